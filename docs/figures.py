@@ -1,4 +1,4 @@
-"""Draw figures of pages into docs/_static: `python docs/figures.py [drift] [tipping-block]`.
+"""Draw figures of pages into docs/_static: `python docs/figures.py [drift] [elements] ...`.
 
 `drift.svg`, of the first page: a pendulum of 1 m, released from the horizontal, three times: as
 index reduction leaves it, with Baumgarte's stabilisation, and as daesolve takes it. IDAS
@@ -7,12 +7,17 @@ its drift proves something. On the left is what a user sees, on the right what c
 distance from the closed form.
 
 `tipping-block.svg`, of the page on contacts: a block that is pushed along tips and rocks to rest.
+
+`elements.svg`, of the page on mechanisms: the pin of a pendulum in a hole that is 1 mm wider, rigid
+and compliant, and the paths of a car on two wheels and its trailer on a skate.
 """
 
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
+import casadi as ca
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -20,6 +25,16 @@ from matplotlib.figure import Figure
 from scipy.special import ellipj, ellipk
 
 import daesolve as ds
+from daesolve.multibody import (
+    GROUND,
+    Clearance,
+    HuntCrossley,
+    Mechanism,
+    PlanarBody,
+    Revolute,
+    Skate,
+    WheelPair,
+)
 
 HALF = np.sin(np.pi / 4)  # of the amplitude, a right angle
 WANTED = Path(__file__).parent / "_static"
@@ -122,6 +137,55 @@ def tipping_block() -> None:
     _written(figure, panels, "tipping-block")
 
 
+def elements() -> None:
+    """Draw a joint with play, and a vehicle of wheels and a skate."""
+    figure, (hole, road) = plt.subplots(1, 2, figsize=(9.0, 3.8), layout="constrained")
+    turn = np.linspace(0.0, 2 * np.pi, 200)
+    hole.plot(np.cos(turn), np.sin(turn), color="#8c8c8c", linewidth=1.0)
+    for label, rule, colour in (
+        ("rigid, restitution 0.5", {"restitution": 0.5}, "#1f77b4"),
+        (
+            "HuntCrossley(1e6, dissipation=1)",
+            {"compliance": HuntCrossley(1e6, 1.5, 1.0)},
+            "#dd8452",
+        ),
+    ):
+        run = _with_play(rule)
+        hole.plot(1e3 * run["pin_x"], 1e3 * run["pin_y"], color=colour, label=label, linewidth=1.0)
+    hole.set(aspect="equal", xlabel="pin across (mm)", ylabel="pin up (mm)")
+    hole.legend(loc="upper center", frameon=False, fontsize="small")
+    run = _train()
+    for body, colour in (("car", "#1f77b4"), ("trailer", "#2a7f4f")):
+        road.plot(run[f"{body}_x"], run[f"{body}_y"], color=colour, label=body)
+    road.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
+    road.legend(frameon=False, fontsize="small")
+    _written(figure, (hole, road), "elements")
+
+
+def _with_play(rule: dict[str, Any]) -> ds.Trajectory:
+    """Let a rod of 1 m fall from the horizontal about a pin with a play of 1 mm."""
+    rod = PlanarBody("rod", 1.0, 1 / 12, position=(0.5, 0.0))
+    hinge = Revolute("hinge", GROUND.frame((0.0, 0.0)), rod.frame((-0.5, 0.0)))
+    mechanism = Mechanism([rod], [Clearance("play", hinge, 1e-3, **rule)], gravity=(0, -9.81))
+    pin = hinge.second.position
+    system = mechanism.system(outputs={"pin_x": (pin[0], "m"), "pin_y": (pin[1], "m")})
+    return ds.solve(system, 0.4, guess=mechanism.start, at=ds.every(2e-4))
+
+
+def _train() -> ds.Trajectory:
+    """Drive a car on two wheels, each by its motor, with a trailer on a skate."""
+    car = PlanarBody("car", 20.0, 2.0, velocity=(1.0, 0.0))
+    trailer = PlanarBody("trailer", 10.0, 1.0, position=(-1.0, 0.0), velocity=(1.0, 0.0))
+    torques = (1.0 + ca.sin(ds.time), 1.0 - ca.sin(ds.time))
+    parts = [
+        WheelPair("axle", car.frame((-0.2, 0.0)), 0.15, 0.8, inertia=0.05, torques=torques),
+        Revolute("hitch", car.frame((-0.4, 0.0)), trailer.frame((0.6, 0.0))),
+        Skate("trailer_axle", trailer.frame((-0.1, 0.0))),
+    ]
+    train = Mechanism([car, trailer], parts)
+    return ds.solve(train.system(), 12.0, guess=train.start, at=ds.every(0.02))
+
+
 def _written(figure: Figure, panels: Iterable[Axes], name: str) -> None:
     for axes in panels:
         axes.grid(alpha=0.3)
@@ -129,7 +193,11 @@ def _written(figure: Figure, panels: Iterable[Axes], name: str) -> None:
     figure.savefig(WANTED / f"{name}.svg", metadata={"Date": None})
 
 
-FIGURES: dict[str, Callable[[], None]] = {"drift": drift, "tipping-block": tipping_block}
+FIGURES: dict[str, Callable[[], None]] = {
+    "drift": drift,
+    "tipping-block": tipping_block,
+    "elements": elements,
+}
 
 if __name__ == "__main__":
     plt.rcParams["svg.hashsalt"] = "daesolve"

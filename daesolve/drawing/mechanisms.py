@@ -13,32 +13,49 @@ import casadi as ca
 import numpy as np
 
 from daesolve.drawing.shapes import Dot, Drawing, Line, Shape, Trace
+from daesolve.drawing.systems import drawing_of_system
+from daesolve.drawing.viewing import FROM_THE_FRONT, plane_seen_from
+from daesolve.errors import PosingError
+from daesolve.multibody.clearance import Clearance
 from daesolve.multibody.mechanism import Mechanism
-from daesolve.multibody.places import Ground, Place, PlanarPoint, Point, axes_with_third
-
-FROM_THE_FRONT = (0.3, -1.0, 0.25)
-"""Towards the eye: the third axis of space points upwards."""
+from daesolve.multibody.places import Ground, Place, PlanarFrame, PlanarPoint, Point
+from daesolve.multibody.touching import material
+from daesolve.multibody.wheels import Skate, WheelPair
+from daesolve.system.system import System
 
 
 def drawing_of(
-    mechanism: Mechanism, towards_the_eye: Sequence[float] = FROM_THE_FRONT
+    mechanism: Mechanism | System, towards_the_eye: Sequence[float] = FROM_THE_FRONT
 ) -> Callable[[Mapping[str, Any]], Drawing]:
-    """Return a rule that draws the runs of a mechanism, for `Problem(drawing=...)`.
+    """Return a rule that draws the runs of a mechanism or a system, for `Problem(drawing=...)`.
 
     Parameters
     ----------
     mechanism
-        Its bodies and parts; the parts' `first` and `second` are the places that are drawn.
+        Its bodies and parts; the parts' `first` and `second` are the places that are drawn. Or a
+        system that was posed by hand: its points (coordinates and outputs in m that are called x
+        and y, bob_x and bob_y, x1 and y1) with their paths, and as rods the holonomic goals that
+        hold two points, or a point and a fixed place, at a distance. A problem without a drawing of
+        its own is drawn so.
     towards_the_eye
         In space: where it is seen from, three coordinates of any length.
 
     Raises
     ------
     PosingError
-        The eye is nowhere.
+        The eye is nowhere, or a system has no points.
     """
-    plane = np.eye(2) if mechanism.planar else _plane(towards_the_eye)
-    places = _places(mechanism)
+    if not isinstance(mechanism, Mechanism):
+        found = drawing_of_system(mechanism, towards_the_eye)
+        if found is None:
+            raise PosingError(
+                "the system has no points to be drawn: no two coordinates or outputs in m are "
+                "called x and y, or tip_x and tip_y; give such outputs"
+            )
+        return found
+    plane = np.eye(2) if mechanism.planar else plane_seen_from(towards_the_eye)
+    wheels = _wheels(mechanism)
+    places = [*_places(mechanism), *(end for ends in wheels for end in ends)]
     centres = [body.centre for body in mechanism.bodies]
     positions = ca.horzcat(*[place.position for place in (*centres, *places)])
     states = [name for body in mechanism.bodies for name in body.coordinates.names]
@@ -54,7 +71,13 @@ def drawing_of(
             for number in range(positions.shape[1])
             for side, letter in enumerate("xy")
         }
-        shapes = _shapes(mechanism, places)
+        held = places[: len(places) - 2 * len(wheels)]
+        shapes = _shapes(mechanism, held)
+        first = len(mechanism.bodies) + len(held)
+        shapes += [
+            Line([_at(number), _at(number + 1)], role="accent")
+            for number in range(first, first + 2 * len(wheels), 2)
+        ]
         labels = ("x (m)", "y (m)") if mechanism.planar else ("across (m)", "up (m)")
         return Drawing(shapes, x_label=labels[0], y_label=labels[1], series=series)
 
@@ -88,17 +111,30 @@ def _shapes(mechanism: Mechanism, places: Sequence[Place]) -> list[Shape]:
 
 
 def _places(mechanism: Mechanism) -> list[Place]:
-    found = [getattr(part, side, None) for part in mechanism.parts for side in ("first", "second")]
+    joined = [part.joint if isinstance(part, Clearance) else part for part in mechanism.parts]
+    found = [getattr(part, side, None) for part in joined for side in ("first", "second")]
+    for part in mechanism.parts:
+        found += [part.frame] if isinstance(part, Skate | WheelPair) else []
     return [place for place in found if isinstance(place, Point | PlanarPoint)]
 
 
-def _plane(towards: Sequence[float]) -> np.ndarray:
-    """Return the directions across and up, (2, 3), of what is seen; the vertical is upright."""
-    eye = axes_with_third(towards)[:, 2]
-    across = np.cross((0.0, 0.0, 1.0), eye)
-    size = float(np.linalg.norm(across))
-    across = across / size if size > 0.0 else np.array([1.0, 0.0, 0.0])
-    return np.array([across, np.cross(eye, across)])
+def _wheels(mechanism: Mechanism) -> list[tuple[PlanarPoint, PlanarPoint]]:
+    """Return the ends of what is drawn of pairs of wheels: their axles, and each wheel."""
+    found: list[tuple[PlanarPoint, PlanarPoint]] = []
+    for part in mechanism.parts:
+        if isinstance(part, WheelPair):
+            frame, half = part.frame, ca.SX(part.track) / 2
+            ahead, across = part.radius * frame.direction(0), half * frame.direction(1)
+            found.append((_beside(frame, across), _beside(frame, -across)))
+            found += [
+                (_beside(frame, side + ahead), _beside(frame, side - ahead))
+                for side in (across, -across)
+            ]
+    return found
+
+
+def _beside(frame: PlanarFrame, way: ca.SX) -> PlanarPoint:
+    return PlanarPoint(frame.body, frame.position + way, material(frame, way))
 
 
 def _title(number: int) -> str:

@@ -186,7 +186,7 @@ def _drawing_added(problem: Problem, run: dict[str, Any]) -> dict[str, Any]:
         The problem's rule for it fails.
     """
     drawn = with_drawing(run, problem.drawing)
-    if problem.drawing is not None and run["times"] and "drawing" not in drawn:
+    if len(drawn["notes"]) > len(run["notes"]):
         raise ReportError(f"the problem {problem.name!r}: {drawn['notes'][-1]}")
     return drawn
 

@@ -1,7 +1,11 @@
 """Mechanisms assembled from rigid bodies, joints, forces and contacts."""
 
 from daesolve.multibody.bodies import Body, PlanarBody
-from daesolve.multibody.drives import Actuator, Gear, Motor
+from daesolve.multibody.clearance import Clearance
+from daesolve.multibody.compliance import HuntCrossley, KelvinVoigt
+from daesolve.multibody.contribution import AppliedForce, Contribution, GearedInertia, Part
+from daesolve.multibody.drives import Actuator, Belt, Gear, Motor, RackAndPinion
+from daesolve.multibody.elements import Bushing, ElastoGap, SpringDamperSeries
 from daesolve.multibody.feet import corners, feet
 from daesolve.multibody.friction_laws import Coulomb, RegularisedCoulomb
 from daesolve.multibody.joint_friction import JointFriction
@@ -24,32 +28,42 @@ from daesolve.multibody.loads import (
     TorsionDamper,
     TorsionSpring,
 )
-from daesolve.multibody.mechanism import AppliedForce, Contribution, Mechanism, Part
+from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.painleve import friction_margin
 from daesolve.multibody.places import GROUND, Frame, PlanarFrame, PlanarPoint, Point, quaternion
 from daesolve.multibody.plane_contact import PlaneContact, Rolling
 from daesolve.multibody.round_contact import RoundContact
+from daesolve.multibody.sliding_joints import Planar, Screw
 from daesolve.multibody.surfaces import Disc, Ellipsoid, Sphere, Spindle, Torus
+from daesolve.multibody.wheels import Skate, WheelPair
 
 __all__ = [
     "GROUND",
     "Actuator",
     "AppliedForce",
+    "Belt",
     "Body",
+    "Bushing",
+    "Clearance",
     "Contribution",
     "Coulomb",
     "Cylindrical",
     "Damper",
     "Disc",
     "Distance",
+    "ElastoGap",
     "Ellipsoid",
     "Fixed",
     "Frame",
     "Gear",
+    "GearedInertia",
+    "HuntCrossley",
     "JointFriction",
+    "KelvinVoigt",
     "Mechanism",
     "Motor",
     "Part",
+    "Planar",
     "PlanarBody",
     "PlanarFrame",
     "PlanarPoint",
@@ -57,21 +71,26 @@ __all__ = [
     "Point",
     "PointForce",
     "Prismatic",
+    "RackAndPinion",
     "RegularisedCoulomb",
     "Revolute",
     "Rolling",
     "RoundContact",
+    "Screw",
+    "Skate",
     "Slot",
     "Sphere",
     "Spherical",
     "Spindle",
     "Spring",
     "SpringDamper",
+    "SpringDamperSeries",
     "Torque",
     "TorsionDamper",
     "TorsionSpring",
     "Torus",
     "Universal",
+    "WheelPair",
     "corners",
     "feet",
     "friction_margin",

@@ -15,6 +15,7 @@ whose solutions are as slow as the axis moves, however fast the body spins.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -36,7 +37,7 @@ from daesolve.multibody.places import (
     vanishes,
 )
 from daesolve.posing.goals import Expression, Invariant, as_scalar, is_word
-from daesolve.posing.symbols import ANGLE, DifferentiableVector, SymbolVector
+from daesolve.posing.symbols import ANGLE, DifferentiableVector, SymbolVector, time
 
 
 def positive(value: Expression, what: str, unit: str) -> ca.SX:
@@ -407,6 +408,41 @@ class PlanarBody:
 
 
 AnyBody = Body | PlanarBody
+
+
+def at_start(expression: ca.SX, owners: Iterable[object]) -> ca.SX:
+    """Return an expression of positions with those in it that bodies have where they are placed.
+
+    Parameters
+    ----------
+    expression
+        Of any shape.
+    owners
+        Bodies; anything else, as the ground, is left alone.
+    """
+    for body in owners:
+        if isinstance(body, Body | PlanarBody):
+            values = ca.vertcat(*[body.start[name] for name in body.coordinates.names])
+            expression = ca.substitute(expression, body.coordinates.vector, values)
+    return expression
+
+
+def rate_of(expression: ca.SX, owners: Iterable[object]) -> ca.SX:
+    """Return the rate of an expression of time and of the positions of bodies, in their velocities.
+
+    Parameters
+    ----------
+    expression
+        (1, 1)
+    owners
+        Bodies, each once or more; anything else, as the ground, moves by time alone.
+    """
+    rate = ca.jacobian(expression, time)
+    for body in dict.fromkeys(owners):
+        if isinstance(body, Body | PlanarBody):
+            moving = body.kinematics if isinstance(body, Body) else body.coordinates.dot.vector
+            rate = rate + ca.jacobian(expression, body.coordinates.vector) @ moving
+    return rate
 
 
 def check_name(name: object) -> None:

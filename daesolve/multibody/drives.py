@@ -1,19 +1,22 @@
-"""What drives a joint: a motor or an actuator, and gears that tie two joints together."""
+"""What drives a joint: a motor or an actuator; gears, racks and belts that tie two joints."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
 
 from daesolve.errors import OutOfRangeError, PosingError
-from daesolve.multibody.bodies import Body, PlanarBody
-from daesolve.multibody.joint_rows import wrapped
+from daesolve.multibody.bodies import at_start
+from daesolve.multibody.contribution import AppliedForce, Contribution
+from daesolve.multibody.joint_rows import ahead, wrapped
 from daesolve.multibody.joints import Prismatic, Revolute, Slot
-from daesolve.multibody.loads import Turning, check_joint, check_name
-from daesolve.multibody.mechanism import AppliedForce, Contribution
+from daesolve.multibody.loads import Turning, check_joint, check_name, check_size
+from daesolve.multibody.places import Frame
 from daesolve.posing.goals import Expression, Goal, Holonomic, Nonholonomic, as_scalar, is_word
+from daesolve.posing.symbols import SymbolVector
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,15 +187,8 @@ class Gear:
                 raise PosingError(f"{self} ties revolute or prismatic joints, not {joint!r}")
         if self.first is self.second:
             raise PosingError(f"{self} ties {self.first} to itself")
-        if self.first.planar != self.second.planar:
-            raise PosingError(
-                f"{self} ties a joint in the plane to one in space: {self.first} and {self.second}"
-            )
-        ratio = as_scalar(f"the ratio of {self}", self.ratio, finite=False)
-        if ratio.is_constant() and not 0.0 < abs(float(ratio)) < float("inf"):
-            raise OutOfRangeError(
-                f"the ratio of {self} is {float(ratio):g}, but must be a number other than 0"
-            )
+        _check_same_space(str(self), self.first, self.second)
+        _check_nonzero(f"the ratio of {self}", self.ratio)
 
     def __str__(self) -> str:
         return f"the gear {self.name!r}"
@@ -206,7 +202,7 @@ class Gear:
             held = _rate(self.first) - self.ratio * _rate(self.second)
             return Nonholonomic(self.name, held, unit=unit)
         held = _place(self.first) - self.ratio * _place(self.second)
-        held = held - self._at_start(held)
+        held = held - at_start(held, _owners(self.first, self.second))
         return Holonomic(self.name, wrapped(held) if turns else held, unit=unit)
 
     @cached_property
@@ -214,15 +210,220 @@ class Gear:
         """What it adds to a mechanism."""
         return Contribution(goals=(self.goal,))
 
-    def _at_start(self, held: ca.SX) -> ca.SX:
-        joints = (self.first, self.second)
-        for place in (place for joint in joints for place in (joint.first, joint.second)):
-            body = place.body
-            if isinstance(body, Body | PlanarBody):
-                q = body.coordinates
-                values = ca.vertcat(*[body.start[name] for name in q.names])
-                held = ca.substitute(held, q.vector, values)
-        return held
+
+@dataclass(frozen=True, eq=False)
+class RackAndPinion:
+    """A pinion that rolls along a rack: the rack goes on by the radius times the pinion's turn.
+
+    displacement - radius * angle keeps the value that it has where the bodies are placed (at their
+    own start). The pinion is the same after a whole turn, so that this holds for any number of
+    them, and errors are fed back; of an axisymmetric body, which shows no angle, it holds the
+    rates. The reaction is the force (N) on the rack along its joint; the pinion feels the torque
+    -radius times it. Both joints are of one body that bears the pinion and the rack, as a housing
+    or the ground; or the one that bears the pinion slides along the rack.
+
+    Parameters
+    ----------
+    name
+        A word; its goal has this name.
+    pinion
+        The `Revolute` joint of the pinion.
+    rack
+        The `Prismatic` joint of the rack.
+    radius
+        m, of the pitch circle: a number or an expression of parameters; negative where the rack
+        goes back as the pinion turns on.
+
+    Raises
+    ------
+    PosingError
+        The name is no word, a joint is another, one is in the plane and the other in space, or they
+        have no body in common.
+    OutOfRangeError
+        The radius is no finite number, or zero.
+    """
+
+    name: str
+    pinion: Revolute
+    rack: Prismatic
+    radius: Expression
+
+    def __post_init__(self) -> None:
+        if not is_word(self.name):
+            raise PosingError(f"the name of a rack and pinion is a word, not {self.name!r}")
+        if not isinstance(self.pinion, Revolute):
+            raise PosingError(f"the pinion of {self} is a revolute joint, not {self.pinion!r}")
+        if not isinstance(self.rack, Prismatic):
+            raise PosingError(f"the rack of {self} is a prismatic joint, not {self.rack!r}")
+        _check_same_space(str(self), self.pinion, self.rack)
+        _check_nonzero(f"the radius of {self}", self.radius)
+        if not {*_owners(self.pinion)} & {*_owners(self.rack)}:
+            raise PosingError(
+                f"the joints of {self} have no body in common, so that the angle and the way are "
+                "told against different ones: take joints to the body that bears both"
+            )
+
+    def __str__(self) -> str:
+        return f"the rack and pinion {self.name!r}"
+
+    @cached_property
+    def goal(self) -> Holonomic | Nonholonomic:
+        """Its constraint."""
+        pinion, rack, radius = self.pinion, self.rack, ca.SX(self.radius)
+        if any(isinstance(p, Frame) and p.turning for p in (pinion.first, pinion.second)):
+            return Nonholonomic(self.name, rack.speed - radius * pinion.rate, unit="N")
+        turned = rack.displacement / radius
+        turned = turned - at_start(turned - pinion.angle, _owners(pinion, rack))
+        held = radius * ahead(turned, pinion.first, pinion.second, pinion.axis)
+        return Holonomic(self.name, held, unit="N")
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        return Contribution(goals=(self.goal,))
+
+
+@dataclass(frozen=True, eq=False)
+class Belt:
+    """A belt or a chain about two pulleys that does not slip: their rims go with one speed.
+
+    The joints tell the turns of both against the body that bears the axles, which is the first of
+    either joint. On an arm that turns itself these are joints to the arm, even of the pulley on
+    its own pivot; a joint that is there to tell an angle need be no part of the mechanism. The belt
+    is held as a `Gear` with the ratio radii[1] / radii[0] holds: in the plane angles, in space
+    rates. The reaction is the tension of the one strand over that of the other (N): the torque on
+    the first pulley over its radius. How hard both together pull at the axles is left to whoever
+    tightens the belt, and no part of this. An elastic belt has a `stiffness`; then it slips as
+    little, but yields: the strands have the tensions T_1 = T_0 + k e + c e' and
+    T_2 = T_0 - k e - c e', with e how far the rim of the second has gone ahead of that of the
+    first, and none where that is negative, where a strand hangs slack. They are the outputs
+    `<name>_tension_1`, `_2`, and e is the state `<name>_stretch`, zero at the start.
+
+    Parameters
+    ----------
+    name
+        A word; the goal of a belt that does not stretch has this name.
+    first, second
+        The `Revolute` joints of the pulleys.
+    radii
+        Of the first and of the second, m, above zero: numbers or expressions of parameters.
+    crossed
+        Whether the belt is crossed, so that the pulleys turn against each other.
+    stiffness
+        k, of each strand, N/m; None for a belt that does not stretch.
+    damping, pretension
+        Of an elastic belt: c, N s/m, of each strand, and T_0, N.
+
+    Raises
+    ------
+    PosingError
+        The name is no word, a joint is another, both are the same, one is in the plane and the
+        other in space, or their first bodies differ; there are not two radii; crossed is neither
+        True nor False; damping or pretension are given without stiffness.
+    OutOfRangeError
+        A radius is a number that is not above zero, or another number is negative.
+    """
+
+    name: str
+    first: Revolute
+    second: Revolute
+    radii: tuple[Expression, Expression]
+    crossed: bool = False
+    stiffness: Expression | None = None
+    damping: Expression = 0.0
+    pretension: Expression = 0.0
+
+    def __post_init__(self) -> None:
+        if not is_word(self.name):
+            raise PosingError(f"the name of a belt is a word, not {self.name!r}")
+        for joint in (self.first, self.second):
+            if not isinstance(joint, Revolute):
+                raise PosingError(f"{self} goes about pulleys on revolute joints, not {joint!r}")
+        if self.first is self.second:
+            raise PosingError(f"{self} goes about {self.first} twice")
+        _check_same_space(str(self), self.first, self.second)
+        one, other = self.first.first.body, self.second.first.body
+        if one is not other:
+            raise PosingError(
+                f"the pulleys of {self} turn against {one.name!r} and {other.name!r}, but a belt "
+                "ties their turns against one body: pose both joints from the body that bears them"
+            )
+        if not isinstance(self.crossed, bool):
+            raise PosingError(f"{self} is crossed or not: True or False, not {self.crossed!r}")
+        self._check_numbers()
+
+    def _check_numbers(self) -> None:
+        if not isinstance(self.radii, Sequence) or len(self.radii) != 2:
+            raise PosingError(f"{self} has two radii, of the first and the second: {self.radii!r}")
+        for radius in self.radii:
+            check_size(f"a radius of {self}", radius, positive=True)
+        for what, value in (("damping", self.damping), ("pretension", self.pretension)):
+            check_size(f"the {what} of {self}", value)
+            if self.stiffness is None and not ca.SX(value).is_zero():
+                raise PosingError(f"the {what} of {self} is that of an elastic one: give stiffness")
+        if self.stiffness is not None:
+            check_size(f"the stiffness of {self}", self.stiffness, positive=True)
+
+    def __str__(self) -> str:
+        return f"the belt {self.name!r}"
+
+    @property
+    def _rim_speeds(self) -> tuple[ca.SX, ca.SX]:
+        one, other = (ca.SX(radius) for radius in self.radii)
+        return one * self.first.rate, (-1 if self.crossed else 1) * other * self.second.rate
+
+    @cached_property
+    def goal(self) -> Holonomic | Nonholonomic | None:
+        """Its constraint; an elastic belt has none."""
+        if self.stiffness is not None:
+            return None
+        one, two = self._rim_speeds
+        if not self.first.planar:
+            return Nonholonomic(self.name, one - two, unit="N")
+        ratio = (-1 if self.crossed else 1) * ca.SX(self.radii[1]) / self.radii[0]
+        held = self.first.angle - ratio * self.second.angle
+        held = held - at_start(held, _owners(self.first, self.second))
+        return Holonomic(self.name, self.radii[0] * wrapped(held), unit="N")
+
+    @cached_property
+    def state(self) -> SymbolVector:
+        """How far an elastic belt is stretched, m."""
+        return SymbolVector((f"{self.name}_stretch",), ("m",), "quadrature")
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        if self.goal is not None:
+            return Contribution(goals=(self.goal,))
+        assert self.stiffness is not None
+        one, two = self._rim_speeds
+        stretching = two - one
+        change = self.stiffness * self.state.vector + self.damping * stretching
+        strands = [ca.fmax(self.pretension + side * change, 0) for side in (1, -1)]
+        pull = strands[0] - strands[1]
+        return Contribution(
+            forces=[AppliedForce(stretching, -pull)],
+            quadratures=self.state,
+            integrands={self.state.names[0]: stretching},
+            start={self.state.names[0]: 0.0},
+            outputs={f"{self.name}_tension_{k}": (t, "N") for k, t in enumerate(strands, 1)},
+            meters={f"{self.name}_work": (-pull * stretching, "J")},
+        )
+
+
+def _owners(*joints: Revolute | Prismatic) -> list[object]:
+    return [place.body for joint in joints for place in (joint.first, joint.second)]
+
+
+def _check_same_space(what: str, first: Revolute | Prismatic, second: Revolute | Prismatic) -> None:
+    if first.planar != second.planar:
+        raise PosingError(f"{what} ties a joint in the plane to one in space: {first} and {second}")
+
+
+def _check_nonzero(what: str, value: Expression) -> None:
+    found = as_scalar(what, value, finite=False)
+    if found.is_constant() and not 0.0 < abs(float(found)) < float("inf"):
+        raise OutOfRangeError(f"{what} is {float(found):g}, but must be a number other than 0")
 
 
 def _place(joint: Revolute | Prismatic) -> ca.SX:

@@ -14,6 +14,8 @@ torque (N m, in axes of the parent) on the second body, at the origin of its fra
 | Cylindrical | 2 + 2         |              |
 | Universal   | 3 + 1         |              |
 | Fixed       | 3 + 3         | 2 + 1        |
+| Planar      | 1 + 2         |              |
+| Screw       | 2 + 2 + 1     |              |
 | Slot        | 2             | 1            |
 | Distance    | 1             | 1            |
 
@@ -32,6 +34,7 @@ from typing import ClassVar
 import casadi as ca
 
 from daesolve.errors import OutOfRangeError, PosingError
+from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.joint_rows import (
     AnyFrame,
     Row,
@@ -46,7 +49,6 @@ from daesolve.multibody.joint_rows import (
     turn,
     turn_rate,
 )
-from daesolve.multibody.mechanism import Contribution
 from daesolve.multibody.places import (
     Frame,
     Ground,

@@ -14,8 +14,8 @@ from functools import cached_property
 import casadi as ca
 
 from daesolve.errors import OutOfRangeError, PosingError, is_number
+from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.joints import Cylindrical, Joint, Revolute
-from daesolve.multibody.mechanism import AppliedForce, Contribution
 from daesolve.multibody.places import (
     Frame,
     Ground,
@@ -74,7 +74,7 @@ class LineForce(ABC):
     def __post_init__(self) -> None:
         what = f"{type(self).__name__} {self.name!r}"
         check_name(self.name, what)
-        _check_places(what, self.first, self.second)
+        check_places(what, self.first, self.second)
         for part, value in zip(("stiffness", "damping", "length"), self.numbers, strict=True):
             check_size(f"the {part} of the {what}", value)
 
@@ -87,23 +87,18 @@ class LineForce(ABC):
     def contribution(self) -> Contribution:
         """What it adds to a mechanism."""
         stiffness, damping, length = (ca.SX(number) for number in self.numbers)
-        line = self.second.position - self.first.position
-        squared = ca.sumsqr(line)
-        distance = ca.sqrt(squared + LEAST**2)
-        speed = ca.dot(line, self.second.velocity - self.first.velocity) / distance
+        distance, speed = line_between(self.first, self.second)
         stretch = distance - length
         outputs: dict[str, Output] = {
             f"{self.name}_length": (distance, "m"),
             f"{self.name}_tension": (stiffness * stretch + damping * speed, "N"),
         }
         unstretched = length.is_zero()
+        squared = ca.sumsqr(self.second.position - self.first.position)
         potential = stiffness * (squared if unstretched else stretch**2) / 2
         events: list[Event] = []
         if not (unstretched and damping.is_zero()):
-            why = f"the ends of {self.name!r} meet, so that its force has no direction"
-            near = squared - LEAST if unstretched else squared / length**2 - MET**2
-            stop = Stop(why, whenever_past=True)
-            events.append(Event(f"{self.name}_met", near, FALLING, stop))
+            events.append(met(self.name, self.first, self.second, length))
         forces = [] if damping.is_zero() else [AppliedForce(speed, -damping * speed)]
         return Contribution(potential=potential, forces=forces, events=events, outputs=outputs)
 
@@ -356,13 +351,31 @@ class Torque:
         return Contribution(forces=[AppliedForce(turning, self._column())])
 
 
+def line_between(first: Place, second: Place) -> tuple[ca.SX, ca.SX]:
+    """Return the distance of two places, m, and its rate, m/s."""
+    line = second.position - first.position
+    distance = ca.sqrt(ca.sumsqr(line) + LEAST**2)
+    return distance, ca.dot(line, second.velocity - first.velocity) / distance
+
+
+def met(name: str, first: Place, second: Place, length: ca.SX) -> Event:
+    """Return the event that ends a run where the points of an element meet.
+
+    They have met at a thousandth of its length; where that is zero, where they coincide.
+    """
+    squared = ca.sumsqr(second.position - first.position)
+    near = squared - LEAST if length.is_zero() else squared / length**2 - MET**2
+    why = f"the ends of {name!r} meet, so that its force has no direction"
+    return Event(f"{name}_met", near, FALLING, Stop(why, whenever_past=True))
+
+
 def check_name(name: object, what: str) -> None:
     """Refuse a name that is no word."""
     if not is_word(name):
         raise PosingError(f"the name of a load is a word, as that of the {what} must be")
 
 
-def _check_places(what: str, first: object, second: object) -> None:
+def check_places(what: str, first: object, second: object) -> None:
     """Refuse two places between which nothing can act."""
     if not (isinstance(first, Point | PlanarPoint) and isinstance(second, Point | PlanarPoint)):
         raise PosingError(

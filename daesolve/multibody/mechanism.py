@@ -3,112 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import casadi as ca
 
 from daesolve.errors import PosingError, UnknownNameError
 from daesolve.multibody.bodies import AnyBody, Body, PlanarBody
+from daesolve.multibody.contribution import Contribution, Part, joined_mappings, joined_vectors
 from daesolve.multibody.painleve import watched_for_jams
 from daesolve.multibody.places import Vector, column
 from daesolve.multibody.tree import outer_bodies
-from daesolve.posing.events import Event
-from daesolve.posing.goals import AnyGoal, Expression, Goal, Invariant, as_scalar
-from daesolve.posing.symbols import DifferentiableVector, Parameters, SymbolVector, time
-from daesolve.system.system import MechanicalSystem, Output
+from daesolve.posing.goals import AnyGoal, Expression, Goal
+from daesolve.posing.symbols import (
+    DifferentiableVector,
+    Parameters,
+    SymbolVector,
+    time,
+)
+from daesolve.system.system import MechanicalSystem
 
-_Vector = TypeVar("_Vector", bound=SymbolVector)
 _NO_PARAMETERS = Parameters({}, {}, {})
-_NO_REACTIONS = SymbolVector((), (), "reaction")
-_NO_QUADRATURES = SymbolVector((), (), "quadrature")
-_NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
-
-
-@dataclass(frozen=True, eq=False)
-class AppliedForce:
-    """A force, or several, by what they do work on.
-
-    Parameters
-    ----------
-    velocity
-        (k, 1), linear in the velocities of the bodies: of a point, of a turn, of an elongation.
-    force
-        (k, 1): its power is force . velocity. It may contain time, states, parameters and reactions
-        (linearly).
-
-    Raises
-    ------
-    PosingError
-        They are no columns of one size.
-    """
-
-    velocity: ca.SX
-    force: ca.SX
-
-    def __post_init__(self) -> None:
-        sizes = [ca.SX(side).shape for side in (self.velocity, self.force)]
-        if sizes[0] != sizes[1] or sizes[0][1] != 1:
-            raise PosingError(
-                "the velocity and the force of an action are columns of one size, not of "
-                f"{sizes[0]} and {sizes[1]}"
-            )
-
-
-@dataclass(frozen=True, eq=False)
-class Contribution:
-    """What a part adds to a system; see `MechanicalSystem` for each.
-
-    Parameters
-    ----------
-    goals, events, outputs, meters, reactions, discrete, quadratures, integrands
-        As in `MechanicalSystem`.
-    potential
-        J.
-    forces
-        Forces.
-    start
-        Start values of its own states.
-    joins
-        The names of the two bodies that its goals hold together, where these hold either of them
-        alone wherever the other goes, as a joint does.
-    """
-
-    goals: Sequence[AnyGoal] = ()
-    potential: Expression = 0.0
-    forces: Sequence[AppliedForce] = ()
-    events: Sequence[Event] = ()
-    outputs: Mapping[str, Output] = field(default_factory=dict[str, Output])
-    meters: Mapping[str, Output] = field(default_factory=dict[str, Output])
-    reactions: SymbolVector = _NO_REACTIONS
-    discrete: Parameters = _NO_DISCRETE
-    quadratures: SymbolVector = _NO_QUADRATURES
-    integrands: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
-    start: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
-    joins: tuple[str, str] | None = None
-
-    @property
-    def written(self) -> ca.SX:
-        """Its goals, forces, potential and integrands, one below the other."""
-        acting = [side for action in self.forces for side in (action.velocity, action.force)]
-        residuals = [
-            goal.value if isinstance(goal, Invariant) else goal.residual for goal in self.goals
-        ]
-        energy = as_scalar("the potential of a part", self.potential)
-        return ca.vertcat(energy, *residuals, *acting, *self.integrands.values())
-
-
-class Part(Protocol):
-    """What is put into a mechanism besides bodies: joints, springs, contacts, motors.
-
-    `contribution` is made once, since goals make the symbols of their reactions.
-    """
-
-    @cached_property
-    def contribution(self) -> Contribution:
-        """What it adds."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,6 +167,34 @@ class Mechanism:
                 total = total + ca.jtimes(action.velocity, v, action.force, True)
         return total
 
+    @property
+    def _kinematics(self) -> ca.SX:
+        if self.planar:
+            return self._coordinates.rates.vector
+        return ca.vertcat(*[body.kinematics for body in self._in_space])
+
+    def _geared(self) -> tuple[ca.SX, ca.SX, ca.SX]:
+        """Return the masses, forces and kinetic energy of what goes with the bodies."""
+        q, v = self._coordinates.vector, self._velocities.vector
+        mass, force, kinetic = ca.SX(v.numel(), v.numel()), ca.SX(v.numel(), 1), ca.SX(0)
+        for part, contribution in zip(self.parts, self.contributions, strict=True):
+            for geared in contribution.inertias:
+                along = ca.jacobian(geared.velocity, v)
+                if ca.depends_on(along, v) or not ca.depends_on(geared.velocity, v):
+                    raise PosingError(
+                        f"{_title(part)} has an inertia along a velocity that is not linear in "
+                        "those of the bodies"
+                    )
+                if ca.depends_on(geared.velocity, time):
+                    raise PosingError(
+                        f"{_title(part)} has an inertia along a velocity that time appears in"
+                    )
+                changing = ca.jtimes(geared.velocity, q, self._kinematics)
+                mass = mass + geared.inertia * along.T @ along
+                force = force - geared.inertia * along.T * changing
+                kinetic = kinetic + geared.inertia * geared.velocity**2 / 2
+        return mass, force, kinetic
+
     def system(self, **further: Any) -> MechanicalSystem:
         """Return the equations of motion.
 
@@ -278,24 +222,27 @@ class Mechanism:
                 *[goal for part in parts for goal in part.goals],
             ),
             "events": tuple(event for part in parts for event in part.events),
-            "outputs": _merged("output", [part.outputs for part in parts]),
-            "meters": _merged("meter", [part.meters for part in parts]),
-            "integrands": _merged("quadrature", [part.integrands for part in parts]),
-            "reactions": _joined([part.reactions for part in parts]),
-            "discrete": _joined([part.discrete for part in parts]),
-            "quadratures": _joined([part.quadratures for part in parts]),
+            "outputs": joined_mappings("output", [part.outputs for part in parts]),
+            "meters": joined_mappings("meter", [part.meters for part in parts]),
+            "integrands": joined_mappings("quadrature", [part.integrands for part in parts]),
+            "reactions": joined_vectors([part.reactions for part in parts]),
+            "discrete": joined_vectors([part.discrete for part in parts]),
+            "quadratures": joined_vectors([part.quadratures for part in parts]),
         }
+        geared_mass, geared_force, geared_kinetic = self._geared()
         force = self.force + self._column(further.pop("force", {}))
+        own["gyroscopic"] = geared_force
         if not self.planar:
             own["velocities"] = self._velocities
-            own["kinematics"] = ca.vertcat(*[body.kinematics for body in self._in_space])
-            own["gyroscopic"] = ca.vertcat(*[body.gyroscopic for body in self._in_space])
+            own["kinematics"] = self._kinematics
+            turning = ca.vertcat(*[body.gyroscopic for body in self._in_space])
+            own["gyroscopic"] = turning + geared_force
         posed = MechanicalSystem(
             self._coordinates,
             self.parameters,
-            kinetic=sum((body.kinetic for body in self.bodies), start=ca.SX(0)),
+            kinetic=sum((body.kinetic for body in self.bodies), start=geared_kinetic),
             potential=self.potential + parts[-1].potential,
-            mass_matrix=ca.diagcat(*[body.mass_matrix for body in self.bodies]),
+            mass_matrix=ca.diagcat(*[body.mass_matrix for body in self.bodies]) + geared_mass,
             force=force,
             after=self._after(own["goals"]),
             **own,
@@ -434,20 +381,3 @@ def _contribution_of(further: dict[str, Any]) -> Contribution:
     names = ("goals", "potential", "events", "outputs", "meters", "reactions", "discrete",
              "quadratures", "integrands")  # fmt: skip
     return Contribution(**{name: further.pop(name) for name in names if name in further})
-
-
-def _joined(vectors: Iterable[_Vector]) -> _Vector:
-    first, *others = vectors
-    for other in others:
-        first = first.joined(other)
-    return first
-
-
-def _merged(what: str, mappings: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    whole: dict[str, Any] = {}
-    for mapping in mappings:
-        for name, value in mapping.items():
-            if name in whole:
-                raise PosingError(f"two parts of a mechanism have the {what} {name!r}")
-            whole[name] = value
-    return whole

@@ -239,7 +239,9 @@ class Ground:
         velocity = _rate(position)
         if position.numel() == 2:
             if axes is not None:
-                raise PosingError("a frame in the plane has an angle, not axes")
+                raise PosingError(
+                    "a frame in the plane has an angle, not axes: write frame(origin, angle=...)"
+                )
             turn = ca.SX(angle)
             return PlanarFrame(self, position, velocity, turn, _rate(turn))
         turned = orthogonal_axes(axes)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import casadi as ca
 
 from daesolve.errors import PosingError
-from daesolve.multibody.mechanism import Contribution
+from daesolve.multibody.bodies import rate_of
+from daesolve.multibody.compliance import ComplianceLaw, Push
+from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.places import (
     GROUND,
     Frame,
@@ -70,6 +72,11 @@ class PlaneContact:
         event `<name>_edge` changes where the contact rolls over the edge of an end.
     static_friction, tangential_restitution
         Of a unilateral contact with mu, as for `daesolve.Contact`.
+    compliance
+        How hard the plane pushes where it is pressed in, `HuntCrossley` or `KelvinVoigt`: then the
+        contact is no constraint, and has the outputs `<name>_force` (N), `<name>_gap` (m, negative
+        where it is pressed in) and the slip; `<name>_work` (J) is metered. It opens and closes by
+        itself. Its friction is None or `RegularisedCoulomb`.
 
     Raises
     ------
@@ -89,6 +96,7 @@ class PlaneContact:
     end: float = 0.0
     static_friction: Expression | None = None
     tangential_restitution: Expression = 0.0
+    compliance: ComplianceLaw | None = None
     support: Support = field(init=False)
     values: Parameters = field(init=False)
 
@@ -101,6 +109,7 @@ class PlaneContact:
             self.closed,
             self.static_friction,
             self.tangential_restitution,
+            self.compliance,
         )
         object.__setattr__(self, "support", support)
         values = _end_of(self.name, self.frame, self.surface, self.end)
@@ -118,15 +127,31 @@ class PlaneContact:
         """The gap, which is kept at zero."""
         return self.support.goal(self.touch)
 
+    @cached_property
+    def _gap_rate(self) -> ca.SX:
+        return rate_of(
+            self.touch.gap, [self.frame.body] + ([] if self.plane is None else [self.plane.body])
+        )
+
+    @cached_property
+    def push(self) -> Push | None:
+        """How hard a compliant contact pushes; None of a rigid one."""
+        if self.compliance is None:
+            return None
+        return self.compliance.push(self.name, -self.touch.gap, -self._gap_rate)
+
     @property
     def normal(self) -> ca.SX:
-        """The symbol of the force of the plane along the normal, N."""
-        return self.goal.reaction
+        """The force of the plane along the normal, N: a symbol, or what a compliance makes it."""
+        return self.goal.reaction if self.push is None else self.push.force
 
     @cached_property
     def contribution(self) -> Contribution:
         """What it adds to a mechanism."""
-        return self.support.contribution(self.touch, self.goal, self._edge(), self.values)
+        if self.push is None:
+            return self.support.contribution(self.touch, self.goal, self._edge(), self.values)
+        found = self.support.compliant(self.touch, self.push, self._gap_rate, self.values)
+        return replace(found, events=(*self._edge(), *found.events))
 
     def _edge(self) -> tuple[Event, ...]:
         ends = _ends_of(self.frame, self.surface)

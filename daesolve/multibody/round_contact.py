@@ -8,8 +8,9 @@ from functools import cached_property
 import casadi as ca
 
 from daesolve.errors import OutOfRangeError, PosingError
-from daesolve.multibody.bodies import Body
-from daesolve.multibody.mechanism import Contribution
+from daesolve.multibody.bodies import at_start, rate_of
+from daesolve.multibody.compliance import ComplianceLaw, Push
+from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.places import Frame, Place, PlanarFrame, PlanarPoint
 from daesolve.multibody.supports import NO_VALUES, Rubs, Support
 from daesolve.multibody.touching import RoundOnRound, tangents_of
@@ -41,7 +42,7 @@ class RoundContact:
         The centres: frames of bodies or of the ground; a point where the radius is zero.
     radii
         Of the first and of the second, m: numbers or expressions of parameters.
-    friction, unilateral, restitution, closed, static_friction, tangential_restitution
+    friction, unilateral, restitution, closed, static_friction, tangential_restitution, compliance
         As for `PlaneContact`.
     inside
         Whether the first is inside the second, which is hollow.
@@ -77,6 +78,7 @@ class RoundContact:
     inside: bool = False
     static_friction: Expression | None = None
     tangential_restitution: Expression = 0.0
+    compliance: ComplianceLaw | None = None
     support: Support = field(init=False)
     values: Parameters = field(init=False)
 
@@ -89,6 +91,7 @@ class RoundContact:
             self.closed,
             self.static_friction,
             self.tangential_restitution,
+            self.compliance,
         )
         object.__setattr__(self, "support", support)
         self._check()
@@ -131,25 +134,41 @@ class RoundContact:
         """Its geometry."""
         radii = ca.SX(self.radii[0]), ca.SX(self.radii[1])
         side = 1.0 if self._planar else self.values.vector
-        return RoundOnRound(self.first, self.second, radii, self.inside, side)
+        pressed = self.compliance is not None
+        return RoundOnRound(self.first, self.second, radii, self.inside, side, pressed)
 
     @cached_property
     def goal(self) -> Holonomic:
         """The gap, which is kept at zero."""
         return self.support.goal(self.touch)
 
+    @cached_property
+    def _gap_rate(self) -> ca.SX:
+        return rate_of(self.touch.gap, (self.first.body, self.second.body))
+
+    @cached_property
+    def push(self) -> Push | None:
+        """How hard a compliant contact pushes; None of a rigid one."""
+        if self.compliance is None:
+            return None
+        return self.compliance.push(self.name, -self.touch.gap, -self._gap_rate)
+
     @property
     def normal(self) -> ca.SX:
-        """The symbol of the force along the line of centres, N."""
-        return self.goal.reaction
+        """The force along the line of centres, N: a symbol, or what a compliance makes it."""
+        return self.goal.reaction if self.push is None else self.push.force
 
     @cached_property
     def contribution(self) -> Contribution:
         """What it adds to a mechanism."""
-        found = self.support.contribution(self.touch, self.goal, discrete=self.values)
+        if self.push is None:
+            found = self.support.contribution(self.touch, self.goal, discrete=self.values)
+        else:
+            found = self.support.compliant(self.touch, self.push, self._gap_rate, self.values)
         if self._planar:
             return found
-        own = self.goal.values if isinstance(self.goal, Contact) else NO_VALUES
+        rigid = self.goal if self.push is None else None
+        own = rigid.values if isinstance(rigid, Contact) else NO_VALUES
         return replace(found, events=(self._turns(own, found.discrete), *found.events))
 
     def _turns(self, *values: Parameters) -> Event:
@@ -170,7 +189,7 @@ class RoundContact:
                     new = turn @ ca.vertcat(*[known[part] for part in names])
                     changes |= dict(zip(names, ca.vertsplit(new), strict=True))
         beyond = ca.SX(FARTHEST)
-        if isinstance(self.goal, Contact):
+        if self.push is None and isinstance(self.goal, Contact):
             beyond = FAR + (FARTHEST - FAR) * self.goal.values[self.goal.held_by]
         reset = Reset(changes, whenever_past=True)
         return Event(name, side * normal[2] + beyond, FALLING, reset, listed=False)
@@ -181,12 +200,7 @@ def _first_side(first: Place, second: Place, inside: bool) -> float:
 
     Where that is written in parameters it is z. The event puts it right.
     """
-    apart = (first.position - second.position)[2]
-    for body in {first.body, second.body}:
-        if isinstance(body, Body):
-            own = ca.vertsplit(body.coordinates.vector)
-            values = [body.start[name] for name in body.coordinates.names]
-            (apart,) = ca.substitute([apart], own, values)
+    apart = at_start((first.position - second.position)[2], (first.body, second.body))
     along = ca.SX(ca.substitute(apart, time, 0.0))
     below = along.is_constant() and (float(along) < 0.0) is not inside
     return -1.0 if below else 1.0

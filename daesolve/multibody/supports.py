@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import casadi as ca
 
 from daesolve.errors import PosingError
-from daesolve.multibody.friction_laws import FrictionLaw
-from daesolve.multibody.mechanism import AppliedForce, Contribution
+from daesolve.multibody.compliance import ComplianceLaw, Push
+from daesolve.multibody.contribution import AppliedForce, Contribution
+from daesolve.multibody.friction_laws import FrictionLaw, RegularisedCoulomb
 from daesolve.multibody.touching import Touch
 from daesolve.posing.contacts import friction_work
 from daesolve.posing.events import FALLING, Event, Stop
@@ -29,6 +30,8 @@ class Support:
     ----------
     name, friction, unilateral, restitution, closed, static_friction, tangential_restitution
         As in `PlaneContact`.
+    compliance
+        A law of compliant contact in place of a constraint.
 
     Raises
     ------
@@ -44,11 +47,15 @@ class Support:
     closed: bool = True
     static_friction: Expression | None = None
     tangential_restitution: Expression = 0.0
+    compliance: ComplianceLaw | None = None
 
     def __post_init__(self) -> None:
         if not is_word(self.name):
             raise PosingError(f"the name of a contact is a word, not {self.name!r}")
         own = f"the contact {self.name!r}"
+        if self.compliance is not None:
+            self._check_compliance(own)
+            return
         if self.coefficient is not None:
             as_scalar(f"the friction of {own}", self.coefficient)
         if not self.unilateral and not (self.closed and _is_zero(self.restitution)):
@@ -66,6 +73,24 @@ class Support:
             raise PosingError(
                 f"{own} has static_friction or tangential_restitution, which go with unilateral="
                 "True and a coefficient as friction; a law of friction has its own"
+            )
+
+    def _check_compliance(self, own: str) -> None:
+        if not isinstance(self.compliance, ComplianceLaw):
+            raise PosingError(
+                f"the compliance of {own} is a law such as HuntCrossley(stiffness), not "
+                f"{self.compliance!r}"
+            )
+        rigid = (self.restitution, self.tangential_restitution, self.static_friction or 0.0)
+        if self.unilateral or not self.closed or not all(_is_zero(number) for number in rigid):
+            raise PosingError(
+                f"{own} is compliant: unilateral, closed, restitution and static_friction are of "
+                "rigid contacts, and its law says what it gives back"
+            )
+        if self.friction is not None and not isinstance(self.friction, RegularisedCoulomb):
+            raise PosingError(
+                f"{own} is compliant, so that no constraint can make it stick: its friction is "
+                "None or RegularisedCoulomb(coefficient, slip_velocity)"
             )
 
     @property
@@ -134,6 +159,39 @@ class Support:
             outputs=outputs,
             meters={friction_work(name): (friction.power, "J")},
             discrete=discrete.joined(friction.discrete),
+        )
+
+    def compliant(
+        self, touch: Touch, push: Push, rate: ca.SX, discrete: Parameters
+    ) -> Contribution:
+        """Return what a compliant contact adds to a mechanism.
+
+        Parameters
+        ----------
+        touch
+            Of the bodies.
+        push
+            How hard they push.
+        rate
+            Of the gap, m/s.
+        discrete
+            Values of the touch itself.
+        """
+        name, force, slip = self.name, push.force, touch.slip
+        forces, meters = [AppliedForce(rate, force)], {f"{name}_work": (force * rate, "J")}
+        discrete, events = discrete.joined(push.discrete), push.events
+        if self.law is not None:
+            friction = self.law.act(name, slip, force)
+            forces.append(AppliedForce(friction.slip, friction.force))
+            meters[friction_work(name)] = (friction.power, "J")
+            discrete, events = discrete.joined(friction.discrete), (*events, *friction.events)
+        outputs = {f"{name}_gap": (touch.gap, "m"), f"{name}_force": (force, "N")}
+        return Contribution(
+            forces=forces,
+            events=events,
+            discrete=discrete,
+            outputs=outputs | _slips(name, slip),
+            meters=meters,
         )
 
     def _lost(self, goal: Holonomic) -> tuple[Event, ...]:

@@ -177,6 +177,9 @@ class RoundOnRound:
         In space, 1.0 or -1.0: which end of the axis z is turned onto the normal, the short way, and
         the axes x and y with it onto the directions of slip. They do not exist where the normal
         points to the other end.
+    pressed
+        Whether they may be pressed into each other, so that friction acts in the middle of what
+        they have in common; where one is a point, there.
     """
 
     first: Place
@@ -184,6 +187,7 @@ class RoundOnRound:
     radii: tuple[ca.SX, ca.SX]
     inside: bool = False
     side: ca.SX | float = 1.0
+    pressed: bool = False
 
     @cached_property
     def _apart(self) -> ca.SX:
@@ -217,10 +221,93 @@ class RoundOnRound:
     @cached_property
     def slip(self) -> ca.SX:
         """The velocity of the first's material over the second's, m/s: (2, 1) or (1, 1)."""
-        own, other = self.radii
-        arm = -other * self.normal if self.inside else other * self.normal
-        velocity = material(self.first, -own * self.normal) - material(self.second, arm)
-        return self.tangents.T @ velocity
+        own, other = self._arms
+        return self.tangents.T @ (material(self.first, own) - material(self.second, other))
+
+    @cached_property
+    def _arms(self) -> tuple[ca.SX, ca.SX]:
+        """Return the ways from both centres to where they slide along each other."""
+        own, other = -self.radii[0] * self.normal, self.radii[1] * self.normal
+        if not self.pressed:
+            return own, -other if self.inside else other
+        # One place in space: with two, equal and opposite forces would have a moment.
+        if not isinstance(self.first, Frame | PlanarFrame):
+            own = 0 * own
+        elif not isinstance(self.second, Frame | PlanarFrame):
+            own = -self._apart
+        else:
+            own = own - self.gap / 2 * self.normal
+        return own, own + self._apart
+
+
+@dataclass(frozen=True, eq=False)
+class PinInHole:
+    """A pin in a wider hole, in the plane, where its centre may come to the middle of the hole.
+
+    The normal is written so that it is smooth there: by the clearance c in place of the distance d
+    of the centres, which are the same where they touch. So is the gap of a rigid contact,
+    (c^2 - d^2) / 2 c, which has the rate of c - d there.
+
+    Parameters
+    ----------
+    pin, hole
+        Their centres.
+    radius
+        Of the pin, m.
+    clearance
+        How much wider the hole is, m.
+    near
+        Of a compliant contact, whose depth counts, 1.0 while d < c / 2 and 0.0 beyond; d then
+        counts as c / 2. None for a rigid one.
+    """
+
+    pin: PlanarFrame
+    hole: PlanarFrame
+    radius: ca.SX
+    clearance: ca.SX
+    near: ca.SX | None = None
+
+    @cached_property
+    def _apart(self) -> ca.SX:
+        return self.pin.position - self.hole.position
+
+    @cached_property
+    def squared(self) -> ca.SX:
+        """The squared distance of the centres, m^2."""
+        return ca.sumsqr(self._apart)
+
+    @cached_property
+    def _distance(self) -> ca.SX:
+        if self.near is None:
+            return self.clearance
+        half = self.clearance / 2
+        return ca.sqrt(self.near * half**2 + (1 - self.near) * self.squared)
+
+    @cached_property
+    def _normal(self) -> ca.SX:
+        return -self._apart / self._distance
+
+    @cached_property
+    def gap(self) -> ca.SX:
+        """What vanishes where they touch, at the rate of their distance, m."""
+        if self.near is None:
+            return (self.clearance**2 - self.squared) / (2 * self.clearance)
+        return self.clearance - self._distance
+
+    @cached_property
+    def point(self) -> ca.SX:
+        """The point of the pin that is nearest, m: (2, 1)."""
+        return self.pin.position - self.radius * self._normal
+
+    @cached_property
+    def slip(self) -> ca.SX:
+        """The velocity of the pin's material over the hole's, m/s: (1, 1)."""
+        # Of a compliant contact in the middle of what is pressed in, as `RoundOnRound`.
+        half = 0.0 if self.near is None else self.gap / 2
+        own = material(self.pin, -(self.radius + half) * self._normal)
+        other = material(self.hole, -(self.radius + self.clearance - half) * self._normal)
+        along = ca.vertcat(self._normal[1], -self._normal[0])
+        return ca.dot(along, own - other)
 
 
 def tangents_of(normal: ca.SX, side: ca.SX | float) -> ca.SX:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from daesolve.contact.laws import Law, OnGain
 from daesolve.drawing import Drawing
+from daesolve.drawing.systems import drawing_of_system
+from daesolve.drawing.viewing import FROM_THE_FRONT
 from daesolve.errors import (
     DaesolveError,
     OutOfRangeError,
@@ -36,7 +38,7 @@ ScaleRule = Callable[[Values, Values, Structure], dict[str, float]]
 DerivedRule = Callable[[Values, Values, Structure], dict[str, float]]
 StartNames = Callable[[Structure], Sequence[str]]
 FigureRule = Callable[[Mapping[str, Any]], "Figure"]
-DrawingRule = Callable[[Mapping[str, Any]], Drawing]
+DrawingRule = Callable[[Mapping[str, Any]], Drawing | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,8 +216,16 @@ class Family:
         for model in () if callable(self.start) else self.start or ():
             if model not in self.models:
                 raise unknown_name("model with a start rule", model, self.models)
+        if self.drawing is None:
+            object.__setattr__(self, "drawing", self._drawn_by_default)
         suggest_names(self, models="model", structure="structure", start="model with a start rule")
         suggest_names(self, analyses="analysis", figures="figure", measures="measure")
+
+    def _drawn_by_default(self, document: Mapping[str, Any]) -> Drawing | None:
+        """Draw the points and rods of the system of a run; None where it has no points."""
+        system = self.system(document["model"], document["structure"])
+        rule = drawing_of_system(system, FROM_THE_FRONT)
+        return None if rule is None else rule(document)
 
     def start_names(self, structure: Structure | None = None) -> tuple[str, ...]:
         """Return the names of the start values of a structure, the default one without it."""

@@ -54,7 +54,8 @@ class Problem(Family):
     measures
         Name -> what is computed of every member of a sweep.
     drawing
-        Function of a run's document that describes what the bodies look like.
+        Function of a run's document that describes what the bodies look like; None where there is
+        nothing to be drawn. Without it, points and rods are found (`daesolve.drawing.drawing_of`).
     path, digest
         The file that defines it and the SHA-256 of what it held; None where an installed plugin
         does.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Self
@@ -285,6 +285,38 @@ class Parameters(SymbolVector):
         """Return every value, the given ones in place of the defaults."""
         given = {name: self.check(name, value) for name, value in (overrides or {}).items()}
         return self.defaults | given
+
+
+NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
+
+
+class DiscreteValues:
+    """The type of a field that takes discrete values, or a list of several, and joins them.
+
+    Laws of friction each bring their own: `discrete=[one.discrete, other.discrete]`.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object | None, owner: type) -> Parameters:
+        return NO_DISCRETE if instance is None else instance.__dict__[self._name]
+
+    def __set__(self, instance: object, given: Parameters | Sequence[Parameters]) -> None:
+        parts = [given] if isinstance(given, SymbolVector) else given
+        if not isinstance(parts, Sequence) or not all(isinstance(p, Parameters) for p in parts):
+            raise PosingError(
+                "discrete values come from discrete() or from laws, as one of these or a list of "
+                f"them, not as {given!r}"
+            )
+        whole, names = NO_DISCRETE, list[str]()
+        for part in parts:
+            names += part.names
+            whole = whole.joined(part)
+        for name in names:
+            if names.count(name) > 1:
+                raise PosingError(f"two discrete values are called {name!r}")
+        instance.__dict__[self._name] = whole
 
 
 def coordinates(**units: str) -> DifferentiableVector:

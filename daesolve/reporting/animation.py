@@ -15,6 +15,7 @@ import numpy as np
 from markupsafe import Markup
 
 from daesolve.drawing import Arrow, Circle, Dot, Line, Outline, Placed, Shape, Trace
+from daesolve.drawing.systems import drawing_of_points
 from daesolve.errors import OutOfRangeError, Tell, UnknownNameError
 from daesolve.plugins.stored_problem import in_need_of_source, is_of_file, posed_again
 from daesolve.reporting.document import NO_PICTURE, DrawingRule, with_drawing, with_note
@@ -84,8 +85,8 @@ def animate(
     width
         Of a .gif or .mp4, pixels; a page has the width of its window.
     drawing
-        Makes the drawing of a directory's run, by default by the rule of its problem, or of a
-        trajectory.
+        Makes the drawing of a run: by default by the rule of its problem; where it has none, the
+        points among states and outputs are drawn.
     progress
         Called after each picture.
     source
@@ -156,7 +157,8 @@ def _drawn(run: Trajectory, rule: DrawingRule | None, playing: Playing) -> Excer
     if isinstance(kept, StoredSamples):
         identity, named = kept.stored.manifest["identity"], kept.stored.manifest["source"]
     part = from_run(run, identity, playing)
-    document = with_drawing(dict(part.document), rule)
+    posed_by_hand = rule is None and named is None
+    document = with_drawing(dict(part.document), drawing_of_points if posed_by_hand else rule)
     if rule is None and named is not None and is_of_file(named):
         assert isinstance(kept, StoredSamples)
         command = f"daesolve animate {shlex.quote(str(kept.stored.directory))}"

@@ -57,7 +57,7 @@ USUAL = {
 """What a document lists of a request only where it, or what the case asks for, differs."""
 NO_PICTURE = "there is no picture"
 """How the note begins that says why."""
-DrawingRule = Callable[[Document], Drawing]
+DrawingRule = Callable[[Document], Drawing | None]
 """Makes the drawing of a run from its document."""
 IDENTITY = (
     "problem",
@@ -374,6 +374,8 @@ def with_drawing(document: dict[str, Any], rule: DrawingRule | None) -> dict[str
         return document
     try:
         drawing = rule(document)
+        if drawing is None:
+            return document
         check(drawing, [*columns(document, drawing.series), *document["parameters"]])
         return {**document, "drawing": to_json(drawing)}
     except KeyboardInterrupt:

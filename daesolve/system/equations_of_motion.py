@@ -291,11 +291,14 @@ def _gyroscopic(symbols: _Symbols) -> ca.SX:
         They are not proved to do no work, or contain reactions.
     """
     system = symbols.system
+    assert system.mass_matrix is not None
     forces = symbols.posed(system.force_column("the gyroscopic force", system.gyroscopic))
     if ca.depends_on(forces, symbols.u):
         raise PosingError("gyroscopic forces do not depend on reactions: put them into force")
-    power = ca.dot(forces, symbols.v)
-    if not vanishes(power):
+    power, masses = ca.dot(forces, symbols.v), system.smoothed(system.mass_matrix)
+    energy = ca.dot(symbols.v, masses @ symbols.v) / 2
+    kept = power + ca.jtimes(energy, symbols.q, symbols.kinematics.q_dot)
+    if not vanishes(power) and not vanishes(kept):
         changing = ~vanishing(ca.gradient(power, symbols.v)).ravel()
         names = [repr(name) for name, by in zip(system.v.names, changing, strict=True) if by]
         raise PosingError(

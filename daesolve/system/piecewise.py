@@ -110,11 +110,16 @@ class Switching:
         The symbols that no motion changes, and those of reactions, by their hashes.
     switches
         By the number of their guards.
+    orders
+        In which order the operands of a minimum or a maximum are compared.
     """
 
     fixed: Collection[int] = ()
     reacting: Collection[int] = ()
     switches: dict[tuple[int, bool], Switch] = field(default_factory=dict[tuple[int, bool], Switch])
+    orders: dict[frozenset[int], tuple[int, int]] = field(
+        default_factory=dict[frozenset[int], tuple[int, int]]
+    )
     _numbers: dict[Key, int] = field(default_factory=dict[Key, int])
     _keys: list[Key] = field(default_factory=list[Key])
     _nodes: list[ca.SX] = field(default_factory=list[ca.SX])
@@ -374,6 +379,8 @@ class _Walk:
         if operation == ca.OP_LE:
             return node(ca.OP_NOT, self._positive(node(ca.OP_SUB, first, last)))
         if operation in (ca.OP_FMIN, ca.OP_FMAX):
+            # CasADi may hand over the same two in either order: the first that was seen is kept.
+            first, last = self.switching.orders.setdefault(frozenset(operands), (first, last))
             larger = self._positive(node(ca.OP_SUB, first, last))
             ordered = (first, last) if operation == ca.OP_FMAX else (last, first)
             return self._either(larger, *ordered)

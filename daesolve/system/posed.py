@@ -27,6 +27,7 @@ from daesolve.posing.supports import VariantPair
 from daesolve.posing.symbols import (
     Auxiliaries,
     DifferentiableVector,
+    DiscreteValues,
     Parameters,
     SymbolVector,
     time,
@@ -43,7 +44,6 @@ _NO_REACTIONS = SymbolVector((), (), "reaction")
 _NO_UNKNOWNS = DifferentiableVector((), (), "implicit unknown")
 _NO_QUADRATURES = SymbolVector((), (), "quadrature")
 _NO_AUXILIARIES = Auxiliaries({}, {})
-_NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,7 +101,7 @@ class PosedMechanics(Piecewise):
     gyroscopic: Forces = field(default_factory=dict[str, Expression])
     implicit: DifferentiableVector = _NO_UNKNOWNS
     reactions: SymbolVector = _NO_REACTIONS
-    discrete: Parameters = _NO_DISCRETE
+    discrete: DiscreteValues = DiscreteValues()  # noqa: RUF009
     velocities: SymbolVector | None = None
     kinematics: ca.SX | None = None
     auxiliaries: Auxiliaries = _NO_AUXILIARIES
@@ -201,7 +201,7 @@ class PosedControl(Piecewise):
     parameters: Parameters = _NO_PARAMETERS
     controls: SymbolVector = _NO_REACTIONS
     goals: Sequence[AnyGoal] = ()
-    discrete: Parameters = _NO_DISCRETE
+    discrete: DiscreteValues = DiscreteValues()  # noqa: RUF009
     events: Sequence[Event] = ()
     outputs: Mapping[str, Output] = field(default_factory=dict[str, Output])
 

@@ -70,14 +70,16 @@ class MechanicalSystem(PosedMechanics):
         (nv, nv). `kinetic` may be given besides, as the energy to be watched.
     gyroscopic
         Beside a mass matrix, inertial forces that do no work, such as -w x I w of a body in axes
-        of its own, given as `force` is.
+        of its own, given as `force` is; or, where the mass matrix changes with the positions, that
+        keep v . M v / 2.
     goals
         Constraints, implicit equations, relations between reactions, invariants.
     force
         Generalised forces by the name of a coordinate (or quasi-velocity), or as a column. They
         may contain time, states, parameters and reactions (linearly).
     implicit, reactions, discrete
-        Massless unknowns, reactions directed by where they enter `force`, discrete values.
+        Massless unknowns, reactions directed by where they enter `force`, discrete values: these
+        may be several, as laws of friction bring them, in a list.
     velocities, kinematics
         Quasi-velocities v and q' = S(q) v as a column.
     auxiliaries

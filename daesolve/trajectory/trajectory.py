@@ -54,6 +54,10 @@ KINDS = {
 """What the names in a trajectory's dictionaries denote."""
 MOST_RESIDUALS = 30
 """How many rows `str` of a trajectory has."""
+MOST_MOVED = 4
+"""How many start values that moved it names."""
+MOVED = 1e-9
+"""By which part a start value, or 1, must have moved to be worth a word."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +149,7 @@ class Trajectory:
         pair = self.description
         ending = f"{pair['formulation']} with {pair['solver']}: {self.outcome.value}"
         lines = [f"{ending} at t = {self.end_time:g} s", *_drift_lines(self.drift)]
+        lines[1:1] = _start_lines(self.start, self.units)
         if self.message:
             lines.insert(1, self.message)
         if self.event_count:
@@ -304,6 +309,23 @@ class Trajectory:
 
 
 # -- in words -------------------------------------------------------------------------------------
+
+
+def _start_lines(start: Mapping[str, tuple[float, float]], units: Mapping[str, str]) -> list[str]:
+    """Say which start values were moved to meet the goals, the one that went farthest first."""
+
+    def way(name: str) -> float:
+        given, value = start[name]
+        return abs(value - given)
+
+    moved = [name for name in start if way(name) > MOVED * max(1.0, abs(start[name][0]))]
+    names = sorted(moved, key=way, reverse=True)
+    told = [
+        f"{name} from {start[name][0]:g} to {start[name][1]:g} {units.get(name, '')}".rstrip()
+        for name in names[:MOST_MOVED]
+    ]
+    rest = [f"{len(names) - MOST_MOVED} more"] if len(names) > MOST_MOVED else []
+    return [f"the start was moved: {', '.join([*told, *rest])}"] if told else []
 
 
 def _drift_lines(drift: Mapping[str, Drift]) -> list[str]:

@@ -6,7 +6,17 @@ import pytest
 import daesolve as ds
 from daesolve.drawing import Line, evaluate
 from daesolve.drawing.mechanisms import drawing_of
-from daesolve.multibody import GROUND, Body, Mechanism, PlanarBody, Revolute, Spherical
+from daesolve.multibody import (
+    GROUND,
+    Body,
+    Clearance,
+    Mechanism,
+    PlanarBody,
+    Revolute,
+    Skate,
+    Spherical,
+    WheelPair,
+)
 
 SOLVER = ds.Dop853()
 
@@ -49,3 +59,27 @@ def test_bodies_in_space_are_seen_from_the_eye(eye, seen) -> None:
     ((centre, end),) = _lines(mechanism, drawing, document)
     np.testing.assert_allclose(centre, seen, atol=1e-15)
     np.testing.assert_allclose(end, [0.0, 0.0], atol=1e-15)
+
+
+def test_wheels_are_drawn_with_their_axle_and_play_as_the_joint_that_has_it():
+    cart = PlanarBody("cart", 1.0, 1.0, angle=0.3)
+    arm = PlanarBody("arm", 1.0, 1.0, position=(1.0, 0.0))
+    hinge = Revolute("hinge", cart.frame((0.5, 0.0)), arm.frame((-0.5, 0.0)))
+    parts = [
+        WheelPair("axle", cart.frame((-0.2, 0.0)), 0.1, 0.6),
+        Clearance("play", hinge, 1e-3),
+        Skate("blade", arm.frame((0.2, 0.0))),
+    ]
+    mechanism = Mechanism([cart, arm], parts)
+    start = mechanism.start
+    document = {"parameters": {}, "states": {name: [value] for name, value in start.items()}}
+    made = drawing_of(mechanism)(document)
+    series = {name: np.array(column) for name, column in made.series.items()}
+    placed = [entry for entry in evaluate(made, series, {}, 0) if isinstance(entry.shape, Line)]
+    turn = np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]])
+    axle, one, other = (entry.points for entry in placed if entry.shape.role == "accent")
+    np.testing.assert_allclose(axle, [turn @ (-0.2, 0.3), turn @ (-0.2, -0.3)], atol=1e-15)
+    np.testing.assert_allclose(one, [turn @ (-0.1, 0.3), turn @ (-0.3, 0.3)], atol=1e-15)
+    np.testing.assert_allclose(other, [turn @ (-0.1, -0.3), turn @ (-0.3, -0.3)], atol=1e-15)
+    # From both centres to the pin, and from each to its axle or blade.
+    assert sum(entry.shape.role == "body" for entry in placed) == 4

@@ -173,7 +173,7 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
         lambda: GROUND.frame(axes=np.ones((3, 3))),
     ),
     "axes in the plane": (
-        "an angle, not axes",
+        r"an angle, not axes: write frame\(origin, angle=...\)",
         lambda: GROUND.frame((0, 0), np.eye(3)),
     ),
     "four coordinates": ("2 or 3 coordinates", lambda: GROUND.point(1, 2, 3, 4)),

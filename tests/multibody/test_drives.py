@@ -11,10 +11,10 @@ import pytest
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, PosingError
 from daesolve.multibody.bodies import Body, PlanarBody
-from daesolve.multibody.drives import Actuator, Gear, Motor
-from daesolve.multibody.joints import Prismatic, Revolute
+from daesolve.multibody.drives import Actuator, Belt, Gear, Motor, RackAndPinion
+from daesolve.multibody.joints import Fixed, Prismatic, Revolute
 from daesolve.multibody.mechanism import Mechanism
-from daesolve.multibody.places import GROUND
+from daesolve.multibody.places import GROUND, quaternion
 
 from .placing import accelerations, numbers
 
@@ -198,3 +198,152 @@ SECOND = Revolute("second", GROUND.frame((0.0, 0.0)), FLAT.frame((1.0, 0.0)))
 def test_what_meshes_with_nothing_is_refused_in_a_sentence(posed, message):
     with pytest.raises((PosingError, OutOfRangeError), match=message):
         posed()
+
+
+HAND = PlanarBody("hand", 1.0, 1.0)
+WRIST = Revolute("wrist", FLAT.frame((1.0, 0.0)), HAND.frame())
+
+
+# -- racks and belts ------------------------------------------------------------------------------
+
+
+def rack_and_pinion(in_space, radius=0.2):
+    """A pinion of 0.3 kg m^2 under a torque, and a rack of 2 kg, from half a turn on."""
+    extra = (0.0,) * in_space
+    if in_space:
+        pinion = Body("pinion", 1.0, (1, 1, 0.3), rotation=quaternion((0, 0, 1), 1.1))
+        rack = Body("rack", 2.0, (1, 1, 1), position=(0.4, -0.2, 0.0))
+    else:
+        pinion = PlanarBody("pinion", 1.0, 0.3, angle=1.1)
+        rack = PlanarBody("rack", 2.0, 1.0, position=(0.4, -0.2))
+    axle = Revolute("axle", GROUND.frame((0.0, 0.0, *extra)), pinion.frame())
+    rail = Prismatic("rail", GROUND.frame((0.0, -0.2, *extra)), rack.frame())
+    mesh = RackAndPinion("mesh", axle, rail, radius)
+    return Mechanism([pinion, rack], [axle, rail, mesh, Motor("motor", axle, torque=5.0)])
+
+
+@pytest.mark.parametrize("in_space", [False, True])
+def test_a_pinion_drives_its_rack_through_many_turns_in_closed_form(in_space):
+    """(I + m r^2) a'' = M, and the rack goes by r a: the force on it is m r a''."""
+    mechanism = rack_and_pinion(in_space)
+    run = ds.solve(mechanism.system(), 2.0, guess=mechanism.start, solver=ds.Dop853(), at=[2.0])
+    turning = 5.0 / (0.3 + 2.0 * 0.2**2)
+    assert turning * 2.0 > 2 * 2 * math.pi
+    assert run["rack_x"][-1] == pytest.approx(0.4 + 0.2 * turning * 2.0, abs=1e-9)
+    # Errors of 1e-11 m in the residual, times the rate of the feedback squared and the mass.
+    assert run["mesh"][-1] == pytest.approx(2.0 * 0.2 * turning, abs=1e-11 * 10**2 * 2.0 * 10)
+
+
+@pytest.mark.parametrize("in_space", [False, True])
+@pytest.mark.parametrize("crossed", [False, True])
+def test_a_belt_is_a_gear_whose_ratio_is_that_of_its_radii(in_space, crossed):
+    """And its reaction, over the radius, is the torque of the gear."""
+    found = []
+    for belt in (True, False):
+        ratio = (-1 if crossed else 1) * 0.5 / 0.2
+        one, other, axles = pulleys(in_space, ratio)
+        part = (
+            Belt("belt", *axles, (0.2, 0.5), crossed=crossed)
+            if belt
+            else Gear("belt", *axles, ratio)
+        )
+        parts = [*axles, part, Motor("motor", axles[1], torque=0.7)]
+        mechanism = Mechanism([one, other], parts)
+        run = ds.solve(mechanism.system(), 1.0, guess=mechanism.start, solver=ds.Dop853())
+        rates = [f"{name}_{'w3' if in_space else 'angle_dot'}" for name in ("one", "other")]
+        found.append([*(run[rate][-1] for rate in rates), run["belt"][-1] * (0.2 if belt else 1)])
+    assert found[0] == pytest.approx(found[1], abs=1e-9)
+
+
+def pulleys(in_space, ratio):
+    extra = (0.0,) * in_space
+    if in_space:
+        one = Body("one", 1.0, (1, 1, 0.3), angular_velocity=(0, 0, SPIN))
+        other = Body("other", 1.0, (1, 1, 2.0), position=(1, 0, 0),
+                     angular_velocity=(0, 0, SPIN / ratio))  # fmt: skip
+    else:
+        one = PlanarBody("one", 1.0, 0.3, rate=SPIN)
+        other = PlanarBody("other", 1.0, 2.0, position=(1, 0), rate=SPIN / ratio)
+    axles = (
+        Revolute("axle_1", GROUND.frame((0.0, 0.0, *extra)), one.frame()),
+        Revolute("axle_2", GROUND.frame((1.0, 0.0, *extra)), other.frame()),
+    )
+    return one, other, axles
+
+
+@pytest.mark.parametrize("stiffness", [None, 1e4])
+def test_a_belt_about_the_pivot_of_an_arm_ties_turns_against_the_arm(stiffness):
+    """With a pulley held to the ground, that of equal radius at the end keeps its direction."""
+    arm = PlanarBody("arm", 1.0, 0.2, position=(0.5, 0.0), velocity=(0.0, 1.0), rate=2.0)
+    still = PlanarBody("still", 1.0, 0.1)
+    hand = PlanarBody("hand", 1.0, 0.1, position=(1.0, 0.0), velocity=(0.0, 2.0))
+    joints = [
+        Revolute("pivot", GROUND.frame((0.0, 0.0)), arm.frame((-0.5, 0.0))),
+        Fixed("held", GROUND.frame((0.0, 0.0)), still.frame()),
+        Revolute("wrist", arm.frame((0.5, 0.0)), hand.frame()),
+    ]
+    told = Revolute("told", arm.frame((-0.5, 0.0)), still.frame())
+    belt = Belt(
+        "belt", told, joints[2], (0.1, 0.1), stiffness=stiffness, pretension=5.0 * bool(stiffness)
+    )
+    mechanism = Mechanism([arm, still, hand], [*joints, belt])
+    run = ds.solve(mechanism.system(), 1.5, guess=mechanism.start)
+    assert run["arm_angle"][-1] == pytest.approx(3.0, abs=1e-10)
+    assert run["hand_angle"] == pytest.approx(0.0, abs=1e-10)
+
+
+def test_an_elastic_belt_lets_its_pulleys_swing_against_each_other_in_closed_form():
+    """Masses I / r^2 at the rims, with springs of 2 k and dampers of 2 c between them."""
+    _, other, axles = pulleys(False, 2.5)
+    first = PlanarBody("one", 1.0, 0.3, rate=SPIN + 1.0)
+    axles = (Revolute("axle_1", GROUND.frame((0.0, 0.0)), first.frame()), axles[1])
+    belt = Belt("belt", *axles, (0.2, 0.5), stiffness=100.0, damping=1.0, pretension=50.0)
+    mechanism = Mechanism([first, other], [*axles, belt])
+    run = ds.solve(mechanism.system(), 2.0, guess=mechanism.start)
+    masses = 0.3 / 0.2**2, 2.0 / 0.5**2
+    mass = masses[0] * masses[1] / sum(masses)
+    rate = 2 * 1.0 / (2 * mass)
+    frequency = math.sqrt(2 * 100.0 / mass - rate**2)
+    # The rim of the first is 0.2 m/s quicker at the start.
+    expected = -0.2 / frequency * np.exp(-rate * run.times) * np.sin(frequency * run.times)
+    assert run["belt_stretch"] == pytest.approx(expected, abs=1e-13)
+    assert run["belt_tension_1"] + run["belt_tension_2"] == pytest.approx(100.0, abs=1e-11)
+    assert np.min(run["belt_tension_1"]) > 0.0
+    assert run["belt_work"][-1] == pytest.approx(run["energy"][-1] - run["energy"][0], abs=1e-11)
+
+
+def test_of_a_slack_belt_one_strand_pulls_alone():
+    """Without pretension: half the stiffness, so 1 / sqrt 2 of the frequency; energy is kept."""
+    _, other, axles = pulleys(False, 2.5)
+    first = PlanarBody("one", 1.0, 0.3, rate=SPIN + 1.0)
+    axles = (Revolute("axle_1", GROUND.frame((0.0, 0.0)), first.frame()), axles[1])
+    belt = Belt("belt", *axles, (0.2, 0.5), stiffness=100.0)
+    mechanism = Mechanism([first, other], [*axles, belt])
+    run = ds.solve(mechanism.system(), 2.0, guess=mechanism.start)
+    masses = 0.3 / 0.2**2, 2.0 / 0.5**2
+    frequency = math.sqrt(100.0 * sum(masses) / (masses[0] * masses[1]))
+    expected = -0.2 / frequency * np.sin(frequency * run.times)
+    assert run["belt_stretch"] == pytest.approx(expected, abs=1e-12)
+    assert np.min(run["belt_tension_1"]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "sentence"),
+    [
+        (lambda a, r: RackAndPinion("m", r, r, 0.1), PosingError, "pinion of .* revolute joint"),
+        (lambda a, r: RackAndPinion("m", a, a, 0.1), PosingError, "rack of .* prismatic joint"),
+        (lambda a, r: RackAndPinion("m", a, r, 0.0), OutOfRangeError, "radius of .* is 0"),
+        (lambda a, r: RackAndPinion("a b", a, r, 0.1), PosingError, "is a word"),
+        (lambda a, r: Belt("b", a, r, (1, 1)), PosingError, "pulleys on revolute joints"),
+        (lambda a, r: Belt("b", a, a, (1, 1)), PosingError, "twice"),
+        (lambda a, r: Belt("b", a, rotor()[1], (1, 0)), OutOfRangeError, "must be > 0"),
+        (lambda a, r: Belt("b", a, WRIST, (1, 1)), PosingError, "against 'ground' and 'flat'"),
+        (lambda a, r: Belt("b", a, rotor()[1], (1, 1), "no"), PosingError, "True or False"),
+        (lambda a, r: RackAndPinion("m", WRIST, r, 0.1), PosingError, "no body in common"),
+        (lambda a, r: Belt("b", a, rotor()[1], 0.5), PosingError, "has two radii"),
+        (lambda a, r: Belt("b", a, rotor()[1], (1, 1), pretension=2.0), PosingError, "elastic one"),
+    ],
+)
+def test_racks_and_belts_that_have_no_meaning_are_refused(make, error, sentence):
+    with pytest.raises(error, match=sentence):
+        make(rotor()[1], slider()[1])

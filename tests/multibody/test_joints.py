@@ -27,12 +27,14 @@ from daesolve.multibody.joints import (
     Spherical,
     Universal,
 )
+from daesolve.multibody.loads import SpringDamper
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.places import GROUND, quaternion
+from daesolve.multibody.sliding_joints import Planar, Screw
 
 from .placing import about, matrix, numbers, quaternion_of
 
-MOMENTS = (0.2, 0.3, 0.4)
+MOMENTS, LEAD = (0.2, 0.3, 0.4), -0.7
 
 
 def frames(draw_numbers):
@@ -83,6 +85,18 @@ HELD = {
         lambda f, s: Slot("j", f, s, axis=2),
         lambda a, b, c: (about(0, a) @ about(1, b), c * np.eye(3)[2]), ["v0", "v1"],
     ),
+    "planar": (
+        lambda f, s: Planar("j", f, s),
+        lambda a, b, c: (about(2, a), np.array([b, c, 0.0])), ["v2", "w0", "w1"],
+    ),
+    "planar_y": (
+        lambda f, s: Planar("j", f, s, axis=1),
+        lambda a, b, c: (about(1, a), np.array([b, 0.0, c])), ["v1", "w2", "w0"],
+    ),
+    "screw": (
+        lambda f, s: Screw("j", f, s, lead=LEAD), lambda a, b, c: (about(2, a), b * np.eye(3)[2]),
+        ["v0", "v1", "w0", "w1", "s"],
+    ),
     "distance": (
         lambda f, s: Distance("j", f, s, 0.8),
         lambda a, b, c: (about(0, a), 0.8 * about(1, b)[:, 0]), ["d"],
@@ -118,6 +132,7 @@ def test_each_row_holds_one_component_of_the_relative_velocity(kind, given_numbe
     rows = {"v" + "xyz"[k]: of_point[k] for k in range(3)}
     rows |= {f"v{k}": axes[:, k] @ of_point for k in range(3)}
     rows |= {f"w{k}": axes[:, k] @ of_turn for k in range(3)}
+    rows |= {"s": rows["v2"] - LEAD / (2 * np.pi) * rows["w2"]}
     rows |= {"n": cross @ of_turn, "d": apart / 0.8 @ of_point}
     np.testing.assert_allclose(jacobian, [rows[name] for name in held], atol=1e-13)
 
@@ -132,7 +147,7 @@ def test_rows_are_independent_and_rates_are_those_of_the_angles_and_displacement
         other.frame((0.1, 0.4, -0.3), matrix(quaternion((-1, 1, 2), 1.9))),
     )
     pairs = []
-    if isinstance(joint, Revolute | Cylindrical):
+    if isinstance(joint, Revolute | Cylindrical | Planar):
         pairs += [(joint.angle, joint.rate)]
     if isinstance(joint, Cylindrical | Prismatic):
         pairs += [(joint.displacement, joint.speed)]
@@ -188,6 +203,9 @@ SPOT, PLANE_SPOT = GROUND.frame(), GROUND.frame((0.0, 0.0))
         (lambda: Spherical("j", PLANE_SPOT, FLAT.centre), "take a Revolute joint"),
         (lambda: Cylindrical("j", PLANE_SPOT, FLAT.frame()), "two frames in space"),
         (lambda: Universal("j", SPOT, BODY.centre), "two frames in space"),
+        (lambda: Planar("j", PLANE_SPOT, FLAT.frame()), "two frames in space"),
+        (lambda: Screw("j", SPOT, BODY.frame(), lead=0.0), "lead of the screw 'j' is 0 m"),
+        (lambda: Screw("j", SPOT, TOP.frame(), lead=0.1), "spin with 'top'"),
         (lambda: Revolute("j", SPOT, TOP.frame(), axis=0), "spin with 'top'"),
         (lambda: Prismatic("j", SPOT, TOP.frame()), "spin with 'top'"),
         (lambda: Universal("j", SPOT, TOP.frame()), "spin with 'top'"),
@@ -202,3 +220,41 @@ SPOT, PLANE_SPOT = GROUND.frame(), GROUND.frame((0.0, 0.0))
 def test_what_joins_nothing_is_refused_in_a_sentence(posed, message):
     with pytest.raises((PosingError, OutOfRangeError), match=message):
         posed()
+
+
+def test_a_nut_falls_along_its_spindle_through_many_turns_in_closed_form():
+    """(m + I (2 pi / lead)^2) z'' = -m g, the turn 2 pi z / lead, and a force of the thread."""
+    lead, mass, moment = 0.02, 0.3, 1e-4
+    nut = Body("nut", mass, (2e-4, 2e-4, moment), position=(0.1, 0.0, 0.05))
+    thread = Screw("thread", GROUND.frame((0.1, 0, 0)), nut.frame(), lead=lead)
+    mechanism = Mechanism([nut], [thread], gravity=(0, 0, -9.81))
+    system = mechanism.system(outputs={"angle": thread.angle})
+    run = ds.solve(system, until=1.5, guess=mechanism.start, solver=ds.Dop853(), at=[0.7, 1.5])
+    inertia = moment * (2 * np.pi / lead) ** 2
+    fall = -mass * 9.81 / (mass + inertia)
+    assert run["nut_z"] == pytest.approx(0.05 + fall * run.times**2 / 2, abs=1e-10)
+    turned = 2 * np.pi / lead * (run["nut_z"] - 0.05)
+    assert turned[-1] < -2 * 2 * np.pi
+    np.testing.assert_allclose(np.sin(run["angle"] - turned), 0.0, atol=1e-8)
+    # The thread bears what the fall does not take.
+    assert run["thread_5"] == pytest.approx(mass * (fall + 9.81), rel=1e-8)
+    assert run.drift["energy"].max_relative < 1e-9
+
+
+def test_a_block_slides_and_turns_on_a_table_as_a_planar_body_does():
+    """Drawn by a spring at a corner: in space, held by a planar joint, and in the plane."""
+    ends = []
+    for space in (True, False):
+        extra = (0.0,) * space
+        if space:
+            block = Body("b", 1.2, (0.3, 0.2, 0.4), position=(0.5, 0.1, 0.0))
+            parts = [Planar("table", GROUND.frame(), block.frame())]
+        else:
+            block, parts = PlanarBody("b", 1.2, 0.4, position=(0.5, 0.1)), []
+        corner = block.point(0.2, 0.3, *extra)
+        spring = SpringDamper("k", GROUND.point(-0.3, 0.2, *extra), corner, 12.0, 0.3, 0.4)
+        mechanism = Mechanism([block], [*parts, spring])
+        run = ds.solve(mechanism.system(), 2.0, guess=mechanism.start, solver=ds.Dop853())
+        ends.append([run[name][-1] for name in ("b_x", "b_y", "b_x_dot", "b_y_dot")])
+    # Both by dop853 at 1e-11, over 2 s.
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)

@@ -118,14 +118,18 @@ def test_a_run_on_disk_is_shown_as_the_same_run_in_memory(tmp_path):
     np.testing.assert_array_equal(bob, np.column_stack([kept["x"], kept["y"]])[rows])
 
 
-def test_a_run_of_no_problem_needs_a_rule_for_its_drawing(tmp_path):
+def test_a_run_of_no_problem_is_drawn_by_its_points_or_a_rule_for_its_drawing(tmp_path):
+    q = ds.coordinates(theta=ds.ANGLE)
+    ds.solve(ds.MechanicalSystem(q, kinetic=q.dot.theta**2), 1.0, {}, store=tmp_path / "turning")
+    with pytest.raises(ReportError, match="has no drawing"):
+        animate(tmp_path / "turning", tmp_path / "a.html")
     q = ds.coordinates(x="m", y="m")
     p = ds.parameters(mass=(1.0, "kg"))
     energy = p.mass * (q.dot.x**2 + q.dot.y**2) / 2
     free = ds.MechanicalSystem(q, p, kinetic=energy, potential=0 * q.x, goals=[])
     ds.solve(free, 1.0, initial={"x_dot": 1.0}, store=tmp_path / "run")
-    with pytest.raises(ReportError, match="has no drawing"):
-        animate(tmp_path / "run", tmp_path / "a.html")
+    made = animate(tmp_path / "run", tmp_path / "a.html", seconds=0.5)
+    assert made.pictures[-1].bodies[-1].points[0] == pytest.approx([1.0, 0.0])
     animate(tmp_path / "run", tmp_path / "a.html", seconds=0.5, drawing=lambda _: DRAWING)
     with pytest.raises(ReportError, match=r"there is no picture of the scene: .*nothing"):
         animate(

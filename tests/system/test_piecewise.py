@@ -459,3 +459,15 @@ def test_an_angle_at_its_cut_is_half_a_turn():
     force = {"x": sum(ca.atan2(zero, -1 - q.x**2) for zero in zeros)}
     run = ds.solve(ds.MechanicalSystem(q, p, kinetic=kinetic, force=force), 1.0, {})
     assert run["x"][-1] == pytest.approx(1.5 * np.pi, rel=1e-12)
+
+
+def test_two_orders_of_the_operands_of_a_maximum_share_one_switch():
+    """CasADi hands over fmax(a, b) as fmax(b, a) once it was taken apart: the guard is the same."""
+    q = ds.coordinates(x="m", y="m")
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        force={"x": ca.fmax(q.x - 1, 0), "y": ca.fmax(0, q.x - 1)},
+        meters={"work": ca.fmax(q.x - 1, 0) * q.dot.x},
+    )
+    assert system.posed.discrete.names == ("force_x_switch_1",)

@@ -302,3 +302,40 @@ def test_a_goal_of_a_control_system_needs_no_special_argument():
         )
         run = ds.solve(system, until=1.0, initial={"a": 1.0}, default_rate=2.0)
         assert run["a"][-1] == pytest.approx(np.exp(-2.0), rel=1e-14)
+
+
+def test_several_laws_give_their_discrete_values_in_a_list():
+    """Two blocks on a floor, each with a law: both stop after v / (mu g)."""
+    q = ds.coordinates(x="m", y="m")
+    laws = [
+        ds.multibody.Coulomb(mu).act(name, rate, ca.SX(9.81))
+        for name, mu, rate in (("first", 0.2, q.dot.x), ("second", 0.4, q.dot.y))
+    ]
+    blocks = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        goals=[goal for law in laws for goal in law.goals],
+        force={"x": laws[0].force, "y": laws[1].force},
+        discrete=[law.discrete for law in laws],
+        events=[event for law in laws for event in law.events],
+    )
+    assert blocks.discrete.names == (*laws[0].discrete.names, *laws[1].discrete.names)
+    run = ds.solve(blocks, 2.0, {"x_dot": 1.0, "y_dot": 1.0})
+    stops = {event.name: event.time for event in run.events if event.name.endswith("_sticks")}
+    # v / (mu g) with one rounding of each operation.
+    assert stops["first_sticks"] == pytest.approx(1 / (0.2 * 9.81), rel=1e-14)
+    assert stops["second_sticks"] == pytest.approx(1 / (0.4 * 9.81), rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (lambda d: [d, ds.discrete(mode=1.0)], "two discrete values are called 'mode'"),
+        (lambda d: {"mode": 0.0}, "from discrete.. or from laws"),
+        (lambda d: [d, None], "from discrete.. or from laws"),
+    ],
+)
+def test_discrete_values_that_do_not_go_together_are_refused(given, sentence):
+    q = ds.coordinates(x="m")
+    with pytest.raises(PosingError, match=sentence):
+        ds.MechanicalSystem(q, kinetic=q.dot.x**2, discrete=given(ds.discrete(mode=0.0)))

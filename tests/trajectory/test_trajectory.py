@@ -48,6 +48,19 @@ def test_printed_it_tells_how_it_ended_and_the_residuals_farthest_first(run):
     ]
 
 
+def test_printed_it_tells_which_start_values_were_moved_and_those_alone_that_went_far(run):
+    """So a body that is declared above a contact that counts as closed does not fall in silence."""
+    start = {"ball_z": (1.1, 0.1), "x": (0.0, 2e-10), "y": (5.0, 8.0)}
+    line = str(replace(run, start=start, units={"ball_z": "m"})).splitlines()[1]
+    assert line == "the start was moved: y from 5 to 8, ball_z from 1.1 to 0.1 m"
+    many = {f"x_{k}": (0.0, 1.0 + k) for k in range(6)}
+    line = str(replace(run, start=many)).splitlines()[1]
+    assert line.endswith(
+        "x_5 from 0 to 6, x_4 from 0 to 5, x_3 from 0 to 4, x_2 from 0 to 3, 2 more"
+    )
+    assert "moved" not in str(replace(run, start={}))
+
+
 def test_of_many_residuals_thirty_are_printed_and_the_rest_counted(run):
     many = {f"goal_{number}": told(number * 1e-16) for number in range(400)}
     lines = str(replace(run, drift=many)).splitlines()

@@ -1,0 +1,195 @@
+"""What a system that was posed by hand looks like: its points, and the rods that hold them.
+
+Coordinates and outputs in metres that are called x and y, tip_x and tip_y, x1 and y1 are a point. A
+holonomic goal whose gradient points from one point to another, or from one fixed place, wherever
+they are, is a rod: it holds a distance, however it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.drawing.shapes import Dot, Drawing, Line, Linear, Point, Quantity, Shape, Trace
+from daesolve.drawing.viewing import FROM_THE_FRONT, plane_seen_from
+from daesolve.posing.goals import Holonomic, as_scalar
+from daesolve.system.posed import with_units
+from daesolve.system.system import MechanicalSystem, System
+from daesolve.system.unilateral import Contact
+
+NAMED = re.compile(r"(?:(?P<stem>\w+?)_)?(?P<letter>[xyz])(?P<number>_?\d*)")
+SAMPLES, WITHIN = 6, 1e-9
+"""Random places at which a goal is looked at, and what counts as rounding of size one."""
+
+Places = Mapping[str, tuple[str, ...]]
+
+
+def points_of(units: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Return the points among named quantities: by what they are called, their coordinates.
+
+    Parameters
+    ----------
+    units
+        Names and units.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for name, unit in units:
+        parts = NAMED.fullmatch(name)
+        if unit == "m" and parts is not None:
+            title = f"{parts['stem'] or ''}{parts['number']}".strip("_")
+            found.setdefault(title, {})[parts["letter"]] = name
+    return {
+        title or "point": tuple(letters[letter] for letter in sorted(letters))
+        for title, letters in found.items()
+        if len(letters) > 1
+    }
+
+
+def drawing_of_system(
+    system: System, towards_the_eye: Sequence[float]
+) -> Callable[[Mapping[str, Any]], Drawing] | None:
+    """Return a rule that draws the runs of a system; None where it has no points.
+
+    Parameters
+    ----------
+    system
+        Its states and outputs.
+    towards_the_eye
+        From where points in space are seen.
+    """
+    owned = system.coordinates if isinstance(system, MechanicalSystem) else system.states
+    moving = points_of(zip(owned.names, owned.units, strict=True))
+    outputs = points_of(with_units(system.outputs)[1].items())
+    places: Places = {**outputs, **moving}
+    if not places:
+        return None
+    plane = plane_seen_from(towards_the_eye)
+    rods = _Rods(system, moving) if isinstance(system, MechanicalSystem) else None
+
+    def rule(document: Mapping[str, Any]) -> Drawing:
+        held = [] if rods is None else rods.shapes(document["parameters"], plane)
+        return _drawing(places, held, plane)
+
+    return rule
+
+
+def drawing_of_points(document: Mapping[str, Any]) -> Drawing | None:
+    """Draw the points among the states and outputs of a run; None where there are none."""
+    own = [name for kind in ("states", "outputs") for name in document[kind]]
+    units = document["units"]
+    places = points_of((name, units.get(name, "")) for name in own)
+    return _drawing(places, [], plane_seen_from(FROM_THE_FRONT)) if places else None
+
+
+def _drawing(places: Places, rods: Sequence[Shape], plane: np.ndarray) -> Drawing:
+    shapes = list(rods)
+    for title, names in places.items():
+        at = _seen(names, plane)
+        shapes += [Trace(at), Dot(at, label=title, role="accent" if rods else "body")]
+    first = next(iter(places.values()))
+    deep = any(len(names) == 3 for names in places.values())
+    labels = ("across", "up") if deep else [_letter(name) for name in first]
+    return Drawing(shapes, x_label=f"{labels[0]} (m)", y_label=f"{labels[1]} (m)")
+
+
+class _Rods:
+    """The goals of a system that hold distances."""
+
+    def __init__(self, system: MechanicalSystem, moving: Places) -> None:
+        self.names = system.parameters.names
+        self.points = moving
+        self.owner = {name: title for title, names in moving.items() for name in names}
+        q, p = system.coordinates.vector, system.parameters.vector
+        self.coordinates = system.coordinates.names
+        self.goals: list[tuple[tuple[str, ...], ca.Function]] = []
+        for goal in system.goals:
+            if not isinstance(goal, Holonomic) or isinstance(goal, Contact) or goal.held_by:
+                continue
+            residual = as_scalar(goal.name, goal.residual)
+            known = {entry.element_hash() for entry in ca.vertsplit(ca.vertcat(q, p))}
+            used = ca.symvar(residual)
+            if any(entry.element_hash() not in known for entry in used):
+                continue
+            mine = {entry.name() for entry in used} & {*self.coordinates}
+            titles = tuple(dict.fromkeys(self.owner.get(name, "") for name in self.coordinates
+                                         if name in mine))  # fmt: skip
+            if "" in titles or len(titles) not in (1, 2):
+                continue
+            gradient = ca.Function("gradient", [q, p], [ca.densify(ca.gradient(residual, q))])
+            self.goals.append((titles, gradient))
+
+    def shapes(self, parameters: Mapping[str, float], plane: np.ndarray) -> list[Shape]:
+        """Return a line for each rod, and a dot where it is held."""
+        values = [parameters[name] for name in self.names]
+        found: list[Shape] = []
+        for titles, gradient in self.goals:
+            ends: list[Point] = [_seen(self.points[title], plane) for title in titles]
+            table, rates = self._looked_at(titles, gradient, values)
+            if len(titles) == 2:
+                if _between(table, rates):
+                    found.append(Line(ends))
+                continue
+            centre = _centre(table[:, 0], rates[:, 0])
+            if centre is not None:
+                fixed = _projected(centre, plane)
+                found += [Line([fixed, *ends]), Dot(fixed, role="ground")]
+        return found
+
+    def _looked_at(
+        self, titles: Sequence[str], gradient: ca.Function, values: Sequence[float]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return places and gradients at random states, each (samples, points, dimensions)."""
+        random = np.random.default_rng(1)
+        index = {name: place for place, name in enumerate(self.coordinates)}
+        where = [[index[name] for name in self.points[title]] for title in titles]
+        states = random.uniform(-1.0, 1.0, (SAMPLES, len(self.coordinates)))
+        slopes = np.array([np.array(gradient(row, values), dtype=float).ravel() for row in states])
+        return states[:, where], slopes[:, where]
+
+
+def _between(places: np.ndarray, rates: np.ndarray) -> bool:
+    """Tell whether gradients are opposite, along the line between two points."""
+    way = places[:, 1] - places[:, 0]
+    size = np.linalg.norm(rates[:, 0], axis=1)
+    if not np.all(np.isfinite(rates)) or np.min(size) == 0.0:
+        return False
+    opposite = np.linalg.norm(rates[:, 0] + rates[:, 1], axis=1) / size
+    along = np.abs(np.sum(way * rates[:, 0], axis=1)) / (np.linalg.norm(way, axis=1) * size)
+    return bool(np.max(opposite) < WITHIN and np.min(along) > 1 - WITHIN)
+
+
+def _centre(places: np.ndarray, rates: np.ndarray) -> np.ndarray | None:
+    """Return the place through which the gradients at all places go; None where there is none."""
+    size = np.linalg.norm(rates, axis=1)
+    if not np.all(np.isfinite(rates)) or np.min(size) == 0.0:
+        return None
+    along = rates / size[:, None]
+    across = np.eye(places.shape[1]) - along[:, :, None] * along[:, None, :]
+    whole = across.sum(axis=0)
+    if np.linalg.cond(whole) > 1 / np.sqrt(WITHIN):
+        return None
+    centre = np.array(np.linalg.solve(whole, np.einsum("kij,kj->i", across, places)), dtype=float)
+    missed = np.einsum("kij,kj->ki", across, places - centre)
+    return centre if np.max(np.abs(missed)) < WITHIN * (1.0 + np.max(np.abs(centre))) else None
+
+
+def _letter(name: str) -> str:
+    parts = NAMED.fullmatch(name)
+    assert parts is not None
+    return parts["letter"]
+
+
+def _seen(names: Sequence[str], plane: np.ndarray) -> Point:
+    if len(names) == 2:
+        return (names[0], names[1])
+    across, up = (Linear(dict(zip(names, row, strict=True))) for row in plane.tolist())
+    return (across, up)
+
+
+def _projected(place: np.ndarray, plane: np.ndarray) -> tuple[Quantity, Quantity]:
+    seen = place if place.size == 2 else plane @ place
+    return (float(seen[0]), float(seen[1]))

@@ -1,0 +1,27 @@
+"""From where what is in space is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from daesolve.multibody.places import axes_with_third
+
+FROM_THE_FRONT = (0.3, -1.0, 0.25)
+"""Towards the eye: the third axis of space points upwards."""
+
+
+def plane_seen_from(towards: Sequence[float]) -> np.ndarray:
+    """Return the directions across and up, (2, 3), of what is seen; the vertical is upright.
+
+    Raises
+    ------
+    PosingError
+        The eye is nowhere.
+    """
+    eye = axes_with_third(towards)[:, 2]
+    across = np.cross((0.0, 0.0, 1.0), eye)
+    size = float(np.linalg.norm(across))
+    across = across / size if size > 0.0 else np.array([1.0, 0.0, 0.0])
+    return np.array([across, np.cross(eye, across)])

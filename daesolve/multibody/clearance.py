@@ -1,0 +1,190 @@
+"""Joints with play: a pin in a wider hole, a block in a wider guide.
+
+What a joint would hold is left to contacts, which open and close: a pin touches its hole in one
+point, a block its guide in up to two of its four corners.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import pi
+
+import casadi as ca
+
+from daesolve.errors import PosingError, UnsupportedError
+from daesolve.multibody.bodies import rate_of
+from daesolve.multibody.compliance import ComplianceLaw
+from daesolve.multibody.contribution import Contribution, merged
+from daesolve.multibody.joints import Prismatic, Revolute
+from daesolve.multibody.loads import check_name, check_size
+from daesolve.multibody.places import PlanarFrame
+from daesolve.multibody.plane_contact import PlaneContact
+from daesolve.multibody.supports import Rubs, Support
+from daesolve.multibody.touching import PinInHole, material
+from daesolve.posing.events import FALLING, Event, Reset
+from daesolve.posing.goals import Expression
+from daesolve.posing.symbols import Interval, Parameters
+from daesolve.system.system import Output
+
+
+@dataclass(frozen=True, eq=False)
+class Clearance:
+    """A revolute or prismatic joint in the plane with play, in place of the joint.
+
+    Of a hinge, the second body has a pin of a radius, the first a hole that is wider by the
+    clearance: it is one contact, called `<name>`. Of a slider, the second body is a block of a
+    length, whose play across the guide of the first is the clearance in all: its corners are four
+    contacts, `<name>_1` (front) and `<name>_2` (rear) below, `<name>_3` and `<name>_4` above. They
+    start open; what touches at the start without a speed, and is pressed, closes. Outputs and
+    events are those of a `PlaneContact`.
+
+    Parameters
+    ----------
+    name
+        A word.
+    joint
+        The `Revolute` or `Prismatic` joint in the plane that is meant. It is no part of the
+        mechanism itself.
+    clearance
+        m: of a hinge the radius of the hole less that of the pin, of a slider the width of the
+        guide less that of the block.
+    radius
+        Of the pin, m; zero for a point, at which friction has no lever.
+    length
+        Of the block, m; of a slider alone, and needed there.
+    friction, restitution
+        Of each contact, as for `PlaneContact` with `unilateral=True`; zero for none.
+    compliance
+        `HuntCrossley` or `KelvinVoigt` in place of rigid contacts; friction is then a
+        `RegularisedCoulomb`.
+
+    Raises
+    ------
+    PosingError
+        The name is no word, the joint is another, a radius or a length is given where there is
+        none, or what is said of friction and impacts does not go together.
+    UnsupportedError
+        The joint is in space.
+    OutOfRangeError
+        The clearance or the length is a number that is not above zero, or the radius negative.
+    """
+
+    name: str
+    joint: Revolute | Prismatic
+    clearance: Expression
+    radius: Expression = 0.0
+    length: Expression | None = None
+    friction: Rubs = None
+    restitution: Expression = 0.0
+    compliance: ComplianceLaw | None = None
+
+    def __post_init__(self) -> None:
+        what = f"Clearance {self.name!r}"
+        check_name(self.name, what)
+        if not isinstance(self.joint, Revolute | Prismatic):
+            raise PosingError(f"the {what} is that of a revolute or prismatic joint: {self.joint}")
+        if not self.joint.planar:
+            raise UnsupportedError(
+                f"the {what} is that of {self.joint} in space, where a pin may touch its hole all "
+                "along: pose it in the plane, or contacts such as RoundContact(inside=True)"
+            )
+        check_size(f"the clearance of the {what}", self.clearance, positive=True)
+        check_size(f"the radius of the {what}", self.radius)
+        slides = isinstance(self.joint, Prismatic)
+        if slides != (self.length is not None) or (slides and not ca.SX(self.radius).is_zero()):
+            raise PosingError(
+                f"the {what} takes the length of the block of a slider, and the radius of the pin "
+                "of a hinge"
+            )
+        if self.length is not None:
+            check_size(f"the length of the {what}", self.length, positive=True)
+        _ = self._support
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        if isinstance(self.joint, Prismatic):
+            return merged([contact.contribution for contact in self._corners])
+        return self._pin()
+
+    def _pin(self) -> Contribution:
+        hole, pin = self.joint.first, self.joint.second
+        assert isinstance(hole, PlanarFrame)
+        assert isinstance(pin, PlanarFrame)
+        play, radius = ca.SX(self.clearance), ca.SX(self.radius)
+        touch = PinInHole(pin, hole, radius, play)
+        if self.compliance is None:
+            found = self._support.contribution(touch, self._support.goal(touch))
+        else:
+            found = self._compliant(touch, self.compliance)
+        true_gap: Output = (play - ca.sqrt(touch.squared), "m")
+        return replace(found, outputs={**found.outputs, f"{self.name}_gap": true_gap})
+
+    def _compliant(self, rigid: PinInHole, law: ComplianceLaw) -> Contribution:
+        """Return what a compliant contact of the pin adds, which has a mode near the middle."""
+        name = f"near_{self.name}"
+        values = Parameters({name: 0.0}, {name: ""}, {name: Interval(0.0, 1.0)}, "discrete value")
+        (near,) = ca.vertsplit(values.vector)
+        touch = replace(rigid, near=near)
+        rate = rate_of(touch.gap, (touch.pin.body, touch.hole.body))
+        push = law.push(self.name, -touch.gap, -rate)
+        found = self._support.compliant(touch, push, rate, values)
+        beyond = 4 * touch.squared / touch.clearance**2 - 1
+        change = Reset({name: 1 - near}, whenever_past=True)
+        event = Event(name, (1 - 2 * near) * beyond, FALLING, change, listed=False)
+        return replace(found, events=(event, *found.events))
+
+    @cached_property
+    def _support(self) -> Support:
+        rigid = self.compliance is None
+        return Support(
+            self.name,
+            self.friction,
+            unilateral=rigid,
+            restitution=self.restitution,
+            closed=not rigid,
+            compliance=self.compliance,
+        )
+
+    @cached_property
+    def _corners(self) -> tuple[PlaneContact, ...]:
+        joint, rigid = self.joint, self.compliance is None
+        guide, block = joint.first, joint.second
+        assert isinstance(joint, Prismatic)
+        assert isinstance(guide, PlanarFrame)
+        assert isinstance(block, PlanarFrame)
+        assert self.length is not None
+        turn = joint.axis * pi / 2
+        ends = [
+            _shifted(block, side * ca.SX(self.length) / 2 * block.direction(joint.axis))
+            for side in (1, -1)
+        ]
+        across = ca.SX(self.clearance) / 2 * _turned(guide, turn).direction(1)
+        below, above = _shifted(guide, -across), _shifted(guide, across)
+        walls = _turned(below, turn), _turned(above, turn + pi)
+        places = [(end, wall) for wall in walls for end in ends]
+        return tuple(
+            PlaneContact(
+                f"{self.name}_{number}",
+                end,
+                friction=self.friction,
+                unilateral=rigid,
+                plane=wall,
+                restitution=self.restitution,
+                closed=not rigid,
+                compliance=self.compliance,
+            )
+            for number, (end, wall) in enumerate(places, 1)
+        )
+
+
+def _shifted(frame: PlanarFrame, way: ca.SX) -> PlanarFrame:
+    """Return a frame of the same body, from a frame of it on, by a way in axes of space."""
+    return PlanarFrame(
+        frame.body, frame.position + way, material(frame, way), frame.angle, frame.rate
+    )
+
+
+def _turned(frame: PlanarFrame, angle: float) -> PlanarFrame:
+    return PlanarFrame(frame.body, frame.position, frame.velocity, frame.angle + angle, frame.rate)

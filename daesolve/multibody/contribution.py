@@ -1,0 +1,177 @@
+"""What a part adds to a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, TypeVar
+
+import casadi as ca
+
+from daesolve.errors import PosingError
+from daesolve.posing.events import Event
+from daesolve.posing.goals import AnyGoal, Expression, Invariant, as_scalar
+from daesolve.posing.symbols import DiscreteValues, SymbolVector
+from daesolve.system.system import Output
+
+_Vector = TypeVar("_Vector", bound=SymbolVector)
+_NO_REACTIONS = SymbolVector((), (), "reaction")
+_NO_QUADRATURES = SymbolVector((), (), "quadrature")
+
+
+@dataclass(frozen=True, eq=False)
+class AppliedForce:
+    """A force, or several, by what they do work on.
+
+    Parameters
+    ----------
+    velocity
+        (k, 1), linear in the velocities of the bodies: of a point, of a turn, of an elongation.
+    force
+        (k, 1): its power is force . velocity. It may contain time, states, parameters and reactions
+        (linearly).
+
+    Raises
+    ------
+    PosingError
+        They are no columns of one size.
+    """
+
+    velocity: ca.SX
+    force: ca.SX
+
+    def __post_init__(self) -> None:
+        sizes = [ca.SX(side).shape for side in (self.velocity, self.force)]
+        if sizes[0] != sizes[1] or sizes[0][1] != 1:
+            raise PosingError(
+                "the velocity and the force of an action are columns of one size, not of "
+                f"{sizes[0]} and {sizes[1]}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class GearedInertia:
+    """What turns or goes with a velocity that those of the bodies determine, as a wheel that rolls.
+
+    It has no coordinates of its own: its force -m u' acts on the bodies along u. That is exact for
+    constraints that cannot be integrated as well, and leaves the other reactions as they are.
+
+    Parameters
+    ----------
+    velocity
+        u, (1, 1), linear in the velocities of the bodies: m/s or rad/s.
+    inertia
+        m, kg or kg m^2.
+    """
+
+    velocity: ca.SX
+    inertia: Expression
+
+
+@dataclass(frozen=True, eq=False)
+class Contribution:
+    """What a part adds to a system; see `MechanicalSystem` for each.
+
+    Parameters
+    ----------
+    goals, events, outputs, meters, reactions, discrete, quadratures, integrands
+        As in `MechanicalSystem`.
+    potential
+        J.
+    forces
+        Forces.
+    inertias
+        Of what goes with the bodies without coordinates of its own.
+    start
+        Start values of its own states.
+    joins
+        The names of the two bodies that its goals hold together, where these hold either of them
+        alone wherever the other goes, as a joint does.
+    """
+
+    goals: Sequence[AnyGoal] = ()
+    potential: Expression = 0.0
+    forces: Sequence[AppliedForce] = ()
+    inertias: Sequence[GearedInertia] = ()
+    events: Sequence[Event] = ()
+    outputs: Mapping[str, Output] = field(default_factory=dict[str, Output])
+    meters: Mapping[str, Output] = field(default_factory=dict[str, Output])
+    reactions: SymbolVector = _NO_REACTIONS
+    discrete: DiscreteValues = DiscreteValues()  # noqa: RUF009
+    quadratures: SymbolVector = _NO_QUADRATURES
+    integrands: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
+    start: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
+    joins: tuple[str, str] | None = None
+
+    @property
+    def written(self) -> ca.SX:
+        """Its goals, forces, potential and integrands, one below the other."""
+        acting = [side for action in self.forces for side in (action.velocity, action.force)]
+        residuals = [
+            goal.value if isinstance(goal, Invariant) else goal.residual for goal in self.goals
+        ]
+        energy = as_scalar("the potential of a part", self.potential)
+        going = [side for geared in self.inertias for side in (geared.velocity, geared.inertia)]
+        return ca.vertcat(energy, *residuals, *acting, *going, *self.integrands.values())
+
+
+def merged(parts: Sequence[Contribution]) -> Contribution:
+    """Return what several parts of one add together; none of them is a joint.
+
+    Raises
+    ------
+    PosingError
+        Two of them have an output or a meter of one name.
+    """
+    return Contribution(
+        goals=[goal for part in parts for goal in part.goals],
+        potential=sum((ca.SX(part.potential) for part in parts), start=ca.SX(0)),
+        forces=[force for part in parts for force in part.forces],
+        inertias=[geared for part in parts for geared in part.inertias],
+        events=[event for part in parts for event in part.events],
+        outputs=joined_mappings("output", [part.outputs for part in parts]),
+        meters=joined_mappings("meter", [part.meters for part in parts]),
+        reactions=joined_vectors([part.reactions for part in parts]),
+        discrete=joined_vectors([part.discrete for part in parts]),
+        quadratures=joined_vectors([part.quadratures for part in parts]),
+        integrands=joined_mappings("quadrature", [part.integrands for part in parts]),
+        start=joined_mappings("start value", [part.start for part in parts]),
+    )
+
+
+class Part(Protocol):
+    """What is put into a mechanism besides bodies: joints, springs, contacts, motors.
+
+    `contribution` is made once, since goals make the symbols of their reactions.
+    """
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds."""
+        ...
+
+
+def joined_vectors(vectors: Iterable[_Vector]) -> _Vector:
+    """Return several vectors of symbols as one."""
+    first, *others = vectors
+    for other in others:
+        first = first.joined(other)
+    return first
+
+
+def joined_mappings(what: str, mappings: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return several mappings as one.
+
+    Raises
+    ------
+    PosingError
+        Two have a name in common.
+    """
+    whole: dict[str, Any] = {}
+    for mapping in mappings:
+        for name, value in mapping.items():
+            if name in whole:
+                raise PosingError(f"two parts of a mechanism have the {what} {name!r}")
+            whole[name] = value
+    return whole

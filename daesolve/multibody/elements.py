@@ -1,0 +1,347 @@
+"""Elements between two places: bushings, a spring behind a damper, stops that push."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+
+from daesolve.errors import PosingError
+from daesolve.multibody.compliance import KelvinVoigt
+from daesolve.multibody.contribution import AppliedForce, Contribution
+from daesolve.multibody.joint_rows import AnyFrame
+from daesolve.multibody.loads import (
+    WOUND,
+    check_name,
+    check_places,
+    check_size,
+    line_between,
+    met,
+)
+from daesolve.multibody.places import Frame, Place, PlanarFrame, array, column
+from daesolve.multibody.touching import over_plane
+from daesolve.posing.events import FALLING, Event, Stop
+from daesolve.posing.goals import Expression, as_scalar
+from daesolve.posing.symbols import SymbolVector
+from daesolve.system.system import Output
+
+
+@dataclass(frozen=True, eq=False)
+class Bushing:
+    """A block of rubber between two frames: springs and dampers in every direction.
+
+    With d the way from the first origin to the second in axes of the first frame, and a the angles
+    of the second frame against it, the second body feels, at its origin, -k d - c d' along the axes
+    of the first, and the torques of the potential sum k a^2 / 2 with those of dampers -c w, w the
+    angular velocity against the first in its axes. The first body feels the opposite at the same
+    place. In space the angles are those of three turns one after the other, about the first axis,
+    then the second, then the third (Cardan's): about one axis alone a torque is -k a exactly.
+
+    Outputs are `<name>_force_1`, `_2`, `_3`, N, and `<name>_torque_1`, `_2`, `_3`, N m, what the
+    second body feels in axes of the first frame; in the plane `<name>_force_1`, `_2` and
+    `<name>_torque`. `<name>_damping_work` (J) is metered, what its dampers did.
+
+    Parameters
+    ----------
+    name
+        A word.
+    first, second
+        Frames of two bodies, or of a body and the ground.
+    stiffness
+        Six: along the axes of the first frame, N/m, and about them, N m/rad. In the plane three.
+        Numbers or expressions of parameters; zero where it is free.
+    damping
+        As many, N s/m and N m s/rad; none else.
+
+    Raises
+    ------
+    PosingError
+        The name is no word, a place is no frame or belongs to an axisymmetric body, the frames do
+        not belong together, or there is another number of stiffnesses or dampings.
+    OutOfRangeError
+        A stiffness or a damping is a negative number.
+
+    Notes
+    -----
+    Where the second turn comes to a quarter, or another that is not free to a half, angles do not
+    tell more: there the event `<name>_turned` ends the run. About a free axis (a stiffness of 0, as
+    of a bearing) it turns as far as one likes, and so it does in the plane. Take the third axis for
+    it: the springs about the first two are then those of the first frame, and do not go round.
+    """
+
+    name: str
+    first: AnyFrame
+    second: AnyFrame
+    stiffness: Sequence[Expression]
+    damping: Sequence[Expression] | None = None
+
+    def __post_init__(self) -> None:
+        what = f"Bushing {self.name!r}"
+        check_name(self.name, what)
+        for place in (self.first, self.second):
+            if not isinstance(place, Frame | PlanarFrame):
+                raise PosingError(f"the {what} joins two frames: take frame(...), not {place!r}")
+            if isinstance(place, Frame) and place.turning:
+                raise PosingError(
+                    f"the {what} needs axes that spin with {place.body.name!r}: pose that body "
+                    "with axisymmetric=False"
+                )
+        check_places(what, self.first, self.second)
+        for title, given in (("stiffness", self.stiffness), ("damping", self._dampings)):
+            for entry in ca.vertsplit(column(given, (self._size,), f"the {title} of the {what}")):
+                check_size(f"a {title} of the {what}", entry)
+
+    @property
+    def _size(self) -> int:
+        return 3 if isinstance(self.first, PlanarFrame) else 6
+
+    @property
+    def _dampings(self) -> Sequence[Expression]:
+        return (0.0,) * self._size if self.damping is None else self.damping
+
+    @cached_property
+    def displacement(self) -> ca.SX:
+        """The way of the second origin, m, and the angles, rad: (6, 1); in the plane (3, 1)."""
+        first, second = self.first, self.second
+        way = second.position - first.position
+        if isinstance(first, Frame) and isinstance(second, Frame):
+            turned = first.rotation.T @ second.rotation
+            return ca.vertcat(first.rotation.T @ way, *_cardan(turned))
+        assert isinstance(first, PlanarFrame)
+        assert isinstance(second, PlanarFrame)
+        return ca.vertcat(_axes(first).T @ way, second.angle - first.angle)
+
+    @cached_property
+    def rates(self) -> ca.SX:
+        """The velocity of the second origin over the first body, m/s, and how it turns, rad/s.
+
+        Both in axes of the first frame: (6, 1); in the plane (3, 1).
+        """
+        first, second = self.first, self.second
+        if isinstance(first, Frame) and isinstance(second, Frame):
+            turning = first.rotation.T @ (second.angular_velocity - first.angular_velocity)
+            return ca.vertcat(over_plane(second.position, second.velocity, first), turning)
+        assert isinstance(first, PlanarFrame)
+        assert isinstance(second, PlanarFrame)
+        way = second.position - first.position
+        moving = second.velocity - first.velocity - first.rate * ca.vertcat(-way[1], way[0])
+        return ca.vertcat(_axes(first).T @ moving, second.rate - first.rate)
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        size = (self._size,)
+        stiffness = column(self.stiffness, size, "the stiffness")
+        pull = stiffness * self.displacement
+        potential = ca.dot(pull, self.displacement) / 2
+        slowing = -column(self._dampings, size, "the damping") * self.rates
+        damped = not slowing.is_zero()
+        forces = [AppliedForce(self.rates, slowing)] if damped else []
+        half = 2 if size == (3,) else 3
+        spring = ca.vertcat(-pull[:half], self._twist(-pull[half:]))
+        whole = ca.vertsplit(slowing + spring)
+        outputs: dict[str, Output] = {
+            f"{self.name}_force_{k}": (force, "N") for k, force in enumerate(whole[:half], 1)
+        }
+        for k, torque in enumerate(whole[half:], 1):
+            outputs[f"{self.name}_torque" + (f"_{k}" if half == 3 else "")] = (torque, "N m")
+        meters: dict[str, Output] = {}
+        if damped:
+            meters[f"{self.name}_damping_work"] = (ca.dot(slowing, self.rates), "J")
+        return Contribution(
+            potential=potential,
+            forces=forces,
+            events=self._turned(),
+            outputs=outputs,
+            meters=meters,
+        )
+
+    def _twist(self, about: ca.SX) -> ca.SX:
+        """Return the torque of springs in axes of the first frame, from those about the turns.
+
+        With w = E a', the columns of E the axes of the three turns, its power is t . w = s . a'.
+        """
+        if self._size == 3 or about.is_zero():
+            return about
+        one, two, _ = ca.vertsplit(self.displacement[3:])
+        s_1, s_2, s_3 = ca.vertsplit(about)
+        across = (s_3 - s_1 * ca.sin(two)) / ca.cos(two)
+        sine, cosine = ca.sin(one), ca.cos(one)
+        return ca.vertcat(s_1, cosine * s_2 - sine * across, sine * s_2 + cosine * across)
+
+    def _turned(self) -> list[Event]:
+        springs = [not ca.SX(entry).is_zero() for entry in ca.vertsplit(array(self.stiffness))[3:]]
+        if not any(springs):
+            return []
+        angles = ca.vertsplit(self.displacement[3:])
+        why = f"the bushing {self.name!r} is turned so far that its angles do not tell it"
+        guards = [ca.cos(angles[1]) - WOUND]
+        guards += [1 + ca.cos(angles[k]) - WOUND**2 / 2 for k in (0, 2) if springs[k]]
+        return [Event(f"{self.name}_turned", guards, FALLING, Stop(why, whenever_past=True))]
+
+
+@dataclass(frozen=True, eq=False)
+class SpringDamperSeries:
+    """A spring behind a damper, along the line between two points (Maxwell's element).
+
+    The same tension T acts in both: T = k (d - l - s), d the distance of the points and s how far
+    the damper is drawn out, with c s' = T. So s is a state of the run, `<name>_damper` (m). Pulled
+    quickly it is the spring, slowly the damper. Outputs are `<name>_length` (m) and
+    `<name>_tension` (N, negative where it pushes); `<name>_work` (J) is metered, what it did.
+
+    Parameters
+    ----------
+    name
+        A word.
+    first, second
+        The points, of two bodies or of one and the ground.
+    stiffness, damping
+        k, N/m, and c, N s/m, above zero: numbers or expressions of parameters.
+    length
+        l, its length where the spring is slack and the damper at zero, m.
+    damper
+        s at the start, m.
+
+    Raises
+    ------
+    PosingError
+        The name is no word, or the points do not belong together.
+    OutOfRangeError
+        The stiffness or the damping is a number that is not above zero, or the length negative.
+
+    Notes
+    -----
+    Where the points meet (at a thousandth of the length) there is no direction to pull in: there
+    the event `<name>_met` ends the run.
+    """
+
+    name: str
+    first: Place
+    second: Place
+    stiffness: Expression
+    damping: Expression
+    length: Expression
+    damper: Expression = 0.0
+
+    def __post_init__(self) -> None:
+        what = f"SpringDamperSeries {self.name!r}"
+        check_name(self.name, what)
+        check_places(what, self.first, self.second)
+        check_size(f"the stiffness of the {what}", self.stiffness, positive=True)
+        check_size(f"the damping of the {what}", self.damping, positive=True)
+        check_size(f"the length of the {what}", self.length)
+        as_scalar(f"the damper of the {what} at the start", self.damper)
+
+    @cached_property
+    def state(self) -> SymbolVector:
+        """How far the damper is drawn out, m."""
+        return SymbolVector((f"{self.name}_damper",), ("m",), "quadrature")
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        distance, speed = line_between(self.first, self.second)
+        (drawn,) = ca.vertsplit(self.state.vector)
+        tension = self.stiffness * (distance - self.length - drawn)
+        return Contribution(
+            forces=[AppliedForce(speed, -tension)],
+            quadratures=self.state,
+            integrands={self.state.names[0]: tension / self.damping},
+            start={self.state.names[0]: self.damper},
+            events=[met(self.name, self.first, self.second, ca.SX(self.length))],
+            outputs={
+                f"{self.name}_length": (distance, "m"),
+                f"{self.name}_tension": (tension, "N"),
+            },
+            meters={f"{self.name}_work": (-tension * speed, "J")},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ElastoGap:
+    """A stop between two points: it pushes them apart where they are nearer than a length.
+
+    With d by how much they are nearer, it pushes with k d^n + c d', the damping no larger than the
+    spring (`KelvinVoigt`), and not at all further off. Outputs are `<name>_length` (m) and
+    `<name>_force` (N, positive where it pushes); `<name>_work` (J) is metered. The discrete value
+    `contact_<name>` is 1.0 while it pushes; `<name>_closed` and `<name>_lost` are the events at
+    which that changes.
+
+    Parameters
+    ----------
+    name
+        A word.
+    first, second
+        The points, of two bodies or of one and the ground.
+    stiffness, damping
+        k, N/m^n, and c, N s/m: numbers or expressions of parameters.
+    length
+        The distance of the points at which it begins to push, m.
+    exponent
+        n, a number not below 1.
+
+    Raises
+    ------
+    PosingError
+        The name is no word, or the points do not belong together.
+    OutOfRangeError
+        The stiffness or the length is a number that is not above zero, the damping negative, or
+        the exponent below 1.
+
+    Notes
+    -----
+    Where the points meet (at a thousandth of the length) there is no direction to push in: there
+    the event `<name>_met` ends the run. A stop for both directions is two of them.
+    """
+
+    name: str
+    first: Place
+    second: Place
+    stiffness: Expression
+    damping: Expression
+    length: Expression
+    exponent: float = 1.0
+
+    def __post_init__(self) -> None:
+        what = f"ElastoGap {self.name!r}"
+        check_name(self.name, what)
+        check_places(what, self.first, self.second)
+        check_size(f"the stiffness of the {what}", self.stiffness, positive=True)
+        check_size(f"the damping of the {what}", self.damping)
+        check_size(f"the length of the {what}", self.length, positive=True)
+        _ = self._law
+
+    @property
+    def _law(self) -> KelvinVoigt:
+        return KelvinVoigt(self.stiffness, self.damping, self.exponent)
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        distance, speed = line_between(self.first, self.second)
+        push = self._law.push(self.name, self.length - distance, -speed)
+        return Contribution(
+            forces=[AppliedForce(speed, push.force)],
+            events=[*push.events, met(self.name, self.first, self.second, ca.SX(self.length))],
+            discrete=push.discrete,
+            outputs={
+                f"{self.name}_length": (distance, "m"),
+                f"{self.name}_force": (push.force, "N"),
+            },
+            meters={f"{self.name}_work": (push.force * speed, "J")},
+        )
+
+
+def _axes(frame: PlanarFrame) -> ca.SX:
+    return ca.horzcat(frame.direction(0), frame.direction(1))
+
+
+def _cardan(turned: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Return the angles of turns about axes 0, 1 and 2, one after the other, by their product."""
+    return (
+        ca.atan2(-turned[1, 2], turned[2, 2]),
+        ca.atan2(turned[0, 2], ca.sqrt(turned[0, 0] ** 2 + turned[0, 1] ** 2)),
+        ca.atan2(-turned[0, 1], turned[0, 0]),
+    )

@@ -1,0 +1,126 @@
+"""A block on a table, and a nut on a spindle: joints in space that slide and turn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import pi
+
+import casadi as ca
+
+from daesolve.errors import OutOfRangeError
+from daesolve.multibody.bodies import at_start
+from daesolve.multibody.joint_rows import (
+    AnyFrame,
+    Row,
+    ahead,
+    alignment,
+    axis_of,
+    normals,
+    separation,
+    turn,
+    turn_rate,
+)
+from daesolve.multibody.joints import Cylindrical, Joint
+from daesolve.posing.goals import Expression, as_scalar
+
+
+@dataclass(frozen=True, eq=False)
+class Planar(Joint):
+    """A block on a table, in space: it slides in a plane of the first frame, and turns in it.
+
+    Held are the second origin in the plane and the normal of the second frame along that of the
+    first, or against it, as in `Revolute`.
+
+    Parameters
+    ----------
+    name
+        A word; its goals are called after it.
+    first, second
+        The frames that it joins, of two bodies or of one and the ground.
+    axis
+        Which axis of both frames is the normal: 0, 1 or 2.
+    """
+
+    first: AnyFrame
+    second: AnyFrame
+    axis: int = 2
+    kind = "planar joint"
+
+    def _check(self) -> None:
+        self._in_space()
+        self._check_axis(self.axis)
+        self._check_spin(self.first, self.second, axis=self.axis)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The force along the parent's normal; torques about its other two axes."""
+        along = ca.dot(axis_of(self.first, self.axis), separation(self.first, self.second))
+        return [(along, "N"), *alignment(*self._in_space(), self.axis)]
+
+    @cached_property
+    def displacements(self) -> tuple[ca.SX, ca.SX]:
+        """How far the second origin is along the parent's other two axes, m."""
+        way = separation(self.first, self.second)
+        one, two = normals(self.first, self.axis)
+        return ca.dot(one, way), ca.dot(two, way)
+
+    @cached_property
+    def angle(self) -> ca.SX:
+        """As in `Revolute`."""
+        self._check_spin(self.first, self.second)
+        return turn(self.first, self.second, self.axis)
+
+    @cached_property
+    def rate(self) -> ca.SX:
+        """The rate at which the second body turns against the first, rad/s."""
+        return turn_rate(self.first, self.second, self.axis)
+
+
+@dataclass(frozen=True, eq=False)
+class Screw(Cylindrical):
+    """A nut on a spindle, in space: as it turns about an axis it goes along it.
+
+    It adds a row to those of a cylindrical joint: displacement - lead / 2 pi angle keeps the value
+    that it has where the bodies are placed (at their own start). The thread is the same after a
+    whole turn, so that the row holds for any number of them, and errors are fed back. Its reaction
+    is the axial force F (N) on the second body, which feels the torque -F lead / 2 pi besides.
+
+    Parameters
+    ----------
+    name
+        A word; its goals are called after it, the thread's is `<name>_5`.
+    first, second
+        The frames that it joins, of two bodies or of one and the ground.
+    lead
+        m a turn, positive for a right-handed thread: a number or an expression of parameters.
+    axis
+        Which axis of both frames: 0, 1 or 2.
+
+    Raises
+    ------
+    OutOfRangeError
+        The lead is no finite number, or zero.
+    """
+
+    lead: Expression = field(kw_only=True)
+    kind = "screw"
+
+    def _check(self) -> None:
+        super()._check()
+        self._check_spin(self.first, self.second)
+        lead = as_scalar(f"the lead of {self}", self.lead, finite=False)
+        if lead.is_constant() and not 0.0 < abs(float(lead)) < float("inf"):
+            raise OutOfRangeError(
+                f"the lead of {self} is {float(lead):g} m, but must be a number other than 0: what "
+                "slides without turning is a Prismatic joint, what turns alone a Revolute"
+            )
+
+    @property
+    def rows(self) -> list[Row]:
+        """Those of a cylindrical joint; the axial force."""
+        slope = ca.SX(self.lead) / (2 * pi)
+        turned = self.displacement / slope
+        turned = turned - at_start(turned - self.angle, (self.first.body, self.second.body))
+        thread = slope * ahead(turned, self.first, self.second, self.axis)
+        return [*super().rows, (thread, "N")]
