@@ -49,7 +49,9 @@ def wheel_above(
     return shapes
 
 
-def tyre(centre: Point, along: Linear, radius: float, role: Role = "detail", label: str = "") -> Outline:
+def tyre(
+    centre: Point, along: Linear, radius: float, role: Role = "detail", label: str = ""
+) -> Outline:
     """Return a wheel from above that rolls along a direction, m."""
     half = WIDTH * radius / 2.0
     corners = [(radius, half), (-radius, half), (-radius, -half), (radius, -half)]

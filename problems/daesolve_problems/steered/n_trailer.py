@@ -76,9 +76,7 @@ def _numbers() -> Parameters:
     )
 
 
-def train(
-    trailers: int, motions: Motions | None = None
-) -> tuple[Mechanism, list[Revolute], ca.SX]:
+def train(trailers: int, motions: Motions | None = None) -> tuple[Mechanism, list[Revolute], ca.SX]:
     """Assemble the train.
 
     Parameters
