@@ -105,7 +105,10 @@ def caster(
     held: list[Part] = [pin]
     if soft:
         springs = (0.0, p.stiffness, 0.0), (0.0, p.damping, 0.0)
-        held = [Slot("pin", on_cart, on_fork, axis=1), Bushing("spring", on_cart, on_fork, *springs)]
+        held = [
+            Slot("pin", on_cart, on_fork, axis=1),
+            Bushing("spring", on_cart, on_fork, *springs),
+        ]
     wheels = WheelPair(
         "wheels", fork.frame((p.centre - p.trail, 0.0)), p.wheel_radius, p.track, p.wheel_inertia
     )
@@ -139,9 +142,7 @@ def fixed_start(
     return caster(*place, soft=False).start_at(parameters)
 
 
-def soft_start(
-    given: Values, parameters: Values, structure: Mapping[str, Any]
-) -> dict[str, float]:
+def soft_start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> dict[str, float]:
     """Turn the fork by an angle, the pin off its line."""
     place = (given.get(name, 0.0) for name in ("theta", "speed", "y", "y_dot"))
     return caster(*place, soft=True).start_at(parameters)
