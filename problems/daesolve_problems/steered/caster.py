@@ -40,6 +40,7 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.drawing import Camera, Dot, Drawing, Line, Linear, Trace
+from daesolve.errors import OutOfRangeError
 from daesolve.multibody import (
     GROUND,
     Bushing,
@@ -137,7 +138,19 @@ def soft_pin() -> ds.MechanicalSystem:
 def fixed_start(
     given: Values, parameters: Values, structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Turn the fork by an angle."""
+    """Turn the fork by an angle.
+
+    Raises
+    ------
+    OutOfRangeError
+        The pin is to be off its line, or to leave it.
+    """
+    for name in ("y", "y_dot"):
+        if given.get(name, 0.0) != 0.0:
+            raise OutOfRangeError(
+                f"the pin is fixed to the cart, so that {name} is 0, not {given[name]:g}: take the "
+                "model 'soft'"
+            )
     place = (given.get(name, 0.0) for name in ("theta", "speed"))
     return caster(*place, soft=False).start_at(parameters)
 
@@ -250,6 +263,7 @@ problem = ds.Problem(
         "H. B. Pacejka, Tire and Vehicle Dynamics, 3rd ed. (2012), chapter 6",
     ],
     start={"fixed": fixed_start, "soft": soft_start},
+    start_values=lambda structure: ("theta", "speed", "y", "y_dot"),
     analyses={"shimmy": shimmy},
     drawing=drawing,
     figures={"angle, pin and force": turning},

@@ -198,8 +198,20 @@ def torque() -> ds.MechanicalSystem:
 def steered_start(
     given: Values, parameters: Values, structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Put the handlebar where the rider's motion begins."""
+    """Put the handlebar where the rider's motion begins.
+
+    Raises
+    ------
+    OutOfRangeError
+        It is to be elsewhere.
+    """
     p = parameters
+    for name in ("angle", "rate"):
+        if name in given:
+            raise OutOfRangeError(
+                f"the {name} of the start is the rider's, by mean, swing and period: leave it out, "
+                "or take the model 'torque'"
+            )
     own = {"angle": p["mean"], "rate": 2 * np.pi * p["swing"] / p["period"]}
     return racer({**given, **own}, p, steered=True)[0].start_at(p)
 
@@ -272,6 +284,7 @@ problem = ds.Problem(
         "study of the roller racer, Dynamical Systems 16 (2001) 347-397",
     ],
     start={"steered": steered_start, "torque": torque_start},
+    start_values=lambda structure: ("heading", "speed", "angle", "rate"),
     drawing=drawing,
     figures={"handlebar, speed, momentum": way, "paths": path},
     cases=[
