@@ -1,7 +1,7 @@
 """Vehicles in the plane in the fewest numbers: virtual power along speeds that are free.
 
-The velocities of all masses are w(q, s, t), affine in the free speeds s; with weights mu (masses and
-moments of inertia) d'Alembert's principle says, for every free speed,
+The velocities of all masses are w(q, s, t), affine in the free speeds s; with weights mu (masses
+and moments of inertia) d'Alembert's principle says, for every free speed,
 
     sum mu w' dw/ds_k = power of the applied forces along s_k.
 
@@ -69,7 +69,7 @@ def body(angle, speed, rate, centre, mass, inertia, wheels):
     return [*moving, *spins], [mass, mass, inertia, spinning, spinning]
 
 
-# ---- a tractor with trailers: q = x, y of its axle, psi_0, psi_1, ...; s = speed of its steered wheel
+# ---- a train: q = x, y of the tractor's axle, psi_0, psi_1, ...; s = speed of its steered wheel
 
 
 def train(p, trailers, steering):

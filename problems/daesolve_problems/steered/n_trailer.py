@@ -189,7 +189,6 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
 
 def _tractor(speed: float, steer: float, p: Values) -> tuple[float, float]:
     """Return the speed of the tractor's axle and its rate from the speed of the steered wheel."""
-    # The law's rate does not matter: the wheel without mass turns about where it stands.
     return speed * float(np.cos(steer)), speed * float(np.sin(steer)) / p["wheelbase"]
 
 
@@ -211,7 +210,7 @@ def start_values(structure: Mapping[str, Any]) -> tuple[str, ...]:
 
 def drawing(document: Document) -> Drawing:
     """Draw the train from above: bodies, drawbars and wheels, and the paths of the axles."""
-    p, trailers = document["parameters"], document["structure"]["trailers"]
+    p, trailers = document["parameters"], int(document["structure"]["trailers"])
     shapes: list[Shape] = []
     for number, name in enumerate(_names(trailers)):
         centre, angle = (f"{name}_x", f"{name}_y"), Linear({f"{name}_angle": 1.0})
@@ -220,7 +219,7 @@ def drawing(document: Document) -> Drawing:
         front, half = nose * (0.6 if number else 1.15) - ahead, p["track"] / 2 or 0.3 * nose
         rear = -ahead - 0.3 * nose
         box = [(front, half), (rear, half), (rear, -half), (front, -half)]
-        label = ("tractor" if number == 0 else "trailers") if number < 2 else ""  # noqa: PLR2004
+        label = ("tractor" if number == 0 else "trailers") if number < 2 else ""
         shapes.append(Outline(box, centre, angle, label=label))
         if number:
             bar = [fixed(centre, angle, along, 0.0) for along in (front, nose - ahead)]
@@ -258,7 +257,8 @@ def hitch_angles(document: Document) -> Figure:
 
 def paths(document: Document) -> Figure:
     """Draw the paths of the axles."""
-    p, drawn = document["parameters"], {}
+    p = document["parameters"]
+    drawn: dict[str, np.ndarray] = {}
     for number, name in enumerate(_names(document["structure"]["trailers"])):
         place = column(document, f"{name}_x") + 1j * column(document, f"{name}_y")
         ahead = p["trailer_centre"] if number else p["tractor_centre"]
@@ -274,8 +274,8 @@ problem = ds.Problem(
     sources=[
         "R. M. Murray, S. S. Sastry, Nonholonomic motion planning: steering using sinusoids, IEEE "
         "Transactions on Automatic Control 38 (1993) 700-716",
-        "C. Altafini, Some properties of the general n-trailer, International Journal of Control 74 "
-        "(2001) 409-424: hitches off the axles",
+        "C. Altafini, Some properties of the general n-trailer, International Journal of Control "
+        "74 (2001) 409-424: hitches off the axles",
     ],
     structure={"trailers": 3},
     start=start,

@@ -7,8 +7,8 @@ rider's motion is given, the torque at the pin. The energy changes by the work o
 
 v is the speed of the rear axle, omega the rate of the seat, phi the angle of the handlebar
 against it. The pin is l (`rear_length`) ahead of the rear axle, the front axle d
-(`front_length`) ahead of the pin, or behind it where that is negative. The front axle does not slide along
-itself where
+(`front_length`) ahead of the pin, or behind it where that is negative. The front axle does not
+slide along itself where
 
     (l cos(phi) + d) omega - sin(phi) v + d phi' = 0,
 
@@ -17,8 +17,8 @@ along it, p = <dT/dq', xi>, is not conserved: with no force along xi
 
     p' = <dT/dq', xi'>,
 
-which is linear in p phi' and quadratic in phi' (Krishnaprasad and Tsakiris, 2001): to and fro does not
-cancel, and the racer gains way.
+which is linear in p phi' and quadratic in phi' (Krishnaprasad and Tsakiris, 2001): to and fro does
+not cancel, and the racer gains way.
 
 In the model `steered` the rider's motion is given, phi = mean + swing sin(2 pi t / period); in
 `torque` it is the torque (`torque` sin(2 pi t / period)) that the rider puts in, against a
@@ -140,8 +140,8 @@ def _motions(start: Mapping[str, float], p: Values) -> list[Any]:
     lever = p["rear_length"] * np.cos(phi) + p["front_length"]
     if abs(lever) < 1e-6 * p["rear_length"]:
         raise OutOfRangeError(
-            f"at the angle {phi:g} rad both axles meet in the rear one: the speed does not tell how "
-            "the seat turns; start at another angle"
+            f"at the angle {phi:g} rad both axles meet in the rear one: the speed does not tell "
+            "how the seat turns; start at another angle"
         )
     omega = (speed * np.sin(phi) - p["front_length"] * phi_dot) / lever
     along = np.exp(1j * heading)
