@@ -84,7 +84,9 @@ def _built(problem: OdeProblem) -> tuple[ca.Function, Evaluator]:
 _functions: WeakKeyDictionary[OdeProblem, tuple[ca.Function, Evaluator]] = WeakKeyDictionary()
 
 
-def hidden(looks: Sequence[Look], see: See, settle: See) -> list[Look]:
+def hidden(
+    looks: Sequence[Look], see: See, settle: See, rounding: np.ndarray | float = 0.0
+) -> list[Look]:
     """Return looks that show zeros of guards between those that are known.
 
     Parameters
@@ -95,14 +97,17 @@ def hidden(looks: Sequence[Look], see: See, settle: See) -> list[Look]:
         Time -> look, by an interpolant.
     settle
         Time -> look, of the method's own accuracy.
+    rounding
+        What each guard may be off: where it goes no farther, it is not looked into.
     """
     times = np.array([look.time for look in looks])
     values = np.array([look.values for look in looks])
     rates = np.array([look.rates for look in looks])
     found: list[Look] = []
-    dips, turns = suspect(np.diff(times)[:, None], values, rates)
+    limits = np.broadcast_to(rounding, values.shape[1:])
+    dips, turns = suspect(np.diff(times)[:, None], values, rates, limits)
     for left, guard in np.argwhere(dips | turns).tolist():
-        between = _between(looks[left], looks[left + 1], guard, see, settle)
+        between = _between(looks[left], looks[left + 1], (guard, float(limits[guard])), see, settle)
         row = [looks[left], *between, looks[left + 1]]
         if _changes(row, guard) > _changes([row[0], row[-1]], guard):
             found += between
@@ -110,14 +115,17 @@ def hidden(looks: Sequence[Look], see: See, settle: See) -> list[Look]:
 
 
 def suspect(
-    spans: np.ndarray, values: np.ndarray, rates: np.ndarray
+    spans: np.ndarray,
+    values: np.ndarray,
+    rates: np.ndarray,
+    rounding: np.ndarray | float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return between which looks a guard may dip through zero, and where it may turn twice.
 
     It may dip where it has one sign at both, approaches zero at first and goes away from it in the
     end, and the tangents meet beyond zero, or nearly. It also does where it leaves zero to one side
     and is on the other one in the end. It may turn twice where Simpson's rule says that its rate in
-    the middle has another sign than at both ends.
+    the middle has another sign than at both ends, which rounding says of a guard that hardly moves.
     """
     with np.errstate(all="ignore"):
         ways = np.sign(spans)
@@ -131,15 +139,20 @@ def suspect(
         fastest = np.maximum(np.abs(rates[:-1]), np.abs(rates[1:]))
         turns = (rates[:-1] * rates[1:] > 0.0) & (inner * np.sign(rates[1:]) < FLAT * fastest)
         reach = lengths * np.maximum(fastest, np.abs(inner))
-        turns &= np.minimum(sizes[:-1], sizes[1:]) <= reach
+        turns &= (np.minimum(sizes[:-1], sizes[1:]) <= reach) & (reach > rounding)
     return dips, turns
 
 
-def _between(left: Look, right: Look, guard: int, see: See, settle: See) -> list[Look]:
+def _between(
+    left: Look, right: Look, judged: tuple[int, float], see: See, settle: See
+) -> list[Look]:
     """Return looks between two others, in their order, at whose extrema a guard is judged.
+
+    It is told by its number and its rounding.
 
     A guard that is smooth is suspect in few parts of the whole, however short these become.
     """
+    guard, rounding = judged
     found: list[Look] = []
     stretches = [(left, right)]
     for halving in range(HALVINGS + 1):
@@ -154,26 +167,28 @@ def _between(left: Look, right: Look, guard: int, see: See, settle: See) -> list
             else:
                 found.append(middle)
                 halves += [(one, middle), (middle, other)]
-        stretches = [pair for pair in halves if _issuspect(*pair, guard)]
+        stretches = [pair for pair in halves if _issuspect(*pair, guard, rounding)]
         if len(stretches) > MOST_STRETCHES:
             break
     return sorted(found, key=lambda look: abs(look.time - left.time))
 
 
-def _issuspect(left: Look, right: Look, guard: int) -> bool:
+def _issuspect(left: Look, right: Look, guard: int, rounding: float) -> bool:
     """Return whether a guard may dip through zero, or turn twice, between two looks."""
-    dips, turns = _suspect_between(left, right, guard)
+    dips, turns = _suspect_between(left, right, guard, rounding)
     moment = 0.5 * (left.time + right.time)
     return (dips or turns) and moment not in (left.time, right.time)
 
 
-def _suspect_between(left: Look, right: Look, guard: int) -> tuple[bool, bool]:
+def _suspect_between(
+    left: Look, right: Look, guard: int, rounding: float = 0.0
+) -> tuple[bool, bool]:
     spans = np.array([[right.time - left.time]])
     values, rates = (
         np.array([[ends[0][guard]], [ends[1][guard]]])
         for ends in ((left.values, right.values), (left.rates, right.rates))
     )
-    dips, turns = suspect(spans, values, rates)
+    dips, turns = suspect(spans, values, rates, rounding)
     return bool(dips.any()), bool(turns.any())
 
 

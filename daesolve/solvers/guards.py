@@ -301,7 +301,8 @@ def _looked_into(
         table = _in_order(looks, states, values, (extra, *look(extra)))
         looks, states, values = table
         values[:, still] = NOWHERE
-    return _with_hidden(problem, p, steps, step, (looks, states, values), still)
+    limits = noise + (rounding if rounding.size else 0.0)
+    return _with_hidden(problem, p, steps, step, (looks, states, values), (still, limits))
 
 
 def _noise(problem: OdeProblem, values: np.ndarray) -> np.ndarray | float:
@@ -352,9 +353,13 @@ def _with_hidden(
     steps: Steps,
     step: int,
     table: tuple[np.ndarray, np.ndarray, np.ndarray],
-    still: np.ndarray,
+    judged: tuple[np.ndarray, np.ndarray | float],
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return looks with those between them at which a guard has dipped through zero."""
+    """Return looks with those between them at which a guard has dipped through zero.
+
+    `judged` tells which guards are not looked at, and by how much the others may be off.
+    """
+    still, rounding = judged
     evaluate = guard_evaluator(problem)
 
     def seen(time: float, state: np.ndarray) -> Look:
@@ -369,6 +374,7 @@ def _with_hidden(
         looks,
         lambda time: seen(time, steps.dense(np.array([time]))[0]),
         lambda time: seen(time, steps.advance(step, time)),
+        rounding,
     )
     if not found:
         return table
