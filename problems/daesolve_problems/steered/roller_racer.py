@@ -297,7 +297,7 @@ problem = ds.Problem(
         ds.Case(
             "push",
             model="torque",
-            start={"heading": 0.0, "speed": 0.0, "angle": 0.0, "rate": 0.0},
+            start={"heading": 0.0, "speed": 0.0},
             until=20.0,
             note="from rest, by a torque that swings",
         ),
