@@ -288,10 +288,15 @@ def _scaled_equations(equations: SemiExplicit, scaling: Scaling, second: float) 
     rate, matrix, right_side, moved = function(
         second * equations.t, units * equations.x, equations.z, equations.p
     )
-    return replace(
-        equations,
-        rate=second * parts * rate,
-        matrix=matrix,
-        right_side=right_side,
-        shift=None if equations.shift is None else moved,
+    # Not `replace`: what was kept on disk stands for the equations and is read when it is asked.
+    return SemiExplicit(
+        equations.t,
+        equations.x,
+        equations.z,
+        equations.p,
+        second * parts * rate,
+        matrix,
+        right_side,
+        None if equations.shift is None else moved,
+        equations.refinements,
     )

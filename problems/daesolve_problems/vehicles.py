@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from daesolve.drawing import Cosine, Linear, Outline, Point, Polar, Shape
+from daesolve.drawing import Cosine, Linear, Outline, Point, Polar, Role, Shape
 
 TREADS = 5
 """How many marks there are round a wheel."""
@@ -47,3 +47,12 @@ def wheel_above(
         mark = [(half, front), (-half, front), (-half, rear), (half, rear)]
         shapes.append(Outline(mark, centre, axle, shown=Cosine(1.0, above), role="detail"))
     return shapes
+
+
+def tyre(
+    centre: Point, along: Linear, radius: float, role: Role = "detail", label: str = ""
+) -> Outline:
+    """Return a wheel from above that rolls along a direction, m."""
+    half = WIDTH * radius / 2.0
+    corners = [(radius, half), (-radius, half), (-radius, -half), (radius, -half)]
+    return Outline(corners, centre, along, role=role, label=label)

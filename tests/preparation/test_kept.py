@@ -14,6 +14,7 @@ import daesolve as ds
 from daesolve.algebra import disk
 from daesolve.preparation import kept, lately
 from daesolve.preparation.request import Request
+from daesolve.solvers.scaling import Scaling, scaled
 from daesolve.system.system import System
 
 REQUEST = Request(0.5)
@@ -131,6 +132,21 @@ def test_stiff_solvers_find_the_equations_that_their_jacobians_are_of(place):
     lately.forget()
     second = ds.solve(system, 0.2, solver=solver)
     assert first.end_state == second.end_state
+
+
+def test_what_was_kept_is_scaled_as_what_was_prepared(place):
+    """A solver that sees states in other units gets the same equations of both."""
+    system = chain()
+    first = lately.prepare_once(system, REQUEST)
+    second = kept.kept(system, REQUEST)
+    assert second is not None
+    scaling = Scaling(states=(2,) * len(first.problem.labels.states), time=1)
+    one, other = (scaled(found.problem, scaling) for found in (first, second))
+    assert one.rhs.serialize() == other.rhs.serialize()
+    assert one.equations is not None
+    assert other.equations is not None
+    assert other.equations.rate.shape == one.equations.rate.shape
+    assert other.equations.refinements == one.equations.refinements
 
 
 def test_spoiled_files_are_prepared_anew(place):
