@@ -24,6 +24,7 @@ from daesolve.equations.contact_rows import ContactRow
 from daesolve.errors import unknown_name
 from daesolve.posing.events import Event
 from daesolve.posing.guides import OF_THEIR_OWN, Guides
+from daesolve.posing.inputs import PythonLaw
 from daesolve.posing.symbols import Interval, Labels, velocity_name
 from daesolve.posing.value_names import ValueKind
 
@@ -194,6 +195,26 @@ class ResetRow:
 
 
 @dataclass(frozen=True, eq=False)
+class DriveRow:
+    """A table or a sampled law: discrete values that follow time or the state.
+
+    Parameters
+    ----------
+    name, values
+        Its name and those of its discrete values.
+    begin
+        Some of these at the start, as expressions of (t, x, p).
+    law
+        What gives some of them by Python, where something does.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    begin: Mapping[str, ca.SX]
+    law: PythonLaw | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Alternatives:
     """Goals that depend on each other, of which some are kept at a time.
 
@@ -285,6 +306,10 @@ class Dynamics:
         What chooses among goals that depend on each other; None where all are kept.
     aside
         Goals that were left out, since they seemed to follow from the others: they are watched.
+    unset
+        The names of inputs without a default, which a run has to give.
+    drives
+        Tables and sampled laws.
     """
 
     labels: Labels
@@ -320,6 +345,8 @@ class Dynamics:
     switches: tuple[str, ...] = ()
     alternatives: Alternatives | None = None
     aside: tuple[GoalRow, ...] = ()
+    unset: tuple[str, ...] = ()
+    drives: tuple[DriveRow, ...] = ()
 
     @property
     def velocities(self) -> ca.SX:
@@ -374,6 +401,7 @@ class Dynamics:
     def posed_ranges(self) -> dict[str, Interval]:
         """The ranges of parameters and discrete values, without those that the library adds."""
         added = {*self.switches, *(() if self.guides is None else self.guides.values.names)}
+        added.update(name for row in self.drives for name in row.values)
         return {name: range_ for name, range_ in self.ranges.items() if name not in added}
 
     @cached_property

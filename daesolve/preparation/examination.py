@@ -21,6 +21,7 @@ from daesolve.equations.consistency import (
     fitting_values,
     near,
 )
+from daesolve.equations.drives import begun
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import (
     Rank,
@@ -120,6 +121,8 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
     values = dict(dynamics.values)
     values |= parameter_values(dynamics, check_named("parameters", request.parameters))
     guess = near(dynamics, request.initial, request.guess)
+    before = dict(values)
+    values |= begun(dynamics, before, guess, request.start_time)
     # Where no mode agrees with the guess, one may with the start.
     with suppress(InconsistentStateError):
         values |= _sides(dynamics, values, guess, request)
@@ -131,6 +134,14 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
             break
         values |= sides
         start = _completed(dynamics, request, values)
+    if dynamics.drives:
+        # A table of coordinates, in a constraint, tells where the coordinates are.
+        for _ in range(MOST_SIDES):
+            first = begun(dynamics, before, start.state, request.start_time)
+            if first.items() <= values.items():
+                break
+            values |= first
+            start = _completed(dynamics, request, values)
     return start, values | _references(dynamics, start.state, request.start_time, values)
 
 

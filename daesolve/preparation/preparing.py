@@ -36,7 +36,13 @@ from daesolve.preparation.choosing import (
 from daesolve.preparation.conservation import assumed_invariants
 from daesolve.preparation.examination import InitialState, examined, initial_state, restricted
 from daesolve.preparation.redundancy import with_rows, with_same_rows, without_grip
-from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Request, check_request
+from daesolve.preparation.request import (
+    DEFAULT_RATE,
+    RankLoss,
+    Request,
+    check_request,
+    with_inputs,
+)
 from daesolve.preparation.scaling import is_usual_step, scaling_note, scaling_of
 from daesolve.preparation.sizes import (
     Probe,
@@ -161,6 +167,7 @@ def prepare(system: System, request: Request) -> Prepared:
         no freedom, a solver that lacks an operation.
     """
     check_system(system)
+    system, request = with_inputs(system, request)
     check_request(system.dynamics, request)
     request = replace(request, until=float(request.until), start_time=float(request.start_time))
     notes: list[str] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from daesolve.contact.laws import (
     LAWS,
@@ -25,6 +25,8 @@ from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
 from daesolve.posing.goals import check_feedback
 from daesolve.solvers import Solver
+from daesolve.system.driving import driven
+from daesolve.system.system import System
 
 Redundant = Literal["error", "drop", "minimum-norm"]
 RankLoss = Literal["stop", "pass", "raise", "viscous"]
@@ -71,6 +73,8 @@ class Request:
         impact would give energy to the bodies.
     on_jam, on_ambiguous
         What follows where no forces let contacts slide on, and where several motions are possible.
+    inputs
+        What the inputs are, by name; see `system.driving`.
     """
 
     until: float
@@ -94,6 +98,7 @@ class Request:
     on_gain: OnGain = "refuse"
     on_jam: OnJam = "end"
     on_ambiguous: OnAmbiguous = "refuse"
+    inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def contact_policy(self) -> ContactPolicy:
@@ -102,6 +107,26 @@ class Request:
         law = ImpactLaw(self.impact, order, self.on_gain)
         springs = self.redundant == "minimum-norm"
         return ContactPolicy(law, self.on_jam, self.on_ambiguous, springs)
+
+
+def with_inputs(system: System, request: Request) -> tuple[System, Request]:
+    """Return the system with what a request gives its inputs, and the request without them.
+
+    Raises
+    ------
+    DaesolveError
+        There is no such input, it is given something that it cannot be, or one is not given.
+    """
+    given = check_named("inputs", request.inputs)
+    system, numbers = driven(system, given)
+    numbers = {**check_named("parameters", request.parameters), **numbers}
+    unset = [name for name in system.dynamics.unset if name not in numbers]
+    if unset:
+        raise OutOfRangeError(
+            f"the input {unset[0]!r} is not given: inputs={{{unset[0]!r}: ...}} takes a number, an "
+            "expression of time and states, a table or a sampled law"
+        )
+    return system, replace(request, parameters=numbers, inputs={})
 
 
 def check_request(dynamics: Dynamics, request: Request) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Never
+from typing import Any, Never
 
 from daesolve.contact.laws import Law, OnAmbiguous, OnGain, OnJam
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
@@ -43,6 +43,7 @@ def solve(
     start_time: float | None = 0.0,
     guess: Mapping[str, float] | None = None,
     parameters: Mapping[str, object] | None = None,
+    inputs: Mapping[str, Any] | None = None,
     formulation: Formulation | str | None = None,
     solver: Solver | str | None = None,
     rtol: float | None = None,
@@ -76,7 +77,7 @@ def solve(
     initial
         Start values to keep, by the names of states. The others are made consistent; what was
         changed is in `Trajectory.start`.
-    start_time, guess, parameters, formulation, solver, rtol, atol, at, default_rate, scales, \
+    start_time, guess, parameters, inputs, formulation, solver, rtol, atol, at, default_rate, scales, \
 redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, impact_order, \
 on_gain, on_jam, on_ambiguous
         See `RunOptions`.
@@ -115,6 +116,7 @@ on_gain, on_jam, on_ambiguous
         "start_time": start_time,
         "guess": guess,
         "parameters": parameters,
+        "inputs": inputs,
         "formulation": formulation,
         "solver": solver,
         "rtol": rtol,

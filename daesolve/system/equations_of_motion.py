@@ -25,7 +25,13 @@ from daesolve.system.free_motion import (
     newton_euler,
 )
 from daesolve.system.piecewise import jumps
-from daesolve.system.posed import PosedControl, PosedMechanics, column, with_units
+from daesolve.system.posed import (
+    PosedControl,
+    PosedMechanics,
+    column,
+    with_inputs,
+    with_units,
+)
 from daesolve.system.rows import (
     AUTOMATIC_NAMES,
     Feedbacks,
@@ -34,6 +40,7 @@ from daesolve.system.rows import (
     check_counts,
     control_row,
     drive_by_relations,
+    drive_rows,
     goal_row,
     held_row,
     invariant_row,
@@ -57,6 +64,7 @@ class _Symbols:
         self.values = Values()
         self.values.take(system.parameters)
         self.values.take(system.discrete)
+        self.values.take(system.inputs)
         q_dot = self.v if system.kinematics is None else system.smoothed(system.kinematics)
         massless = ca.vertcat(self.s, self.sigma, self.quadratures)
         self.kinematics = Kinematics(self.q, self.v, q_dot, massless, system.kinematics is not None)
@@ -175,7 +183,7 @@ class _Reported:
     def of(symbols: _Symbols, energy: ca.SX | None) -> _Reported:
         """Write the outputs of a system, its energy among them."""
         system = symbols.system
-        outputs, units = with_units(system.outputs)
+        outputs, units = with_inputs(system)
         recovered, recovered_units = with_units(system.recovered, "the recovered reaction")
         meters, meter_units = with_units(system.meters, "meter")
         if energy is not None and "energy" not in outputs:
@@ -225,7 +233,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         x=symbols.x,
         p=symbols.values.vector(),
         values=symbols.values.defaults,
-        ranges=system.parameters.ranges | system.discrete.ranges,
+        ranges=system.parameters.ranges | system.discrete.ranges | system.inputs.ranges,
         position_count=symbols.x.numel() - symbols.v.numel(),
         quadrature_count=symbols.quadratures.numel(),
         position_rates=flow.position_rates,
@@ -255,6 +263,8 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         peaks=checked_peaks(system.peaks, (*reported.outputs, *reported.meters)),
         after=_after(system),
         switches=system.switch_names,
+        unset=tuple(sorted(system.inputs.unset)),
+        drives=drive_rows(system.drives, plain),
     )
     return replace(dynamics, contacts=contact_rows(contacts_of(system.goals), dynamics, plain))
 
@@ -418,8 +428,9 @@ def control_equations(system: PosedControl) -> Dynamics:
     values = Values()
     values.take(system.parameters)
     values.take(system.discrete)
+    values.take(system.inputs)
     rate = column("the rate", system.rate, system.states.names, "state")
-    outputs, units = with_units(system.outputs)
+    outputs, units = with_inputs(system)
     posed = [("the rate", rate)]
     posed += [(f"the goal {g.name!r}", expression_of(g)) for g in system.goals]
     posed += [(f"the output {name!r}", value) for name, value in outputs.items()]
@@ -449,7 +460,7 @@ def control_equations(system: PosedControl) -> Dynamics:
         x=x,
         p=values.vector(),
         values=values.defaults,
-        ranges=system.parameters.ranges | discrete.ranges,
+        ranges=system.parameters.ranges | discrete.ranges | system.inputs.ranges,
         position_count=0,
         position_rates=empty,
         mass=ca.SX.eye(x.numel()),
@@ -472,6 +483,8 @@ def control_equations(system: PosedControl) -> Dynamics:
         resets=reset_rows(system.events, states, discrete, rows, ca.SX, _not_mechanical),
         kinetic=None,
         switches=system.switch_names,
+        unset=tuple(sorted(system.inputs.unset)),
+        drives=drive_rows(system.drives, ca.SX),
     )
 
 
