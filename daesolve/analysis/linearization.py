@@ -154,7 +154,7 @@ def linearize(
         raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must be a number")
     dynamics = system.dynamics
     values = {
-        name: (system.discrete if name in system.discrete else system.parameters).check(name, value)
+        name: system.owner_of(name).check(name, value)
         for name, value in (parameters or {}).items()
     }
     numbers = dynamics.value_vector(values)

@@ -19,7 +19,7 @@ from daesolve.integration.run_options import At, RunOptions, check_options, requ
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.preparation.examination import starting_point
 from daesolve.preparation.preparing import Prepared, prepare
-from daesolve.preparation.request import Request
+from daesolve.preparation.request import Request, with_inputs
 from daesolve.preparation.wrapping import periodic_angles
 from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import System
@@ -138,10 +138,11 @@ def sensitivity(
     """
     check_system(system)
     check_options("sensitivity", options)
-    dynamics = system.dynamics
-    given = parameter_values(dynamics, check_named("parameters", options.get("parameters")))
     chosen = check_named("initial", initial)
     request, at = requested(until, chosen, options)
+    system, request = with_inputs(system, request)
+    dynamics = system.dynamics
+    given = parameter_values(dynamics, request.parameters)
     request = replace(request, parameters=given)
     numbers = {name: dynamics.values[name] for name in dynamics.posed_ranges} | given
 

@@ -63,6 +63,8 @@ from daesolve.preparation.request import Request, check_request
 from daesolve.solvers import SOLVERS, Solver, Taylor
 from daesolve.solvers.lanes import LANES
 from daesolve.solving.solving import repeating
+from daesolve.system.described_inputs import described_inputs
+from daesolve.system.driving import named_symbols
 from daesolve.storage import located, resuming
 from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple, native
 
@@ -152,6 +154,8 @@ def sweep(
     check_options("a sweep", options, more=("initial",))
     case, at = with_values(case, initial, options), options.get("at")
     chosen = {name: value for name, value in options.items() if name not in ("at", "parameters")}
+    if chosen.get("inputs"):
+        chosen["inputs"] = _portable(case, chosen["inputs"])
     if by := repeating(verify):
         chosen["verify"] = by
     table = checked(case, members(over, samples, seed))
@@ -215,6 +219,25 @@ def resume_sweep(
         table = store.begin(new_manifest(asked, list(table)), table, any_version=any_version)
         running = _workers(case, task, workers, scheduler)
         return run_members(store, table, running, progress, batch=task.batch is not False)
+
+
+def _portable(case: BoundCase, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what drives inputs as data, which other processes have as well.
+
+    Raises
+    ------
+    UnsupportedError
+        A law is called in Python, or an expression contains a table.
+    """
+    found = described_inputs(inputs, named_symbols(case.system))
+    for name, value in found.items():
+        if "anew" in value:
+            raise UnsupportedError(
+                f"a sweep writes down what drives its inputs, and cannot for {name!r} "
+                f"({value['anew']}): give a number, an expression, a table, or a sampled law that "
+                "is traced"
+            )
+    return found
 
 
 def _task(

@@ -91,7 +91,8 @@ class BoundCase:
     def full_parameters(self) -> dict[str, float]:
         """Every parameter's value."""
         dynamics = self.system.dynamics
-        posed = {name: dynamics.values[name] for name in dynamics.posed_ranges}
+        known = [name for name in dynamics.posed_ranges if name not in dynamics.unset]
+        posed = {name: dynamics.values[name] for name in known}
         return Named(posed | dict(self.parameters), "parameter")
 
     @property
@@ -144,9 +145,7 @@ class BoundCase:
             if name not in known:
                 raise unknown_name("parameter", name, [*known, *self.problem.structure])
         checked = {
-            name: (system.discrete if name in system.discrete else system.parameters).check(
-                name, value
-            )
+            name: system.owner_of(name).check(name, value)
             for name, value in numbers.items()
         }
         return replace(shaped, parameters={**self.parameters, **checked})

@@ -119,7 +119,8 @@ def with_inputs(system: System, request: Request) -> tuple[System, Request]:
     """
     given = check_named("inputs", request.inputs)
     system, numbers = driven(system, given)
-    numbers = {**check_named("parameters", request.parameters), **numbers}
+    others = check_named("parameters", request.parameters)
+    numbers = {name: value for name, value in others.items() if name not in given} | numbers
     unset = [name for name in system.dynamics.unset if name not in numbers]
     if unset:
         raise OutOfRangeError(

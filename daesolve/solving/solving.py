@@ -20,6 +20,7 @@ from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Requ
 from daesolve.solvers import Solver
 from daesolve.solving.stored_runs import Destination, begin
 from daesolve.storage import located, refuse_full
+from daesolve.system.driving import described
 from daesolve.system.system import System
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory, remembered
@@ -139,6 +140,7 @@ on_gain, on_jam, on_ambiguous
     prepared = _prepared(system, request, by)
     if destination is None:
         return integrated(prepared, at, progress, by)
+    request = replace(request, inputs=described(system, request.inputs))
     kept = begin(prepared, request, at, by, progress, destination)
     return remembered(_or_raised(kept, request.rank_loss))
 

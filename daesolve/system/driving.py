@@ -15,6 +15,7 @@ from daesolve.posing.rewriting import Rewriting, substitution
 from daesolve.posing.sampled import Sampled
 from daesolve.posing.symbols import SymbolVector, time
 from daesolve.posing.tables import Table
+from daesolve.system.described_inputs import Written, described_inputs, restored_input
 from daesolve.system.system import MechanicalSystem, System
 from daesolve.system.written import expression_in
 
@@ -40,10 +41,18 @@ def driven(system: System, given: Mapping[str, Any]) -> tuple[System, dict[str, 
     for name in given:
         if name not in system.inputs:
             raise unknown_name("input", name, system.inputs)
+    given = {
+        name: restored_input(value) if isinstance(value, Mapping) else value
+        for name, value in given.items()
+    }
     numbers = {name: _number(name, value) for name, value in given.items() if _is_number(value)}
     moving = {name: value for name, value in given.items() if name not in numbers}
     if not moving:
         return system, numbers
+    return _with_moving(system, moving), numbers
+
+
+def _with_moving(system: System, moving: Mapping[str, Any]) -> System:
     drives: list[Drive] = []
     seen = named_symbols(system)
     meanings: dict[str, ca.SX] = {}
@@ -51,7 +60,7 @@ def driven(system: System, given: Mapping[str, Any]) -> tuple[System, dict[str, 
         meaning = _meaning(name, value, seen, drives)
         meanings[name] = meaning
     meanings = _explicit(system.inputs, meanings)
-    return _with(system, meanings, drives), numbers
+    return _with(system, meanings, drives)
 
 
 def named_symbols(system: System) -> dict[str, ca.SX]:
@@ -69,8 +78,13 @@ def named_symbols(system: System) -> dict[str, ca.SX]:
     return found
 
 
+def described(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a run gives the inputs of a system as plain data; see `described_inputs`."""
+    return described_inputs(given, named_symbols(system)) if given else {}
+
+
 def _is_number(value: Any) -> bool:
-    return not isinstance(value, ca.SX | str | Table | Sampled)
+    return not isinstance(value, ca.SX | str | Table | Sampled | Written)
 
 
 def _number(name: str, value: Any) -> float:
@@ -94,6 +108,8 @@ def _meaning(name: str, value: Any, seen: Mapping[str, ca.SX], drives: list[Driv
         held, drive = value.drive(seen)
         drives.append(drive)
         return held
+    if isinstance(value, Written):
+        (value,) = value.of(seen)
     if isinstance(value, str):
         value = expression_in(f"the input {name!r}", value, seen)
     return as_scalar(f"the input {name!r}", value)

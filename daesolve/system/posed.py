@@ -83,6 +83,11 @@ class Piecewise:
         except NoDigestError:
             return None
 
+    def owner_of(self, name: str) -> Parameters:
+        """Return which values have a name: discrete ones, inputs or parameters."""
+        own: tuple[Parameters, ...] = (self.discrete, self.inputs)  # pyright: ignore
+        return next((values for values in own if name in values), self.parameters)  # pyright: ignore
+
     @property
     def switch_names(self) -> tuple[str, ...]:
         """The names of the switches, which are those of their values and events."""

@@ -82,6 +82,7 @@ class Asking(Record):
     parameters: dict[str, Finite]
     formulation: Made | None
     solver: Made | None
+    inputs: dict[str, dict[str, Any]] = Field(default={})
 
 
 class Even(Record):
