@@ -154,8 +154,7 @@ def linearize(
         raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must be a number")
     dynamics = system.dynamics
     values = {
-        name: system.owner_of(name).check(name, value)
-        for name, value in (parameters or {}).items()
+        name: system.owner_of(name).check(name, value) for name, value in (parameters or {}).items()
     }
     numbers = dynamics.value_vector(values)
     start = complete_start(dynamics, numbers, state, time=time)

@@ -63,10 +63,10 @@ from daesolve.preparation.request import Request, check_request
 from daesolve.solvers import SOLVERS, Solver, Taylor
 from daesolve.solvers.lanes import LANES
 from daesolve.solving.solving import repeating
-from daesolve.system.described_inputs import described_inputs
-from daesolve.system.driving import named_symbols
 from daesolve.storage import located, resuming
 from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple, native
+from daesolve.system.described_inputs import described_inputs
+from daesolve.system.driving import named_symbols
 
 KINDS: dict[str, Any] = {
     kind.__name__: kind for kind in (*SOLVERS.values(), *FORMULATIONS.values(), Every, EveryEvent)

@@ -1,13 +1,15 @@
-"""What tables and sampled laws are at the start of a run."""
+"""What tables and sampled laws are at the start of a run, and what laws in Python say."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+import casadi as ca
 import numpy as np
 
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics
+from daesolve.posing.inputs import PythonLaw
 
 
 def begun(
@@ -25,14 +27,47 @@ def begun(
         (nx,) and s, where the run starts.
     """
     found = dict(values)
-    arguments = [dynamics.t, dynamics.x, dynamics.p]
+    changed: dict[str, float] = {}
     for row in dynamics.drives:
+        if row.law is not None:
+            p = dynamics.value_vector(found)
+            changed |= CalledLaw(dynamics, row.law)(time, state, p)
+            found |= changed
         names = list(row.begin)
-        function = function_of(
-            "begin", arguments, list(row.begin.values()), (["t", "x", "p"], names)
-        )
-        results = function(time, state, dynamics.value_vector(found))
-        numbers = results if isinstance(results, (list, tuple)) else [results]
-        found |= {name: float(number) for name, number in zip(names, numbers, strict=True)}
-    own = {name for row in dynamics.drives for name in row.begin}
-    return {name: found[name] for name in own}
+        column = _column(dynamics, names, row.begin.values())
+        numbers = np.asarray(column(time, state, dynamics.value_vector(found))).ravel()
+        changed |= dict(zip(names, numbers.tolist(), strict=True))
+        found |= changed
+    return changed
+
+
+class CalledLaw:
+    """A law in Python, with what evaluates what it sees.
+
+    Parameters
+    ----------
+    dynamics, law
+        The equations, and the law.
+    """
+
+    def __init__(self, dynamics: Dynamics, law: PythonLaw) -> None:
+        self.law = law
+        self._seen = _column(dynamics, list(law.arguments), law.arguments.values())
+
+    def __call__(self, time: float, state: np.ndarray, p: np.ndarray) -> dict[str, float]:
+        """Return what the law gives, by the names of the values that hold it.
+
+        Raises
+        ------
+        ResetError
+            That is no finite number.
+        """
+        numbers = np.asarray(self._seen(time, state, p)).ravel().tolist()
+        found = self.law.call(dict(zip(self.law.arguments, numbers, strict=True)))
+        return dict(zip(self.law.results, found, strict=True))
+
+
+def _column(dynamics: Dynamics, names: list[str], parts: Iterable[ca.SX]) -> ca.Function:
+    arguments = [dynamics.t, dynamics.x, dynamics.p]
+    column = ca.densify(ca.vertcat(ca.SX(0, 1), *parts))
+    return function_of("drive", arguments, [column], (["t", "x", "p"], ["values"]))

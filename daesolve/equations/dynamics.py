@@ -206,12 +206,15 @@ class DriveRow:
         Some of these at the start, as expressions of (t, x, p).
     law
         What gives some of them by Python, where something does.
+    events
+        The names of what changes them.
     """
 
     name: str
     values: tuple[str, ...]
     begin: Mapping[str, ca.SX]
     law: PythonLaw | None = None
+    events: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

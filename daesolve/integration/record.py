@@ -206,9 +206,7 @@ class RunRecord:
         places = [*self.sampled_at, *self.boundaries, here]
         for event in self.events:
             places += [event.at] if event.after is None else [event.at, event.after]
-        self.tally = replace(
-            self.tally, charts=self.tally.charts + len(self.modes) - self.carried
-        )
+        self.tally = replace(self.tally, charts=self.tally.charts + len(self.modes) - self.carried)
         known: dict[int, int] = {}
         kept: list[np.ndarray] = []
         for place in {id(place): place for place in places}.values():
@@ -363,8 +361,9 @@ class Assembly:
         return [dict(zip(problem.labels.states, row, strict=True)) for row in states.tolist()]
 
     def events(self) -> tuple[EventRecord, ...]:
-        """Return the events that are in memory."""
-        events = self.record.events
+        """Return the events that are in memory, but for those that nobody is to see."""
+        hidden = self.prepared.dynamics.hidden_events
+        events = [event for event in self.record.events if event.name not in hidden]
         discrete = [
             (list(self.prepared.problem.values).index(name), name)
             for name in self.prepared.dynamics.discrete

@@ -377,6 +377,9 @@ def with_values(
     """
     parameters = options.get("parameters")
     changed = case if parameters is None else case.changed(parameters)
+    inputs: Mapping[str, Any] = options.get("inputs") or {}
+    numbers = {name: value for name, value in inputs.items() if is_number(value)}
+    changed = changed.changed(numbers) if numbers else changed
     return changed.starting({} if initial is None else initial)
 
 

@@ -249,6 +249,7 @@ def simulate_recorded(
 ) -> tuple[Trajectory, RunRecord]:
     """Integrate a prepared run, as `simulate`; return what it gathered too."""
     run = _Run(prepared, at, progress)
+    run.state.whole = True
     return _simulated(run), run.state.record
 
 

@@ -145,8 +145,7 @@ class BoundCase:
             if name not in known:
                 raise unknown_name("parameter", name, [*known, *self.problem.structure])
         checked = {
-            name: system.owner_of(name).check(name, value)
-            for name, value in numbers.items()
+            name: system.owner_of(name).check(name, value) for name, value in numbers.items()
         }
         return replace(shaped, parameters={**self.parameters, **checked})
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.errors import OutOfRangeError, PosingError, is_number, unknown_name
+from daesolve.errors import OutOfRangeError, PosingError, ResetError, is_number, unknown_name
 from daesolve.posing.events import RISING, Event, Reset
 from daesolve.posing.goals import Expression, as_scalar, check_constants, is_word
 from daesolve.posing.inputs import Drive, PythonLaw, drive_values
@@ -85,6 +85,8 @@ class _Loop:
         own = {f"{self.name}_{state}": value for state, value in sampled.states.items()}
         queue = {f"{self.name}_late_{k + 1}": sampled.before for k in range(self.stored)}
         further = {f"{self.name}_applied": 0.0} if self.rest else {}
+        if not sampled.traced and callable(sampled.law):
+            further |= dict.fromkeys(self._results, 0.0)
         self.values = drive_values(
             {self._of("first"): 0.0, self._of("sample"): 0.0, self._of("held"): sampled.before}
             | further | queue | own
@@ -108,8 +110,6 @@ class _Loop:
         changed = self._changes(found)
         begin = {self._of("first"): time, **changed}
         changed = {self._of("sample"): self._count + 1, **changed}
-        if python is not None:
-            changed = {n: v for n, v in changed.items() if n not in python.results}
         events = [Event(tick, time - due, RISING, Reset(changed), listed=False)]
         if self.rest:
             events.append(self._application())
@@ -131,7 +131,7 @@ class _Loop:
                 )
             return self._checked(as_scalar(f"the sampled law {self.name!r}", law)), None
         if not self.sampled.traced:
-            raise PosingError("not yet")
+            return self._called(tick, law)
         return self._checked(law(Seen(self.seen))), None
 
     def _checked(self, given: Any) -> dict[str, ca.SX]:
@@ -143,6 +143,23 @@ class _Loop:
             found[state] = as_scalar(f"the state {state!r} of {owner}", entry)
         check_constants((owner, entry) for entry in found.values())
         return found
+
+    @property
+    def _results(self) -> list[str]:
+        """Where a law in Python puts its value and its next states."""
+        return [self._of("given"), *(self._of(f"given_{state}") for state in self.sampled.states)]
+
+    def _called(self, tick: str, law: Callable[[Any], Any]) -> tuple[dict[str, ca.SX], PythonLaw]:
+        """Return the places of what a law in Python gives, and the law."""
+        owner, states = f"the sampled law {self.name!r}", self.sampled.states
+
+        def call(values: Mapping[str, float]) -> list[float]:
+            value, following = split(owner, law(Seen(values)), states)
+            return [as_number(owner, entry) for entry in (value, *(following[s] for s in states))]
+
+        found = [self.values[name] for name in self._results]
+        python = PythonLaw(tick, self.seen, tuple(self._results), call)
+        return dict(zip(["", *states], found, strict=True)), python
 
     def _changes(self, found: Mapping[str, ca.SX]) -> dict[str, ca.SX]:
         low, high = self.sampled.limits
@@ -164,6 +181,23 @@ class _Loop:
         oldest = self.values[self._of(f"late_{self.stored}")]
         change = Reset({self._of("applied"): applied + 1, self._of("held"): oldest})
         return Event(self._of("acts"), time - due, RISING, change, listed=False)
+
+
+def as_number(owner: str, value: Any) -> float:
+    """Return what a law in Python gave as a number.
+
+    Raises
+    ------
+    ResetError
+        It is no finite number.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise ResetError(f"{owner} gave {value!r}, which is no finite number")
+    return number
 
 
 def split(owner: str, given: Any, states: Mapping[str, float]) -> tuple[Any, Mapping[str, Any]]:
@@ -250,7 +284,7 @@ def sampled(
     low, high = (-math.inf, math.inf) if limits is None else limits
     if not low < high:
         raise OutOfRangeError(f"the limits of {what} are {limits!r}: the first is the lower one")
-    reserved = {"first", "sample", "held", "applied", "tick", "acts"} & {*own}
+    reserved = {"first", "sample", "held", "applied", "tick", "acts", "given"} & {*own}
     if reserved:
         raise PosingError(f"{what} cannot call a state {min(reserved)!r}: that name is its own")
     bounds = float(low), float(high)

@@ -78,9 +78,9 @@ def solve(
     initial
         Start values to keep, by the names of states. The others are made consistent; what was
         changed is in `Trajectory.start`.
-    start_time, guess, parameters, inputs, formulation, solver, rtol, atol, at, default_rate, scales, \
-redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, impact_order, \
-on_gain, on_jam, on_ambiguous
+    start_time, guess, parameters, inputs, formulation, solver, rtol, atol, at, default_rate, \
+scales, redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, \
+impact_order, on_gain, on_jam, on_ambiguous
         See `RunOptions`.
     verify
         Repeat the run and report the difference of the trajectories: True by another method and

@@ -87,7 +87,9 @@ class Written:
         """Return the expressions in some symbols."""
         for name in self.names:
             if name not in symbols:
-                raise PosingError(f"an input is written in {name!r}, which the system does not have")
+                raise PosingError(
+                    f"an input is written in {name!r}, which the system does not have"
+                )
         function = ca.Function.deserialize(self.text)
         found = function.call([ca.vertcat(ca.SX(0, 1), *[symbols[n] for n in self.names])])
         return ca.vertsplit(found[0])

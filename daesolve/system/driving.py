@@ -132,7 +132,7 @@ def _explicit(inputs: SymbolVector, meanings: dict[str, ca.SX]) -> dict[str, ca.
     else:
         if ca.depends_on(whole, symbols):
             raise PosingError(
-                f"the inputs {', '.join(map(repr, meanings))} are written in each other, in a circle"
+                f"the inputs {', '.join(map(repr, meanings))} are written in each other"
             )
     return dict(zip(meanings, ca.vertsplit(whole), strict=True))
 

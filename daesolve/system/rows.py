@@ -485,9 +485,9 @@ def drive_rows(
     found: list[DriveRow] = []
     for drive in drives:
         begin = {name: written(value) for name, value in drive.begin.items()}
-        law = drive.law
+        law, names = drive.law, tuple(event.name for event in drive.events)
         if law is not None:
             seen = {name: written(value) for name, value in law.arguments.items()}
             law = replace(law, arguments=seen)
-        found.append(DriveRow(drive.name, drive.values.names, begin, law))
+        found.append(DriveRow(drive.name, drive.values.names, begin, law, names))
     return tuple(found)

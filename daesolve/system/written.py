@@ -46,41 +46,54 @@ def expression_in(owner: str, text: str, symbols: Mapping[str, ca.SX]) -> ca.SX:
     """
     try:
         tree = ast.parse(text.strip(), mode="eval")
-        return ca.SX(_value(owner, text, tree.body, symbols))
+        return _Reader(owner, text, symbols).value(tree.body)
     except (SyntaxError, ValueError, RecursionError, TypeError, NotImplementedError) as error:
         if isinstance(error, PosingError):
             raise
         raise PosingError(f"{owner} is {text!r}, which is no expression") from None
 
 
-def _value(owner: str, text: str, node: ast.AST, symbols: Mapping[str, ca.SX]) -> Any:
-    def of(part: ast.AST) -> Any:
-        return _value(owner, text, part, symbols)
+class _Reader:
+    """Makes an expression of a syntax tree."""
 
-    match node:
-        case ast.Constant(value=bool()):
-            pass
-        case ast.Constant(value=int() | float() as number):
-            return float(number)
-        case ast.Name(id=name):
-            if name in symbols:
-                return symbols[name]
-            if name in CONSTANTS:
-                return CONSTANTS[name]
-            raise unknown_name(f"name in {owner}", name, [*symbols, *CONSTANTS])
-        case ast.UnaryOp(op=op, operand=operand) if type(op) in OPERATIONS:
-            return OPERATIONS[type(op)](of(operand))
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATIONS:
-            return OPERATIONS[type(op)](ca.SX(of(left)), ca.SX(of(right)))
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in OPERATIONS:
-            return OPERATIONS[type(op)](ca.SX(of(left)), ca.SX(of(right)))
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-            if name not in FUNCTIONS:
-                raise unknown_name(f"function in {owner}", name, FUNCTIONS)
-            return FUNCTIONS[name](*[ca.SX(of(arg)) for arg in args])
-        case _:
-            pass
-    raise PosingError(
-        f"{owner} is {text!r}, but takes numbers, names, + - * / **, comparisons and "
-        f"{', '.join(FUNCTIONS)}"
-    )
+    def __init__(self, owner: str, text: str, symbols: Mapping[str, ca.SX]) -> None:
+        self.owner, self.text, self.symbols = owner, text, symbols
+
+    def value(self, node: ast.AST) -> ca.SX:
+        """Return what a node stands for."""
+        match node:
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                return ca.SX(float(number))
+            case ast.Name(id=name):
+                return self._named(name)
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                if name not in FUNCTIONS:
+                    raise unknown_name(f"function in {self.owner}", name, FUNCTIONS)
+                return FUNCTIONS[name](*[self.value(arg) for arg in args])
+            case _:
+                operation, operands = self._operation(node)
+                return operation(*[self.value(operand) for operand in operands])
+
+    def _named(self, name: str) -> ca.SX:
+        if name in self.symbols:
+            return self.symbols[name]
+        if name in CONSTANTS:
+            return ca.SX(CONSTANTS[name])
+        raise unknown_name(f"name in {self.owner}", name, [*self.symbols, *CONSTANTS])
+
+    def _operation(self, node: ast.AST) -> tuple[Callable[..., ca.SX], list[ast.expr]]:
+        match node:
+            case ast.UnaryOp(op=op, operand=operand):
+                operands = [operand]
+            case ast.BinOp(left=left, op=op, right=right):
+                operands = [left, right]
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                operands = [left, right]
+            case _:
+                op, operands = None, []
+        if type(op) not in OPERATIONS:
+            raise PosingError(
+                f"{self.owner} is {self.text!r}, but takes numbers, names, + - * / **, "
+                f"comparisons and {', '.join(FUNCTIONS)}"
+            )
+        return OPERATIONS[type(op)], operands
