@@ -117,7 +117,9 @@ def inputs(words: Sequence[str]) -> dict[str, Any] | None:
     for word in words:
         name, equals, text = word.partition("=")
         if not equals or not name or not text:
-            raise OutOfRangeError(f"--input takes NAME=EXPRESSION or NAME=FILE:COLUMN, not {word!r}")
+            raise OutOfRangeError(
+                f"--input takes NAME=EXPRESSION or NAME=FILE:COLUMN, not {word!r}"
+            )
         path, colon, column = text.rpartition(":")
         if colon:
             nodes = (path, first_column(Path(path)))

@@ -309,8 +309,8 @@ class Dynamics:
         What chooses among goals that depend on each other; None where all are kept.
     aside
         Goals that were left out, since they seemed to follow from the others: they are watched.
-    unset
-        The names of inputs without a default, which a run has to give.
+    inputs, unset
+        The names of the inputs, and of those without a default, which a run has to give.
     drives
         Tables and sampled laws.
     """
@@ -348,6 +348,7 @@ class Dynamics:
     switches: tuple[str, ...] = ()
     alternatives: Alternatives | None = None
     aside: tuple[GoalRow, ...] = ()
+    inputs: tuple[str, ...] = ()
     unset: tuple[str, ...] = ()
     drives: tuple[DriveRow, ...] = ()
 

@@ -263,6 +263,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         peaks=checked_peaks(system.peaks, (*reported.outputs, *reported.meters)),
         after=_after(system),
         switches=system.switch_names,
+        inputs=system.inputs.names,
         unset=tuple(sorted(system.inputs.unset)),
         drives=drive_rows(system.drives, plain),
     )
@@ -483,6 +484,7 @@ def control_equations(system: PosedControl) -> Dynamics:
         resets=reset_rows(system.events, states, discrete, rows, ca.SX, _not_mechanical),
         kinetic=None,
         switches=system.switch_names,
+        inputs=system.inputs.names,
         unset=tuple(sorted(system.inputs.unset)),
         drives=drive_rows(system.drives, ca.SX),
     )
