@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from daesolve.errors import OutOfRangeError
+from daesolve.posing.measured import first_column
+from daesolve.posing.tables import table
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,8 +8,10 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.translation import function_of
+from daesolve.equations.consistency import instantaneous
 from daesolve.equations.dynamics import Dynamics
 from daesolve.posing.inputs import PythonLaw
+from daesolve.posing.symbols import symbol
 
 
 def begun(
@@ -39,6 +41,34 @@ def begun(
         changed |= dict(zip(names, numbers.tolist(), strict=True))
         found |= changed
     return changed
+
+
+def leaning(
+    dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, time: float
+) -> dict[str, float]:
+    """Return which arguments of tables fall at the start: at rest their second rate says it.
+
+    Parameters
+    ----------
+    dynamics, values, state, time
+        As in `begun`.
+    """
+    leans = {name: value for row in dynamics.drives for name, value in row.leans.items()}
+    if not leans:
+        return {}
+    p = dynamics.value_vector(values)
+    accelerations = instantaneous(dynamics, time, state, p)[0]
+    fixed = symbol("a", dynamics.velocity_count)
+    where = ca.vertcat(dynamics.x, dynamics.t)
+    along = ca.vertcat(dynamics.position_rates, fixed, 1)
+    arguments = ca.vertcat(*leans.values())
+    rates = ca.jtimes(arguments, where, along)
+    parts = [dynamics.t, dynamics.x, dynamics.p, fixed]
+    both = ca.horzcat(rates, ca.jtimes(rates, where, along))
+    function = function_of("leans", parts, [ca.densify(both)], (["t", "x", "p", "a"], ["rates"]))
+    found = np.asarray(function(time, state, p, accelerations)).reshape(len(leans), 2)
+    first = np.where(found[:, 0] != 0.0, found[:, 0], found[:, 1])
+    return {name: float(rate < 0.0) for name, rate in zip(leans, first, strict=True)}
 
 
 class CalledLaw:

@@ -208,6 +208,8 @@ class DriveRow:
         What gives some of them by Python, where something does.
     events
         The names of what changes them.
+    leans
+        By the name of a value that is 1.0 where an argument falls at the start, the argument.
     """
 
     name: str
@@ -215,6 +217,7 @@ class DriveRow:
     begin: Mapping[str, ca.SX]
     law: PythonLaw | None = None
     events: tuple[str, ...] = ()
+    leans: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
 
 
 @dataclass(frozen=True, eq=False)

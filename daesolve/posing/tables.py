@@ -75,6 +75,11 @@ class Axis:
         """The width of a periodic table."""
         return float(self.nodes[-1] - self.nodes[0])
 
+    @property
+    def rounding(self) -> float:
+        """By how much an argument at a node may miss it."""
+        return 4.0 * float(np.finfo(float).eps * np.max(np.abs(self.nodes)))
+
     def pieces(self, values: np.ndarray) -> np.ndarray:
         """Return the coefficients, (pieces, degree + 1, ...), of values, (n, ...); lowest first."""
         if self.degree == 0:
@@ -174,7 +179,7 @@ class Use:
         defaults: dict[str, float] = {}
         for place, axis in enumerate(self.table.axes):
             names = self._of_axis(place)
-            row = [0.0, 0.0, *self._numbers(axis)[0]]
+            row = [0.0, 0.0, *self._numbers(axis)[0], 0.0]
             defaults |= dict(zip(names, row, strict=True))
         flat = self.table.coefficients.reshape(self._count, -1)[0]
         defaults |= {f"{self.name}_{k}": float(value) for k, value in enumerate(flat)}
@@ -190,7 +195,7 @@ class Use:
         return int(np.prod([axis.count for axis in self.table.axes]))
 
     def _of_axis(self, place: int) -> list[str]:
-        words = ("piece", "turns", "base", "lower", "upper", "below", "beyond")
+        words = ("piece", "turns", "base", "lower", "upper", "below", "beyond", "falls")
         mark = "" if len(self.table.axes) == 1 else "xy"[place] + "_"
         return [f"{self.name}_{mark}{word}" for word in words]
 
@@ -236,13 +241,19 @@ class Use:
         events = [Event(f"{self.name}_node", column, RISING, reset, listed=False)]
         if self.table.outside == "refuse" and self.table.kind != "periodic cubic":
             events.append(self._end())
-        found = [axis.found(a) for axis, a in zip(self.table.axes, self.arguments, strict=True)]
-        return Drive(self.name, self.values, tuple(events), begin=self._at(found))
+        found: list[tuple[ca.SX, ca.SX]] = []
+        leans: dict[str, ca.SX] = {}
+        for place, (axis, argument) in enumerate(zip(self.table.axes, self.arguments, strict=True)):
+            name = self._of_axis(place)[-1]
+            leans |= {} if rising[place] else {name: argument}
+            # At a node it is in the piece into which it goes.
+            found.append(axis.found(argument - axis.rounding * self.values[name]))
+        return Drive(self.name, self.values, tuple(events), begin=self._at(found), leans=leans)
 
     def _guards(self, place: int, rises: bool) -> list[ca.SX]:
         """Return what passes zero at the ends of a piece; minus one where no other follows."""
         argument, own = self.arguments[place], self.values
-        _, _, _, lower, upper, below, beyond = (own[name] for name in self._of_axis(place))
+        _, _, _, lower, upper, below, beyond, _ = (own[name] for name in self._of_axis(place))
         up = beyond * (argument - upper) + (beyond - 1)
         down = below * (lower - argument) + (below - 1)
         return [up] if rises else [up, down]
@@ -263,7 +274,7 @@ class Use:
     def _next_of_one(self, rises: bool) -> dict[str, ca.SX]:
         """Return what changes where the only argument passes a node, whose side it tells itself."""
         (argument,), names = self.arguments, self._of_axis(0)
-        _, _, _, lower, upper, below, beyond = (self.values[name] for name in names)
+        _, _, _, lower, upper, below, beyond, _ = (self.values[name] for name in names)
         nearer = ca.SX(2 * argument >= lower + upper)
         up = ca.SX(1) if rises else ca.if_else(below, ca.if_else(beyond, nearer, 0), 1)
         return self._at([self._after(0, up, 1 - up, rises)])
@@ -296,7 +307,8 @@ class Use:
             row = [_picked(hot, column) for column in self._numbers(axis).T]
             ahead = turns * axis.period if axis.periodic else ca.SX(0)
             row = [*(entry + ahead for entry in row[:3]), *row[3:]]
-            chosen |= dict(zip(self._of_axis(place), [piece, turns, *row], strict=True))
+            names = self._of_axis(place)[:-1]
+            chosen |= dict(zip(names, [piece, turns, *row], strict=True))
         whole = hots[0] if len(hots) == 1 else ca.vec(hots[1] @ hots[0].T)
         table = self.table.coefficients.reshape(self._count, -1)
         chosen |= {f"{self.name}_{k}": _picked(whole, col) for k, col in enumerate(table.T)}

@@ -21,7 +21,7 @@ from daesolve.equations.consistency import (
     fitting_values,
     near,
 )
-from daesolve.equations.drives import begun
+from daesolve.equations.drives import begun, leaning
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import (
     Rank,
@@ -142,6 +142,9 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
                 break
             values |= first
             start = _completed(dynamics, request, values)
+        leans = leaning(dynamics, values, start.state, request.start_time)
+        values |= leans
+        values |= begun(dynamics, before | leans, start.state, request.start_time)
     return start, values | _references(dynamics, start.state, request.start_time, values)
 
 

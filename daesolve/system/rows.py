@@ -489,5 +489,6 @@ def drive_rows(
         if law is not None:
             seen = {name: written(value) for name, value in law.arguments.items()}
             law = replace(law, arguments=seen)
-        found.append(DriveRow(drive.name, drive.values.names, begin, law, names))
+        leans = {name: written(value) for name, value in drive.leans.items()}
+        found.append(DriveRow(drive.name, drive.values.names, begin, law, names, leans))
     return tuple(found)
