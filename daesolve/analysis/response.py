@@ -56,7 +56,7 @@ def response(field: Field, time: float, state: np.ndarray) -> Response:
             )
     by_input, by_state = -solve(balance_u), -solve(balance_x)
     return Response(
-        dynamics.inputs,
+        dynamics.inputs.names,
         _names(dynamics),
         np.vstack([rates_u, by_input[:count]]),
         out_x + out_reactions @ by_state[count:],
@@ -72,7 +72,7 @@ def _names(dynamics: Dynamics) -> tuple[str, ...]:
 def _function(dynamics: Dynamics) -> ca.Function:
     """(t, x, p, y) -> derivatives of F, q', C and outputs."""
     x, reactions, names = dynamics.x, dynamics.reactions, list(dynamics.values)
-    u = ca.vertcat(ca.SX(0, 1), *[dynamics.p[names.index(name)] for name in dynamics.inputs])
+    u = ca.vertcat(ca.SX(0, 1), *[dynamics.p[names.index(name)] for name in dynamics.inputs.names])
     y, balance = balance_of(dynamics)
     outputs = ca.vertcat(ca.SX(0, 1), *[dynamics.outputs[name] for name in _names(dynamics)])
     held = ca.vertcat(ca.SX(0, 1), *manifold(dynamics))

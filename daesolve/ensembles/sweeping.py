@@ -65,8 +65,7 @@ from daesolve.solvers.lanes import LANES
 from daesolve.solving.solving import repeating
 from daesolve.storage import located, resuming
 from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple, native
-from daesolve.system.described_inputs import described_inputs
-from daesolve.system.driving import named_symbols
+from daesolve.system.driving import portable
 
 KINDS: dict[str, Any] = {
     kind.__name__: kind for kind in (*SOLVERS.values(), *FORMULATIONS.values(), Every, EveryEvent)
@@ -155,7 +154,7 @@ def sweep(
     case, at = with_values(case, initial, options), options.get("at")
     chosen = {name: value for name, value in options.items() if name not in ("at", "parameters")}
     if chosen.get("inputs"):
-        chosen["inputs"] = _portable(case, chosen["inputs"])
+        chosen["inputs"] = portable(case.system, chosen["inputs"])
     if by := repeating(verify):
         chosen["verify"] = by
     table = checked(case, members(over, samples, seed))
@@ -219,25 +218,6 @@ def resume_sweep(
         table = store.begin(new_manifest(asked, list(table)), table, any_version=any_version)
         running = _workers(case, task, workers, scheduler)
         return run_members(store, table, running, progress, batch=task.batch is not False)
-
-
-def _portable(case: BoundCase, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what drives inputs as data, which other processes have as well.
-
-    Raises
-    ------
-    UnsupportedError
-        A law is called in Python, or an expression contains a table.
-    """
-    found = described_inputs(inputs, named_symbols(case.system))
-    for name, value in found.items():
-        if "anew" in value:
-            raise UnsupportedError(
-                f"a sweep writes down what drives its inputs, and cannot for {name!r} "
-                f"({value['anew']}): give a number, an expression, a table, or a sampled law that "
-                "is traced"
-            )
-    return found
 
 
 def _task(

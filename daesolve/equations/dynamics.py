@@ -21,10 +21,11 @@ import numpy as np
 from daesolve.algebra.evaluation import ArrayFunction
 from daesolve.algebra.linear import entries_of, is_zero
 from daesolve.equations.contact_rows import ContactRow
+from daesolve.equations.drive_rows import DriveRow
 from daesolve.errors import unknown_name
 from daesolve.posing.events import Event
 from daesolve.posing.guides import OF_THEIR_OWN, Guides
-from daesolve.posing.inputs import PythonLaw
+from daesolve.posing.inputs import NO_INPUTS, Inputs
 from daesolve.posing.symbols import Interval, Labels, velocity_name
 from daesolve.posing.value_names import ValueKind
 
@@ -195,32 +196,6 @@ class ResetRow:
 
 
 @dataclass(frozen=True, eq=False)
-class DriveRow:
-    """A table or a sampled law: discrete values that follow time or the state.
-
-    Parameters
-    ----------
-    name, values
-        Its name and those of its discrete values.
-    begin
-        Some of these at the start, as expressions of (t, x, p).
-    law
-        What gives some of them by Python, where something does.
-    events
-        The names of what changes them.
-    leans
-        By the name of a value that is 1.0 where an argument falls at the start, the argument.
-    """
-
-    name: str
-    values: tuple[str, ...]
-    begin: Mapping[str, ca.SX]
-    law: PythonLaw | None = None
-    events: tuple[str, ...] = ()
-    leans: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
-
-
-@dataclass(frozen=True, eq=False)
 class Alternatives:
     """Goals that depend on each other, of which some are kept at a time.
 
@@ -312,8 +287,8 @@ class Dynamics:
         What chooses among goals that depend on each other; None where all are kept.
     aside
         Goals that were left out, since they seemed to follow from the others: they are watched.
-    inputs, unset
-        The names of the inputs, and of those without a default, which a run has to give.
+    inputs
+        What acts from outside, which a run gives.
     drives
         Tables and sampled laws.
     """
@@ -351,8 +326,7 @@ class Dynamics:
     switches: tuple[str, ...] = ()
     alternatives: Alternatives | None = None
     aside: tuple[GoalRow, ...] = ()
-    inputs: tuple[str, ...] = ()
-    unset: tuple[str, ...] = ()
+    inputs: Inputs = NO_INPUTS
     drives: tuple[DriveRow, ...] = ()
 
     @property

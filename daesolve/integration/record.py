@@ -197,27 +197,6 @@ class RunRecord:
         modes = self.modes[before.mode], self.modes[here.mode]
         return self.goes_on((before, modes[0]), (here, modes[1]))
 
-    def let_go(self, here: Boundary) -> None:
-        """Forget the boundaries before here, and values in force that nothing in memory asks for.
-
-        Samples and events stay.
-        """
-        self.boundaries = [self.boundaries[-1]]
-        places = [*self.sampled_at, *self.boundaries, here]
-        for event in self.events:
-            places += [event.at] if event.after is None else [event.at, event.after]
-        self.tally = replace(self.tally, charts=self.tally.charts + len(self.modes) - self.carried)
-        known: dict[int, int] = {}
-        kept: list[np.ndarray] = []
-        for place in {id(place): place for place in places}.values():
-            if place.mode not in known:
-                known[place.mode] = len(kept)
-                kept.append(self.modes[place.mode])
-            place.mode = known[place.mode]
-        # The values in force come last.
-        self.modes, self.carried = [*kept, kept[here.mode]], len(kept) + 1
-        here.mode = len(kept)
-
     def goes_on(
         self, before: tuple[Boundary, np.ndarray], here: tuple[Boundary, np.ndarray]
     ) -> Boundary:

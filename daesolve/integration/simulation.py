@@ -30,6 +30,7 @@ from daesolve.integration.endings import (
     verdict,
 )
 from daesolve.integration.event_handling import at_start, through
+from daesolve.integration.forgetting import forget
 from daesolve.integration.late_guards import first_zero
 from daesolve.integration.looks import among, looks
 from daesolve.integration.points import last_before, point_after
@@ -431,7 +432,7 @@ class _Run:
             saved = state.saved(here)
             told = {"tally": asdict(saved["tally"]), "ended": None}
             self.checkpoints.append({**saved, **told})
-            state.record.let_go(here)
+            forget(state.record, here)
         if not interrupted:
             return here, None
         kept = f"interrupted at t = {here.time:g} s; everything up to there is kept"

@@ -91,7 +91,7 @@ class BoundCase:
     def full_parameters(self) -> dict[str, float]:
         """Every parameter's value."""
         dynamics = self.system.dynamics
-        known = [name for name in dynamics.posed_ranges if name not in dynamics.unset]
+        known = [name for name in dynamics.posed_ranges if name not in dynamics.inputs.unset]
         posed = {name: dynamics.values[name] for name in known}
         return Named(posed | dict(self.parameters), "parameter")
 

@@ -121,7 +121,7 @@ def with_inputs(system: System, request: Request) -> tuple[System, Request]:
     system, numbers = driven(system, given)
     others = check_named("parameters", request.parameters)
     numbers = {name: value for name, value in others.items() if name not in given} | numbers
-    unset = [name for name in system.dynamics.unset if name not in numbers]
+    unset = [name for name in sorted(system.inputs.unset) if name not in numbers]
     if unset:
         raise OutOfRangeError(
             f"the input {unset[0]!r} is not given: inputs={{{unset[0]!r}: ...}} takes a number, an "

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
 from typing import Any
 
+import casadi as ca
+
+from daesolve.equations.drive_rows import DriveRow
 from daesolve.errors import PosingError
-from daesolve.posing.inputs import Inputs
+from daesolve.posing.goals import Expression
+from daesolve.posing.inputs import Drive, Inputs
 from daesolve.posing.rewriting import expressions_in
 from daesolve.posing.tables import uses_in
 from daesolve.system.piecewise import hashes
@@ -48,3 +53,19 @@ def take_drives(system: Any) -> None:
     events = (*system.events, *(event for drive in new for event in drive.events))
     for name, value in {"drives": drives, "discrete": discrete, "events": events}.items():
         object.__setattr__(system, name, value)
+
+
+def drive_rows(
+    drives: Iterable[Drive], written: Callable[[Expression], ca.SX]
+) -> tuple[DriveRow, ...]:
+    """Return what tables and sampled laws add, in the symbols of the equations."""
+    found: list[DriveRow] = []
+    for drive in drives:
+        begin = {name: written(value) for name, value in drive.begin.items()}
+        law, names = drive.law, tuple(event.name for event in drive.events)
+        if law is not None:
+            seen = {name: written(value) for name, value in law.arguments.items()}
+            law = replace(law, arguments=seen)
+        leans = {name: written(value) for name, value in drive.leans.items()}
+        found.append(DriveRow(drive.name, drive.values.names, begin, law, names, leans))
+    return tuple(found)

@@ -8,7 +8,13 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.errors import OutOfRangeError, PosingError, is_number, unknown_name
+from daesolve.errors import (
+    OutOfRangeError,
+    PosingError,
+    UnsupportedError,
+    is_number,
+    unknown_name,
+)
 from daesolve.posing.goals import as_scalar
 from daesolve.posing.inputs import Drive
 from daesolve.posing.rewriting import Rewriting, substitution
@@ -81,6 +87,25 @@ def named_symbols(system: System) -> dict[str, ca.SX]:
 def described(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a run gives the inputs of a system as plain data; see `described_inputs`."""
     return described_inputs(given, named_symbols(system)) if given else {}
+
+
+def portable(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same, which other processes have as well.
+
+    Raises
+    ------
+    UnsupportedError
+        A law is called in Python, or an expression contains a table.
+    """
+    found = described(system, given)
+    for name, value in found.items():
+        if "anew" in value:
+            raise UnsupportedError(
+                f"a sweep writes down what drives its inputs, and cannot for {name!r} "
+                f"({value['anew']}): give a number, an expression, a table, or a sampled law that "
+                "is traced"
+            )
+    return found
 
 
 def _is_number(value: Any) -> bool:

@@ -9,12 +9,13 @@ import casadi as ca
 
 from daesolve.algebra.identity import vanishes, vanishing
 from daesolve.equations.dynamics import Dynamics, GoalRow, ImplicitRow, InvariantRow
-from daesolve.errors import PosingError, unknown_name
+from daesolve.errors import PosingError
 from daesolve.posing.events import Event
 from daesolve.posing.goals import Expression, Goal, Invariant, as_scalar, expression_of
 from daesolve.posing.symbols import Labels, time
 from daesolve.posing.value_names import ValueKind
-from daesolve.system.checking import check_symbols, checked_peaks, implicit_goals
+from daesolve.system.checking import check_symbols, checked_after, checked_peaks, implicit_goals
+from daesolve.system.drives import drive_rows
 from daesolve.system.free_motion import (
     AuxiliaryQuantities,
     Flow,
@@ -40,7 +41,6 @@ from daesolve.system.rows import (
     check_counts,
     control_row,
     drive_by_relations,
-    drive_rows,
     goal_row,
     held_row,
     invariant_row,
@@ -261,10 +261,9 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         independent=_independent(symbols),
         meters=reported.meters,
         peaks=checked_peaks(system.peaks, (*reported.outputs, *reported.meters)),
-        after=_after(system),
+        after=checked_after(system.after, system.goals, system.v.names),
         switches=system.switch_names,
-        inputs=system.inputs.names,
-        unset=tuple(sorted(system.inputs.unset)),
+        inputs=system.inputs,
         drives=drive_rows(system.drives, plain),
     )
     return replace(dynamics, contacts=contact_rows(contacts_of(system.goals), dynamics, plain))
@@ -399,24 +398,6 @@ def _independent(symbols: _Symbols) -> dict[str, ca.SX]:
     return found
 
 
-def _after(system: PosedMechanics) -> dict[str, tuple[str, ...]]:
-    """Return what comes before the reactions of goals in the elimination.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no such goal or velocity.
-    """
-    goals = [goal.name for goal in system.goals]
-    for goal, before in system.after.items():
-        if goal not in goals:
-            raise unknown_name("goal", goal, goals)
-        for name in before:
-            if name not in goals and name not in system.v:
-                raise unknown_name("velocity or goal", name, [*system.v.names, *goals])
-    return {goal: tuple(before) for goal, before in system.after.items()}
-
-
 def control_equations(system: PosedControl) -> Dynamics:
     """Return the equations of a control system: masses of one, no positions.
 
@@ -484,8 +465,7 @@ def control_equations(system: PosedControl) -> Dynamics:
         resets=reset_rows(system.events, states, discrete, rows, ca.SX, _not_mechanical),
         kinetic=None,
         switches=system.switch_names,
-        inputs=system.inputs.names,
-        unset=tuple(sorted(system.inputs.unset)),
+        inputs=system.inputs,
         drives=drive_rows(system.drives, ca.SX),
     )
 

@@ -14,7 +14,6 @@ import casadi as ca
 from daesolve.algebra.identity import vanishes
 from daesolve.algebra.linearity import is_linear
 from daesolve.equations.dynamics import (
-    DriveRow,
     Dynamics,
     GoalRow,
     InvariantRow,
@@ -32,7 +31,6 @@ from daesolve.posing.goals import (
     Relation,
     as_scalar,
 )
-from daesolve.posing.inputs import Drive
 from daesolve.posing.symbols import Parameters, symbol, time
 from daesolve.posing.value_names import ValueKind
 from daesolve.system.free_motion import Flow
@@ -476,19 +474,3 @@ def _momentary(
             ELSEWHERE.format(goal.name) + "must be ideal and linear in the velocities"
         )
     return row_of(goal)
-
-
-def drive_rows(
-    drives: Iterable[Drive], written: Callable[[Expression], ca.SX]
-) -> tuple[DriveRow, ...]:
-    """Return what tables and sampled laws add, in the symbols of the equations."""
-    found: list[DriveRow] = []
-    for drive in drives:
-        begin = {name: written(value) for name, value in drive.begin.items()}
-        law, names = drive.law, tuple(event.name for event in drive.events)
-        if law is not None:
-            seen = {name: written(value) for name, value in law.arguments.items()}
-            law = replace(law, arguments=seen)
-        leans = {name: written(value) for name, value in drive.leans.items()}
-        found.append(DriveRow(drive.name, drive.values.names, begin, law, names, leans))
-    return tuple(found)
