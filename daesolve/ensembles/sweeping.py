@@ -153,8 +153,8 @@ def sweep(
     check_options("a sweep", options, more=("initial",))
     case, at = with_values(case, initial, options), options.get("at")
     chosen = {name: value for name, value in options.items() if name not in ("at", "parameters")}
-    if chosen.get("inputs"):
-        chosen["inputs"] = portable(case.system, chosen["inputs"])
+    if inputs := options.get("inputs"):
+        chosen["inputs"] = portable(case.system, inputs)
     if by := repeating(verify):
         chosen["verify"] = by
     table = checked(case, members(over, samples, seed))

@@ -219,8 +219,8 @@ class RunState:
     def hidden(self) -> frozenset[str]:
         """The names of events that are not written down."""
         dynamics = self.prepared.dynamics
-        known = {name for row in dynamics.drives for name in row.events} if self.whole else set()
-        return dynamics.hidden_events - known
+        known = {name for row in dynamics.drives for name in row.events}
+        return dynamics.hidden_events - known if self.whole else dynamics.hidden_events
 
     @property
     def sign(self) -> float:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from daesolve.errors import OutOfRangeError, PosingError, unknown_name
+from daesolve.storage.encoding import is_tuple
 
-Column = Sequence[float] | np.ndarray | tuple[Path | str, str] | Any
+Column = Any
 """Numbers, a pandas series, or a CSV file and the name of one of its columns."""
 
 
@@ -32,7 +32,7 @@ def column_of(owner: str, given: Column) -> np.ndarray:
         The file cannot be read, it has no such column, there are no numbers, or one is none.
     """
     numbers: Any = given
-    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str | Path):
+    if is_tuple(given) and len(given) == 2 and isinstance(given[0], str | Path):
         path, name = given
         numbers = from_csv(Path(path), str(name))
     try:
@@ -93,9 +93,9 @@ def first_column(path: Path) -> str:
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            header = next((row for row in csv.reader(stream) if row), [])
+            rows = [row for row in csv.reader(stream) if row]
     except (OSError, UnicodeDecodeError) as error:
         raise PosingError(f"{str(path)!r} cannot be read as a table: {error}") from None
-    if not header:
+    if not rows:
         raise PosingError(f"{str(path)!r} is empty")
-    return header[0].strip()
+    return rows[0][0].strip()

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
-from typing import Any, cast
+from typing import Any
 
 import casadi as ca
 
 from daesolve.posing.symbols import Auxiliaries, SymbolVector
+from daesolve.storage.encoding import is_list, is_mapping, is_tuple
 
 OWN = "daesolve."
 
@@ -48,15 +49,14 @@ class Rewriting:
             return other
         if isinstance(value, SymbolVector):
             return value
-        if isinstance(value, Mapping):
-            mapping = cast("Mapping[Any, Any]", value)
-            entries = {key: self(entry) for key, entry in mapping.items()}
-            return entries if any(entries[key] is not mapping[key] for key in mapping) else value
-        if isinstance(value, list | tuple):
-            given = cast("tuple[Any, ...]", value)
-            listed = [self(entry) for entry in given]
-            changed = any(new is not old for new, old in zip(listed, given, strict=True))
-            return type(given)(listed) if changed else value
+        if is_mapping(value):
+            entries = {key: self(entry) for key, entry in value.items()}
+            return entries if any(entries[key] is not value[key] for key in value) else value
+        if is_list(value) or is_tuple(value):
+            listed = [self(entry) for entry in value]
+            changed = any(new is not old for new, old in zip(listed, value, strict=True))
+            kept = listed if is_list(value) else tuple(listed)
+            return kept if changed else value
         if is_dataclass(value) and type(value).__module__.startswith(OWN):
             return self._dataclass(value)
         if callable(value):
@@ -69,7 +69,8 @@ class Rewriting:
         if all(changed[name] is own[name] for name in own):
             return value
         # Symbols that it has made itself, as the reaction of a goal, are to stay what they are.
-        other = object.__new__(type(value))
+        kind: type[Any] = type(value)
+        other: Any = object.__new__(kind)
         for name, entry in changed.items():
             object.__setattr__(other, name, entry)
         return other

@@ -14,6 +14,7 @@ from daesolve.posing.events import RISING, Event, Reset
 from daesolve.posing.goals import Expression, as_scalar, check_constants, is_word
 from daesolve.posing.inputs import Drive, PythonLaw, drive_values
 from daesolve.posing.symbols import time
+from daesolve.storage.encoding import is_mapping, is_tuple
 
 Law = Expression | Callable[[Any], Any]
 ROUNDING = 1e-9
@@ -210,13 +211,15 @@ def split(owner: str, given: Any, states: Mapping[str, float]) -> tuple[Any, Map
     """
     if not states:
         return given, {}
-    pair = given if isinstance(given, tuple) else ()
-    if len(pair) != 2 or not isinstance(pair[1], Mapping) or {*pair[1]} != {*states}:
-        raise PosingError(
-            f"{owner} must return (value, {{{', '.join(f'{s!r}: ...' for s in states)}}}): its "
-            f"value and all of its own next states, not {given!r}"
-        )
-    return pair
+    if is_tuple(given) and len(given) == 2:
+        value, following = given
+        if is_mapping(following) and {*following} == {*states}:
+            return value, following
+    wanted = ", ".join(f"{state!r}: ..." for state in states)
+    raise PosingError(
+        f"{owner} must return (value, {{{wanted}}}): its value and all of its own next states, not "
+        f"{given!r}"
+    )
 
 
 def sampled(

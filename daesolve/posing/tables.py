@@ -354,7 +354,7 @@ def table2(
     first: Column,
     second: Column,
     values: Any,
-    kind: Literal["steps", "linear", "cubic"] = "linear",
+    kind: Kind = "linear",
     outside: Outside = "hold",
 ) -> Table:
     """Return a table over two arguments; see `table`.
@@ -368,7 +368,7 @@ def table2(
     values
         (n, m).
     kind, outside
-        As in `table`; polynomials are products of those in each argument.
+        As in `table`, but nothing periodic; polynomials are products of those in each argument.
 
     Raises
     ------
@@ -430,7 +430,7 @@ def with_data(saved: Mapping[str, Any]) -> Table:
     kind, outside = saved["kind"], saved["outside"]
     if len(nodes) == 1:
         return table(saved["name"], nodes[0], np.array(saved["values"]), kind, outside)
-    return table2(saved["name"], *nodes, np.array(saved["values"]), kind, outside)
+    return table2(saved["name"], nodes[0], nodes[1], np.array(saved["values"]), kind, outside)
 
 
 def data_of(given: Table) -> dict[str, Any]:

@@ -181,8 +181,9 @@ def restored_request(
                 f"the manifest asks for {name!r}, which no run of this version has: use the "
                 "version that wrote it"
             )
-    driving = {**saved.get("inputs", {}), **(inputs or {})}
-    return Request(**{**saved, "formulation": formulation, "solver": solver, "inputs": driving})
+    driving: dict[str, Any] = {**saved.get("inputs", {}), **(inputs or {})}
+    chosen: dict[str, Any] = {"formulation": formulation, "solver": solver, "inputs": driving}
+    return Request(**{**saved, **chosen})
 
 
 # -- the manifest ---------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from daesolve.posing.goals import as_scalar
 from daesolve.posing.sampled import Sampled, Seen, split
 from daesolve.posing.symbols import symbol
 from daesolve.posing.tables import Table, data_of, uses_in, with_data
+from daesolve.storage.encoding import is_mapping
 
 KINDS = ("number", "text", "table", "function", "sampled", "anew")
 
@@ -109,7 +110,7 @@ class WrittenLaw:
 
 
 def _described(value: Any, seen: Mapping[str, ca.SX]) -> dict[str, Any]:
-    if isinstance(value, Mapping):
+    if is_mapping(value):
         return dict(value)
     if is_number(value):
         return {"number": float(value)}

@@ -21,6 +21,7 @@ from daesolve.posing.rewriting import Rewriting, substitution
 from daesolve.posing.sampled import Sampled
 from daesolve.posing.symbols import SymbolVector, time
 from daesolve.posing.tables import Table
+from daesolve.storage.encoding import is_mapping
 from daesolve.system.described_inputs import Written, described_inputs, restored_input
 from daesolve.system.system import MechanicalSystem, System
 from daesolve.system.written import expression_in
@@ -48,8 +49,7 @@ def driven(system: System, given: Mapping[str, Any]) -> tuple[System, dict[str, 
         if name not in system.inputs:
             raise unknown_name("input", name, system.inputs)
     given = {
-        name: restored_input(value) if isinstance(value, Mapping) else value
-        for name, value in given.items()
+        name: restored_input(value) if is_mapping(value) else value for name, value in given.items()
     }
     numbers = {name: _number(name, value) for name, value in given.items() if _is_number(value)}
     moving = {name: value for name, value in given.items() if name not in numbers}

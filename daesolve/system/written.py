@@ -91,7 +91,7 @@ class _Reader:
                 operands = [left, right]
             case _:
                 op, operands = None, []
-        if type(op) not in OPERATIONS:
+        if op is None or type(op) not in OPERATIONS:
             raise PosingError(
                 f"{self.owner} is {self.text!r}, but takes numbers, names, + - * / **, "
                 f"comparisons and {', '.join(FUNCTIONS)}"
