@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
 
@@ -69,8 +69,7 @@ class Rewriting:
         if all(changed[name] is own[name] for name in own):
             return value
         # Symbols that it has made itself, as the reaction of a goal, are to stay what they are.
-        kind: type[Any] = type(value)
-        other: Any = object.__new__(kind)
+        other: Any = object.__new__(cast("type[Any]", type(value)))
         for name, entry in changed.items():
             object.__setattr__(other, name, entry)
         return other
