@@ -194,7 +194,7 @@ class RankWatch:
         """Go on from what `saved` returned."""
         self.strongest = np.array(saved["strongest"], dtype=float)
         self.largest = None if saved["largest"] is None else float(saved["largest"])
-        self._rank_here = saved["rank"]
+        self._rank_here = saved.get("rank")
         self.warned = restored_dependence(saved["warned"])
         if saved["before"] is not None:
             null, direction = (

@@ -376,6 +376,7 @@ class Cluster:
         return [(self._chunks.pop(future), answer)]
 
     def _answer(self, future: Any, patience: float) -> ChunkResults | Lost:
+        from distributed.comm.core import CommClosedError
         from distributed.scheduler import KilledWorker
 
         try:
@@ -384,6 +385,8 @@ class Cluster:
             return Lost(f"{error.allowed_failures + 1} workers died while they ran it")
         except (WorkerError, TimeoutError):
             raise
+        except CommClosedError as error:
+            raise self._gone() from error
         except Exception as error:
             if future.status == "cancelled":  # as Dask does where it loses its scheduler
                 raise self._gone() from error

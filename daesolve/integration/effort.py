@@ -68,9 +68,9 @@ class Effort:
 
     def restore(self, saved: Sequence[float | int | None]) -> None:
         """Go on from what `saved` returned."""
-        mark, steps, crawled = saved
+        mark, steps, *crawled = saved
         self._mark = None if mark is None else float(mark)
-        self._steps, self._crawled = int(steps or 0), float(crawled or 0.0)
+        self._steps, self._crawled = int(steps or 0), float((*crawled, 0.0)[0] or 0.0)
 
     def begin(self, time: float) -> None:
         """Take in the start of a stretch that is integrated by itself."""

@@ -75,6 +75,8 @@ class SpatialLaw(RubbingLaw):
         self._giving = guards("begins_to_slip", 1)
         self._leaving = guards("sets_out", 1)
         own = (self._halting, self._giving, self._leaving)
+        rubs = [rubbing for rubbing in self._rubbing if rubbing is not None]
+        self._quiet = {event for r in rubs for event in (r.sets_out, r.shares)}
         self._own = {int(guard) for guards in own for guard in guards.ravel()}
         # Dependent constraints are kept only where their loads are to be shared.
         self._springs = setting.contacts.springs
@@ -171,8 +173,8 @@ class SpatialLaw(RubbingLaw):
                 events.append(self._ending.event)
             if settled.any():
                 p_after = self._ending.expected(time, p_after, book.met[self._closing[settled]])
-            stops = bool(stopped.any() or impacts) or self._ending.event in events
-            if stops and p_after[self._ending.pending] == 0.0 and self._rests(place, p_after, zero):
+            shown = any(event not in self._quiet for event in events)
+            if shown and p_after[self._ending.pending] == 0.0 and self._rests(place, p_after, zero):
                 events.append(self._ending.rest)
         if not events and not impacts:
             return

@@ -421,7 +421,8 @@ def test_a_box_slides_on_four_corners_to_where_its_friction_stops_it():
     mechanism = Mechanism([box], stands, gravity=WEIGHT)
     run = ds.solve(mechanism.system(), until=0.3, initial=mechanism.start, redundant="minimum-norm")
     speed = math.hypot(0.5, 0.1)
-    assert {event.name for event in run.events} == {f"corner_{k}_sticks" for k in range(1, 5)}
+    sticks = {f"corner_{k}_sticks" for k in range(1, 5)}
+    assert {event.name for event in run.events} == sticks | {"rest"}
     for event in run.events:
         assert event.time == pytest.approx(speed / (0.3 * GRAVITY), rel=1e-10)
     assert run["box_x"][-1] == pytest.approx(0.5 * speed / (0.6 * GRAVITY), rel=1e-10)

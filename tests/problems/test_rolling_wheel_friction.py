@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from daesolve_problems.curves import explicit, implicit
+from scipy.integrate import solve_ivp
 from scipy.optimize import brentq, minimize_scalar
 
 import daesolve as ds
@@ -18,6 +19,8 @@ GRAVITY = 9.81
 HILL = implicit(lambda x, z, p: 1.0 - x**2 - z**2, label="hill")
 """A circle of 1 m, the wheel outside."""
 BUMP = explicit(lambda x, p: 0.4 * math.e ** (-0.5 * (x / 0.2) ** 2), label="bump")
+
+PIT = explicit(lambda x, p: 3.0 * (1.0 - math.e ** (-(x**2) / 0.5)), label="pit")
 
 
 def wheel(name: str, changes: dict[str, Any] | None = None, **start: float) -> BoundCase:
@@ -88,6 +91,77 @@ def test_a_wheel_that_flies_off_a_bump_lands_where_its_parabola_meets_the_curve(
     taken = fall**2 / 2 + pushed * (abs(slip) - pushed)
     lost = impact.kinetic_before - impact.kinetic_after
     assert lost == pytest.approx(taken, rel=5e-2)
+
+
+def test_a_pendulum_and_its_wheel_fly_and_land_as_their_own_equations_say():
+    case = wheel("pendulum-lost", {"friction": 50.0})
+    run = case.solve(8.0)
+    p = case.values
+    mass, bob, length = p["wheel_mass"], p["bob_mass"], p["pendulum_length"]
+
+    def rates(_: float, y: np.ndarray) -> list[float]:
+        """Fly free: the balances of momentum, and of moments about the axle."""
+        along, across = bob * length * math.cos(y[2]), bob * length * math.sin(y[2])
+        matrix = [
+            [mass + bob, 0.0, along],
+            [0.0, mass + bob, across],
+            [along, across, bob * length**2],
+        ]
+        load = [across * y[5] ** 2, -(mass + bob) * GRAVITY - along * y[5] ** 2, -across * GRAVITY]
+        return [*y[3:], *np.linalg.solve(matrix, load)]
+
+    def height(x: float) -> float:
+        """The paper's curve, as its docstring prints it."""
+        a, b = p["curve_a"], p["curve_b"]
+        return x**4 + a * x**3 - b * x**2 - a * x - (1.0 - b)
+
+    flights = 0
+    for lost in (event for event in run.events if event.name == "contact_lost"):
+        landed = next(e for e in run.events if e.name == "contact_closed" and e.time > lost.time)
+        left = run.at(lost.time)
+        names = ("x", "z", "phi", "x_dot", "z_dot", "phi_dot")
+        flown = solve_ivp(
+            rates, (0.0, 0.1), [left[name] for name in names], "DOP853", rtol=3e-14, atol=1e-16,
+            dense_output=True,
+        ).sol  # fmt: skip
+
+        def away(time: float, flown: Any = flown) -> float:
+            x, z = flown(time)[:2]
+            near = minimize_scalar(
+                lambda u: math.hypot(x - u, z - height(u)),
+                bounds=(x - 0.03, x + 0.03), method="bounded", options={"xatol": 1e-12},
+            )  # fmt: skip
+            return float(near.fun) - p["radius"]
+
+        flight = landed.time - lost.time
+        # Both are right to rounding: 1e-16 of what is some 1 m over a speed of 0.4 m/s, and more.
+        assert brentq(away, flight / 2, 0.1, xtol=1e-15) == pytest.approx(flight, abs=1e-12)
+        for name, value in zip(names, flown(flight), strict=True):
+            assert landed.detail[name] == pytest.approx(value, abs=1e-11)
+        flights += 1
+    assert flights == 3
+
+
+@pytest.mark.parametrize(("place", "speed"), [(-2.5, 4.0), (-2.5, 3.0), (-2.0, 6.0)])
+def test_a_wheel_that_strikes_another_piece_of_its_curve_ends_the_run(place: float, speed: float):
+    changes = {"curve": PIT, "pendulum": False, "radius": 0.1}
+    run = wheel("hoop", changes, contact_x=place, speed=speed).solve(3.0)
+    assert run.events[-1].name == "not_admissible"
+    x, z = run.end_state["x"], run.end_state["z"]
+    # Of the far wall, all of which is right of the middle.
+    u = np.linspace(0.0, 2.0, 200001)
+    away = np.min(np.hypot(x - u, z - 3.0 * (1.0 - np.exp(-(u**2) / 0.5))))
+    # Points of the rim stand 22.5 degrees apart. The wall bends by less than 2 / m, so that between
+    # two of them it reaches (0.1 m sin(pi / 16))^2 < 4e-4 m farther in than a flat one would.
+    assert 0.1 * math.cos(math.pi / 16) - 4e-4 < away < 0.1 + 1e-9
+
+
+def test_a_wheel_that_just_fits_its_curve_is_not_taken_for_one_that_strikes_it():
+    # The largest that touches the quartic in one point alone has 0.2912 m.
+    changes = {"pendulum": False, "radius": 0.29, "friction": 50.0}
+    run = wheel("hoop", changes, contact_x=-0.9, speed=0.0).solve(5.0)
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert not any(event.name == "not_admissible" for event in run.events)
 
 
 @pytest.mark.parametrize("case", ["pendulum-lost", "pendulum-chaotic"])

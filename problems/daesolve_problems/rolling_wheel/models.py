@@ -39,6 +39,7 @@ reproduces that.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import casadi as ca
@@ -54,6 +55,12 @@ from daesolve.typing import (
     SymbolVector,
 )
 from daesolve_problems.curves import Curve, Entry
+
+RIM = 16
+"""Points of the rim, at equal angles from the contact; those off the contact are watched.
+
+A flat piece of curve is 1 - cos(pi / RIM) of the radius, 2 %, inside the wheel at most before one
+of them meets it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -311,6 +318,8 @@ def friction(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSyst
     speed = q.dot.x * tangent[0] + q.dot.z * tangent[1]
     kinetic, potential = _energies(q, p, pendulum=pendulum)
     stops = _stops()
+    elsewhere = _clear_of_the_curve(curve, p, q, normal, tangent)
+    room = ca.fmin(_room(at, stops, clearance), elsewhere)
     return ds.MechanicalSystem(
         q,
         p,
@@ -335,8 +344,29 @@ def friction(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSyst
             "contact_z": (at.contact_z, "m"),
             "speed": (speed, "m/s"),
         },
-        events=[ds.Event("not_admissible", _room(at, stops, clearance), ds.FALLING, ds.Stop())],
+        events=[ds.Event("not_admissible", room, ds.FALLING, ds.Stop())],
     )
+
+
+def _clear_of_the_curve(
+    curve: Curve, p: Parameters, q: DifferentiableVector, normal: ca.SX, tangent: ca.SX
+) -> ca.SX:
+    """Return what is positive while no other piece of the curve has come into the wheel.
+
+    The contact knows the piece from which the wheel left. So points of the rim are watched, all but
+    the one that is next to that piece: RIM in all, n among them, at equal angles.
+    """
+    room = ca.SX(ca.inf)
+    for k in range(1, RIM):
+        angle = 2 * math.pi * k / RIM
+        x, z = (
+            centre + p.radius * (math.cos(angle) * n + math.sin(angle) * t)
+            for centre, n, t in zip(
+                (q.x, q.z), ca.vertsplit(normal), ca.vertsplit(tangent), strict=True
+            )
+        )
+        room = ca.fmin(room, -ca.SX(curve.residual(x, z, p)))
+    return room
 
 
 def physical(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSystem:
