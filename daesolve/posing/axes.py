@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +66,8 @@ class Axis:
             width = np.diff(self.nodes).reshape(-1, *[1] * (values.ndim - 1))
             inner = np.stack([values[:-1], np.diff(values, axis=0) / width], axis=1)
         else:
+            from scipy.interpolate import CubicSpline  # which takes long to import
+
             ends = "periodic" if self.periodic else "not-a-knot"
             inner = np.moveaxis(CubicSpline(self.nodes, values, bc_type=ends).c[::-1], 0, 1)
         if self.periodic or not self.holds:
