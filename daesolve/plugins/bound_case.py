@@ -460,7 +460,11 @@ class BoundCase:
             "structure": structure,
             "path": None if self.problem.path is None else str(self.problem.path.resolve()),
             "asked": self._asked(),
-            "parameter_units": dict(zip(parameters.names, map(str, parameters.units), strict=True)),
+            "parameter_units": {
+                name: str(unit)
+                for own in (parameters, self.system.inputs)
+                for name, unit in zip(own.names, own.units, strict=True)
+            },
         }
 
     def _asked(self) -> dict[str, Any]:

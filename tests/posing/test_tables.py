@@ -55,9 +55,7 @@ def test_a_periodic_table_goes_on_from_period_to_period_in_both_ways():
     table = ds.table("rail", nodes, values, "periodic cubic")
     _, q = pushed(0.0)
     for speed in (1.7, -1.7):
-        system = ds.MechanicalSystem(
-            q, kinetic=q.dot.x**2 / 2, outputs={"height": table(q.x)}
-        )
+        system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, outputs={"height": table(q.x)})
         run = ds.solve(system, 7.0, {"x": 0.1, "x_dot": speed})
         wanted = spline((0.1 + speed * run.times - 0.5) % 2.0 + 0.5)
         # Within three periods an argument is rounded by 1e-15, where slopes are of order 10.
