@@ -86,7 +86,7 @@ def _function(dynamics: Dynamics) -> ca.Function:
         "outputs_reactions": ca.jacobian(outputs, reactions),
     }
     # Reactions are the last of the unknowns.
-    unknown = y[dynamics.velocity_count :]
+    unknown = ca.reshape(y[dynamics.velocity_count :], reactions.shape)
     parts = [ca.substitute(part, reactions, unknown) for part in found.values()]
     return function_of("response", [dynamics.t, x, dynamics.p, y], parts,
                        (["t", "x", "p", "y"], list(found)))  # fmt: skip
