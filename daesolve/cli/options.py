@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from daesolve.errors import OutOfRangeError
-from daesolve.posing.measured import first_column
-from daesolve.posing.tables import table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -115,6 +113,9 @@ def inputs(words: Sequence[str]) -> dict[str, Any] | None:
     OutOfRangeError, PosingError
         A word has no `=`, or a file holds no table.
     """
+    from daesolve.posing.measured import first_column
+    from daesolve.posing.tables import table
+
     found: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition("=")

@@ -76,7 +76,7 @@ def inputs(**entries: str | tuple[float, str]) -> Inputs:
     >>> q, u = ds.coordinates(x="m"), ds.inputs(push="N")
     >>> cart = ds.MechanicalSystem(q, kinetic=q.dot.x**2, force={"x": u.push}, inputs=u)
     >>> run = ds.solve(cart, 2.0, inputs={"push": 3 * ds.time})
-    >>> round(run.end_state["x_dot"], 9), round(run["push"][-1], 9)  # 2 kg
+    >>> round(run.end_state["x_dot"], 9), float(run["push"][-1])  # 2 kg
     (3.0, 6.0)
     """
     defaults: dict[str, float | None] = {}

@@ -36,6 +36,7 @@ class SolveOptions(RunOptions, total=False):
     store: Path | str | Destination | None
 
 
+# Long: an option of a run is a parameter.
 def solve(
     system: System,
     until: float,
@@ -140,8 +141,8 @@ impact_order, on_gain, on_jam, on_ambiguous
     prepared = _prepared(system, request, by)
     if destination is None:
         return integrated(prepared, at, progress, by)
-    request = replace(request, inputs=described(system, request.inputs))
-    kept = begin(prepared, request, at, by, progress, destination)
+    told = replace(request, inputs=described(system, request.inputs))
+    kept = begin(prepared, told, at, by, progress, destination)
     return remembered(_or_raised(kept, request.rank_loss))
 
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
 
 from daesolve.algebra.identity import vanishes, vanishing
-from daesolve.equations.dynamics import Dynamics, GoalRow, ImplicitRow, InvariantRow
+from daesolve.equations.dynamics import (
+    Dynamics,
+    GoalRow,
+    ImplicitRow,
+    InvariantRow,
+    RelationRow,
+)
 from daesolve.errors import PosingError
 from daesolve.posing.events import Event
 from daesolve.posing.goals import Expression, Goal, Invariant, as_scalar, expression_of
@@ -62,9 +68,7 @@ class _Symbols:
         self.own = [goal for goal in system.goals if isinstance(goal, Goal) and goal.ideal]
         self.u = ca.vertcat(system.reactions.vector, *[goal.reaction for goal in self.own])
         self.values = Values()
-        self.values.take(system.parameters)
-        self.values.take(system.discrete)
-        self.values.take(system.inputs)
+        self.values.take(system.parameters, system.discrete, system.inputs)
         q_dot = self.v if system.kinematics is None else system.smoothed(system.kinematics)
         massless = ca.vertcat(self.s, self.sigma, self.quadratures)
         self.kinematics = Kinematics(self.q, self.v, q_dot, massless, system.kinematics is not None)
@@ -233,7 +237,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         x=symbols.x,
         p=symbols.values.vector(),
         values=symbols.values.defaults,
-        ranges=system.parameters.ranges | system.discrete.ranges | system.inputs.ranges,
+        ranges=symbols.values.ranges,
         position_count=symbols.x.numel() - symbols.v.numel(),
         quadrature_count=symbols.quadratures.numel(),
         position_rates=flow.position_rates,
@@ -242,10 +246,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         influence=_influence(symbols, influence, rows),
         reactions=u,
         rows=rows,
-        relations=tuple(
-            replace(row, jacobian=written(row.jacobian), offset=written(row.offset))
-            for row in relations
-        ),
+        relations=_written(relations, written),
         implicit_rows=tuple(
             ImplicitRow(goal.name, written(goal.residual), rate, goal.rate, goal.scale)
             for goal, rate in symbols.implicit.items()
@@ -267,6 +268,15 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         drives=drive_rows(system.drives, plain),
     )
     return replace(dynamics, contacts=contact_rows(contacts_of(system.goals), dynamics, plain))
+
+
+def _written(
+    relations: Sequence[RelationRow], written: Callable[[ca.SX], ca.SX]
+) -> tuple[RelationRow, ...]:
+    return tuple(
+        replace(row, jacobian=written(row.jacobian), offset=written(row.offset))
+        for row in relations
+    )
 
 
 def _rows(symbols: _Symbols) -> tuple[GoalRow, ...]:
@@ -408,9 +418,7 @@ def control_equations(system: PosedControl) -> Dynamics:
     """
     x, u = system.states.vector, system.controls.vector
     values = Values()
-    values.take(system.parameters)
-    values.take(system.discrete)
-    values.take(system.inputs)
+    values.take(system.parameters, system.discrete, system.inputs)
     rate = column("the rate", system.rate, system.states.names, "state")
     outputs, units = with_inputs(system)
     posed = [("the rate", rate)]
@@ -442,7 +450,7 @@ def control_equations(system: PosedControl) -> Dynamics:
         x=x,
         p=values.vector(),
         values=values.defaults,
-        ranges=system.parameters.ranges | discrete.ranges | system.inputs.ranges,
+        ranges=values.ranges,
         position_count=0,
         position_rates=empty,
         mass=ca.SX.eye(x.numel()),
@@ -450,10 +458,7 @@ def control_equations(system: PosedControl) -> Dynamics:
         influence=influence,
         reactions=u,
         rows=rows,
-        relations=tuple(
-            replace(row, jacobian=smoothed(row.jacobian), offset=smoothed(row.offset))
-            for row in relations
-        ),
+        relations=_written(relations, smoothed),
         implicit_rows=(),
         invariants=tuple(invariants),
         outputs=outputs,

@@ -173,9 +173,9 @@ class MechanicalSystem(PosedMechanics):
             raise PosingError("kinematics must be q' as a column: a CasADi SX, S @ v.vector")
         check_entries(self.goals, self.events)
         self._take_contacts()
-        take_drives(self)
         own = (self.parameters, self.discrete, self.reactions, self.implicit, self.quadratures)
         check_vectors([*own, self.v])
+        take_drives(self)
         posed = self.posed
         check_names(
             [
@@ -347,6 +347,7 @@ class ControlSystem(PosedControl):
 
     def __post_init__(self) -> None:
         check_entries(self.goals, self.events)
+        check_vectors([self.parameters, self.discrete, self.states, self.controls])
         take_drives(self)
         vectors = [self.parameters, self.inputs, self.discrete, self.states, self.controls]
         own = [replace(goal, ideal=False) for goal in self.goals if isinstance(goal, Goal)]
