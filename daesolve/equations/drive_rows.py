@@ -24,6 +24,8 @@ class DriveRow:
         What gives some of them by Python, where something does.
     events
         The names of what changes them.
+    together
+        Whether it begins with what was there before others of these began.
     leans
         By the name of a value that is 1.0 where an argument falls at the start, the argument.
     """
@@ -33,4 +35,5 @@ class DriveRow:
     begin: Mapping[str, ca.SX]
     law: PythonLaw | None = None
     events: tuple[str, ...] = ()
+    together: bool = False
     leans: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])

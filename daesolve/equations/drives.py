@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 import casadi as ca
 import numpy as np
@@ -19,7 +20,7 @@ def begun(
 ) -> dict[str, float]:
     """Return the discrete values of tables and sampled laws at the start.
 
-    One after the other: a law that is sampled sees what tables before it are.
+    Tables come first, one after the other; then sampled laws together, as at any instant.
 
     Parameters
     ----------
@@ -30,17 +31,28 @@ def begun(
     """
     found = dict(values)
     changed: dict[str, float] = {}
-    for row in dynamics.drives:
-        if row.law is not None:
-            p = dynamics.value_vector(found)
-            changed |= CalledLaw(dynamics, row.law)(time, state, p)
-            found |= changed
-        names = list(row.begin)
-        column = _column(dynamics, names, row.begin.values())
-        numbers = np.asarray(column(time, state, dynamics.value_vector(found))).ravel()
-        changed |= dict(zip(names, numbers.tolist(), strict=True))
-        found |= changed
+    for row in sorted(dynamics.drives, key=lambda row: row.together):
+        seen = dict(found)
+        called, column = _functions(dynamics)[row.name]
+        if called is not None:
+            changed |= called(time, state, dynamics.value_vector(seen))
+            seen |= changed
+        numbers = np.asarray(column(time, state, dynamics.value_vector(seen))).ravel()
+        changed |= dict(zip(row.begin, numbers.tolist(), strict=True))
+        found = found if row.together else found | changed
     return changed
+
+
+@lru_cache(maxsize=16)
+def _functions(dynamics: Dynamics) -> dict[str, tuple[CalledLaw | None, ca.Function]]:
+    """Return, by drive, what calls its law, and (t, x, p) -> its values at the start."""
+    return {
+        row.name: (
+            None if row.law is None else CalledLaw(dynamics, row.law),
+            _column(dynamics, row.begin.values()),
+        )
+        for row in dynamics.drives
+    }
 
 
 def leaning(
@@ -82,7 +94,7 @@ class CalledLaw:
 
     def __init__(self, dynamics: Dynamics, law: PythonLaw) -> None:
         self.law = law
-        self._seen = _column(dynamics, list(law.arguments), law.arguments.values())
+        self._seen = _column(dynamics, law.arguments.values())
 
     def __call__(self, time: float, state: np.ndarray, p: np.ndarray) -> dict[str, float]:
         """Return what the law gives, by the names of the values that hold it.
@@ -97,7 +109,7 @@ class CalledLaw:
         return dict(zip(self.law.results, found, strict=True))
 
 
-def _column(dynamics: Dynamics, names: list[str], parts: Iterable[ca.SX]) -> ca.Function:
+def _column(dynamics: Dynamics, parts: Iterable[ca.SX]) -> ca.Function:
     arguments = [dynamics.t, dynamics.x, dynamics.p]
     column = ca.densify(ca.vertcat(ca.SX(0, 1), *parts))
     return function_of("drive", arguments, [column], (["t", "x", "p"], ["values"]))

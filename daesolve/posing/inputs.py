@@ -131,6 +131,8 @@ class Drive:
         Some of them at the start of a run, as expressions of time, states and values there.
     law
         What gives some of them by Python, where something does.
+    together
+        Whether what it sees at an instant is what was there before others changed as well.
     leans
         By the name of a value that is 1.0 where an argument falls at the start, the argument.
     """
@@ -140,6 +142,7 @@ class Drive:
     events: tuple[Event, ...] = ()
     begin: Mapping[str, Any] = field(default_factory=dict[str, Any])
     law: PythonLaw | None = None
+    together: bool = False
     leans: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
 
 

@@ -114,7 +114,7 @@ class _Loop:
         events = [Event(tick, time - due, RISING, Reset(changed), listed=False)]
         if self.rest:
             events.append(self._application())
-        drive = Drive(self.name, self.values, tuple(events), begin, python)
+        drive = Drive(self.name, self.values, tuple(events), begin, python, together=True)
         return self.values[self._of("held")], drive
 
     @property
@@ -133,7 +133,18 @@ class _Loop:
             return self._checked(as_scalar(f"the sampled law {self.name!r}", law)), None
         if not self.sampled.traced:
             return self._called(tick, law)
-        return self._checked(law(Seen(self.seen))), None
+        return self._checked(self._traced(law)), None
+
+    def _traced(self, law: Callable[[Any], Any]) -> Any:
+        """Return what a function of named values gives for symbols."""
+        try:
+            return law(Seen(self.seen))
+        except (RuntimeError, TypeError, NotImplementedError) as error:
+            raise PosingError(
+                f"the sampled law {self.name!r} cannot be traced, for its function branches on "
+                f"values or takes numbers alone ({type(error).__name__}): write it in casadi's "
+                "functions (casadi.if_else), or let it be called at each sample by traced=False"
+            ) from error
 
     def _checked(self, given: Any) -> dict[str, ca.SX]:
         """Return what a law gave, by name; the value by an empty one."""
@@ -272,6 +283,8 @@ def sampled(
     >>> abs(run.end_state["x"]) < 1e-3
     True
     """
+    if not isinstance(states, Mapping | None):
+        raise PosingError(f"the states of the sampled law {name!r} are values by name: {states!r}")
     own = dict(states or {})
     for word in (name, *own):
         if not is_word(word):
@@ -284,11 +297,21 @@ def sampled(
     for word, value in {**own, "before": before}.items():
         if not is_number(value):
             raise OutOfRangeError(f"{word!r} of {what} is {value!r}, but must be a finite number")
-    low, high = (-math.inf, math.inf) if limits is None else limits
+    low, high = (-math.inf, math.inf) if limits is None else _pair(what, limits)
     if not low < high:
         raise OutOfRangeError(f"the limits of {what} are {limits!r}: the first is the lower one")
     reserved = {"first", "sample", "held", "applied", "tick", "acts", "given"} & {*own}
     if reserved:
         raise PosingError(f"{what} cannot call a state {min(reserved)!r}: that name is its own")
-    bounds = float(low), float(high)
-    return Sampled(name, float(period), law, float(delay), own, bounds, float(before), traced)
+    numbers = float(period), float(delay), float(before)
+    return Sampled(name, numbers[0], law, numbers[1], own, (low, high), numbers[2], traced)
+
+
+def _pair(what: str, limits: Any) -> tuple[float, float]:
+    try:
+        low, high = (float(end) for end in limits)
+    except (TypeError, ValueError):
+        raise OutOfRangeError(
+            f"the limits of {what} are {limits!r}, but must be two numbers"
+        ) from None
+    return low, high

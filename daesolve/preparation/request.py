@@ -130,6 +130,19 @@ def with_inputs(system: System, request: Request) -> tuple[System, Request]:
     return system, replace(request, parameters=numbers, inputs={})
 
 
+def checked(system: System, request: Request) -> tuple[System, Request]:
+    """Return what `with_inputs` does, once nothing in the request is without a meaning.
+
+    Raises
+    ------
+    DaesolveError
+        See `with_inputs` and `check_request`.
+    """
+    system, request = with_inputs(system, request)
+    check_request(system.dynamics, request)
+    return system, request
+
+
 def check_request(dynamics: Dynamics, request: Request) -> None:
     """Refuse times, options and scales that have no meaning.
 

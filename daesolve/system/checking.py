@@ -205,7 +205,7 @@ def check_symbols(expressions: Iterable[tuple[str, ca.SX]], known: ca.SX) -> Non
                 raise PosingError(
                     f"{owner} contains the symbol {symbol.name()!r}, which the system does not "
                     "know: hand its vector to the system (parameters=, implicit=, reactions=, "
-                    "discrete=, auxiliaries=, ...)"
+                    "discrete=, inputs=, auxiliaries=, ...)"
                 )
 
 

@@ -67,5 +67,7 @@ def drive_rows(
             seen = {name: written(value) for name, value in law.arguments.items()}
             law = replace(law, arguments=seen)
         leans = {name: written(value) for name, value in drive.leans.items()}
-        found.append(DriveRow(drive.name, drive.values.names, begin, law, names, leans))
+        found.append(
+            DriveRow(drive.name, drive.values.names, begin, law, names, drive.together, leans)
+        )
     return tuple(found)
