@@ -91,8 +91,7 @@ def _probed(
     # That a body has become quick changes nothing of its motion; neither does what a mode that is
     # put right takes down, as the direction of slip.
     resets = np.array([_leads_away(event) for event in problem.guarded], dtype=bool)
-    if drives is not None:
-        resets &= ~drives.own
+    resets &= np.ones_like(resets) if drives is None else ~drives.own
     absolute = PROBE_RTOL * np.ldexp(1.0, exponents) if exponents.any() else PROBE_RTOL
     stiff = stiff or problem.stiff
     times, states, own, shortest = [start_time], [state], [values], math.inf
@@ -125,8 +124,7 @@ def _probed(
             times.append(float(stepper.t))
             states.append(stepper.y.copy())
             own.append(values)
-            turned = sides.fitting(times[-1], states[-1], values)
-            turned = turned if drives is None else drives.after(times[-1], states[-1], turned)
+            turned = _turned(modes, times[-1], states[-1], values)
             if turned is not values and times[-1] != until:
                 values = turned
                 stepper = begun(times[-1], states[-1])
@@ -135,6 +133,15 @@ def _probed(
                 break
     found = begin.values if values is begin.values else np.array(own)
     return measured(begin, np.array(times), np.array(states), found, between.shortest())
+
+
+def _turned(
+    modes: tuple[_Sides, Drives | None], time: float, x: np.ndarray, values: np.ndarray
+) -> np.ndarray:
+    """Return the values that fit a state; the same array where they do."""
+    sides, drives = modes
+    turned = sides.fitting(time, x, values)
+    return turned if drives is None else drives.after(time, x, turned)
 
 
 def _at_once(stepper: Steps) -> tuple[np.ndarray, np.ndarray]:

@@ -182,7 +182,9 @@ def test_a_law_that_branches_in_python_is_called_with_numbers(delay):
     run = ds.solve(system, end, {"pos": 1.0}, inputs={"push": law})
     found = [run.end_state[name] for name in ("pos", "vel")]
     assert np.max(np.abs(found - exact(delay))) < 1e-13
-    assert np.allclose(sorted(set(seen)), PERIOD * np.arange(len(set(seen))))
+    # A short run before it calls it as well, at the same times but for rounding.
+    moments = sorted({round(moment, 9) for moment in seen})
+    assert np.allclose(moments, PERIOD * np.arange(len(moments)))
 
 
 def test_a_law_in_python_that_gives_no_number_is_named():
