@@ -97,6 +97,12 @@ def test_a_sweep_varies_beside_an_input_and_over_one(mine, tmp_path):
     assert abs(found.end_x[1] - end_of(mine, inputs={"push": 2.0})) < 1e-13
 
 
+def test_a_sweep_over_an_input_that_is_something_else_is_refused(mine, tmp_path):
+    words = ("sweep", mine / "mine.py", "--workers", 0, "--over", "push=1,2", "--quiet")
+    told = call(*words, "--input", "push=sin(t)", "--out", tmp_path / "three", code=3)
+    assert "'push' is given as a parameter, 1.0, and in inputs" in " ".join(told.stderr.split())
+
+
 def test_a_comparison_takes_inputs(mine):
     words = ("--formulations", "feedback", "--solvers", "taylor,dop853", "--json")
     told = json.loads(call("compare", mine / "mine.py", *words, "--input", "push=sin(t)").stdout)
