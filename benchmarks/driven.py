@@ -77,9 +77,9 @@ def measured_force(count: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
 
 def _pendulum(force: ca.SX, q: Any, **further: Any) -> ds.MechanicalSystem:
     """Pose a cart of 2 kg with a pendulum of 0.7 kg and 1 m."""
-    across = q.dot.x + q.dot.phi * ca.cos(q.phi)
-    kinetic = q.dot.x**2 + 0.35 * (across**2 + (q.dot.phi * ca.sin(q.phi)) ** 2)
-    weight = -0.7 * 9.81 * ca.cos(q.phi)
+    across: Any = q.dot.x + q.dot.phi * ca.cos(q.phi)
+    kinetic: Any = q.dot.x**2 + 0.35 * (across**2 + (q.dot.phi * ca.sin(q.phi)) ** 2)
+    weight: Any = -0.7 * 9.81 * ca.cos(q.phi)
     return ds.MechanicalSystem(q, kinetic=kinetic, potential=weight, force={"x": force}, **further)
 
 
