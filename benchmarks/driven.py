@@ -29,6 +29,7 @@ from scipy.integrate import solve_ivp
 from scipy.interpolate import CubicSpline, PPoly
 
 import daesolve as ds
+from daesolve.posing.symbols import DifferentiableVector
 from daesolve.posing.tables import Kind
 
 from .common.conditions import conditions, from_json
@@ -75,11 +76,11 @@ def measured_force(count: int = POINTS) -> tuple[np.ndarray, np.ndarray]:
     return times, 5 * np.sin(3 * times) + generator.normal(size=count)
 
 
-def _pendulum(force: ca.SX, q: Any, **further: Any) -> ds.MechanicalSystem:
+def _pendulum(force: ca.SX, q: DifferentiableVector, **further: Any) -> ds.MechanicalSystem:
     """Pose a cart of 2 kg with a pendulum of 0.7 kg and 1 m."""
-    across: Any = q.dot.x + q.dot.phi * ca.cos(q.phi)
-    kinetic: Any = q.dot.x**2 + 0.35 * (across**2 + (q.dot.phi * ca.sin(q.phi)) ** 2)
-    weight: Any = -0.7 * 9.81 * ca.cos(q.phi)
+    across = q.dot.x + q.dot.phi * ca.cos(q.phi)
+    kinetic = q.dot.x**2 + 0.35 * (across**2 + (q.dot.phi * ca.sin(q.phi)) ** 2)
+    weight = -0.7 * 9.81 * ca.cos(q.phi)
     return ds.MechanicalSystem(q, kinetic=kinetic, potential=weight, force={"x": force}, **further)
 
 

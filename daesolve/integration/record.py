@@ -480,6 +480,7 @@ def describe(prepared: Prepared) -> dict[str, Any]:
         "until": prepared.until,
         "segment": prepared.segment,
         "impact": prepared.request.impact if prepared.dynamics.contacts else None,
+        "inputs": list(prepared.dynamics.inputs.posed),
         "notes": list(prepared.notes),
     }
 

@@ -66,7 +66,10 @@ def test_a_run_takes_an_expression_and_a_column_of_a_file_and_goes_on(mine, tmp_
         call("run", mine / "mine.py", "--input", given, "--out", out, "--quiet")
         run = ds.Trajectory.from_run(out)
         assert run.end_state["x"] == end_of(mine, inputs=inputs)
-        assert "push" in (out / "report.html").read_text()
+        # Its own figure beside those of the motion, and none among the outputs.
+        page = (out / "report.html").read_text()
+        assert "Inputs</h3>" in page
+        assert "Outputs</h3>" not in page
         call("resume", out, "--until", 3, "--source", mine / "mine.py", "--quiet")
         longer = ds.Trajectory.from_run(out).end_state["x"]
         assert abs(longer - end_of(mine, until=3.0, inputs=inputs)) < 1e-13
