@@ -340,3 +340,29 @@ def test_a_table_whose_argument_has_a_parameter_has_its_derivative():
     found = ds.analysis.sensitivity(system, by=["late"], until=2.7, initial={"x": 0.0})
     # The speed is 0 (t - late) ... + 1 (1) - (2.7 - 2 - late): each jump shifts by it.
     assert np.max(np.abs(found.matrix.ravel() - [-0.4, 1.0])) < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["steps", "linear", "cubic"])
+def test_derivatives_by_the_values_of_a_table_are_those_by_what_is_added_to_them(kind):
+    """A pendulum under a measured torque: each value by a parameter, against differences."""
+    times, values, places = np.linspace(0, 2, 9), VALUES[:9], (0, 3, 7)
+    q = ds.coordinates(phi="rad")
+    p = ds.parameters(**{f"bump_{k}": 0.0 for k in places})
+    torque = ds.table("pull", times, values, kind)(ds.time)
+    for k in places:
+        torque += p[f"bump_{k}"] * ds.table(f"unit_{k}", times, np.eye(9)[k], kind)(ds.time)
+    energies = {"kinetic": q.dot.phi**2 / 2, "potential": -9 * ca.cos(q.phi)}
+    system = ds.MechanicalSystem(q, p, force={"phi": torque}, **energies)
+    found = ds.analysis.sensitivity(system, by=p.names, until=2.0, initial={"phi": 0.5})
+    u = ds.inputs(torque="N m")
+    plain = ds.MechanicalSystem(q, force={"phi": u.torque}, inputs=u, **energies)
+
+    def end(k, step):
+        changed = ds.table("pull", times, values + step * np.eye(9)[k], kind)
+        run = ds.solve(plain, 2.0, {"phi": 0.5}, inputs={"torque": changed}, at=[2.0])
+        return np.array([run.end_state["phi"], run.end_state["phi_dot"]])
+
+    # Central differences: h^2 of third derivatives below one, and 1e-15 / h.
+    h = 1e-5
+    wanted = [(end(k, h) - end(k, -h)) / (2 * h) for k in places]
+    assert np.max(np.abs(found.matrix - np.array(wanted).T)) < 1e-9
