@@ -144,7 +144,7 @@ def driven_pendulum() -> None:
         run = ds.solve(pendulum, 10.0, {"phi": 0.3}, inputs={"torque": torque}, at=ds.every(0.02))
         panels[0].plot(run.times, run["torque"], color=colour, label=label)
         panels[1].plot(run.times, run["phi"], color=colour)
-    panels[0].set(ylabel="torque (N m)")
+    panels[0].set(ylabel="torque (N m)", ylim=(-1.3, 2.9))
     panels[0].legend(loc="upper right", frameon=False, fontsize="small", ncols=3)
     panels[1].set(ylabel="angle (rad)", xlabel="t (s)")
     _written(figure, panels, "driven-pendulum")
