@@ -83,6 +83,8 @@ def test_what_is_missing_or_wrong_is_said_in_a_sentence(mine):
         (("--input", "push=2*z"), "unknown name in the input 'push' 'z'"),
         (("--input", f"push={file}:forse"), "did you mean 'force'"),
         (("--input", "push=no.csv:force"), "cannot be read as a table"),
+        (("--input", "push=no.csv"), "which column of 'no.csv'"),
+        (("--input", "push=1", "--input", "push=2"), "--input push is given twice"),
     ):
         assert sentence in call("run", mine / "mine.py", *words, code=2).stderr
 
