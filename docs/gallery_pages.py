@@ -39,6 +39,9 @@ GROUPS = {
     "Vehicles": [
         "unicycle",
         "cart",
+        "n-trailer",
+        "caster",
+        "roller-racer",
         "bogies",
         "bicycle",
         "omni-rolling",
@@ -102,6 +105,7 @@ IN_DEPTH = {
     "rolling-wheel": ["rolling-wheel", "rolling-ball"],
     "three-supports": ["three-supports"],
     "wheeled-vehicles": ["unicycle", "cart"],
+    "trailers-casters": ["n-trailer", "caster", "roller-racer"],
     "wheelset": ["wheelset", "wheelset-bogie"],
     "classics": [
         "pendulum",

@@ -3,7 +3,8 @@
 A seat on an axle with two wheels is joined by a pin to a handlebar on an axle of its own, on a
 level plane. The wheels roll without slip, each by itself, and none of them is driven; the unknown
 reactions are the forces of the ground along both axles, the force in the pin, and, where the
-rider's motion is given, the torque at the pin. The energy changes by the work of the rider alone.
+rider's motion is given, the torque at the pin. The energy is conserved but for the
+work of the rider, and of the damper at the pin.
 
 v is the speed of the rear axle, omega the rate of the seat, phi the angle of the handlebar
 against it. The pin is l (`rear_length`) ahead of the rear axle, the front axle d
@@ -297,7 +298,7 @@ problem = ds.Problem(
         ds.Case(
             "push",
             model="torque",
-            start={"heading": 0.0, "speed": 0.0, "angle": 0.0, "rate": 0.0},
+            start={"heading": 0.0, "speed": 0.0},
             until=20.0,
             note="from rest, by a torque that swings",
         ),
