@@ -46,7 +46,9 @@ from .posing.goals import Implicit as Implicit
 from .posing.goals import Invariant as Invariant
 from .posing.goals import Nonholonomic as Nonholonomic
 from .posing.goals import Relation as Relation
+from .posing.inputs import inputs as inputs
 from .posing.piecewise import smooth as smooth
+from .posing.sampled import sampled as sampled
 from .posing.symbols import ANGLE as ANGLE
 from .posing.symbols import NON_NEGATIVE as NON_NEGATIVE
 from .posing.symbols import POSITIVE as POSITIVE
@@ -60,6 +62,8 @@ from .posing.symbols import reactions as reactions
 from .posing.symbols import states as states
 from .posing.symbols import time as time
 from .posing.symbols import velocities as velocities
+from .posing.tables import table as table
+from .posing.tables import table2 as table2
 from .solvers import Cvodes as Cvodes
 from .solvers import Dop853 as Dop853
 from .solvers import Idas as Idas

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from daesolve.algebra.singular_values import shortest_solution
+from daesolve.analysis.response import response
 from daesolve.analysis.steady_motions import (
     INFLUENCE_TOLERANCE,
     MOMENTS,
@@ -27,9 +28,10 @@ from daesolve.analysis.steady_motions import (
     kernel,
     tangent_space,
 )
-from daesolve.equations.consistency import complete_start, sample_states
+from daesolve.equations.consistency import sample_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import constraint_rank
+from daesolve.equations.starting import started
 from daesolve.errors import (
     DegenerateStartError,
     OutOfRangeError,
@@ -40,6 +42,7 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.posing.symbols import velocity_name
+from daesolve.preparation.request import Request, with_inputs
 from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
 
@@ -51,7 +54,9 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Linearization:
-    """Small motions z about a state: z' = matrix @ z.
+    """Small motions z about a state: z' = matrix @ z + input_matrix @ u.
+
+    u are small changes of the inputs; outputs change by output_matrix @ z + feedthrough @ u.
 
     Parameters
     ----------
@@ -74,6 +79,11 @@ class Linearization:
     rates
         The rate of every state by name: zero in an equilibrium, zero but for the cyclic ones in a
         steady motion.
+    inputs, outputs
+        The names of inputs, m, and of outputs, k.
+    input_matrix, output_matrix, feedthrough
+        (n, m), (k, n) and (k, m): B, C and D beside A. What cyclic coordinates that are left out do
+        to outputs is not in C.
     residual
         The largest rate of a state that is not cyclic, relative to what a change of the state by
         its own size would cause.
@@ -87,6 +97,11 @@ class Linearization:
     state: Mapping[str, float]
     rates: Mapping[str, float]
     residual: float
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    input_matrix: np.ndarray
+    output_matrix: np.ndarray
+    feedthrough: np.ndarray
 
     def __post_init__(self) -> None:
         suggest_names(self, modes="state", state="state", rates="state")
@@ -97,6 +112,7 @@ def linearize(
     state: Mapping[str, float],
     *,
     parameters: Mapping[str, float] | None = None,
+    inputs: Mapping[str, float] | None = None,
     time: float = 0.0,
     coordinates: Sequence[str] = (),
     tolerance: float = 1e-8,
@@ -111,6 +127,8 @@ def linearize(
         Values to keep by name; the others are made consistent, starting from zero.
     parameters
         Values in place of the defaults.
+    inputs
+        The numbers that inputs are at the state.
     time
         s. Where the equations contain time, the matrix holds at this moment, and its eigenvalues
         show stability only if it is the same at others.
@@ -152,13 +170,13 @@ def linearize(
     check_system(system)
     if not is_number(tolerance):
         raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must be a number")
+    given = {name: system.inputs.check(name, value) for name, value in (inputs or {}).items()}
+    named = {**(parameters or {}), **given}
+    system, _ = with_inputs(system, Request(until=time, parameters=named))
     dynamics = system.dynamics
-    values = {
-        name: (system.discrete if name in system.discrete else system.parameters).check(name, value)
-        for name, value in (parameters or {}).items()
-    }
+    values = {name: system.owner_of(name).check(name, value) for name, value in named.items()}
+    start, values = started(dynamics, {**dynamics.values, **values}, state, time=time)
     numbers = dynamics.value_vector(values)
-    start = complete_start(dynamics, numbers, state, time=time)
     return linearize_equations(
         dynamics, start.state, numbers, time=time, coordinates=coordinates, tolerance=tolerance
     )
@@ -209,6 +227,7 @@ def linearize_equations(
     lifted = tangent @ np.linalg.pinv(seen)
     matrix = chosen @ here.gradient @ lifted
     eigenvalues, vectors = _eigensystem(matrix)
+    answer = response(field, time, state)
     modes = _modes(here.gradient, eigenvalues, lifted @ vectors, tangent @ kernel(seen))
     return Linearization(
         names=tuple(rows),
@@ -219,6 +238,11 @@ def linearize_equations(
         state={name: float(value) for name, value in zip(states, state, strict=True)},
         rates={name: float(value) for name, value in zip(states, here.rate, strict=True)},
         residual=residual,
+        inputs=answer.inputs,
+        outputs=answer.outputs,
+        input_matrix=chosen @ answer.rates,
+        output_matrix=answer.by_state @ lifted,
+        feedthrough=answer.by_inputs,
     )
 
 

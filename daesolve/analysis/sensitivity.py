@@ -7,19 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
 from daesolve.analysis.propagation import Propagation
 from daesolve.analysis.variational import start_slope
 from daesolve.equations.consistency import check_named, start_value
-from daesolve.errors import NoDerivativeError, OutOfRangeError, suggest_names, unknown_name
+from daesolve.errors import (
+    NoDerivativeError,
+    OutOfRangeError,
+    UnsupportedError,
+    is_number,
+    suggest_names,
+    unknown_name,
+)
 from daesolve.integration.run_options import At, RunOptions, check_options, requested
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.preparation.examination import starting_point
 from daesolve.preparation.preparing import Prepared, prepare
-from daesolve.preparation.request import Request
+from daesolve.preparation.request import Request, with_inputs
 from daesolve.preparation.wrapping import periodic_angles
 from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import System
@@ -138,10 +145,11 @@ def sensitivity(
     """
     check_system(system)
     check_options("sensitivity", options)
-    dynamics = system.dynamics
-    given = parameter_values(dynamics, check_named("parameters", options.get("parameters")))
     chosen = check_named("initial", initial)
     request, at = requested(until, chosen, options)
+    system, request = with_inputs(system, request)
+    dynamics = system.dynamics
+    given = parameter_values(dynamics, request.parameters)
     request = replace(request, parameters=given)
     numbers = {name: dynamics.values[name] for name in dynamics.posed_ranges} | given
 
@@ -223,7 +231,11 @@ def sensitivity_of(
     DaesolveError
         As in `sensitivity`.
     """
-    asked = request({})
+    system, asked = with_inputs(system, request({}))
+    if any(row.law is not None for row in system.dynamics.drives):
+        raise UnsupportedError(
+            "a law that is called in Python has no derivative: let it be traced (traced=True)"
+        )
     prepared = prepare(system, asked)
     names = list(prepared.dynamics.values)
     slopes: list[np.ndarray] = []
@@ -231,7 +243,8 @@ def sensitivity_of(
     for name, value in nominal.items():
 
         def start(number: float, name: str = name) -> np.ndarray:
-            found, values = starting_point(system.dynamics, request({name: number}))
+            changed = replace(asked, **_numbers(request({name: number})))
+            found, values = starting_point(system.dynamics, changed)
             return np.concatenate([found.state, [values[entry] for entry in names]])
 
         slope, error = start_slope(name, start, value)
@@ -246,6 +259,9 @@ def sensitivity_of(
         )
     propagation = Propagation(prepared, record, asked.solver, start_slopes, nominal)
     final, end_time = propagation.to_end(run.outcome)
+    hidden = prepared.dynamics.hidden_events
+    pairs = zip(record.events, propagation.event_times, strict=True)
+    event_times = [times for event, times in pairs if event.name not in hidden]
     count = len(prepared.problem.labels.states)
     notes = (
         f"derivatives of the start by extrapolated differences, which left {max(errors):.2g} of "
@@ -258,10 +274,17 @@ def sensitivity_of(
         matrix=final[:count],
         start=start_slopes[:count],
         end_time=dict(zip(nominal, end_time.tolist(), strict=True)),
-        event_times=np.array(propagation.event_times).reshape(len(run.events), len(nominal)),
+        event_times=np.array(event_times).reshape(len(run.events), len(nominal)),
         run=run,
         notes=notes,
     )
+
+
+def _numbers(asked: Request) -> dict[str, Mapping[str, Any]]:
+    """Return what a request says of numbers; those of inputs are parameters."""
+    moving = {name for name, value in asked.inputs.items() if not is_number(value)}
+    numbers = {n: value for n, value in asked.parameters.items() if n not in moving}
+    return {"parameters": numbers, "initial": asked.initial, "guess": asked.guess}
 
 
 def _unwrapped(prepared: Prepared, start_slopes: np.ndarray) -> Prepared:

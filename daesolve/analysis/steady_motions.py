@@ -59,16 +59,22 @@ class Field:
     def at(self, time: float, state: np.ndarray) -> FieldValues:
         """Evaluate at a consistent state (nx,)."""
         count = self.dynamics.velocity_count
-        unknowns = np.zeros(count + self.dynamics.reactions.numel())
-        balance, matrix, *_ = self._arrays(time, state, unknowns)
-        solve = _inverse(matrix)
-        unknowns = -solve(balance).ravel()
+        unknowns, solve = self.unknowns(time, state)
         _, _, by_state, rates, by_position, constraints = self._arrays(time, state, unknowns)
         return FieldValues(
             rate=np.concatenate([rates.ravel(), unknowns[:count]]),
             gradient=np.vstack([by_position, -solve(by_state)[:count]]),
             constraints=constraints,
         )
+
+    def unknowns(
+        self, time: float, state: np.ndarray
+    ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
+        """Return accelerations and reactions, one below the other, and what solves for them."""
+        unknowns = np.zeros(self.dynamics.velocity_count + self.dynamics.reactions.numel())
+        balance, matrix, *_ = self._arrays(time, state, unknowns)
+        solve = _inverse(matrix)
+        return -solve(balance).ravel(), solve
 
     def _arrays(self, time: float, state: np.ndarray, unknowns: np.ndarray) -> list[np.ndarray]:
         function = _function(self.dynamics)
@@ -78,27 +84,32 @@ class Field:
 @lru_cache(maxsize=16)
 def _function(dynamics: Dynamics) -> ca.Function:
     """(t, x, p, y) -> F, F_y, F_x, the rates of the positions and their gradient, C_x."""
-    x, u = dynamics.x, dynamics.reactions
-    accelerations: ca.SX = symbol("a", dynamics.velocity_count)
-    y = ca.vertcat(accelerations, u)
-    balance = ca.vertcat(
-        dynamics.mass @ accelerations - dynamics.force - dynamics.influence @ u,
-        *[row.jacobian @ accelerations + row.bias for row in dynamics.rows],
-        *[row.jacobian @ u + row.offset for row in dynamics.relations],
-    )
+    x = dynamics.x
+    y, balance = balance_of(dynamics)
     outputs = {
         "balance": balance,
         "by_unknowns": ca.jacobian(balance, y),
         "by_state": ca.jacobian(balance, x),
         "position_rates": dynamics.position_rates,
         "position_gradient": ca.jacobian(dynamics.position_rates, x),
-        "constraints": ca.jacobian(ca.vertcat(ca.SX(0, 1), *_manifold(dynamics)), x),
+        "constraints": ca.jacobian(ca.vertcat(ca.SX(0, 1), *manifold(dynamics)), x),
     }
     names = (["t", "x", "p", "y"], list(outputs))
     return function_of("field", [dynamics.t, x, dynamics.p, y], list(outputs.values()), names)
 
 
-def _manifold(dynamics: Dynamics) -> list[ca.SX]:
+def balance_of(dynamics: Dynamics) -> tuple[ca.SX, ca.SX]:
+    """Return y, accelerations and reactions, and F, which is zero."""
+    u, accelerations = dynamics.reactions, symbol("a", dynamics.velocity_count)
+    balance = ca.vertcat(
+        dynamics.mass @ accelerations - dynamics.force - dynamics.influence @ u,
+        *[row.jacobian @ accelerations + row.bias for row in dynamics.rows],
+        *[row.jacobian @ u + row.offset for row in dynamics.relations],
+    )
+    return ca.vertcat(accelerations, u), balance
+
+
+def manifold(dynamics: Dynamics) -> list[ca.SX]:
     """Return every function that is zero on consistent states, and invariants of positions.
 
     What a goal measures from its value at the start is left to that start.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +20,7 @@ from daesolve.cli.options import (
     AsJson,
     CaseName,
     Changes,
+    Driving,
     ModelName,
     ParameterFile,
     ProblemName,
@@ -76,6 +77,7 @@ def compare(
     case: CaseName = None,
     model: ModelName = None,
     set_: Changes = None,
+    input_: Driving = None,
     parameters: ParameterFile = None,
     initial: StartValues = None,
     tolerances: Annotated[
@@ -91,7 +93,9 @@ def compare(
     bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
     if out is not None:
         reporting.make_empty(out)
-    found, document = compared(bound, formulations, solvers, tolerances, until, quiet=as_json)
+    driving = options.inputs(input_ or [])
+    asked = (formulations, solvers, tolerances, until)
+    found, document = compared(bound, *asked, inputs=driving, quiet=as_json)
     written = [] if out is None else reporting.write_comparison(out, document)
     if as_json:
         typer.echo(reporting.dump(document))
@@ -148,6 +152,7 @@ def compared(
     tolerances_asked: str | None,
     until: float | None,
     *,
+    inputs: Mapping[str, Any] | None = None,
     quiet: bool,
 ) -> tuple[Comparison, dict[str, Any]]:
     """Compare, with a bar on standard error where that is a terminal; return the document too.
@@ -164,6 +169,7 @@ def compared(
             until,
             tolerances=tolerances(tolerances_asked),
             progress=progress,
+            inputs=inputs,
         )
     identity = {
         **bound.identity(),

@@ -44,6 +44,15 @@ Changes = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter or a structural choice."),
 ]
+Driving = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--input",
+        metavar="NAME=EXPRESSION|FILE.csv:COLUMN",
+        help="What an input is: an expression of t, states and parameters, or a column of a CSV "
+        "file over its first one.",
+    ),
+]
 ParameterFile = Annotated[
     Path | None, typer.Option("--parameters", help="A JSON or TOML file of parameters.")
 ]
@@ -94,6 +103,45 @@ def pairs(option: str, words: Sequence[str]) -> dict[str, Any]:
             raise OutOfRangeError(f"{option} takes NAME=VALUE, not {word!r}")
         found[name] = value(text)
     return found
+
+
+def inputs(words: Sequence[str]) -> dict[str, Any] | None:
+    """Read what inputs are: expressions, or columns of files; None where nothing is given.
+
+    Raises
+    ------
+    OutOfRangeError, PosingError
+        A word has no `=`, or a file holds no table.
+    """
+    from daesolve.posing.measured import first_column
+    from daesolve.posing.tables import table
+
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or not name or not text:
+            raise OutOfRangeError(
+                f"--input takes NAME=EXPRESSION or NAME=FILE:COLUMN, not {word!r}"
+            )
+        if name in found:
+            raise OutOfRangeError(f"--input {name} is given twice")
+        if text.lower().endswith(".csv"):
+            raise OutOfRangeError(f"which column of {text!r}: --input {name}={text}:COLUMN")
+        path, colon, column = text.rpartition(":")
+        if colon:
+            nodes = (path, first_column(Path(path)))
+            found[name] = table(f"{name}_table", nodes, (path, column))
+        else:
+            found[name] = number_or(text)
+    return found or None
+
+
+def number_or(text: str) -> float | str:
+    """Return a number that a text writes, or the text."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def value(text: str) -> Any:

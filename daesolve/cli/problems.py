@@ -91,7 +91,14 @@ def description(problem: Problem) -> dict[str, Any]:
                 "range": str(interval),
             }
             for name, interval in dynamics.posed_ranges.items()
-            if name not in derived
+            if name not in derived and name not in system.inputs
+        },
+        "inputs": {
+            name: {
+                "default": None if name in system.inputs.unset else system.inputs.defaults[name],
+                "unit": str(unit),
+            }
+            for name, unit in zip(system.inputs.names, system.inputs.units, strict=True)
         },
         "discrete": [
             name
@@ -158,6 +165,8 @@ def description_tables(document: dict[str, Any]) -> RenderableType:
             parameters.add_row(name, f"{entry['default']:g}", entry["unit"], entry["range"])
     parts += [Text(), parameters, Text()]
     line("discrete values", discrete)
+    given = document["inputs"].items()
+    line("inputs", [f"{name} [{e['unit']}]" if e["unit"] else name for name, e in given])
     for kind in ("states", "reactions", "outputs"):
         line(
             kind,

@@ -33,6 +33,7 @@ from daesolve.cli.options import (
     AsJson,
     CaseName,
     Changes,
+    Driving,
     ModelName,
     ParameterFile,
     ProblemName,
@@ -70,6 +71,7 @@ def run(
     case: CaseName = None,
     model: ModelName = None,
     set_: Changes = None,
+    input_: Driving = None,
     parameters: ParameterFile = None,
     initial: StartValues = None,
     until: Annotated[float | None, typer.Option(help="The end of the run, s.")] = None,
@@ -125,6 +127,7 @@ def run(
         "formulation": options.formulation(formulation, rate or []),
         "verify": "same" if verify_same and not verify else verify,
         "store": out,
+        "inputs": options.inputs(input_ or []),
         "max_evaluations": max_evaluations,
         **decisions(
             redundant=redundant,

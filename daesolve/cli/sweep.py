@@ -43,6 +43,7 @@ from daesolve.cli.options import (
     AsJson,
     CaseName,
     Changes,
+    Driving,
     ModelName,
     ProblemName,
     Quiet,
@@ -107,6 +108,7 @@ def command(
     case: CaseName = None,
     model: ModelName = None,
     set_: Changes = None,
+    input_: Driving = None,
     initial: StartValues = None,
     until: Annotated[float | None, typer.Option(help="The end of each run, s.")] = None,
     at: Annotated[
@@ -175,6 +177,7 @@ def command(
             verify="same" if verify_same and not verify else verify,
             out=out or f"{file_stem(bound.problem.name)}-{file_stem(bound.case.name)}-sweep",
             progress=progress,
+            inputs=options.inputs(input_ or []),
             formulation=options.formulation(formulation, rate or []),
             **decisions(
                 redundant=redundant,

@@ -306,7 +306,7 @@ def checked(case: BoundCase, table: Table) -> Table:
         _ = shaped.values
         system = shaped.system
         for name in parameters:
-            owner = system.discrete if name in system.discrete else system.parameters
+            owner = system.owner_of(name)
             for number in numbers:
                 found[name][number] = owner.check(name, table[name][number])
         for name in starts:

@@ -65,6 +65,7 @@ from daesolve.solvers.lanes import LANES
 from daesolve.solving.solving import repeating
 from daesolve.storage import located, resuming
 from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple, native
+from daesolve.system.driving import portable
 
 KINDS: dict[str, Any] = {
     kind.__name__: kind for kind in (*SOLVERS.values(), *FORMULATIONS.values(), Every, EveryEvent)
@@ -152,6 +153,8 @@ def sweep(
     check_options("a sweep", options, more=("initial",))
     case, at = with_values(case, initial, options), options.get("at")
     chosen = {name: value for name, value in options.items() if name not in ("at", "parameters")}
+    if inputs := options.get("inputs"):
+        chosen["inputs"] = portable(case.system, inputs)
     if by := repeating(verify):
         chosen["verify"] = by
     table = checked(case, members(over, samples, seed))

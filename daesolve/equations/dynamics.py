@@ -21,9 +21,11 @@ import numpy as np
 from daesolve.algebra.evaluation import ArrayFunction
 from daesolve.algebra.linear import entries_of, is_zero
 from daesolve.equations.contact_rows import ContactRow
+from daesolve.equations.drive_rows import DriveRow
 from daesolve.errors import unknown_name
 from daesolve.posing.events import Event
 from daesolve.posing.guides import OF_THEIR_OWN, Guides
+from daesolve.posing.inputs import NO_INPUTS, Inputs
 from daesolve.posing.symbols import Interval, Labels, velocity_name
 from daesolve.posing.value_names import ValueKind
 
@@ -285,6 +287,10 @@ class Dynamics:
         What chooses among goals that depend on each other; None where all are kept.
     aside
         Goals that were left out, since they seemed to follow from the others: they are watched.
+    inputs
+        What acts from outside, which a run gives.
+    drives
+        Tables and sampled laws.
     """
 
     labels: Labels
@@ -320,6 +326,8 @@ class Dynamics:
     switches: tuple[str, ...] = ()
     alternatives: Alternatives | None = None
     aside: tuple[GoalRow, ...] = ()
+    inputs: Inputs = NO_INPUTS
+    drives: tuple[DriveRow, ...] = ()
 
     @property
     def velocities(self) -> ca.SX:
@@ -374,6 +382,7 @@ class Dynamics:
     def posed_ranges(self) -> dict[str, Interval]:
         """The ranges of parameters and discrete values, without those that the library adds."""
         added = {*self.switches, *(() if self.guides is None else self.guides.values.names)}
+        added.update(name for row in self.drives for name in row.values)
         return {name: range_ for name, range_ in self.ranges.items() if name not in added}
 
     @cached_property

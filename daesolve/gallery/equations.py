@@ -69,7 +69,7 @@ class GoalLine:
 
 def symbols_of(system: System) -> dict[str, str]:
     """Return the LaTeX of every name of a system, that of a goal for the goal's reaction."""
-    own = [*system.parameters.names, *system.discrete.names]
+    own = [*system.parameters.names, *system.discrete.names, *system.inputs.names]
     if isinstance(system, ControlSystem):
         return letters(own, ["t", *system.states.names, *system.controls.names])
     vectors = [
@@ -97,7 +97,9 @@ def symbols_of(system: System) -> dict[str, str]:
 def sections(system: System) -> list[EquationSection]:
     """Return what a system consists of, in the order in which it is posed."""
     symbols = symbols_of(system)
-    writer = FormulaWriter(symbols, [*system.parameters.names, *system.discrete.names])
+    writer = FormulaWriter(
+        symbols, [*system.parameters.names, *system.discrete.names, *system.inputs.names]
+    )
     page = _Page(system, symbols, writer)
     if isinstance(system, ControlSystem):
         found = [page.rates(system)]
@@ -184,6 +186,7 @@ class _Page:
             ("Quadratures", system.quadratures.names),
             ("Reactions that the forces direct", system.reactions.names),
             ("Discrete values", system.discrete.names),
+            ("Inputs", system.inputs.names),
         ]
         lines = [f"- {title}: {self._all(names)}." for title, names in groups if names]
         return EquationSection("Coordinates", "\n".join(lines))

@@ -185,7 +185,7 @@ def _jumped(run: RunState, here: Boundary, jump: Jump, asked: tuple[int, ...]) -
     run.wrap(after)
     events = run.prepared.problem.events
     names = {index: events[index].name for index in jump.events}
-    hidden = run.prepared.dynamics.hidden_events
+    hidden = run.hidden
     if not hidden.issuperset(names.values()):
         run.sample_event(here)
     impact = jump.impact

@@ -351,8 +351,9 @@ class Assembly:
         return [dict(zip(problem.labels.states, row, strict=True)) for row in states.tolist()]
 
     def events(self) -> tuple[EventRecord, ...]:
-        """Return the events that are in memory."""
-        events = self.record.events
+        """Return the events that are in memory, but for those that nobody is to see."""
+        hidden = self.prepared.dynamics.hidden_events
+        events = [event for event in self.record.events if event.name not in hidden]
         discrete = [
             (list(self.prepared.problem.values).index(name), name)
             for name in self.prepared.dynamics.discrete
@@ -490,6 +491,7 @@ def describe(prepared: Prepared) -> dict[str, Any]:
         "until": prepared.until,
         "segment": prepared.segment,
         "impact": prepared.request.impact if prepared.dynamics.contacts else None,
+        "inputs": list(prepared.dynamics.inputs.posed),
         "notes": list(prepared.notes),
     }
 

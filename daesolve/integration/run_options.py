@@ -191,6 +191,9 @@ class RunOptions(TypedDict, total=False):
         Start values that may be changed to make the state consistent.
     parameters
         Values in place of the defaults.
+    inputs
+        What acts, by the name of an input: a number, an expression of time, states and parameters
+        (in words too, "2 * sin(t)"), a `table`, or a `sampled` law.
     formulation
         How the equations are made integrable: an object or a name as on the command line,
         "index-2", "projected:index-1", "viscous:1e-7" (its mobility), "regularised:1e-3" (its
@@ -254,6 +257,7 @@ class RunOptions(TypedDict, total=False):
     start_time: float | None
     guess: Mapping[str, float] | None
     parameters: Mapping[str, object] | None
+    inputs: Mapping[str, Any] | None
     formulation: Formulation | str | None
     solver: Solver | str | None
     rtol: float | None
@@ -373,6 +377,9 @@ def with_values(
     """
     parameters = options.get("parameters")
     changed = case if parameters is None else case.changed(parameters)
+    inputs: Mapping[str, Any] = options.get("inputs") or {}
+    numbers = {name: value for name, value in inputs.items() if is_number(value)}
+    changed = changed.changed(numbers) if numbers else changed
     return changed.starting({} if initial is None else initial)
 
 

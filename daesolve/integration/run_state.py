@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import casadi as ca
@@ -193,6 +194,9 @@ class RunState:
         What looks whether guards have a slope where they pass zero.
     conservation
         What watches invariants that are taken for conserved; None where all are proved to be.
+    whole
+        Whether the nodes of tables and the samples of laws are written down as events, for who
+        carries derivatives through them.
     """
 
     prepared: Prepared
@@ -209,6 +213,14 @@ class RunState:
     pace: Pace = field(default_factory=Pace)
     segments: int = 0
     conservation: ConservationWatch | None = None
+    whole: bool = False
+
+    @cached_property
+    def hidden(self) -> frozenset[str]:
+        """The names of events that are not written down."""
+        dynamics = self.prepared.dynamics
+        known = {name for row in dynamics.drives for name in row.events}
+        return dynamics.hidden_events - known if self.whole else dynamics.hidden_events
 
     @property
     def sign(self) -> float:

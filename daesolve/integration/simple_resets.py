@@ -75,7 +75,6 @@ class _Resets:
             np.array(prepared.wrapped, dtype=np.int64),
             run.flat_zeros.done,
         )
-        self._hidden = prepared.dynamics.hidden_events
 
     def follow(self, here: Boundary, until: float) -> Boundary:
         """Follow a motion; return where the last reset left it.
@@ -124,7 +123,7 @@ class _Resets:
             row = chain.after[k]
             after = run.in_mode(before, row[:size], row[size : size + count])
             name = run.prepared.problem.events[answer.event].name
-            if name not in self._hidden:
+            if name not in run.hidden:
                 run.sample_event(before)
                 impact = answer.jump.impact(row[size + count :].tolist())
                 run.record.events.append(
@@ -197,10 +196,13 @@ def _plain(run: RunState, transitions: Transitions) -> bool:
 def _answers(run: RunState, transitions: Transitions) -> dict[int, _Answer]:
     """Return what is done where guards pass whose resets are functions, by guard."""
     prepared, table = run.prepared, transitions.setting.table
+    called = {row.law.event for row in prepared.dynamics.drives if row.law is not None}
     found: dict[int, _Answer] = {}
     for guard, (event, place) in enumerate(table.places):
         then, reset = table.events[event].then, prepared.dynamics.resets.get(event)
-        if reset is None or then.stops or not {*reset.states}.isdisjoint(prepared.wrapped):
+        if reset is None or then.stops or table.events[event].name in called:
+            continue
+        if not {*reset.states}.isdisjoint(prepared.wrapped):
             continue
         jump = transitions.function((event,))
         if jump.plain:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
@@ -30,6 +30,7 @@ from daesolve.integration.endings import (
     verdict,
 )
 from daesolve.integration.event_handling import at_start, through
+from daesolve.integration.forgetting import forget
 from daesolve.integration.late_guards import first_zero
 from daesolve.integration.looks import among, looks
 from daesolve.integration.points import last_before, point_after
@@ -45,6 +46,8 @@ from daesolve.trajectory.results import Outcome, StepBlock, TrajectoryPoint
 from daesolve.trajectory.samples import Recorded
 from daesolve.trajectory.trajectory import Trajectory
 
+MOST_BOUNDARIES = 10_000
+"""Beyond which a run in memory keeps a checkpoint in their place."""
 Progress = Callable[[float, Monitor, int], None]
 """Called after each segment with the time reached, the monitor and the number of events."""
 
@@ -239,19 +242,25 @@ def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None
         With everything up to where the run ended, however it ended. Ctrl-C ends it after the
         segment that is under way.
     """
-    return simulate_recorded(prepared, at, progress)[0]
+    return _simulated(_Run(prepared, at, progress, forgets=True))
 
 
 def simulate_recorded(
     prepared: Prepared, at: At = None, progress: Progress | None = None
 ) -> tuple[Trajectory, RunRecord]:
     """Integrate a prepared run, as `simulate`; return what it gathered too."""
-    times = sample_times(at, prepared.start_time, prepared.until)
     run = _Run(prepared, at, progress)
+    run.state.whole = True
+    return _simulated(run), run.state.record
+
+
+def _simulated(run: _Run) -> Trajectory:
+    """Integrate a run, and return its trajectory with its samples in memory."""
+    prepared, state = run.prepared, run.state
+    times = sample_times(run.at, prepared.start_time, prepared.until)
     outcome, message = run.ended()
-    state = run.state
     listed = times if state.schedule.own else None
-    return run.trajectory(outcome, message, state.assembly.samples(listed)), state.record
+    return run.trajectory(outcome, message, state.assembly.samples(listed))
 
 
 def simulate_stored(
@@ -291,6 +300,8 @@ class _Run:
         What keeps it on disk, where something does.
     resumed
         The checkpoint from which it goes on, where that is not the keeper's.
+    forgets
+        Whether it keeps checkpoints in place of every boundary once these are many.
     """
 
     def __init__(
@@ -300,7 +311,11 @@ class _Run:
         progress: Progress | None,
         keeper: Keeper | None = None,
         resumed: Mapping[str, Any] | None = None,
+        *,
+        forgets: bool = False,
     ) -> None:
+        self.at, self.forgets = at, forgets
+        self.checkpoints: list[Mapping[str, Any]] = []
         self.prepared, self.progress, self.keeper = prepared, progress, keeper
         self.resumed = keeper.resumed if keeper is not None else resumed
         extended_from = None if keeper is None else keeper.extended_from
@@ -412,6 +427,12 @@ class _Run:
             here = state.record.flushed(here)
             if keeper.done:
                 return here, (Outcome.COMPLETED, "")
+        many = len(state.record.boundaries) > MOST_BOUNDARIES
+        if self.forgets and many and state.monitor.settled:
+            saved = state.saved(here)
+            told = {"tally": asdict(saved["tally"]), "ended": None}
+            self.checkpoints.append({**saved, **told})
+            forget(state.record, here)
         if not interrupted:
             return here, None
         kept = f"interrupted at t = {here.time:g} s; everything up to there is kept"
@@ -442,17 +463,19 @@ class _Run:
         if not low <= moment <= high:
             raise OutOfRangeError(f"the run covers {low:g} to {high:g} s, not t = {moment:g} s")
         before = last_before(self.state, moment)
-        return (
-            self._point_of_part(moment)
-            if before is None
-            else point_after(self.state, before, moment)
-        )
-
-    def _point_of_part(self, moment: float) -> TrajectoryPoint:
-        """Integrate a part that is on disk again, until a segment of it ends beyond a time."""
-        assert self.keeper is not None
+        if before is not None:
+            return point_after(self.state, before, moment)
+        if self.keeper is not None:
+            return self._point_between(moment, *self.keeper.around(moment, self.state.sign))
         sign = self.state.sign
-        checkpoint, until = self.keeper.around(moment, sign)
+        known = [c for c in self.checkpoints if sign * (c["here"]["time"] - moment) < 0.0]
+        return self._point_between(moment, known[-1] if known else None, self.prepared.until)
+
+    def _point_between(
+        self, moment: float, checkpoint: Mapping[str, Any] | None, until: float
+    ) -> TrajectoryPoint:
+        """Integrate again from a checkpoint, until a segment ends beyond a time."""
+        sign = self.state.sign
 
         def look(reached: float, monitor: Monitor, events: int) -> None:
             if sign * (reached - moment) > 0.0:

@@ -11,6 +11,7 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.equations.consistency import fitting_values, refuse_past
+from daesolve.equations.drives import CalledLaw
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import ResetError
 from daesolve.modes.chart_law import enter, visible_state
@@ -36,6 +37,12 @@ class ResetLaw(SwitchingLaw):
         self.setting, self.dynamics = setting, setting.dynamics
         self._own = set(events)
         self._rate = Evaluator(setting.problem.rhs)
+        named = {event.name: index for index, event in enumerate(setting.dynamics.events)}
+        self._called = {
+            named[row.law.event]: CalledLaw(setting.dynamics, row.law)
+            for row in setting.dynamics.drives
+            if row.law is not None
+        }
 
     @classmethod
     def begin(cls, dynamics: Dynamics, beginning: Beginning) -> Beginning:
@@ -99,12 +106,27 @@ class ResetLaw(SwitchingLaw):
         """
         return x, p, False
 
+    def _told(
+        self, time: float, states: np.ndarray, p: np.ndarray, groups: Mapping[int, object]
+    ) -> np.ndarray:
+        """Return p with what laws in Python say here."""
+        calling = [law for event, law in self._called.items() if event in groups]
+        if not calling:
+            return p
+        p, own, names = p.copy(), len(self.dynamics.values), list(self.dynamics.values)
+        before = p[:own].copy()
+        for law in calling:
+            for name, value in law(time, states, before).items():
+                p[names.index(name)] = value
+        return p
+
     def _jump(
         self, time: float, x: np.ndarray, p: np.ndarray, groups: Mapping[int, tuple[int, ...]]
     ) -> Jump:
         problem, function = self.setting.problem, self.function(tuple(groups))
         own, count = len(self.dynamics.values), len(self.dynamics.labels.states)
         states = visible_state(problem, time, x, p)
+        p = self._told(time, states[:count], p, groups)
         after, values, impact = function(time, states, p[:own], groups, self.setting.scales)
         names = {problem.events[index].name for index in groups}
         settled, values, rests = self.settled(time, names, after[:count], p[:own], values)

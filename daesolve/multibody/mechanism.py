@@ -22,6 +22,7 @@ from daesolve.posing.symbols import (
     SymbolVector,
     time,
 )
+from daesolve.posing.tables import uses_in
 from daesolve.system.system import MechanicalSystem
 
 _NO_PARAMETERS = Parameters({}, {}, {})
@@ -291,7 +292,12 @@ class Mechanism:
                            *own, *given, *[goal.reaction for goal in goals])  # fmt: skip
         hashes = {symbol.element_hash() for symbol in ca.vertsplit(known)}
         for part, contribution in zip(self.parts, self.contributions, strict=True):
-            for symbol in ca.symvar(contribution.written):
+            tables = uses_in([contribution.written])
+            within = [argument for use in tables for argument in use.arguments]
+            own = {symbol.element_hash() for use in tables for symbol in use.own}
+            for symbol in ca.symvar(ca.vertcat(contribution.written, *within)):
+                if symbol.element_hash() in own:
+                    continue
                 if symbol.element_hash() not in hashes:
                     raise PosingError(
                         f"{_title(part)} contains the symbol {symbol.name()!r}, which belongs to "

@@ -38,6 +38,7 @@ def resume(
     source: Given | None = None,
     formulation: Formulation | str | None = None,
     solver: Solver | str | None = None,
+    inputs: Mapping[str, Any] | None = None,
     any_version: bool = False,
     progress: Progress | None = None,
     tell: Tell | None = None,
@@ -60,6 +61,9 @@ def resume(
     formulation, solver
         Those with which the run was begun, where the run names a class that is neither the
         library's nor installed with an entry point.
+    inputs
+        What drives inputs, where the run could not write it down: laws that are called in Python,
+        expressions with tables in them.
     any_version
         Go on although packages or the processor are others than those of the beginning: what
         follows may then differ in the last digits from a run that was not stopped.
@@ -102,7 +106,7 @@ def resume(
     for option, one in zip(("formulation", "solver"), own, strict=True):
         check_same(asked[option], one)
     given = [one for one in own if one is not None]
-    prepared = prepare(system, restored_request(asked, given))
+    prepared = prepare(system, restored_request(asked, given, inputs))
     run = go_on(directory, prepared, until, progress, tell, remark, given)
     return remembered(replace(run, sources=tuple(papers)))
 

@@ -17,7 +17,7 @@ import numpy as np
 from daesolve.algebra.program import serialized
 from daesolve.preparation import kept
 from daesolve.preparation.preparing import Prepared, prepare
-from daesolve.preparation.request import Request, check_request
+from daesolve.preparation.request import Request, checked
 from daesolve.solvers import Compilation
 from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
@@ -39,7 +39,7 @@ def prepare_once(system: System, request: Request) -> Prepared:
         See `prepare`.
     """
     check_system(system)
-    check_request(system.dynamics, request)
+    system, request = checked(system, request)
     system = first_like(system)
     try:
         key = (id(system), frozen(request))

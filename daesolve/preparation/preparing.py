@@ -34,15 +34,21 @@ from daesolve.preparation.choosing import (
     stiffness_warning,
 )
 from daesolve.preparation.conservation import assumed_invariants
+from daesolve.preparation.driven_probe import Drives
 from daesolve.preparation.examination import InitialState, examined, initial_state, restricted
+from daesolve.preparation.probing import run_probe
 from daesolve.preparation.redundancy import with_rows, with_same_rows, without_grip
-from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Request, check_request
+from daesolve.preparation.request import (
+    DEFAULT_RATE,
+    RankLoss,
+    Request,
+    checked,
+)
 from daesolve.preparation.scaling import is_usual_step, scaling_note, scaling_of
 from daesolve.preparation.sizes import (
     Probe,
     floors,
     least_kinetic,
-    run_probe,
     scales,
     segment_length,
     typical_influences,
@@ -161,7 +167,7 @@ def prepare(system: System, request: Request) -> Prepared:
         no freedom, a solver that lacks an operation.
     """
     check_system(system)
-    check_request(system.dynamics, request)
+    system, request = checked(system, request)
     request = replace(request, until=float(request.until), start_time=float(request.start_time))
     notes: list[str] = []
     posed = _posed(system, request, notes)
@@ -357,6 +363,7 @@ def _short_run(posed: _Posed, request: Request) -> tuple[Stiffness | None, Probe
         stiff=recognised,
         switches=posed.dynamics.switches,
         nudged=posed.dynamics.guides is not None,
+        drives=Drives.of(whole, posed.dynamics),
     )
     return stiff, probe
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from daesolve.contact.laws import (
     LAWS,
@@ -26,6 +26,8 @@ from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
 from daesolve.posing.goals import check_feedback
 from daesolve.solvers import Solver
+from daesolve.system.driving import driven_by
+from daesolve.system.system import System
 
 Redundant = Literal["error", "drop", "minimum-norm"]
 RankLoss = Literal["stop", "pass", "raise", "viscous"]
@@ -72,6 +74,8 @@ class Request:
         impact would give energy to the bodies.
     on_jam, on_ambiguous
         What follows where no forces let contacts slide on, and where several motions are possible.
+    inputs
+        What the inputs are, by name; see `system.driving`.
     """
 
     until: float
@@ -95,6 +99,7 @@ class Request:
     on_gain: OnGain = "refuse"
     on_jam: OnJam = "end"
     on_ambiguous: OnAmbiguous = "refuse"
+    inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def contact_policy(self) -> ContactPolicy:
@@ -103,6 +108,35 @@ class Request:
         law = ImpactLaw(self.impact, order, self.on_gain)
         springs = self.redundant == "minimum-norm"
         return ContactPolicy(law, self.on_jam, self.on_ambiguous, springs)
+
+
+def with_inputs(system: System, request: Request) -> tuple[System, Request]:
+    """Return the system with what a request gives its inputs, and the request without them.
+
+    Raises
+    ------
+    DaesolveError
+        There is no such input, it is given something that it cannot be, or one is not given.
+    """
+    given, others = (
+        check_named(what, value)
+        for what, value in (("inputs", request.inputs), ("parameters", request.parameters))
+    )
+    system, numbers = driven_by(system, given, others)
+    return system, replace(request, parameters=numbers, inputs={})
+
+
+def checked(system: System, request: Request) -> tuple[System, Request]:
+    """Return what `with_inputs` does, once nothing in the request is without a meaning.
+
+    Raises
+    ------
+    DaesolveError
+        See `with_inputs` and `check_request`.
+    """
+    system, request = with_inputs(system, request)
+    check_request(system.dynamics, request)
+    return system, request
 
 
 def check_request(dynamics: Dynamics, request: Request) -> None:

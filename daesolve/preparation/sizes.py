@@ -3,43 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
-import scipy
 
-from daesolve.algebra.blocks import StateFunction, evaluate_block
+from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.translation import function_of
 from daesolve.equations.built_once import built_once
 from daesolve.equations.consistency import Start
 from daesolve.equations.dynamics import Dynamics, InvariantRow
 from daesolve.equations.rank import Samples
-from daesolve.errors import DegenerateStartError
 from daesolve.formulations import OdeProblem
-from daesolve.formulations.feedback import ROWS
 from daesolve.formulations.semi_explicit import sparse_jacobian
-from daesolve.posing.events import Event
-from daesolve.posing.guides import QUICK
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.scaling import Begin
-from daesolve.preparation.weak_grips import Between, ProbeStepper
-from daesolve.solvers.dop853 import Steps
-from daesolve.solvers.jacobians import exact_jacobian
-from daesolve.solvers.scipy import has_failed
 
-PROBE_STEPS = 300
 PROBE_RTOL = 1e-8
-PROBES = 3
-"""Times that it is repeated at most, until it shows the sizes that it was judged by."""
-LONG = 0.9
-"""A quantile of the steps that a few close to a singular position do not move."""
-ENDLESS = 20.0
-"""A step this many times the long ones shows a motion without a scale, a free flight."""
-FEW = 10
-"""Steps that do not show what is out of proportion."""
 FLOOR = 0.05
 """The floor of an invariant's correction over the largest square of its gradient."""
 SMALLEST = 1e-3
@@ -95,119 +76,7 @@ class Probe:
     turning: np.ndarray
 
 
-def run_probe(
-    problem: OdeProblem,
-    values: np.ndarray,
-    start: Start,
-    start_time: float,
-    until: float,
-    *,
-    stiff: bool = False,
-    switches: Collection[str] = (),
-    nudged: bool = False,
-) -> Probe:
-    """Integrate a few hundred steps without feedback, up to a reset, for typical sizes and steps.
-
-    Absolute tolerances are in the units that the run itself shows: where these are not those of
-    the start, it is repeated. A body that is nudged out of rest shows none: velocities of rounding
-    set it out.
-
-    Raises
-    ------
-    DegenerateStartError
-        The rate of the state is not finite at the start.
-    """
-    state = problem.enter(start_time, start.state, values)
-    begin = Begin(problem, values, start_time, state)
-    if not np.all(np.isfinite(StateFunction(problem.rhs, values)(start_time, state))):
-        raise DegenerateStartError(
-            "at the start the rate of the state is not finite; start beside this state"
-        )
-    exponents = begin.exponents(np.array([start_time]), state[None, :])
-    if nudged:
-        exponents = np.zeros_like(exponents)
-    sides = _Sides(problem, switches)
-    probe = _probed(begin, until, exponents, sides, stiff=stiff)
-    for _ in range(0 if nudged else PROBES):
-        if np.array_equal(probe.exponents, exponents):
-            break
-        exponents = probe.exponents
-        probe = _probed(begin, until, exponents, sides, stiff=stiff)
-    return probe
-
-
-def _probed(
-    begin: Begin, until: float, exponents: np.ndarray, sides: _Sides, *, stiff: bool
-) -> Probe:
-    """Integrate once, with tolerances in units of these powers of two."""
-    problem, values, start_time, state = begin.problem, begin.values, begin.time, begin.x
-    between = Between(problem, values, start_time)
-    # That a body has become quick changes nothing of its motion; neither does what a mode that is
-    # put right takes down, as the direction of slip.
-    resets = np.array([_leads_away(event) for event in problem.guarded])
-    absolute = PROBE_RTOL * np.ldexp(1.0, exponents) if exponents.any() else PROBE_RTOL
-    stiff = stiff or problem.stiff
-    times, states, modes, shortest = [start_time], [state], [values], math.inf
-    with np.errstate(all="ignore"):
-        tolerances: dict[str, Any] = {"rtol": PROBE_RTOL, "atol": absolute}
-
-        def begun(time: float, x: np.ndarray) -> ProbeStepper:
-            rate = StateFunction(problem.rhs, values)
-            if stiff:
-                jacobian = exact_jacobian(problem, values)
-                return scipy.integrate.Radau(rate, time, x, until, jac=jacobian, **tolerances)
-            if between.looks:
-                from daesolve.solvers.scipy_dop853 import CompiledDop853  # imports long
-
-                return CompiledDop853(rate, time, x, until, **tolerances)
-            return Steps(rate, time, x, until, **tolerances)
-
-        stepper = begun(start_time, state)
-        if isinstance(stepper, Steps) and not (resets.any() or sides.places):
-            return _measured(begin, *_at_once(stepper), begin.values, between.shortest())
-        while stepper.status == "running" and len(times) <= PROBE_STEPS:
-            stepper.step()
-            if has_failed(stepper) or not np.all(np.isfinite(stepper.y)):
-                break
-            if resets.any() and _beyond(problem, resets, stepper, values):
-                break
-            between.look_into(stepper)
-            times.append(float(stepper.t))
-            states.append(stepper.y.copy())
-            modes.append(values)
-            turned = sides.fitting(times[-1], states[-1], values)
-            if turned is not values and times[-1] != until:
-                values = turned
-                stepper = begun(times[-1], states[-1])
-            shortest = min(shortest, abs(times[-1] - times[-2]))
-            if _endless(times, shortest):
-                break
-    own = begin.values if values is begin.values else np.array(modes)
-    return _measured(begin, np.array(times), np.array(states), own, between.shortest())
-
-
-def _at_once(stepper: Steps) -> tuple[np.ndarray, np.ndarray]:
-    """Take the steps of a run without events in compiled code; return all times and states."""
-    times, states, shortest = [stepper.t], [stepper.y], math.inf
-    while stepper.status == "running" and len(times) <= PROBE_STEPS:
-        known = len(times)
-        few = FEW - known, ENDLESS, shortest
-        ends, passed = stepper.several(PROBE_STEPS + 1 - known, few)
-        times, states = [*times, *ends.tolist()], [*states, *passed]
-        shortest = min(shortest, np.min(np.abs(np.diff(times[known - 1 :])), initial=shortest))
-        if len(times) == known or _endless(times, shortest):
-            break
-    return np.array(times), np.array(states)
-
-
-def _endless(times: Sequence[float], shortest: float) -> bool:
-    """Tell whether the last step is out of all proportion."""
-    span = abs(times[-1] - times[-2])
-    may_be = len(times) > FEW and span > ENDLESS * shortest  # no quantile is below that
-    return may_be and bool(span > ENDLESS * np.quantile(np.abs(np.diff(times)), LONG))
-
-
-def _measured(
+def measured(
     begin: Begin, moments: np.ndarray, table: np.ndarray, own: np.ndarray, between: float
 ) -> Probe:
     """Return the sizes that a short run met, with its own values or those of each step."""
@@ -232,66 +101,6 @@ def _measured(
         weakest=_weakest(pivots, problem.singular_goals),
         turning=np.abs(table - table[0]).max(axis=0) / max(abs(moments[-1] - moments[0]), 1e-300),
     )
-
-
-class _Sides:
-    """Keeps the switches of piecewise expressions in agreement with a short run.
-
-    Parameters
-    ----------
-    problem
-        Its guards, and the values that the switches are.
-    switches
-        The names of events and values.
-    """
-
-    def __init__(self, problem: OdeProblem, switches: Collection[str]) -> None:
-        self.guards, names = problem.guards, list(problem.values)
-        firsts = np.cumsum([0, *(event.count for event in problem.events)]).tolist()
-        self.places = [
-            (names.index(event.name), first, event.count)
-            for event, first in zip(problem.events, firsts, strict=False)
-            if event.name in switches
-        ]
-
-    def fitting(self, time: float, x: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return the values that fit a state; the same array where they do."""
-        for _ in self.places:
-            guards = np.asarray(self.guards(time, x, values)).ravel()
-            changed = values.copy()
-            for value, first, count in self.places:
-                if count == 1 and guards[first] < 0.0:
-                    changed[value] = -changed[value]
-                elif count > 1 and guards[first] > 0.0:
-                    changed[value] += np.floor(guards[first]) + 1.0
-                elif count > 1 and guards[first + 1] > 0.0:
-                    changed[value] -= np.floor(guards[first + 1]) + 1.0
-            if np.array_equal(changed, values):
-                break
-            values = changed
-        return values
-
-
-def _leads_away(event: Event) -> bool:
-    """Tell whether no motion lies beyond a reset as it was before it."""
-    if event.name == ROWS:
-        return True
-    return event.then.reset is not None and event.name != QUICK and not event.then.counts_past
-
-
-def _beyond(
-    problem: OdeProblem, resets: np.ndarray, stepper: ProbeStepper, values: np.ndarray
-) -> bool:
-    """Tell whether a step led past a guard that resets: no motion lies beyond."""
-    assert stepper.t_old is not None
-    assert stepper.y_old is not None
-    ways = np.array([event.direction.value for event in problem.guarded])
-    before, after = (
-        np.asarray(problem.guards(t, y, values)).ravel()
-        for t, y in ((stepper.t_old, stepper.y_old), (stepper.t, stepper.y))
-    )
-    crossed = (before * after <= 0.0) & (ways * (after - before) >= 0.0)
-    return bool(np.any(resets & crossed))
 
 
 def _weakest(pivots: Mapping[str, np.ndarray], singular: Sequence[str]) -> float:

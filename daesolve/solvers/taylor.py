@@ -137,9 +137,11 @@ class Taylor(Solver):
         if self.engine != "auto":
             return self.engine
         asked = self.code != "auto" or self.optimisation is not None
-        pays = steps >= PAYS_FROM and problem.rhs.n_instructions() <= PAYS_TO
+        halts = halts_in_kernel(problem)
         # Where it can, the kernel goes on from reset to reset by itself.
-        events = finds_events(problem) and not halts_in_kernel(problem)
+        events = finds_events(problem) and not halts
+        often = halts and any(e.then.reset is not None and not e.listed for e in problem.events)
+        pays = steps >= PAYS_FROM and problem.rhs.n_instructions() <= PAYS_TO and not often
         wanted = asked or pays or events
         return "heyoka" if wanted and _heyoka() is not None else "kernel"
 

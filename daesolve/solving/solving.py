@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Never
+from typing import Any, Never
 
 from daesolve.contact.laws import Law, OnAmbiguous, OnGain, OnJam
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
@@ -20,6 +20,7 @@ from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Requ
 from daesolve.solvers import Solver
 from daesolve.solving.stored_runs import Destination, begin
 from daesolve.storage import located, refuse_full
+from daesolve.system.driving import described
 from daesolve.system.system import System
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory, remembered
@@ -35,6 +36,7 @@ class SolveOptions(RunOptions, total=False):
     store: Path | str | Destination | None
 
 
+# Long: an option of a run is a parameter.
 def solve(
     system: System,
     until: float,
@@ -43,6 +45,7 @@ def solve(
     start_time: float | None = 0.0,
     guess: Mapping[str, float] | None = None,
     parameters: Mapping[str, object] | None = None,
+    inputs: Mapping[str, Any] | None = None,
     formulation: Formulation | str | None = None,
     solver: Solver | str | None = None,
     rtol: float | None = None,
@@ -76,9 +79,9 @@ def solve(
     initial
         Start values to keep, by the names of states. The others are made consistent; what was
         changed is in `Trajectory.start`.
-    start_time, guess, parameters, formulation, solver, rtol, atol, at, default_rate, scales, \
-redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, impact_order, \
-on_gain, on_jam, on_ambiguous
+    start_time, guess, parameters, inputs, formulation, solver, rtol, atol, at, default_rate, \
+scales, redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, \
+impact_order, on_gain, on_jam, on_ambiguous
         See `RunOptions`.
     verify
         Repeat the run and report the difference of the trajectories: True by another method and
@@ -115,6 +118,7 @@ on_gain, on_jam, on_ambiguous
         "start_time": start_time,
         "guess": guess,
         "parameters": parameters,
+        "inputs": inputs,
         "formulation": formulation,
         "solver": solver,
         "rtol": rtol,
@@ -137,7 +141,8 @@ on_gain, on_jam, on_ambiguous
     prepared = _prepared(system, request, by)
     if destination is None:
         return integrated(prepared, at, progress, by)
-    kept = begin(prepared, request, at, by, progress, destination)
+    told = replace(request, inputs=described(system, request.inputs))
+    kept = begin(prepared, told, at, by, progress, destination)
     return remembered(_or_raised(kept, request.rank_loss))
 
 

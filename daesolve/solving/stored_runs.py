@@ -165,8 +165,13 @@ def go_on(
                 return _finished(run, ahead, writer, given)
 
 
-def restored_request(saved: Mapping[str, Any], given: Sequence[Made] = ()) -> Request:
-    """Return the request of a manifest; `given` are formulations and solvers from Python."""
+def restored_request(
+    saved: Mapping[str, Any], given: Sequence[Made] = (), inputs: Mapping[str, Any] | None = None
+) -> Request:
+    """Return the request of a manifest; `given` are formulations and solvers from Python.
+
+    What is in `inputs` takes the place of what the manifest says of these.
+    """
     formulation = restored(saved["formulation"], Formulation, given)
     solver = restored(saved["solver"], Solver, given)
     known = {entry.name for entry in fields(Request)}
@@ -176,7 +181,9 @@ def restored_request(saved: Mapping[str, Any], given: Sequence[Made] = ()) -> Re
                 f"the manifest asks for {name!r}, which no run of this version has: use the "
                 "version that wrote it"
             )
-    return Request(**{**saved, "formulation": formulation, "solver": solver})
+    driving: dict[str, Any] = {**saved.get("inputs", {}), **(inputs or {})}
+    chosen: dict[str, Any] = {"formulation": formulation, "solver": solver, "inputs": driving}
+    return Request(**{**saved, **chosen})
 
 
 # -- the manifest ---------------------------------------------------------------------------------
@@ -216,6 +223,7 @@ def _manifest(
             "path": prepared.path,
             "solver": described(prepared.solver),
             "equations": _fingerprint(prepared.problem),
+            **({"driven": prepared.system.digest} if request.inputs else {}),
         },
         "columns": column_names(labels.states, labels.outputs, labels.reactions, watched),
         "event_columns": event_columns(prepared),
@@ -264,6 +272,12 @@ def _as_begun(prepared: Prepared, writer: Writer, given: Sequence[Made]) -> Prep
             f"the equations are not those with which the run in {str(writer.directory)!r} was "
             "begun: the system, its plugin or what eliminates the reactions has changed; go on "
             "with what it was begun with, or begin anew"
+        )
+    # Tables and laws are in what events change, which the equations do not contain.
+    if saved.get("driven") not in (None, prepared.system.digest):
+        raise NotResumableError(
+            f"what drives the inputs is not that with which the run in {str(writer.directory)!r} "
+            "was begun: give the tables and laws that it was begun with, or begin anew"
         )
     return replace(
         prepared,

@@ -205,7 +205,7 @@ def check_symbols(expressions: Iterable[tuple[str, ca.SX]], known: ca.SX) -> Non
                 raise PosingError(
                     f"{owner} contains the symbol {symbol.name()!r}, which the system does not "
                     "know: hand its vector to the system (parameters=, implicit=, reactions=, "
-                    "discrete=, auxiliaries=, ...)"
+                    "discrete=, inputs=, auxiliaries=, ...)"
                 )
 
 
@@ -419,3 +419,23 @@ def checked_peaks(names: Sequence[str], outputs: Collection[str]) -> tuple[str, 
         if not is_one_of(name, outputs):
             raise unknown_name("output", name, outputs)
     return tuple(names)
+
+
+def checked_after(
+    after: Mapping[str, Sequence[str]], goals: Sequence[AnyGoal], velocities: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return what comes before the reactions of goals in the elimination.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no such goal or velocity.
+    """
+    named = [goal.name for goal in goals]
+    for goal, before in after.items():
+        if goal not in named:
+            raise unknown_name("goal", goal, named)
+        for name in before:
+            if name not in named and name not in velocities:
+                raise unknown_name("velocity or goal", name, [*velocities, *named])
+    return {goal: tuple(before) for goal, before in after.items()}

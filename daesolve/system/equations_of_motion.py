@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import casadi as ca
 
 from daesolve.algebra.identity import vanishes, vanishing
-from daesolve.equations.dynamics import Dynamics, GoalRow, ImplicitRow, InvariantRow
-from daesolve.errors import PosingError, unknown_name
+from daesolve.equations.dynamics import (
+    Dynamics,
+    GoalRow,
+    ImplicitRow,
+    InvariantRow,
+    RelationRow,
+)
+from daesolve.errors import PosingError
 from daesolve.posing.events import Event
 from daesolve.posing.goals import Expression, Goal, Invariant, as_scalar, expression_of
 from daesolve.posing.symbols import Labels, time
 from daesolve.posing.value_names import ValueKind
-from daesolve.system.checking import check_symbols, checked_peaks, implicit_goals
+from daesolve.system.checking import check_symbols, checked_after, checked_peaks, implicit_goals
+from daesolve.system.drives import drive_rows
 from daesolve.system.free_motion import (
     AuxiliaryQuantities,
     Flow,
@@ -25,7 +32,13 @@ from daesolve.system.free_motion import (
     newton_euler,
 )
 from daesolve.system.piecewise import jumps
-from daesolve.system.posed import PosedControl, PosedMechanics, column, with_units
+from daesolve.system.posed import (
+    PosedControl,
+    PosedMechanics,
+    column,
+    with_inputs,
+    with_units,
+)
 from daesolve.system.rows import (
     AUTOMATIC_NAMES,
     Feedbacks,
@@ -55,8 +68,7 @@ class _Symbols:
         self.own = [goal for goal in system.goals if isinstance(goal, Goal) and goal.ideal]
         self.u = ca.vertcat(system.reactions.vector, *[goal.reaction for goal in self.own])
         self.values = Values()
-        self.values.take(system.parameters)
-        self.values.take(system.discrete)
+        self.values.take(system.parameters, system.discrete, system.inputs)
         q_dot = self.v if system.kinematics is None else system.smoothed(system.kinematics)
         massless = ca.vertcat(self.s, self.sigma, self.quadratures)
         self.kinematics = Kinematics(self.q, self.v, q_dot, massless, system.kinematics is not None)
@@ -175,7 +187,7 @@ class _Reported:
     def of(symbols: _Symbols, energy: ca.SX | None) -> _Reported:
         """Write the outputs of a system, its energy among them."""
         system = symbols.system
-        outputs, units = with_units(system.outputs)
+        outputs, units = with_inputs(system)
         recovered, recovered_units = with_units(system.recovered, "the recovered reaction")
         meters, meter_units = with_units(system.meters, "meter")
         if energy is not None and "energy" not in outputs:
@@ -225,7 +237,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         x=symbols.x,
         p=symbols.values.vector(),
         values=symbols.values.defaults,
-        ranges=system.parameters.ranges | system.discrete.ranges,
+        ranges=symbols.values.ranges,
         position_count=symbols.x.numel() - symbols.v.numel(),
         quadrature_count=symbols.quadratures.numel(),
         position_rates=flow.position_rates,
@@ -234,10 +246,7 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         influence=_influence(symbols, influence, rows),
         reactions=u,
         rows=rows,
-        relations=tuple(
-            replace(row, jacobian=written(row.jacobian), offset=written(row.offset))
-            for row in relations
-        ),
+        relations=_written(relations, written),
         implicit_rows=tuple(
             ImplicitRow(goal.name, written(goal.residual), rate, goal.rate, goal.scale)
             for goal, rate in symbols.implicit.items()
@@ -253,10 +262,21 @@ def equations_of_motion(system: PosedMechanics) -> Dynamics:
         independent=_independent(symbols),
         meters=reported.meters,
         peaks=checked_peaks(system.peaks, (*reported.outputs, *reported.meters)),
-        after=_after(system),
+        after=checked_after(system.after, system.goals, system.v.names),
         switches=system.switch_names,
+        inputs=system.inputs,
+        drives=drive_rows(system.drives, plain),
     )
     return replace(dynamics, contacts=contact_rows(contacts_of(system.goals), dynamics, plain))
+
+
+def _written(
+    relations: Sequence[RelationRow], written: Callable[[ca.SX], ca.SX]
+) -> tuple[RelationRow, ...]:
+    return tuple(
+        replace(row, jacobian=written(row.jacobian), offset=written(row.offset))
+        for row in relations
+    )
 
 
 def _rows(symbols: _Symbols) -> tuple[GoalRow, ...]:
@@ -391,24 +411,6 @@ def _independent(symbols: _Symbols) -> dict[str, ca.SX]:
     return found
 
 
-def _after(system: PosedMechanics) -> dict[str, tuple[str, ...]]:
-    """Return what comes before the reactions of goals in the elimination.
-
-    Raises
-    ------
-    UnknownNameError
-        There is no such goal or velocity.
-    """
-    goals = [goal.name for goal in system.goals]
-    for goal, before in system.after.items():
-        if goal not in goals:
-            raise unknown_name("goal", goal, goals)
-        for name in before:
-            if name not in goals and name not in system.v:
-                raise unknown_name("velocity or goal", name, [*system.v.names, *goals])
-    return {goal: tuple(before) for goal, before in system.after.items()}
-
-
 def control_equations(system: PosedControl) -> Dynamics:
     """Return the equations of a control system: masses of one, no positions.
 
@@ -419,10 +421,9 @@ def control_equations(system: PosedControl) -> Dynamics:
     """
     x, u = system.states.vector, system.controls.vector
     values = Values()
-    values.take(system.parameters)
-    values.take(system.discrete)
+    values.take(system.parameters, system.discrete, system.inputs)
     rate = column("the rate", system.rate, system.states.names, "state")
-    outputs, units = with_units(system.outputs)
+    outputs, units = with_inputs(system)
     posed = [("the rate", rate)]
     posed += [(f"the goal {g.name!r}", expression_of(g)) for g in system.goals]
     posed += [(f"the output {name!r}", value) for name, value in outputs.items()]
@@ -452,7 +453,7 @@ def control_equations(system: PosedControl) -> Dynamics:
         x=x,
         p=values.vector(),
         values=values.defaults,
-        ranges=system.parameters.ranges | discrete.ranges,
+        ranges=values.ranges,
         position_count=0,
         position_rates=empty,
         mass=ca.SX.eye(x.numel()),
@@ -460,10 +461,7 @@ def control_equations(system: PosedControl) -> Dynamics:
         influence=influence,
         reactions=u,
         rows=rows,
-        relations=tuple(
-            replace(row, jacobian=smoothed(row.jacobian), offset=smoothed(row.offset))
-            for row in relations
-        ),
+        relations=_written(relations, smoothed),
         implicit_rows=(),
         invariants=tuple(invariants),
         outputs=outputs,
@@ -475,6 +473,8 @@ def control_equations(system: PosedControl) -> Dynamics:
         resets=reset_rows(system.events, states, discrete, rows, ca.SX, _not_mechanical),
         kinetic=None,
         switches=system.switch_names,
+        inputs=system.inputs,
+        drives=drive_rows(system.drives, ca.SX),
     )
 
 

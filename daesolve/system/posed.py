@@ -23,6 +23,7 @@ from daesolve.posing.goals import (
     as_scalar,
     expression_of,
 )
+from daesolve.posing.inputs import NO_INPUTS, Drive, Inputs
 from daesolve.posing.supports import VariantPair
 from daesolve.posing.symbols import (
     Auxiliaries,
@@ -48,7 +49,7 @@ _NO_AUXILIARIES = Auxiliaries({}, {})
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Piecewise:
-    """What a system does with expressions that are not smooth.
+    """What changes in a system from time to time, beside its states.
 
     Parameters
     ----------
@@ -56,10 +57,16 @@ class Piecewise:
         Whether they switch modes, at events that solvers find.
     switching
         The switches, once they are found.
+    inputs
+        What acts from outside, from `inputs`.
+    drives
+        What tables and sampled laws add to it; see `inputs.Drive`.
     """
 
     switches: bool = True
     switching: Switching | None = None
+    inputs: Inputs = NO_INPUTS
+    drives: Sequence[Drive] = ()
 
     @cached_property
     def digest(self) -> str | None:
@@ -75,6 +82,11 @@ class Piecewise:
             return digest_of((time, self))  # Time is the only symbol that is nobody's own.
         except NoDigestError:
             return None
+
+    def owner_of(self, name: str) -> Parameters:
+        """Return which values have a name: discrete ones, inputs or parameters."""
+        own: tuple[Parameters, ...] = (self.discrete, self.inputs)  # pyright: ignore
+        return next((values for values in own if name in values), self.parameters)  # pyright: ignore
 
     @property
     def switch_names(self) -> tuple[str, ...]:
@@ -169,7 +181,7 @@ class PosedMechanics(Piecewise):
             A condition is true for an instant alone.
         """
         own = [goal.reaction for goal in self.goals if isinstance(goal, Goal) and goal.ideal]
-        fixed = ca.vertcat(self.parameters.vector, self.discrete.vector)
+        fixed = ca.vertcat(self.parameters.vector, self.discrete.vector, self.inputs.vector)
         return found(self._acting, fixed, ca.vertcat(self.reactions.vector, *own))
 
     def switched_goals(self, name: str) -> list[str]:
@@ -213,7 +225,7 @@ class PosedControl(Piecewise):
         PosingError
             A condition is true for an instant alone.
         """
-        fixed = ca.vertcat(self.parameters.vector, self.discrete.vector)
+        fixed = ca.vertcat(self.parameters.vector, self.discrete.vector, self.inputs.vector)
         return found(self._acting, fixed, self.controls.vector)
 
     @property
@@ -302,3 +314,11 @@ def with_units(
         expressions[name] = as_scalar(f"{what} {name!r}", expression)
         units[name] = unit
     return expressions, units
+
+
+def with_inputs(system: Piecewise) -> tuple[dict[str, ca.SX], dict[str, str]]:
+    """Return the outputs of a system and its inputs, which are reported like them, with units."""
+    outputs: Mapping[str, Output] = system.outputs  # pyright: ignore
+    inputs = system.inputs
+    own = {n: (inputs[n], str(u)) for n, u in zip(inputs.names, inputs.units, strict=True)}
+    return with_units({**outputs, **own})

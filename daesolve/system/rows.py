@@ -13,7 +13,13 @@ import casadi as ca
 
 from daesolve.algebra.identity import vanishes
 from daesolve.algebra.linearity import is_linear
-from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow, RelationRow, ResetRow
+from daesolve.equations.dynamics import (
+    Dynamics,
+    GoalRow,
+    InvariantRow,
+    RelationRow,
+    ResetRow,
+)
 from daesolve.errors import NoInfluenceError, PosingError, unknown_name
 from daesolve.posing.events import EITHER, Event, Reset
 from daesolve.posing.goals import (
@@ -25,7 +31,7 @@ from daesolve.posing.goals import (
     Relation,
     as_scalar,
 )
-from daesolve.posing.symbols import Parameters, symbol, time
+from daesolve.posing.symbols import Interval, Parameters, symbol, time
 from daesolve.posing.value_names import ValueKind
 from daesolve.system.free_motion import Flow
 
@@ -44,15 +50,20 @@ class Values:
         Name -> default, in the order of the symbols.
     symbols
         Columns of symbols.
+    ranges
+        Of those that are given.
     """
 
     defaults: dict[str, float] = field(default_factory=dict[str, float])
     symbols: list[ca.SX] = field(default_factory=list[ca.SX])
+    ranges: dict[str, Interval] = field(default_factory=dict[str, Interval])
 
-    def take(self, parameters: Parameters) -> None:
-        """Add parameters or discrete values as they are."""
-        self.defaults |= parameters.defaults
-        self.symbols.append(parameters.vector)
+    def take(self, *groups: Parameters) -> None:
+        """Add parameters, discrete values and inputs as they are."""
+        for own in groups:
+            self.defaults |= own.defaults
+            self.ranges |= own.ranges
+            self.symbols.append(own.vector)
 
     def add(self, name: str, default: float) -> ca.SX:
         """Add one value and return its symbol.

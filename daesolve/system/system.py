@@ -37,6 +37,7 @@ from daesolve.system.checking import (
     expressions_of,
 )
 from daesolve.system.contact_records import with_contact_meters, with_contact_outputs
+from daesolve.system.drives import take_drives
 from daesolve.system.equations_of_motion import control_equations, equations_of_motion
 from daesolve.system.posed import Forces, Output, PosedControl, PosedMechanics, is_empty
 from daesolve.system.rows import check_resets
@@ -108,6 +109,10 @@ class MechanicalSystem(PosedMechanics):
         Without, they stay as they are, and steps are taken across jumps and kinks.
     switching
         The switches, once they are found.
+    inputs
+        What acts from outside, from `inputs`: forces, goals, events and outputs may contain them.
+    drives
+        What tables and sampled laws add; the library fills it in.
     after
         By the name of a goal, the velocities (of those that it touches) and goals after which the
         elimination may take its reaction: it must have a grip on what these leave, wherever the
@@ -172,10 +177,12 @@ class MechanicalSystem(PosedMechanics):
         self._take_contacts()
         own = (self.parameters, self.discrete, self.reactions, self.implicit, self.quadratures)
         check_vectors([*own, self.v])
+        take_drives(self)
         posed = self.posed
         check_names(
             [
                 self.parameters,
+                self.inputs,
                 posed.discrete,
                 self.coordinates,
                 self.v,
@@ -313,7 +320,7 @@ class ControlSystem(PosedControl):
         x, from `states`.
     rate
         x' by the name of a state or as a column; linear in the controls.
-    parameters, discrete, events, outputs, switches, switching
+    parameters, discrete, events, outputs, switches, switching, inputs, drives
         As in `MechanicalSystem`.
     controls
         u, from `reactions`.
@@ -342,7 +349,9 @@ class ControlSystem(PosedControl):
 
     def __post_init__(self) -> None:
         check_entries(self.goals, self.events)
-        vectors = [self.parameters, self.discrete, self.states, self.controls]
+        check_vectors([self.parameters, self.discrete, self.states, self.controls])
+        take_drives(self)
+        vectors = [self.parameters, self.inputs, self.discrete, self.states, self.controls]
         own = [replace(goal, ideal=False) for goal in self.goals if isinstance(goal, Goal)]
         check_names(vectors, own, self.events, self.outputs, {}, {})
         for goal in self.goals:

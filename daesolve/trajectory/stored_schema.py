@@ -82,6 +82,7 @@ class Asking(Record):
     parameters: dict[str, Finite]
     formulation: Made | None
     solver: Made | None
+    inputs: dict[str, dict[str, Any]] = Field(default={})
 
 
 class Even(Record):
@@ -165,6 +166,7 @@ class Description(Record):
     until: Finite = 0.0
     derived: dict[str, Number] = Field(default={})
     impact: Word | None = None
+    inputs: list[Word] = Field(default=[])
 
 
 class BeforeTheRun(Record):

@@ -97,6 +97,12 @@ class QuadMotion:
                 "a reference in quadruple precision cannot follow contacts that open and close: "
                 f"{', '.join(repr(row.name) for row in prepared.dynamics.contacts)}"
             )
+        called = [row.name for row in prepared.dynamics.drives if row.law is not None]
+        if called:
+            raise UnsupportedError(
+                f"a reference in quadruple precision cannot call the law {called[0]!r} in Python: "
+                "let it be traced (traced=True)"
+            )
         self.here = Place(quad(prepared.start_time), start, 0)
         self.record = MotionRecord([p])
         self.transitions = QuadTransitions(prepared) if problem.events else None

@@ -28,6 +28,7 @@ SMALL = {
     "benchmarks.pendulum_chain": "--rods 2 --rods 3 --until 0.1 --patience 0.3 --package daesolve",
     "benchmarks.rolling_wheel": "--case hoop --until 1 --repeats 1",
     "benchmarks.accuracy": "--case pendulum --repeats 1",
+    "benchmarks.driven": "--points 20 --samples 200",
     "benchmarks.events": "--case blow --repeats 1",
     "benchmarks.step_checks": "--case hoop --until 1 --repeats 1",
     "benchmarks.stewart": "--part runs --repeats 1",

@@ -19,7 +19,8 @@ from daesolve.preparation.choosing import (
     stiffness,
     stiffness_warning,
 )
-from daesolve.preparation.sizes import Probe, run_probe
+from daesolve.preparation.probing import run_probe
+from daesolve.preparation.sizes import Probe
 from daesolve.solvers import RadauIIA, Solver
 
 from ..solvers.test_stiff import RATE, block

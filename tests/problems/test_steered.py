@@ -57,6 +57,30 @@ def test_a_train_moves_as_in_one_speed_and_an_angle_for_each_body(trailers, chan
     assert run["axle_0_work"] == pytest.approx(gained, rel=1e-13, abs=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["expression", "cubic", "linear"])
+def test_a_driver_is_followed_by_words_and_by_tables(kind):
+    """A spline through points of a cubic is that cubic, a table of two points a line."""
+    times = np.linspace(0.0, 8.0, 5)
+    bent = 0.0 if kind == "linear" else -0.0015
+
+    def steering(t):
+        return 0.1 * t + bent * t**3
+
+    nodes = np.array([0.0, 8.0]) if kind == "linear" else np.linspace(0.0, 8.0, 9)
+    given = f"0.1 * t + {bent} * t**3"
+    if kind != "expression":
+        given = ds.table("wheel", nodes, steering(nodes), kind)
+    case = n_trailer.problem.case("straight", trailers=1, swing=0.0).starting({"hitch_1": 0.0})
+    run = case.solve(until=8.0, at=times, inputs={"steer": given})
+    velocities = plane.train(case.full_parameters, 1, steering)
+    truth = plane.motion(
+        velocities, lambda q, s, t: np.zeros(1), np.zeros(4), np.array([3.0]), times
+    )
+    assert run["steering"] == pytest.approx(steering(times), abs=1e-14)
+    for number, body in enumerate(("tractor", "trailer_1")):
+        assert run[f"{body}_angle"] == pytest.approx(truth[2 + number], abs=2e-11), body
+
+
 def test_the_ground_and_the_hitch_hold_the_last_trailer_by_newtons_law():
     """m a of the mass centre, by differences of the motion, is what the forces give."""
     case, h = n_trailer.problem.case("slalom", wheel_inertia=0.0), 1e-3

@@ -20,7 +20,8 @@ and the train folds up. On a circle of the radius R_0 of the tractor's axle the 
     R_k^2 = R_(k-1)^2 + c^2 - L^2.
 
 The steered wheel is turned against the tractor by delta = steer + swing sin(2 pi t / period). It
-has no mass: its own is part of the tractor's. The wheels at the axles have moments of inertia.
+has no mass: its own is part of the tractor's. `steer` is an input: a number, an expression of time,
+or a table of what was measured. The wheels at the axles have moments of inertia.
 
 A start has the place `x`, `y` of the tractor's axle, its `heading`, the `speed` of the steered
 wheel, and the hitch angles `hitch_1`, `hitch_2`, ..., zero where they are not given. The run ends
@@ -68,7 +69,6 @@ def _numbers() -> Parameters:
         track=(1.2, "m", ds.NON_NEGATIVE),
         wheel_radius=(0.3, "m", ds.POSITIVE),
         wheel_inertia=(1.5, "kg m^2", ds.NON_NEGATIVE),
-        steer=(0.0, "rad"),
         swing=(0.0, "rad"),
         period=(10.0, "s", ds.POSITIVE),
         drive=(0.0, "N m"),
@@ -76,7 +76,9 @@ def _numbers() -> Parameters:
     )
 
 
-def train(trailers: int, motions: Motions | None = None) -> tuple[Mechanism, list[Revolute], ca.SX]:
+def train(
+    trailers: int, motions: Motions | None = None
+) -> tuple[Mechanism, list[Revolute], Parameters, ca.SX]:
     """Assemble the train.
 
     Parameters
@@ -88,8 +90,8 @@ def train(trailers: int, motions: Motions | None = None) -> tuple[Mechanism, lis
 
     Returns
     -------
-    mechanism, hitches, steering
-        Steering is the angle of the steered wheel, rad.
+    mechanism, hitches, inputs, steering
+        What the driver does, and the angle of the steered wheel, rad.
 
     Raises
     ------
@@ -113,7 +115,8 @@ def train(trailers: int, motions: Motions | None = None) -> tuple[Mechanism, lis
         for name, (place, angle, velocity, rate) in zip(_names(trailers), motions, strict=True)
     ]
     tractor, *drawn = bodies
-    steering = p.steer + p.swing * ca.sin(2 * ca.pi * ds.time / p.period)
+    inputs = ds.inputs(steer=(0.0, "rad"))
+    steering = inputs.steer + p.swing * ca.sin(2 * ca.pi * ds.time / p.period)
     ahead = tractor.frame((p.wheelbase - p.tractor_centre, 0.0), steering)
     centres = [p.tractor_centre, *[p.trailer_centre] * trailers]
     hitches = [
@@ -136,7 +139,7 @@ def train(trailers: int, motions: Motions | None = None) -> tuple[Mechanism, lis
         for k, (body, centre) in enumerate(zip(bodies, centres, strict=True))
     ]
     parts = [Skate("steered", ahead), *axles, *hitches]
-    return Mechanism(bodies, parts, p), hitches, steering
+    return Mechanism(bodies, parts, p), hitches, inputs, steering
 
 
 def _names(trailers: int) -> list[str]:
@@ -145,11 +148,12 @@ def _names(trailers: int) -> list[str]:
 
 def posed(trailers: int) -> ds.MechanicalSystem:
     """Pose the train, which ends its run where it folds up."""
-    mechanism, hitches, steering = train(trailers)
+    mechanism, hitches, inputs, steering = train(trailers)
     fold = mechanism.parameters.fold
     folded = [ca.cos(hitch.angle) - ca.cos(fold) for hitch in hitches]
     angles = {f"hitch_angle_{k}": (hitch.angle, "rad") for k, hitch in enumerate(hitches, 1)}
     return mechanism.system(
+        inputs=inputs,
         events=[ds.Event("folded", folded, ds.FALLING, ds.Stop())],
         outputs={"steering": (steering, "rad"), **angles},
     )
@@ -183,8 +187,9 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
         angle += beta
         axle -= p["drawbar"] * np.exp(1j * angle)
         motions.append(_motion(axle, angle, speed, rate, p["trailer_centre"]))
-    mechanism, _, _ = train(trailers, motions)
-    return mechanism.start_at(parameters)
+    mechanism = train(trailers, motions)[0]
+    # Inputs count as parameters in rules.
+    return mechanism.start_at({name: parameters[name] for name in mechanism.parameters.names})
 
 
 def _tractor(speed: float, steer: float, p: Values) -> tuple[float, float]:

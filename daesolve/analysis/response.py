@@ -1,0 +1,92 @@
+"""How small motions answer to inputs: B beside A, and C and D of the outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import function_of
+from daesolve.analysis.steady_motions import Field, balance_of, manifold
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import UnsupportedError
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """At a state: what inputs and small motions do to rates and outputs.
+
+    Parameters
+    ----------
+    inputs, outputs
+        Their names; the inputs themselves are no outputs.
+    rates
+        (nx, m), the derivatives of x' by inputs.
+    by_state, by_inputs
+        (k, nx) and (k, m), those of the outputs; reactions follow from the motion.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    rates: np.ndarray
+    by_state: np.ndarray
+    by_inputs: np.ndarray
+
+
+def response(field: Field, time: float, state: np.ndarray) -> Response:
+    """Return how a consistent state (nx,) answers.
+
+    Raises
+    ------
+    UnsupportedError
+        An input stands in a constraint: its rates act as well.
+    """
+    dynamics, count = field.dynamics, field.dynamics.velocity_count
+    unknowns, solve = field.unknowns(time, state)
+    found = _function(dynamics)(time, state, field.p, unknowns)
+    parts = [np.asarray(part) for part in found]
+    balance_x, balance_u, rates_u, constraints_u, out_x, out_u, out_reactions = parts
+    for name, column in zip(dynamics.inputs, constraints_u.T, strict=True):
+        if np.any(column):
+            raise UnsupportedError(
+                f"the input {name!r} stands in a constraint, so that small motions answer to its "
+                "rates as well: give it as a force, or as an expression of time in a run"
+            )
+    by_input, by_state = -solve(balance_u), -solve(balance_x)
+    return Response(
+        dynamics.inputs.names,
+        _names(dynamics),
+        np.vstack([rates_u, by_input[:count]]),
+        out_x + out_reactions @ by_state[count:],
+        out_u + out_reactions @ by_input[count:],
+    )
+
+
+def _names(dynamics: Dynamics) -> tuple[str, ...]:
+    return tuple(name for name in dynamics.outputs if name not in dynamics.inputs)
+
+
+@lru_cache(maxsize=16)
+def _function(dynamics: Dynamics) -> ca.Function:
+    """(t, x, p, y) -> derivatives of F, q', C and outputs."""
+    x, reactions, names = dynamics.x, dynamics.reactions, list(dynamics.values)
+    u = ca.vertcat(ca.SX(0, 1), *[dynamics.p[names.index(name)] for name in dynamics.inputs.names])
+    y, balance = balance_of(dynamics)
+    outputs = ca.vertcat(ca.SX(0, 1), *[dynamics.outputs[name] for name in _names(dynamics)])
+    held = ca.vertcat(ca.SX(0, 1), *manifold(dynamics))
+    found = {
+        "balance_x": ca.jacobian(balance, x),
+        "balance_u": ca.jacobian(balance, u),
+        "rates_u": ca.jacobian(dynamics.position_rates, u),
+        "constraints_u": ca.jacobian(held, u),
+        "outputs_x": ca.jacobian(outputs, x),
+        "outputs_u": ca.jacobian(outputs, u),
+        "outputs_reactions": ca.jacobian(outputs, reactions),
+    }
+    # Reactions are the last of the unknowns.
+    unknown = ca.reshape(y[dynamics.velocity_count :], reactions.shape)
+    parts = [ca.substitute(part, reactions, unknown) for part in found.values()]
+    return function_of("response", [dynamics.t, x, dynamics.p, y], parts,
+                       (["t", "x", "p", "y"], list(found)))  # fmt: skip

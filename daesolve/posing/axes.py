@@ -1,0 +1,85 @@
+"""The nodes of a table along an argument, and the polynomials between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The nodes of an argument, and the pieces between them.
+
+    Parameters
+    ----------
+    nodes
+        (n,) rising.
+    degree
+        Of the polynomials.
+    periodic
+        Whether the first follows the last.
+    holds
+        Whether the values at the ends hold beyond them.
+    """
+
+    nodes: np.ndarray
+    degree: int
+    periodic: bool = False
+    holds: bool = True
+
+    @property
+    def borders(self) -> np.ndarray:
+        """What lies between the pieces, (pieces - 1,)."""
+        ends = self.holds and self.degree > 0
+        inner = self.nodes if ends else self.nodes[1 : None if self.holds else -1]
+        return self.nodes[1:-1] if self.periodic else inner
+
+    @property
+    def bases(self) -> np.ndarray:
+        """The point from which each piece is measured, (pieces,)."""
+        if self.periodic or not self.holds:
+            return self.nodes[:-1]
+        return self.nodes if self.degree == 0 else np.append(self.nodes[0], self.nodes)
+
+    @property
+    def count(self) -> int:
+        """How many pieces there are."""
+        return len(self.bases)
+
+    @property
+    def period(self) -> float:
+        """The width of a periodic table."""
+        return float(self.nodes[-1] - self.nodes[0])
+
+    @property
+    def rounding(self) -> float:
+        """By how much an argument at a node may miss it."""
+        return 4.0 * float(np.finfo(float).eps * np.max(np.abs(self.nodes)))
+
+    def pieces(self, values: np.ndarray) -> np.ndarray:
+        """Return the coefficients, (pieces, degree + 1, ...), of values, (n, ...); lowest first."""
+        if self.degree == 0:
+            return values[: self.count, None]
+        if self.degree == 1:
+            width = np.diff(self.nodes).reshape(-1, *[1] * (values.ndim - 1))
+            inner = np.stack([values[:-1], np.diff(values, axis=0) / width], axis=1)
+        else:
+            from scipy.interpolate import CubicSpline  # which takes long to import
+
+            ends = "periodic" if self.periodic else "not-a-knot"
+            inner = np.moveaxis(CubicSpline(self.nodes, values, bc_type=ends).c[::-1], 0, 1)
+        if self.periodic or not self.holds:
+            return inner
+        flat = np.zeros((2, *inner.shape[1:]))
+        flat[:, 0] = values[[0, -1]]
+        return np.concatenate([flat[:1], inner, flat[1:]])
+
+    def found(self, argument: ca.SX) -> tuple[ca.SX, ca.SX]:
+        """Return the piece in which an argument is, and the whole turns before it."""
+        turns = ca.SX(0)
+        if self.periodic:
+            turns = ca.floor((argument - float(self.nodes[0])) / self.period)
+            argument = argument - turns * self.period
+        return ca.sum1(ca.DM(self.borders) <= argument), turns

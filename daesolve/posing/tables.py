@@ -1,0 +1,458 @@
+"""Tables of measured values: polynomials between nodes, whose coefficients events change.
+
+    value = sum_k c_k (a - base)^k        c and base are discrete values of the piece in which a is
+
+At a node the coefficients of the next piece take the place of those of the last. Between nodes the
+motion is smooth, and one polynomial is evaluated however many nodes there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import casadi as ca
+import numpy as np
+
+from daesolve.errors import OutOfRangeError, PosingError, is_one_of
+from daesolve.posing.axes import Axis
+from daesolve.posing.events import RISING, Event, Reset, Stop
+from daesolve.posing.goals import Expression, as_scalar, is_word
+from daesolve.posing.inputs import Drive, drive_values
+from daesolve.posing.measured import Column, column_of, grid_of
+from daesolve.posing.symbols import Parameters, time
+
+Kind = Literal["steps", "linear", "cubic", "periodic cubic"]
+Outside = Literal["hold", "refuse"]
+DEGREES: dict[str, int] = {"steps": 0, "linear": 1, "cubic": 3, "periodic cubic": 3}
+ROUNDING = 1e-12
+"""Of the width of a table, how far beyond its ends an argument is still at the end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Values over one argument or two; call it with the arguments to have its expression.
+
+    Parameters
+    ----------
+    name
+        A word.
+    axes
+        The nodes.
+    values
+        (n,) or (n, m).
+    kind, outside
+        As in `table`.
+    """
+
+    name: str
+    axes: tuple[Axis, ...]
+    values: np.ndarray
+    kind: Kind
+    outside: Outside
+    _uses: list[Use] = field(default_factory=list["Use"], repr=False)
+
+    def __call__(self, *arguments: Expression) -> ca.SX:
+        """Return the value at arguments, as an expression that may stand wherever others may.
+
+        Raises
+        ------
+        PosingError
+            These are not as many scalar expressions as the table has arguments.
+        """
+        if len(arguments) != len(self.axes):
+            raise PosingError(
+                f"the table {self.name!r} takes {len(self.axes)} arguments, not {len(arguments)}"
+            )
+        given = tuple(as_scalar(f"the argument of the table {self.name!r}", a) for a in arguments)
+        for use in self._uses:
+            if all(ca.is_equal(a, b, 1) for a, b in zip(given, use.arguments, strict=True)):
+                return use.expression
+        number = len(self._uses) + 1
+        use = Use(self, self.name if number == 1 else f"{self.name}_{number}", given)
+        self._uses.append(use)
+        _known.update((symbol.element_hash(), use) for symbol in use.own)
+        return use.expression
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """The coefficients, (pieces, ..., degree + 1, ...)."""
+        first = self.axes[0].pieces(self.values)
+        if len(self.axes) == 1:
+            return first
+        inner = self.axes[1].pieces(np.moveaxis(first, 2, 0))
+        return np.transpose(inner, (2, 0, 3, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Use:
+    """A table at its arguments.
+
+    Parameters
+    ----------
+    table, name, arguments
+        The table, what its discrete values begin with, and the arguments.
+    """
+
+    table: Table
+    name: str
+    arguments: tuple[ca.SX, ...]
+    values: Parameters = field(init=False)
+
+    def __post_init__(self) -> None:
+        defaults: dict[str, float] = {}
+        for place, axis in enumerate(self.table.axes):
+            names = self._of_axis(place)
+            row = [0.0, 0.0, *self._numbers(axis)[0], 0.0]
+            defaults |= dict(zip(names, row, strict=True))
+        flat = self.table.coefficients.reshape(self._count, -1)[0]
+        defaults |= {f"{self.name}_{k}": float(value) for k, value in enumerate(flat)}
+        object.__setattr__(self, "values", drive_values(defaults))
+
+    @property
+    def own(self) -> list[ca.SX]:
+        """The symbols that its expression holds."""
+        return ca.vertsplit(self.values.vector)
+
+    @property
+    def _count(self) -> int:
+        return int(np.prod([axis.count for axis in self.table.axes]))
+
+    def _of_axis(self, place: int) -> list[str]:
+        words = ("piece", "turns", "base", "lower", "upper", "below", "beyond", "falls")
+        mark = "" if len(self.table.axes) == 1 else "xy"[place] + "_"
+        return [f"{self.name}_{mark}{word}" for word in words]
+
+    @staticmethod
+    def _numbers(axis: Axis) -> np.ndarray:
+        """Return base, ends, and whether there is a piece on either side, (pieces, 5)."""
+        inner, count = axis.borders, axis.count
+        first, last = float(axis.nodes[0]), float(axis.nodes[-1])
+        lower, upper = np.append(first, inner), np.append(inner, last)
+        below, beyond = np.ones(count), np.ones(count)
+        if not axis.periodic:
+            below[0] = beyond[-1] = 0.0
+        return np.stack([axis.bases, lower, upper, below, beyond], axis=1)
+
+    @property
+    def expression(self) -> ca.SX:
+        """Its value."""
+        degrees = [axis.degree + 1 for axis in self.table.axes]
+        own = [self.values[f"{self.name}_{k}"] for k in range(int(np.prod(degrees)))]
+        away = [
+            argument - self.values[self._of_axis(place)[2]]
+            for place, argument in enumerate(self.arguments)
+        ]
+        if len(degrees) == 1:
+            return horner(own, away[0])
+        rows = [own[k * degrees[1] : (k + 1) * degrees[1]] for k in range(degrees[0])]
+        return horner([horner(row, away[1]) for row in rows], away[0])
+
+    def drive(self, fixed: Collection[int]) -> Drive:
+        """Return what it adds to a system.
+
+        Parameters
+        ----------
+        fixed
+            The symbols that no motion changes, by their hashes.
+        """
+        rising = [_rises(argument, fixed) for argument in self.arguments]
+        guards = [self._guards(place, rises) for place, rises in enumerate(rising)]
+        changes: Any = self._next(rising) if len(rising) > 1 else self._next_of_one(rising[0])
+        # What moves may be carried past nodes at once, by an impact.
+        reset = Reset(changes, whenever_past=not all(rising))
+        column = [guard for own in guards for guard in own]
+        events = [Event(f"{self.name}_node", column, RISING, reset, listed=False)]
+        if self.table.outside == "refuse" and self.table.kind != "periodic cubic":
+            events.append(self._end())
+        found: list[tuple[ca.SX, ca.SX]] = []
+        leans: dict[str, ca.SX] = {}
+        for place, (axis, argument) in enumerate(zip(self.table.axes, self.arguments, strict=True)):
+            name = self._of_axis(place)[-1]
+            leans |= {} if rising[place] else {name: argument}
+            # At a node it is in the piece into which it goes.
+            found.append(axis.found(argument - axis.rounding * self.values[name]))
+        return Drive(self.name, self.values, tuple(events), begin=self._at(found), leans=leans)
+
+    def _guards(self, place: int, rises: bool) -> list[ca.SX]:
+        """Return what passes zero at the ends of a piece; minus one where no other follows."""
+        argument, own = self.arguments[place], self.values
+        _, _, _, lower, upper, below, beyond, _ = (own[name] for name in self._of_axis(place))
+        up = beyond * (argument - upper) + (beyond - 1)
+        down = below * (lower - argument) + (below - 1)
+        return [up] if rises else [up, down]
+
+    def _next(self, rising: Sequence[bool]) -> Callable[[ca.SX], Mapping[str, ca.SX]]:
+        def changes(passed: ca.SX) -> Mapping[str, ca.SX]:
+            found: list[tuple[ca.SX, ca.SX]] = []
+            first = 0
+            for place, rises in enumerate(rising):
+                up = passed[first]
+                down = ca.SX(0) if rises else passed[first + 1]
+                first += 1 if rises else 2
+                found.append(self._after(place, up, down, rises))
+            return self._at(found)
+
+        return changes
+
+    def _next_of_one(self, rises: bool) -> dict[str, ca.SX]:
+        """Return what changes where the only argument passes a node, whose side it tells itself."""
+        (argument,), names = self.arguments, self._of_axis(0)
+        _, _, _, lower, upper, below, beyond, _ = (self.values[name] for name in names)
+        nearer = ca.SX(2 * argument >= lower + upper)
+        up = ca.SX(1) if rises else ca.if_else(below, ca.if_else(beyond, nearer, 0), 1)
+        return self._at([self._after(0, up, 1 - up, rises)])
+
+    def _after(self, place: int, up: ca.SX, down: ca.SX, rises: bool) -> tuple[ca.SX, ca.SX]:
+        """Return piece and turns after a node: the one beyond it at least, whatever rounding."""
+        axis, names = self.table.axes[place], self._of_axis(place)
+        piece, turns = self.values[names[0]], self.values[names[1]]
+        count = axis.count
+        if rises:
+            whole = turns * count + piece + up
+        else:
+            inner, around = axis.found(self.arguments[place])
+            there = around * count + inner
+            here = turns * count + piece
+            whole = ca.if_else(up, ca.fmax(here + 1, there), here)
+            whole = ca.if_else(down, ca.fmin(here - 1, there), whole)
+        if not axis.periodic:
+            return ca.fmin(ca.fmax(whole, 0), count - 1), ca.SX(0)
+        turns = ca.floor(whole / count)
+        return whole - turns * count, turns
+
+    def _at(self, found: Sequence[tuple[ca.SX, ca.SX]]) -> dict[str, ca.SX]:
+        """Return all values in a piece of each axis."""
+        chosen: dict[str, ca.SX] = {}
+        hots: list[ca.SX] = []
+        for place, (axis, (piece, turns)) in enumerate(zip(self.table.axes, found, strict=True)):
+            hot = ca.densify(ca.SX(ca.DM(np.arange(axis.count)) == piece))
+            hots.append(hot)
+            row = [_picked(hot, column) for column in self._numbers(axis).T]
+            ahead = turns * axis.period if axis.periodic else ca.SX(0)
+            row = [*(entry + ahead for entry in row[:3]), *row[3:]]
+            names = self._of_axis(place)[:-1]
+            chosen |= dict(zip(names, [piece, turns, *row], strict=True))
+        whole = hots[0] if len(hots) == 1 else ca.vec(hots[1] @ hots[0].T)
+        table = self.table.coefficients.reshape(self._count, -1)
+        chosen |= {f"{self.name}_{k}": _picked(whole, col) for k, col in enumerate(table.T)}
+        return chosen
+
+    def _end(self) -> Event:
+        """Return what ends a run that leaves the nodes."""
+        guards: list[ca.SX] = []
+        spans: list[str] = []
+        for axis, argument in zip(self.table.axes, self.arguments, strict=True):
+            first, last = float(axis.nodes[0]), float(axis.nodes[-1])
+            slack = ROUNDING * (last - first)
+            guards += [argument - (last + slack), (first - slack) - argument]
+            spans.append(f"{first:g} to {last:g}")
+        why = (
+            f"the table {self.table.name!r} has no value: its nodes go from "
+            f"{' and from '.join(spans)}, and outside = 'refuse'"
+        )
+        return Event(f"{self.name}_end", guards, RISING, Stop(why, whenever_past=True))
+
+
+_known: dict[int, Use] = {}
+"""By the symbols in their expressions, by which a system knows the tables that it contains."""
+
+
+def uses_in(expressions: Iterable[ca.SX]) -> list[Use]:
+    """Return the tables that occur in some expressions, those in the arguments of others first."""
+    found: dict[int, Use] = {}
+    for expression in expressions:
+        for symbol in ca.symvar(expression):
+            use = _known.get(symbol.element_hash())
+            if use is None or id(use) in found:
+                continue
+            found |= {id(inner): inner for inner in uses_in(use.arguments)}
+            found[id(use)] = use
+    return list(found.values())
+
+
+def _rises(argument: ca.SX, fixed: Collection[int]) -> bool:
+    """Tell whether an argument is time itself, but for what no motion changes."""
+    others = {symbol.element_hash() for symbol in ca.symvar(argument)} - {time.element_hash()}
+    slope = ca.simplify(ca.jacobian(argument, time))
+    return others <= {*fixed} and slope.is_constant() and float(slope) == 1.0
+
+
+def horner(coefficients: Sequence[ca.SX], at: ca.SX) -> ca.SX:
+    """Return a polynomial, lowest coefficient first."""
+    *rest, whole = coefficients
+    for coefficient in reversed(rest):
+        whole = coefficient + at * whole
+    return whole
+
+
+def _picked(hot: ca.SX, column: np.ndarray) -> ca.SX:
+    """Return the entry of a column where the one is."""
+    values = np.asarray(column, dtype=float)
+    if np.all(values == values[0]):
+        return ca.SX(float(values[0]))
+    return ca.dot(hot, ca.DM(values))
+
+
+def table(
+    name: str,
+    nodes: Column,
+    values: Column,
+    kind: Kind = "linear",
+    outside: Outside = "hold",
+) -> Table:
+    """Return a table of values, as an input or, called with an argument, in any expression.
+
+    Its nodes are instants at which solvers stop: between them it is a polynomial, so that every
+    method keeps its order.
+
+    Parameters
+    ----------
+    name
+        A word.
+    nodes, values
+        (n,) rising, and (n,): arrays, pandas series, or (path of a CSV file, name of a column).
+    kind
+        "steps" keeps a value up to the next node; "linear" has kinks; "cubic" is the spline with
+        two continuous derivatives (not-a-knot), "periodic cubic" the same of a period, whose last
+        value is its first.
+    outside
+        Beyond the nodes, "hold" the value at the end, or "refuse" to go there.
+
+    Raises
+    ------
+    PosingError, OutOfRangeError
+        There are no two nodes, they do not rise, a number is none, or the kind is not known.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m")
+    >>> spring = ds.table("spring", [-1.0, 0.0, 2.0], [-3.0, 0.0, 2.0])
+    >>> system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": -spring(q.x)})
+    >>> run = ds.solve(system, 2.0, initial={"x": 1.0})
+    >>> run.outcome.name
+    'COMPLETED'
+    """
+    axis = _axis(name, "nodes", nodes, kind, outside)
+    found = column_of(f"the values of the table {name!r}", values)
+    if len(found) != len(axis.nodes):
+        raise PosingError(
+            f"the table {name!r} has {len(axis.nodes)} nodes, but {len(found)} values"
+        )
+    if axis.periodic and found[0] != found[-1]:
+        raise PosingError(
+            f"the table {name!r} is periodic, but begins with {found[0]:g} and ends with "
+            f"{found[-1]:g}: its last value is its first"
+        )
+    return _checked(Table(name, (axis,), found, kind, outside))
+
+
+def table2(
+    name: str,
+    first: Column,
+    second: Column,
+    values: Any,
+    kind: Kind = "linear",
+    outside: Outside = "hold",
+) -> Table:
+    """Return a table over two arguments; see `table`.
+
+    Parameters
+    ----------
+    name
+        A word.
+    first, second
+        (n,) and (m,), the nodes of the arguments.
+    values
+        (n, m).
+    kind, outside
+        As in `table`, but nothing periodic; polynomials are products of those in each argument.
+
+    Raises
+    ------
+    PosingError, OutOfRangeError
+        As in `table`.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(x="m", y="m")
+    >>> slope = ds.table2("slope", [0, 1, 2], [0, 1], [[0, 1], [1, 2], [4, 5]])
+    >>> height = slope(q.x, q.y)
+    """
+    if kind == "periodic cubic":
+        raise PosingError(f"the table {name!r} over two arguments cannot be periodic")
+    axes = tuple(_axis(name, "nodes", nodes, kind, outside) for nodes in (first, second))
+    found = grid_of(f"the values of the table {name!r}", values)
+    shape = tuple(len(axis.nodes) for axis in axes)
+    if found.shape != shape:
+        raise PosingError(
+            f"the values of the table {name!r} are {found.shape}, but must be {shape}"
+        )
+    if not np.all(np.isfinite(found)):
+        raise OutOfRangeError(f"the values of the table {name!r} are not all finite numbers")
+    return _checked(Table(name, axes, found, kind, outside))
+
+
+def _checked(made: Table) -> Table:
+    """Return a table whose polynomials are numbers.
+
+    Raises
+    ------
+    OutOfRangeError
+        Nodes are so close, or values so large, that one is none.
+    """
+    with np.errstate(all="ignore"):
+        if not np.all(np.isfinite(made.coefficients)):
+            raise OutOfRangeError(
+                f"the table {made.name!r} is too steep: a slope between its nodes is no finite "
+                "number"
+            )
+    return made
+
+
+def _axis(name: str, what: str, nodes: Column, kind: Kind, outside: Outside) -> Axis:
+    if not is_word(name):
+        raise PosingError(f"the name of a table is a word, not {name!r}")
+    if not is_one_of(kind, get_args(Kind)):
+        raise OutOfRangeError(
+            f"the kind of the table {name!r} is {kind!r}, but must be one of "
+            f"{', '.join(get_args(Kind))}"
+        )
+    if not is_one_of(outside, get_args(Outside)):
+        raise OutOfRangeError(
+            f"outside of the table {name!r} is {outside!r}, but must be 'hold' or 'refuse'"
+        )
+    found = column_of(f"the {what} of the table {name!r}", nodes)
+    if len(found) < 2:
+        raise PosingError(f"the table {name!r} has {len(found)} nodes, but needs two at least")
+    falls = np.flatnonzero(np.diff(found) <= 0.0)
+    if len(falls):
+        k = int(falls[0])
+        raise PosingError(
+            f"the {what} of the table {name!r} do not rise: {found[k]:.10g} is followed by "
+            f"{found[k + 1]:.10g}, in place {k + 2}"
+        )
+    return Axis(found, DEGREES[kind], kind == "periodic cubic", outside == "hold")
+
+
+def with_data(saved: Mapping[str, Any]) -> Table:
+    """Return the table that a manifest holds; see `data_of`."""
+    nodes = [np.array(entry, dtype=float) for entry in saved["nodes"]]
+    kind, outside = saved["kind"], saved["outside"]
+    if len(nodes) == 1:
+        return table(saved["name"], nodes[0], np.array(saved["values"]), kind, outside)
+    return table2(saved["name"], nodes[0], nodes[1], np.array(saved["values"]), kind, outside)
+
+
+def data_of(given: Table) -> dict[str, Any]:
+    """Return a table as plain data."""
+    return {
+        "name": given.name,
+        "nodes": [axis.nodes for axis in given.axes],
+        "values": given.values,
+        "kind": given.kind,
+        "outside": given.outside,
+    }

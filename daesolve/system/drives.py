@@ -1,0 +1,73 @@
+"""Tables and sampled laws in a system: their discrete values and events become its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
+from typing import Any
+
+import casadi as ca
+
+from daesolve.equations.drive_rows import DriveRow
+from daesolve.errors import PosingError
+from daesolve.posing.goals import Expression
+from daesolve.posing.inputs import Drive, Inputs
+from daesolve.posing.rewriting import expressions_in
+from daesolve.posing.tables import uses_in
+from daesolve.system.piecewise import hashes
+
+
+def take_drives(system: Any) -> None:
+    """Take up what the tables in a system's expressions, and its sampled laws, add to it.
+
+    Parameters
+    ----------
+    system
+        A system that is being made.
+
+    Raises
+    ------
+    PosingError
+        Its inputs are none, or two tables have one name.
+    """
+    if not isinstance(system.inputs, Inputs):
+        raise PosingError(f"inputs are declared by inputs(), not given as {system.inputs!r}")
+    own = {entry.name: getattr(system, entry.name) for entry in fields(system)}
+    del own["switching"]
+    known = {name for drive in system.drives for name in drive.values.names}
+    fixed = hashes(system.parameters.vector, system.inputs.vector)
+    uses = uses_in(expressions_in(own))
+    made = [use.drive(fixed) for use in uses if use.values.names[0] not in known]
+    drives = (*system.drives, *made)
+    names: set[str] = set()
+    for drive in drives:
+        if drive.name in names:
+            raise PosingError(f"two tables or sampled laws are called {drive.name!r}")
+        names.add(drive.name)
+    new = [drive for drive in drives if drive.values.names[0] not in system.discrete]
+    if not new:
+        return
+    discrete = system.discrete
+    for drive in new:
+        discrete = discrete.joined(drive.values)
+    events = (*system.events, *(event for drive in new for event in drive.events))
+    for name, value in {"drives": drives, "discrete": discrete, "events": events}.items():
+        object.__setattr__(system, name, value)
+
+
+def drive_rows(
+    drives: Iterable[Drive], written: Callable[[Expression], ca.SX]
+) -> tuple[DriveRow, ...]:
+    """Return what tables and sampled laws add, in the symbols of the equations."""
+    found: list[DriveRow] = []
+    for drive in drives:
+        begin = {name: written(value) for name, value in drive.begin.items()}
+        law, names = drive.law, tuple(event.name for event in drive.events)
+        if law is not None:
+            seen = {name: written(value) for name, value in law.arguments.items()}
+            law = replace(law, arguments=seen)
+        leans = {name: written(value) for name, value in drive.leans.items()}
+        found.append(
+            DriveRow(drive.name, drive.values.names, begin, law, names, drive.together, leans)
+        )
+    return tuple(found)

@@ -1,0 +1,213 @@
+"""A system with what a run gives its inputs: expressions in place of their symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import casadi as ca
+
+from daesolve.errors import (
+    OutOfRangeError,
+    PosingError,
+    UnsupportedError,
+    is_number,
+    unknown_name,
+)
+from daesolve.posing.goals import as_scalar
+from daesolve.posing.inputs import Drive
+from daesolve.posing.rewriting import Rewriting, substitution
+from daesolve.posing.sampled import Sampled
+from daesolve.posing.symbols import SymbolVector, time
+from daesolve.posing.tables import Table
+from daesolve.storage.encoding import is_mapping
+from daesolve.system.described_inputs import Written, described_inputs, restored_input
+from daesolve.system.system import MechanicalSystem, System
+from daesolve.system.written import expression_in
+
+Given = float | ca.SX | str | Table | Sampled
+"""What a run may give an input."""
+
+
+def driven(system: System, given: Mapping[str, Any]) -> tuple[System, dict[str, float]]:
+    """Return a system with the inputs that a run gives, and the numbers among them.
+
+    Parameters
+    ----------
+    system
+        As posed.
+    given
+        By the name of an input a number, an expression, in words too, a table or a sampled law.
+
+    Raises
+    ------
+    UnknownNameError, PosingError, OutOfRangeError
+        There is no such input, or what is given is none of these.
+    """
+    for name in given:
+        if name not in system.inputs:
+            raise unknown_name("input", name, system.inputs)
+    given = _restored(given)
+    numbers = {name: _number(name, value) for name, value in given.items() if _is_number(value)}
+    moving = {name: value for name, value in given.items() if name not in numbers}
+    if not moving:
+        return system, numbers
+    return _with_moving(system, moving), numbers
+
+
+def driven_by(
+    system: System, given: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> tuple[System, dict[str, Any]]:
+    """Return a system with its inputs, and all numbers; a number of an input is a parameter's.
+
+    Raises
+    ------
+    DaesolveError
+        As in `driven`; or an input has no value, or two.
+    """
+    given = _restored(given)
+    for name, value in given.items():
+        if name in parameters and not (_is_number(value) and value == parameters[name]):
+            raise OutOfRangeError(
+                f"the input {name!r} is given as a parameter, {parameters[name]!r}, and in inputs "
+                "as something else: give it once"
+            )
+    system, numbers = driven(system, given)
+    numbers = {**parameters, **numbers}
+    unset = [name for name in sorted(system.inputs.unset) if name not in numbers]
+    if unset:
+        raise OutOfRangeError(
+            f"the input {unset[0]!r} is not given: inputs={{{unset[0]!r}: ...}} takes a number, an "
+            "expression of time and states, a table or a sampled law"
+        )
+    return system, numbers
+
+
+def _with_moving(system: System, moving: Mapping[str, Any]) -> System:
+    drives: list[Drive] = []
+    seen = named_symbols(system)
+    meanings: dict[str, ca.SX] = {}
+    for name, value in moving.items():
+        meaning = _meaning(name, value, seen, drives)
+        meanings[name] = meaning
+    meanings = _explicit(system.inputs, meanings)
+    return _with(system, meanings, drives)
+
+
+def named_symbols(system: System) -> dict[str, ca.SX]:
+    """Return what expressions of inputs and sampled laws may contain, by name: time is "t"."""
+    vectors: Sequence[SymbolVector]
+    if isinstance(system, MechanicalSystem):
+        rates = [] if system.velocities is None else [system.coordinates.rates]
+        vectors = [system.coordinates, system.v, *rates, system.implicit, system.quadratures]
+    else:
+        vectors = [system.states]
+    vectors = [*vectors, system.parameters, system.discrete, system.inputs]
+    found = {"t": time}
+    for vector in vectors:
+        found |= {name: vector[name] for name in vector.names}
+    return found
+
+
+def described(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a run gives the inputs of a system as plain data; see `described_inputs`."""
+    return described_inputs(given, named_symbols(system)) if given else {}
+
+
+def portable(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the same, which other processes have as well.
+
+    Raises
+    ------
+    UnsupportedError
+        A law is called in Python, or an expression contains a table.
+    """
+    found = described(system, given)
+    for name, value in found.items():
+        if "anew" in value:
+            raise UnsupportedError(
+                f"a sweep writes down what drives its inputs, and cannot for {name!r} "
+                f"({value['anew']}): give a number, an expression, a table, or a sampled law that "
+                "is traced"
+            )
+    return found
+
+
+def _restored(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: restored_input(value) if is_mapping(value) else value for name, value in given.items()
+    }
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, ca.SX | str | Table | Sampled | Written)
+
+
+def _number(name: str, value: Any) -> float:
+    if not is_number(value):
+        raise OutOfRangeError(
+            f"the input {name!r} is {value!r}, but must be a finite number, an expression, a table "
+            "or a sampled law"
+        )
+    return float(value)
+
+
+def _meaning(name: str, value: Any, seen: Mapping[str, ca.SX], drives: list[Drive]) -> ca.SX:
+    if isinstance(value, Table):
+        if len(value.axes) > 1:
+            raise PosingError(
+                f"the input {name!r} is the table {value.name!r} over two arguments: say which, "
+                f"{value.name}(first, second)"
+            )
+        return value(time)
+    if isinstance(value, Sampled):
+        held, drive = value.drive(seen)
+        drives.append(drive)
+        return held
+    if isinstance(value, Written):
+        (value,) = value.of(seen)
+    if isinstance(value, str):
+        value = expression_in(f"the input {name!r}", value, seen)
+    return as_scalar(f"the input {name!r}", value)
+
+
+def _explicit(inputs: SymbolVector, meanings: dict[str, ca.SX]) -> dict[str, ca.SX]:
+    """Return inputs that are written in each other without doing so.
+
+    Raises
+    ------
+    PosingError
+        They go round in a circle.
+    """
+    symbols = ca.vertcat(*[inputs[name] for name in meanings])
+    whole = ca.vertcat(*meanings.values())
+    for _ in meanings:
+        if not ca.depends_on(whole, symbols):
+            break
+        whole = ca.substitute(whole, symbols, whole)
+    else:
+        if ca.depends_on(whole, symbols):
+            raise PosingError(
+                f"the inputs {', '.join(map(repr, meanings))} are written in each other"
+            )
+    return dict(zip(meanings, ca.vertsplit(whole), strict=True))
+
+
+def _with(system: System, meanings: Mapping[str, ca.SX], drives: Iterable[Drive]) -> System:
+    symbols = ca.vertcat(*[system.inputs[name] for name in meanings])
+    units = dict(zip(system.inputs.names, system.inputs.units, strict=True))
+    rewriting = Rewriting(substitution(symbols, ca.vertcat(*meanings.values())))
+    left_alone = {"inputs", "parameters", "switching"}
+    names = [name for name in system.__dataclass_fields__ if name not in left_alone]
+    changed = {name: rewriting(getattr(system, name)) for name in names}
+    changed = {name: new for name, new in changed.items() if new is not getattr(system, name)}
+    for drive in drives:
+        # What a law sees of other inputs is what these are.
+        own = rewriting(drive)
+        changed["drives"] = (*changed.get("drives", system.drives), own)
+    changed["outputs"] = {
+        **changed.get("outputs", system.outputs),
+        **{name: (meaning, str(units[name])) for name, meaning in meanings.items()},
+    }
+    return replace(system, inputs=system.inputs.without([*meanings]), **changed)
