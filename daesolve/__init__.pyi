@@ -73,6 +73,7 @@ from .solvers import Solver as Solver
 from .solvers import Taylor as Taylor
 from .solving.comparison import Comparison as Comparison
 from .solving.comparison import compare as compare
+from .solving.simulator import Simulator as Simulator
 from .solving.solving import solve as solve
 from .system.consistent_state import consistent_state as consistent_state
 from .system.system import ControlSystem as ControlSystem

@@ -75,6 +75,14 @@ class DegenerateConstraintError(DaesolveError, RuntimeError):
         return type(self), (*self.args, self.run)
 
 
+class StepFailedError(DaesolveError, RuntimeError):
+    """A step of a simulator that could not be taken; the simulator stays where it came to."""
+
+
+class RunEndedError(DaesolveError, RuntimeError):
+    """A step beyond the end of a run: an event stopped it, or a step failed."""
+
+
 class NotStationaryError(DaesolveError, ValueError):
     """The state is neither an equilibrium nor a steady motion; what changes is named."""
 
