@@ -88,7 +88,15 @@ class NotStationaryError(DaesolveError, ValueError):
 
 
 class NoFreedomError(PosingError):
-    """The constraints leave the system no motion of its own."""
+    """The constraints leave no freedom, and what was asked for is about it."""
+
+
+class FreedomLeftError(PosingError):
+    """A motion that is prescribed but for a freedom, which nothing determines."""
+
+
+class UnreachableMotionError(DaesolveError, ValueError):
+    """A motion that the inputs cannot make; where a force is left is named."""
 
 
 class UnsupportedError(DaesolveError, ValueError):
