@@ -28,9 +28,10 @@ from daesolve.analysis.steady_motions import (
     kernel,
     tangent_space,
 )
-from daesolve.equations.consistency import complete_start, sample_states
+from daesolve.equations.consistency import sample_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import constraint_rank
+from daesolve.equations.starting import started
 from daesolve.errors import (
     DegenerateStartError,
     OutOfRangeError,
@@ -174,8 +175,8 @@ def linearize(
     system, _ = with_inputs(system, Request(until=time, parameters=named))
     dynamics = system.dynamics
     values = {name: system.owner_of(name).check(name, value) for name, value in named.items()}
+    start, values = started(dynamics, {**dynamics.values, **values}, state, time=time)
     numbers = dynamics.value_vector(values)
-    start = complete_start(dynamics, numbers, state, time=time)
     return linearize_equations(
         dynamics, start.state, numbers, time=time, coordinates=coordinates, tolerance=tolerance
     )

@@ -1,4 +1,4 @@
-"""Whether energies and momenta go on where piecewise expressions switch.
+"""Whether energies and momenta go on where piecewise expressions switch, and tables and samples.
 
 Across a switch the velocities go on as they are. That is right where nothing acts for an instant:
 where the kinetic energy, the momenta dT/dv and, in space, the potential are the same on both sides
@@ -40,7 +40,7 @@ class Continuity:
     events
         The indices of the events.
     switches
-        Those of them that are switches, on which an energy depends.
+        Those of them that are switches, nodes of tables or samples, on which an energy depends.
     """
 
     def __init__(self, dynamics: Dynamics, events: Sequence[int], switches: Sequence[int]) -> None:
@@ -69,9 +69,10 @@ class Continuity:
             return None
         energies = ca.vertcat(kinetic, potential)
         names, switches = list(dynamics.values), list[int]()
+        own = {*dynamics.switches, *(name for row in dynamics.drives for name in row.events)}
         for event in events:
             reset = dynamics.resets[event]
-            if dynamics.events[event].name not in dynamics.switches:
+            if dynamics.events[event].name not in own:
                 if reset.states or reset.imposed:
                     return None
             elif ca.depends_on(

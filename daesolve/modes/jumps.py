@@ -66,6 +66,8 @@ class JumpFunction:
         switches = {*self.names} <= {*dynamics.switches}
         # Of a contact whose gap has a kink here, the contact law decides on the speed after it.
         decided = {velocity_name(row.name) for row in dynamics.contacts} if switches else ()
+        driving = {name for row in dynamics.drives for name in row.events}
+        self._driven = {*self.names} <= driving
         self._left_open = np.array([name in decided for name in self.goals], dtype=bool)
         imposed = {name for reset in rows for name in reset.imposed}
         self._pushing = {
@@ -177,9 +179,15 @@ class JumpFunction:
         unmet &= ~self._left_open
         if np.count_nonzero(unmet):
             worst = int(np.argmax(np.where(unmet, np.abs(left) / sizes, 0.0)))
+            hint = "impose it, or change the state so that it is met"
+            if self._driven:
+                hint = (
+                    "in a constraint a table must be smooth (kind = 'cubic', and outside = "
+                    "'refuse', which ends it at its nodes), and a sampled law cannot stand"
+                )
             raise ResetError(
                 f"{self._where(time)} leaves the goal {self.goals[worst]!r} off by "
-                f"{left[worst]:.3g}: impose it, or change the state so that it is met"
+                f"{left[worst]:.3g}: {hint}"
             )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from daesolve.analysis.linearization import linearize_equations
 from daesolve.analysis.sensitivity import Sensitivity
+from daesolve.equations.drives import begun
 from daesolve.equations.rank import Decoupling, decoupling
 from daesolve.errors import UnsupportedError
 from daesolve.friction.stiction import stiction_at
@@ -57,7 +58,9 @@ class Subject:
     @property
     def numbers(self) -> np.ndarray:
         """The values of everything that may vary from run to run, in the order of the symbols."""
-        return self.system.dynamics.value_vector(self.values)
+        dynamics = self.system.dynamics
+        values = {**dynamics.values, **self.values}
+        return dynamics.value_vector(values | begun(dynamics, values, self.start, self.time))
 
     @property
     def mechanical(self) -> MechanicalSystem:

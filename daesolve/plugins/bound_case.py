@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any, Self, Unpack
 
 from daesolve.analysis.sensitivity import Sensitivity, nominal_values, sensitivity_of
-from daesolve.equations.consistency import Start, check_named, complete_start, start_value
+from daesolve.equations.consistency import Start, check_named, start_value
+from daesolve.equations.starting import started
 from daesolve.errors import (
     Named,
     OutOfRangeError,
@@ -228,11 +229,13 @@ class BoundCase:
         """
         guess, initial = self.guess()
         chosen = {n: v for n, v in options.items() if v is not None and n != "parameters"}
+        # What an input is by default is not what it is said to be as well.
+        driven = {*check_named("inputs", chosen.get("inputs"))} - {*self.parameters}
         return {
             "until": self.case.until if until is None else until,
             "initial": initial,
             "guess": guess,
-            "parameters": self.values,
+            "parameters": {name: self.values[name] for name in self.values if name not in driven},
             "at": self.case.times or None if until is None else None,
             "default_rate": self.case.rate,
             "start_time": self.case.start_time,
@@ -407,8 +410,8 @@ class BoundCase:
         """
         guess, initial = self.guess()
         dynamics = self.system.dynamics
-        numbers = dynamics.value_vector(self.values)
-        return complete_start(dynamics, numbers, initial, guess=guess, time=self.case.start_time)
+        values, time = {**dynamics.values, **self.values}, self.case.start_time
+        return started(dynamics, values, initial, guess=guess, time=time)[0]
 
     def guess(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return the guess of the states, and what is to be kept of it.

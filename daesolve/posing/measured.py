@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from daesolve.errors import OutOfRangeError, PosingError, unknown_name
@@ -36,7 +37,9 @@ def column_of(owner: str, given: Column) -> np.ndarray:
         path, name = given
         numbers = from_csv(Path(path), str(name))
     try:
-        found = np.array(numbers, dtype=float)
+        found = _numbers(owner, numbers)
+    except PosingError:
+        raise
     except (TypeError, ValueError):
         raise PosingError(
             f"{owner} must be numbers, a pandas series, or (path of a CSV file, name of a column), "
@@ -54,25 +57,64 @@ def column_of(owner: str, given: Column) -> np.ndarray:
     return found
 
 
+def grid_of(owner: str, given: Any) -> np.ndarray:
+    """Return an array of numbers; one that is missing is NaN.
+
+    Raises
+    ------
+    PosingError
+        It is something else.
+    """
+    try:
+        return _numbers(owner, given)
+    except PosingError:
+        raise
+    except (TypeError, ValueError):
+        raise PosingError(f"{owner} are no array of numbers") from None
+
+
+def _numbers(owner: str, given: Any) -> np.ndarray:
+    """Return numbers, spans of time in seconds; a masked one is NaN.
+
+    Raises
+    ------
+    PosingError
+        They are dates.
+    TypeError, ValueError
+        They are something else.
+    """
+    raw = np.ma.asanyarray(given)
+    if raw.dtype.kind == "M" or (raw.dtype == object and any(hasattr(e, "year") for e in raw.flat)):
+        raise PosingError(
+            f"{owner} are dates: give the seconds since one of them, "
+            "(dates - dates[0]) / pandas.Timedelta(seconds=1)"
+        )
+    if raw.dtype.kind == "m":
+        raw = raw / np.timedelta64(1, "s")
+    if raw.dtype.kind == "c" or (
+        raw.dtype == object and any(isinstance(entry, ca.SX | ca.MX) for entry in raw.flat)
+    ):
+        raise TypeError
+    return np.ma.filled(np.ma.asarray(raw, dtype=float), math.nan)
+
+
 def from_csv(path: Path, name: str) -> list[float]:
     """Return a column of a CSV file whose first line has the names; an empty entry is NaN.
 
     Raises
     ------
     PosingError, UnknownNameError
-        It cannot be read, has no such column, or an entry is no number.
+        It cannot be read, has no such column or several, or an entry is no number.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = [row for row in csv.reader(stream) if row]
-    except (OSError, UnicodeDecodeError) as error:
-        raise PosingError(f"{str(path)!r} cannot be read as a table: {error}") from None
-    header = [entry.strip() for entry in rows[0]] if rows else []
+    rows = _rows(path)
+    header = [entry.strip() for entry in rows[0][1]] if rows else []
     if name not in header:
         raise unknown_name(f"column of {str(path)!r}", name, header)
+    if header.count(name) > 1:
+        raise PosingError(f"{str(path)!r} has {header.count(name)} columns {name!r}: rename them")
     place = header.index(name)
     found: list[float] = []
-    for number, row in enumerate(rows[1:], start=2):
+    for number, row in rows[1:]:
         text = row[place].strip() if place < len(row) else ""
         try:
             found.append(float(text) if text else math.nan)
@@ -91,11 +133,23 @@ def first_column(path: Path) -> str:
     PosingError
         It cannot be read, or is empty.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            rows = [row for row in csv.reader(stream) if row]
-    except (OSError, UnicodeDecodeError) as error:
-        raise PosingError(f"{str(path)!r} cannot be read as a table: {error}") from None
+    rows = _rows(path)
     if not rows:
         raise PosingError(f"{str(path)!r} is empty")
-    return rows[0][0].strip()
+    return rows[0][1][0].strip()
+
+
+def _rows(path: Path) -> list[tuple[int, list[str]]]:
+    """Return the rows of a CSV file that are not empty, each with the number of its line.
+
+    Raises
+    ------
+    PosingError
+        It cannot be read.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.reader(stream)
+            return [(reader.line_num, row) for row in reader if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise PosingError(f"{str(path)!r} cannot be read as a table: {error}") from None

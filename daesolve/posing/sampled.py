@@ -9,7 +9,14 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.errors import OutOfRangeError, PosingError, ResetError, is_number, unknown_name
+from daesolve.errors import (
+    DaesolveError,
+    OutOfRangeError,
+    PosingError,
+    ResetError,
+    is_number,
+    unknown_name,
+)
 from daesolve.posing.events import RISING, Event, Reset
 from daesolve.posing.goals import Expression, as_scalar, check_constants, is_word
 from daesolve.posing.inputs import Drive, PythonLaw, drive_values
@@ -139,11 +146,14 @@ class _Loop:
         """Return what a function of named values gives for symbols."""
         try:
             return law(Seen(self.seen))
-        except (RuntimeError, TypeError, NotImplementedError) as error:
+        except DaesolveError:
+            raise
+        except Exception as error:
             raise PosingError(
-                f"the sampled law {self.name!r} cannot be traced, for its function branches on "
-                f"values or takes numbers alone ({type(error).__name__}): write it in casadi's "
-                "functions (casadi.if_else), or let it be called at each sample by traced=False"
+                f"the sampled law {self.name!r} cannot be traced: its function raised "
+                f"{_said(error)}; where it branches on values or takes numbers alone, write it in "
+                "casadi's functions (casadi.if_else), or let it be called at each sample by "
+                "traced=False"
             ) from error
 
     def _checked(self, given: Any) -> dict[str, ca.SX]:
@@ -166,7 +176,15 @@ class _Loop:
         owner, states = f"the sampled law {self.name!r}", self.sampled.states
 
         def call(values: Mapping[str, float]) -> list[float]:
-            value, following = split(owner, law(Seen(values)), states)
+            try:
+                given = law(Seen(values))
+            except DaesolveError:
+                raise
+            except Exception as error:
+                raise ResetError(
+                    f"{owner} raised {_said(error)} at t = {values['t']:.10g} s"
+                ) from error
+            value, following = split(owner, given, states)
             return [as_number(owner, entry) for entry in (value, *(following[s] for s in states))]
 
         found = [self.values[name] for name in self._results]
@@ -176,8 +194,9 @@ class _Loop:
     def _changes(self, found: Mapping[str, ca.SX]) -> dict[str, ca.SX]:
         low, high = self.sampled.limits
         value = found[""]
-        value = value if high == math.inf else ca.fmin(value, high)
-        value = value if low == -math.inf else ca.fmax(value, low)
+        # What is no number stays none: fmin and fmax would give the limit.
+        value = value if high == math.inf else ca.if_else(value > high, high, value)
+        value = value if low == -math.inf else ca.if_else(value < low, low, value)
         changes = {f"{self.name}_{state}": found[state] for state in self.sampled.states}
         queue = [self._of(f"late_{k + 1}") for k in range(self.stored)]
         moved = [value, *(self.values[name] for name in queue)]
@@ -193,6 +212,12 @@ class _Loop:
         oldest = self.values[self._of(f"late_{self.stored}")]
         change = Reset({self._of("applied"): applied + 1, self._of("held"): oldest})
         return Event(self._of("acts"), time - due, RISING, change, listed=False)
+
+
+def _said(error: Exception) -> str:
+    """Return an exception as one line."""
+    words = " ".join(str(error).split())
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 def as_number(owner: str, value: Any) -> float:

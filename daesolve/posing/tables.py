@@ -20,7 +20,7 @@ from daesolve.posing.axes import Axis
 from daesolve.posing.events import RISING, Event, Reset, Stop
 from daesolve.posing.goals import Expression, as_scalar, is_word
 from daesolve.posing.inputs import Drive, drive_values
-from daesolve.posing.measured import Column, column_of
+from daesolve.posing.measured import Column, column_of, grid_of
 from daesolve.posing.symbols import Parameters, time
 
 Kind = Literal["steps", "linear", "cubic", "periodic cubic"]
@@ -346,7 +346,7 @@ def table(
             f"the table {name!r} is periodic, but begins with {found[0]:g} and ends with "
             f"{found[-1]:g}: its last value is its first"
         )
-    return Table(name, (axis,), found, kind, outside)
+    return _checked(Table(name, (axis,), found, kind, outside))
 
 
 def table2(
@@ -385,10 +385,7 @@ def table2(
     if kind == "periodic cubic":
         raise PosingError(f"the table {name!r} over two arguments cannot be periodic")
     axes = tuple(_axis(name, "nodes", nodes, kind, outside) for nodes in (first, second))
-    try:
-        found = np.array(values, dtype=float)
-    except (TypeError, ValueError):
-        raise PosingError(f"the values of the table {name!r} are no array of numbers") from None
+    found = grid_of(f"the values of the table {name!r}", values)
     shape = tuple(len(axis.nodes) for axis in axes)
     if found.shape != shape:
         raise PosingError(
@@ -396,7 +393,24 @@ def table2(
         )
     if not np.all(np.isfinite(found)):
         raise OutOfRangeError(f"the values of the table {name!r} are not all finite numbers")
-    return Table(name, axes, found, kind, outside)
+    return _checked(Table(name, axes, found, kind, outside))
+
+
+def _checked(made: Table) -> Table:
+    """Return a table whose polynomials are numbers.
+
+    Raises
+    ------
+    OutOfRangeError
+        Nodes are so close, or values so large, that one is none.
+    """
+    with np.errstate(all="ignore"):
+        if not np.all(np.isfinite(made.coefficients)):
+            raise OutOfRangeError(
+                f"the table {made.name!r} is too steep: a slope between its nodes is no finite "
+                "number"
+            )
+    return made
 
 
 def _axis(name: str, what: str, nodes: Column, kind: Kind, outside: Outside) -> Axis:

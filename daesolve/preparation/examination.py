@@ -7,7 +7,6 @@ Sample states say whether goals depend on each other, and what is not conserved.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -17,11 +16,7 @@ from daesolve.equations.conservation import enter_forces
 from daesolve.equations.consistency import (
     Start,
     check_named,
-    complete_start,
-    fitting_values,
-    near,
 )
-from daesolve.equations.drives import begun, leaning
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import (
     Rank,
@@ -32,9 +27,9 @@ from daesolve.equations.rank import (
     friction_on_redundant,
 )
 from daesolve.equations.regular_samples import regular_samples
+from daesolve.equations.starting import started
 from daesolve.errors import (
     DegenerateStartError,
-    InconsistentStateError,
 )
 from daesolve.formulations import Formulation
 from daesolve.modes.contact_law import (
@@ -51,9 +46,6 @@ from daesolve.preparation.redundancy import Dependent, Kept, check_redundant
 from daesolve.preparation.request import Request
 from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import System
-
-MOST_SIDES = 8
-"""Times that a start is completed to find the sides of its piecewise constraints."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,52 +112,10 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
     """
     values = dict(dynamics.values)
     values |= parameter_values(dynamics, check_named("parameters", request.parameters))
-    guess = near(dynamics, request.initial, request.guess)
-    before = dict(values)
-    values |= begun(dynamics, before, guess, request.start_time)
-    # Where no mode agrees with the guess, one may with the start.
-    with suppress(InconsistentStateError):
-        values |= _sides(dynamics, values, guess, request)
-    start = _completed(dynamics, request, values)
-    for _ in range(MOST_SIDES if dynamics.switches else 0):
-        # On which side of its kinks a constraint is met shows at the state that meets it.
-        sides = _sides(dynamics, values, start.state, request)
-        if sides.items() <= values.items():
-            break
-        values |= sides
-        start = _completed(dynamics, request, values)
-    if dynamics.drives:
-        # A table of coordinates, in a constraint, tells where the coordinates are.
-        for _ in range(MOST_SIDES):
-            first = begun(dynamics, before, start.state, request.start_time)
-            if first.items() <= values.items():
-                break
-            values |= first
-            start = _completed(dynamics, request, values)
-        leans = leaning(dynamics, values, start.state, request.start_time)
-        values |= leans
-        values |= begun(dynamics, before | leans, start.state, request.start_time)
-    return start, values | _references(dynamics, start.state, request.start_time, values)
-
-
-def _sides(
-    dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, request: Request
-) -> dict[str, float]:
-    """Return the values of the switches that fit a state."""
-    if not dynamics.switches:
-        return {}
-    fitting = fitting_values(dynamics, values, state, request.start_time)
-    return {name: fitting[name] for name in dynamics.switches}
-
-
-def _completed(dynamics: Dynamics, request: Request, values: Mapping[str, float]) -> Start:
-    return complete_start(
-        dynamics,
-        dynamics.value_vector(values),
-        request.initial,
-        guess=request.guess,
-        time=request.start_time,
+    start, values = started(
+        dynamics, values, request.initial, guess=request.guess, time=request.start_time
     )
+    return start, values | _references(dynamics, start.state, request.start_time, values)
 
 
 def _references(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy
 
 from daesolve.algebra.blocks import StateFunction
 from daesolve.equations.consistency import Start
-from daesolve.errors import DegenerateStartError
+from daesolve.errors import DegenerateStartError, ResetError
 from daesolve.formulations import OdeProblem
 from daesolve.formulations.feedback import ROWS
 from daesolve.posing.events import Event
@@ -141,7 +142,11 @@ def _turned(
     """Return the values that fit a state; the same array where they do."""
     sides, drives = modes
     turned = sides.fitting(time, x, values)
-    return turned if drives is None else drives.after(time, x, turned)
+    if drives is None:
+        return turned
+    with suppress(ResetError):  # a law that fails does so in the run, at its instant
+        return drives.after(time, x, turned)
+    return turned
 
 
 def _at_once(stepper: Steps) -> tuple[np.ndarray, np.ndarray]:

@@ -25,7 +25,7 @@ from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
 from daesolve.posing.goals import check_feedback
 from daesolve.solvers import Solver
-from daesolve.system.driving import driven
+from daesolve.system.driving import driven_by
 from daesolve.system.system import System
 
 Redundant = Literal["error", "drop", "minimum-norm"]
@@ -117,16 +117,11 @@ def with_inputs(system: System, request: Request) -> tuple[System, Request]:
     DaesolveError
         There is no such input, it is given something that it cannot be, or one is not given.
     """
-    given = check_named("inputs", request.inputs)
-    system, numbers = driven(system, given)
-    others = check_named("parameters", request.parameters)
-    numbers = {name: value for name, value in others.items() if name not in given} | numbers
-    unset = [name for name in sorted(system.inputs.unset) if name not in numbers]
-    if unset:
-        raise OutOfRangeError(
-            f"the input {unset[0]!r} is not given: inputs={{{unset[0]!r}: ...}} takes a number, an "
-            "expression of time and states, a table or a sampled law"
-        )
+    given, others = (
+        check_named(what, value)
+        for what, value in (("inputs", request.inputs), ("parameters", request.parameters))
+    )
+    system, numbers = driven_by(system, given, others)
     return system, replace(request, parameters=numbers, inputs={})
 
 

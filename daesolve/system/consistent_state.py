@@ -11,9 +11,10 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.translation import function_of
-from daesolve.equations.consistency import check_named, complete_start, instantaneous, listed
+from daesolve.equations.consistency import check_named, instantaneous, listed
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import check_mass, undetermined
+from daesolve.equations.starting import started
 from daesolve.errors import (
     InconsistentStateError,
     OutOfRangeError,
@@ -24,6 +25,7 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.posing.symbols import velocity_name
+from daesolve.system.driving import driven_by
 from daesolve.system.system import ControlSystem, MechanicalSystem, System
 
 UNMET = 1e-9
@@ -76,6 +78,7 @@ def consistent_state(
     fixed: Iterable[str] = (),
     *,
     parameters: Mapping[str, object] | None = None,
+    inputs: Mapping[str, Any] | None = None,
     time: float = 0.0,
 ) -> ConsistentState:
     """Find the consistent state nearest to a guess, then its accelerations and reactions.
@@ -95,6 +98,8 @@ def consistent_state(
         The names of values in the guess that must not be changed.
     parameters
         Values in place of the defaults.
+    inputs
+        What the inputs are, by name, as in `solve`.
     time
         The time of the state, s.
 
@@ -125,10 +130,13 @@ def consistent_state(
     >>> round(found.state["x"], 12), round(found.state["x_dot"], 12)
     (0.75, 1.0)
     """
-    if not isinstance(system, Dynamics):
+    numbers = check_named("parameters", parameters)
+    if isinstance(system, Dynamics):
+        dynamics = system
+    else:
         check_system(system)
-        system = system.dynamics
-    dynamics = system
+        system, numbers = driven_by(system, check_named("inputs", inputs), numbers)
+        dynamics = system.dynamics
     start = check_named("guess", guess)
     names = dynamics.labels.states
     kept = (fixed,) if isinstance(fixed, str) else fixed
@@ -142,10 +150,10 @@ def consistent_state(
             raise OutOfRangeError(f"the state {name!r} is to be fixed, but has no value in guess")
     if not is_number(time):
         raise OutOfRangeError(f"the time is {time!r}, but must be a finite number of seconds")
-    p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
+    values = {**dynamics.values, **parameter_values(dynamics, numbers)}
     held = {name: start[name] for name in kept}
-    found = complete_start(dynamics, p, held, guess=start, time=float(time))
-    x = found.state
+    found, values = started(dynamics, values, held, guess=start, time=float(time))
+    x, p = found.state, dynamics.value_vector(values)
     check_mass(dynamics, [(time, x)], p)
     accelerations, reactions = instantaneous(dynamics, time, x, p)
     parts = dynamics.matrices(time, x, p)

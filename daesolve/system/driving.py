@@ -48,14 +48,40 @@ def driven(system: System, given: Mapping[str, Any]) -> tuple[System, dict[str, 
     for name in given:
         if name not in system.inputs:
             raise unknown_name("input", name, system.inputs)
-    given = {
-        name: restored_input(value) if is_mapping(value) else value for name, value in given.items()
-    }
+    given = _restored(given)
     numbers = {name: _number(name, value) for name, value in given.items() if _is_number(value)}
     moving = {name: value for name, value in given.items() if name not in numbers}
     if not moving:
         return system, numbers
     return _with_moving(system, moving), numbers
+
+
+def driven_by(
+    system: System, given: Mapping[str, Any], parameters: Mapping[str, Any]
+) -> tuple[System, dict[str, Any]]:
+    """Return a system with its inputs, and all numbers; a number of an input is a parameter's.
+
+    Raises
+    ------
+    DaesolveError
+        As in `driven`; or an input has no value, or two.
+    """
+    given = _restored(given)
+    for name, value in given.items():
+        if name in parameters and not (_is_number(value) and value == parameters[name]):
+            raise OutOfRangeError(
+                f"the input {name!r} is given as a parameter, {parameters[name]!r}, and in inputs "
+                "as something else: give it once"
+            )
+    system, numbers = driven(system, given)
+    numbers = {**parameters, **numbers}
+    unset = [name for name in sorted(system.inputs.unset) if name not in numbers]
+    if unset:
+        raise OutOfRangeError(
+            f"the input {unset[0]!r} is not given: inputs={{{unset[0]!r}: ...}} takes a number, an "
+            "expression of time and states, a table or a sampled law"
+        )
+    return system, numbers
 
 
 def _with_moving(system: System, moving: Mapping[str, Any]) -> System:
@@ -106,6 +132,12 @@ def portable(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
                 "is traced"
             )
     return found
+
+
+def _restored(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: restored_input(value) if is_mapping(value) else value for name, value in given.items()
+    }
 
 
 def _is_number(value: Any) -> bool:

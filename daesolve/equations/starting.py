@@ -1,0 +1,98 @@
+"""The consistent start, with the modes that fit it: switches, tables, sampled laws."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+import numpy as np
+
+from daesolve.equations.consistency import Start, complete_start, fitting_values, near
+from daesolve.equations.drives import begun, leaning
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import InconsistentStateError, UnsupportedError
+
+MOST_SIDES = 8
+"""Times that a start is completed to find the sides of its piecewise constraints."""
+
+
+def started(
+    dynamics: Dynamics,
+    values: Mapping[str, float],
+    initial: Mapping[str, float],
+    *,
+    guess: Mapping[str, float] | None = None,
+    time: float = 0.0,
+) -> tuple[Start, dict[str, float]]:
+    """Return the consistent start, and the values of p by name with those of modes that fit it.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    values
+        p by name, those of modes as they are by default.
+    initial, guess, time
+        As in `complete_start`.
+
+    Raises
+    ------
+    DaesolveError
+        As in `complete_start`.
+    """
+    before, found = dict(values), dict(values)
+
+    def completed() -> Start:
+        numbers = dynamics.value_vector(found)
+        return complete_start(dynamics, numbers, initial, guess=guess, time=time)
+
+    near_guess = near(dynamics, initial, guess)
+    found |= begun(dynamics, before, near_guess, time)
+    # Where no mode agrees with the guess, one may with the start.
+    with suppress(InconsistentStateError):
+        found |= _sides(dynamics, found, near_guess, time)
+    start = completed()
+    for _ in range(MOST_SIDES if dynamics.switches else 0):
+        # On which side of its kinks a constraint is met shows at the state that meets it.
+        sides = _sides(dynamics, found, start.state, time)
+        if sides.items() <= found.items():
+            break
+        found |= sides
+        start = completed()
+    if dynamics.drives:
+        # A table of coordinates, in a constraint, tells where the coordinates are.
+        for _ in range(MOST_SIDES):
+            first = begun(dynamics, before, start.state, time)
+            if first.items() <= found.items():
+                break
+            found |= first
+            start = completed()
+        leans = leaning(dynamics, found, start.state, time)
+        found |= leans
+        found |= begun(dynamics, before | leans, start.state, time)
+    return start, found
+
+
+def refuse_drives(dynamics: Dynamics, what: str) -> None:
+    """Refuse what takes the values of tables and sampled laws for those of their first piece.
+
+    Raises
+    ------
+    UnsupportedError
+        There are tables or sampled laws.
+    """
+    if dynamics.drives:
+        raise UnsupportedError(
+            f"{what} cannot follow tables and sampled laws, as {dynamics.drives[0].name!r}: write "
+            "a smooth function in its place"
+        )
+
+
+def _sides(
+    dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, time: float
+) -> dict[str, float]:
+    """Return the values of the switches that fit a state."""
+    if not dynamics.switches:
+        return {}
+    fitting = fitting_values(dynamics, values, state, time)
+    return {name: fitting[name] for name in dynamics.switches}
