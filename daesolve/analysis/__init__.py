@@ -1,5 +1,6 @@
 """Small motions, sensitivities, sections, exponents, and runs in quadruple precision."""
 
+from daesolve.analysis.computed_torque import computed_torque
 from daesolve.analysis.exponents import LyapunovExponent, lyapunov_exponent, many_exponents
 from daesolve.analysis.linearization import linearize
 from daesolve.analysis.root_locus import RootLocus, root_locus
@@ -13,6 +14,7 @@ __all__ = [
     "RootLocus",
     "Section",
     "Sensitivity",
+    "computed_torque",
     "linearize",
     "lyapunov_exponent",
     "many_exponents",
