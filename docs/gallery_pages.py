@@ -49,6 +49,8 @@ GROUPS = {
     ],
     "Mechanisms": [
         "four-bar",
+        "five-bar",
+        "robot-arm",
         "bricard",
         "andrews",
         "slider-crank",
@@ -91,6 +93,8 @@ IN_DEPTH = {
     "gyroscope": ["gyroscope"],
     "mechanism-problems": [
         "bricard",
+        "five-bar",
+        "robot-arm",
         "flyball-governor",
         "rolling-coin",
         "spinning-top",
