@@ -55,15 +55,13 @@ class HeldInputs:
         """Return the inputs in p, by name."""
         return {name: float(p[place]) for name, place in self.places.items()}
 
-    def given(
-        self, time: float, state: np.ndarray, p: np.ndarray, numbers: Mapping[str, object]
-    ) -> np.ndarray:
+    def given(self, p: np.ndarray, numbers: Mapping[str, object]) -> np.ndarray:
         """Return p with other inputs, the same array where nothing changes.
 
         Parameters
         ----------
-        time, state, p
-            Where: s, the problem's state, and the values so far.
+        p
+            The values so far.
         numbers
             By the name of an input.
 
@@ -98,10 +96,23 @@ class HeldInputs:
         p = p.copy()
         for place, number in changed.items():
             p[place] = number
+        return p
+
+    def referred(self, time: float, state: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return p with what is held or measured taken from its value now, after inputs jumped.
+
+        The same array where no reference depends on them.
+
+        Parameters
+        ----------
+        time, state, p
+            Where, once modes have followed.
+        """
         if self._references is None:
             return p
         own = len(self.prepared.dynamics.values)
         states = visible_state(self.prepared.problem, time, state, p)
+        p = p.copy()
         p[:own] = self._references(time, states, p[:own])[0]
         return p
 

@@ -213,11 +213,11 @@ class Simulator:
         target, rest = self._target(dt)
         run, here = self._run, self._here
         p = run.values(here)
-        given = self._inputs.given(here.time, here.state, p, inputs) if self._awaits(inputs) else p
+        given = self._inputs.given(p, inputs) if inputs or self._inputs.unset else p
         run.effort = Effort(None, run.prepared.mean_step)
         verdict = None
         if given is not p:
-            here, verdict = with_values(run, here, given)
+            here, verdict = self._jumped(here, given)
         if not self._started and verdict is None:
             here, verdict = at_start(run, here)
             run.record.begin_in(here)
@@ -231,8 +231,15 @@ class Simulator:
             raise StepFailedError(verdict[1])
         return self.values
 
-    def _awaits(self, inputs: Mapping[str, float]) -> bool:
-        return bool(inputs) or bool(self._inputs.unset)
+    def _jumped(
+        self, here: Boundary, given: np.ndarray
+    ) -> tuple[Boundary, tuple[Outcome, str] | None]:
+        """Let inputs jump, and modes follow."""
+        run = self._run
+        here, verdict = with_values(run, here, given)
+        settled = run.values(here)
+        p = self._inputs.referred(here.time, here.state, settled)
+        return here if p is settled else run.in_mode(here, here.state, p), verdict
 
     def _target(self, dt: float) -> tuple[float, float]:
         """Return when a step ends, and what rounding has left of that: many add up to nothing."""
