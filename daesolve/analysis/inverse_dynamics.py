@@ -98,8 +98,9 @@ def inverse_dynamics(
     Parameters
     ----------
     source
-        A system, or a case of a problem. Its inputs that are not given are the drives. Where there
-        are none, a force or torque of its own acts along each prescribed quantity.
+        A system, or a case of a problem, of which what acts in it is left out. The inputs that are
+        not given are the drives. Where there are none, a force or torque of its own acts along each
+        prescribed quantity.
     motion
         By the name of a coordinate what it is to be: an expression of `daesolve.time` and
         parameters, in words too ("0.2 * sin(3 * t)"), or a smooth table. By any other name a pair:
@@ -144,7 +145,8 @@ def inverse_dynamics(
     inputs: Mapping[str, Any] = given.pop("inputs", None) or {}
     system, request, at = requested_of(source, until, None, given)  # pyright: ignore[reportArgumentType]
     system, numbers = driven(system, inputs)
-    known = {*numbers} | ({*request.parameters} & {*system.inputs.names})
+    # Of a case the defaults of inputs are among the parameters, and so say nothing.
+    known = {*numbers, *(options.get("parameters") or {})}
     task = prescribed(system, motion)
     task = replace(task, drives=tuple(name for name in task.drives if name not in known))
     request = replace(request, parameters={**request.parameters, **numbers})
