@@ -1,4 +1,4 @@
-"""Draw figures of pages into docs/_static: `python docs/figures.py [drift] [tipping-block]`.
+"""Draw figures of pages into docs/_static: `python docs/figures.py [drift] [...]`.
 
 `drift.svg`, of the first page: a pendulum of 1 m, released from the horizontal, three times: as
 index reduction leaves it, with Baumgarte's stabilisation, and as daesolve takes it. IDAS
@@ -7,12 +7,17 @@ its drift proves something. On the left is what a user sees, on the right what c
 distance from the closed form.
 
 `tipping-block.svg`, of the page on contacts: a block that is pushed along tips and rocks to rest.
+
+`driven-pendulum.svg`, `controlled-cart.svg` and `measured-force.svg`, of the pages on what drives a
+system: torques as numbers and expressions, a law that is sampled, and a force from measured points.
 """
 
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
+import casadi as ca
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -22,6 +27,7 @@ from scipy.special import ellipj, ellipk
 import daesolve as ds
 
 HALF = np.sin(np.pi / 4)  # of the amplitude, a right angle
+COLOURS = ("#1f77b4", "#dd8452", "#2a7f4f")
 WANTED = Path(__file__).parent / "_static"
 RUNS = {
     "index 1, as reduced": (ds.Index1(), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#c44e52"),
@@ -122,6 +128,74 @@ def tipping_block() -> None:
     _written(figure, panels, "tipping-block")
 
 
+def driven_pendulum() -> None:
+    """Draw a pendulum under four torques."""
+    q, u = ds.coordinates(phi="rad"), ds.inputs(torque="N m")
+    pendulum = ds.MechanicalSystem(
+        q,
+        kinetic=0.5 * q.dot.phi**2 / 2,
+        potential=-4.0 * ca.cos(q.phi),
+        force={"phi": u.torque},
+        inputs=u,
+    )
+    torques = {"2 N m": 2.0, "sin(3 t)": "sin(3 * t)", "−0.2 phi_dot": -0.2 * q.dot.phi}
+    figure, panels = plt.subplots(2, 1, figsize=(8.0, 4.4), layout="constrained", sharex=True)
+    for (label, torque), colour in zip(torques.items(), COLOURS, strict=False):
+        run = ds.solve(pendulum, 10.0, {"phi": 0.3}, inputs={"torque": torque}, at=ds.every(0.02))
+        panels[0].plot(run.times, run["torque"], color=colour, label=label)
+        panels[1].plot(run.times, run["phi"], color=colour)
+    panels[0].set(ylabel="torque (N m)", ylim=(-1.3, 2.9))
+    panels[0].legend(loc="upper right", frameon=False, fontsize="small", ncols=3)
+    panels[1].set(ylabel="angle (rad)", xlabel="t (s)")
+    _written(figure, panels, "driven-pendulum")
+
+
+def controlled_cart() -> None:
+    """Draw a cart under a sampled law with an integral, limits and a delay."""
+    q, u = ds.coordinates(x="m"), ds.inputs(push="N")
+    cart = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": u.push - 1.0}, inputs=u)
+    figure, panels = plt.subplots(2, 1, figsize=(8.0, 4.4), layout="constrained", sharex=True)
+    for period, colour in zip((0.05, 0.2), COLOURS, strict=False):
+
+        def law(seen: Any, period: float = period) -> Any:
+            push = -8.0 * seen.x - 3.0 * seen.x_dot - 4.0 * seen.sum
+            return push, {"sum": seen.sum + period * seen.x}
+
+        controller = ds.sampled(
+            "controller", period, law, delay=0.04, states={"sum": 0.0}, limits=(-5, 5)
+        )
+        run = ds.solve(cart, 6.0, {"x": 1.0}, inputs={"push": controller}, at=ds.every(0.005))
+        label = f"every {period:g} s"
+        panels[0].plot(run.times, run["push"], color=colour, label=label, linewidth=1.0)
+        panels[1].plot(run.times, run["x"], color=colour)
+    panels[0].set(ylabel="push (N)")
+    panels[0].legend(loc="upper right", frameon=False, fontsize="small", ncols=2)
+    panels[1].set(ylabel="place (m)", xlabel="t (s)")
+    _written(figure, panels, "controlled-cart")
+
+
+def measured_force() -> None:
+    """Draw three kinds of tables over a few points, and what they do to a cart."""
+    generator = np.random.default_rng(1)
+    times = np.linspace(0.0, 10.0, 26)
+    forces = np.sin(2 * times) + 0.3 * generator.normal(size=26)
+    q, u = ds.coordinates(x="m"), ds.inputs(push="N")
+    cart = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2, potential=2 * q.x**2, force={"x": u.push}, inputs=u
+    )
+    figure, panels = plt.subplots(2, 1, figsize=(8.0, 4.4), layout="constrained", sharex=True)
+    panels[0].plot(times, forces, "o", color="#8c8c8c", markersize=3.5)
+    for kind, colour in zip(("steps", "linear", "cubic"), COLOURS, strict=False):
+        table = ds.table("pull", times, forces, kind)
+        run = ds.solve(cart, 10.0, inputs={"push": table}, at=ds.every(0.01))
+        panels[0].plot(run.times, run["push"], color=colour, label=kind, linewidth=1.0)
+        panels[1].plot(run.times, run["x"], color=colour)
+    panels[0].set(ylabel="push (N)")
+    panels[0].legend(loc="upper right", frameon=False, fontsize="small", ncols=3)
+    panels[1].set(ylabel="place (m)", xlabel="t (s)")
+    _written(figure, panels, "measured-force")
+
+
 def _written(figure: Figure, panels: Iterable[Axes], name: str) -> None:
     for axes in panels:
         axes.grid(alpha=0.3)
@@ -129,7 +203,13 @@ def _written(figure: Figure, panels: Iterable[Axes], name: str) -> None:
     figure.savefig(WANTED / f"{name}.svg", metadata={"Date": None})
 
 
-FIGURES: dict[str, Callable[[], None]] = {"drift": drift, "tipping-block": tipping_block}
+FIGURES: dict[str, Callable[[], None]] = {
+    "drift": drift,
+    "tipping-block": tipping_block,
+    "driven-pendulum": driven_pendulum,
+    "controlled-cart": controlled_cart,
+    "measured-force": measured_force,
+}
 
 if __name__ == "__main__":
     plt.rcParams["svg.hashsalt"] = "daesolve"

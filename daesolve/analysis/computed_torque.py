@@ -67,7 +67,11 @@ def computed_torque(
     >>> import daesolve as ds
     >>> q, u = ds.coordinates(phi="rad"), ds.inputs(torque="N m")
     >>> arm = ds.MechanicalSystem(
-    ...     q, kinetic=2.0 * q.dot.phi**2, potential=5 * ca.sin(q.phi), force={"phi": u.torque}, inputs=u
+    ...     q,
+    ...     kinetic=2.0 * q.dot.phi**2,
+    ...     potential=5 * ca.sin(q.phi),
+    ...     force={"phi": u.torque},
+    ...     inputs=u,
     ... )
     >>> law = ds.analysis.computed_torque(arm, {"phi": -9 * q.phi - 6 * q.dot.phi})
     >>> run = ds.solve(arm, 1.0, {"phi": 0.5}, inputs=law)

@@ -21,7 +21,6 @@ from daesolve.algebra.evaluation import ArrayFunction, Evaluator
 from daesolve.algebra.singular_values import shortest_solution
 from daesolve.analysis.prescribed import Prescribed, check_freedom, prescribed
 from daesolve.equations.consistency import instantaneous
-from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import (
     OutOfRangeError,
     UnreachableMotionError,
@@ -30,7 +29,7 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.integration.run_options import RunOptions, Source, requested_of, sample_times
-from daesolve.posing.tables import Table, table
+from daesolve.posing.tables import Kind, Table, table
 from daesolve.preparation.examination import starting_point
 from daesolve.preparation.request import Request
 from daesolve.solving.solving import solve
@@ -78,13 +77,15 @@ class InverseDynamics:
                 return group[name]
         raise unknown_name("drive, state, reaction or output", name, [n for g in groups for n in g])
 
-    def tables(self, kind: str = "cubic") -> dict[str, Table]:
+    def tables(self, kind: Kind = "cubic") -> dict[str, Table]:
         """Return the drives as tables of time, to be given to a run as its `inputs`.
 
         A cubic spline misses a drive d by about h^4 max |d''''| / 100 between its nodes, which are
         h apart.
         """
-        return {name: table(name, self.times, drive, kind=kind) for name, drive in self.drives.items()}
+        return {
+            name: table(name, self.times, drive, kind=kind) for name, drive in self.drives.items()
+        }
 
 
 def inverse_dynamics(
@@ -129,7 +130,11 @@ def inverse_dynamics(
     >>> import daesolve as ds
     >>> q, u = ds.coordinates(phi="rad"), ds.inputs(torque="N m")
     >>> arm = ds.MechanicalSystem(
-    ...     q, kinetic=2.0 * q.dot.phi**2, potential=5 * ca.sin(q.phi), force={"phi": u.torque}, inputs=u
+    ...     q,
+    ...     kinetic=2.0 * q.dot.phi**2,
+    ...     potential=5 * ca.sin(q.phi),
+    ...     force={"phi": u.torque},
+    ...     inputs=u,
     ... )
     >>> found = ds.inverse_dynamics(arm, {"phi": ds.time**2}, 1.0)
     >>> round(float(found["torque"][0]), 12)  # 4 kg m^2 * 2 / s^2 + 5 N m
@@ -141,7 +146,7 @@ def inverse_dynamics(
             f"inverse_dynamics takes no {min(refused)!r}: nothing is integrated; of the options of "
             "a run it takes at, start_time, guess, parameters and inputs"
         )
-    given = dict(options)
+    given: dict[str, Any] = dict(options)
     inputs: Mapping[str, Any] = given.pop("inputs", None) or {}
     system, request, at = requested_of(source, until, None, given)  # pyright: ignore[reportArgumentType]
     system, numbers = driven(system, inputs)

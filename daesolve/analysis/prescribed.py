@@ -11,7 +11,9 @@ import casadi as ca
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import FreedomLeftError, PosingError, UnsupportedError, unknown_name
 from daesolve.posing.goals import Holonomic, as_scalar
+from daesolve.posing.symbols import time
 from daesolve.posing.tables import Table
+from daesolve.storage.encoding import is_tuple
 from daesolve.system.driving import named_symbols
 from daesolve.system.system import MechanicalSystem, System
 from daesolve.system.written import expression_in
@@ -109,9 +111,9 @@ def prescribed(system: System, motion: Mapping[str, Any]) -> Prescribed:
 
 def _residual(system: MechanicalSystem, name: str, given: Any) -> ca.SX:
     owner = f"the motion of {name!r}"
-    if isinstance(given, tuple) and len(given) == 2:
+    if is_tuple(given) and len(given) == 2:
         quantity = as_scalar(f"the quantity {name!r}", given[0])
-        wanted = given[1]
+        wanted: Any = given[1]
     else:
         if name not in system.coordinates:
             raise unknown_name(
@@ -121,8 +123,6 @@ def _residual(system: MechanicalSystem, name: str, given: Any) -> ca.SX:
             )
         quantity, wanted = system.coordinates[name], given
     if isinstance(wanted, Table):
-        from daesolve.posing.symbols import time
-
         wanted = wanted(time)
     if isinstance(wanted, str):
         wanted = expression_in(owner, wanted, named_symbols(system))

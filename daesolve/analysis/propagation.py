@@ -14,6 +14,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
+from daesolve.analysis.decided_jumps import Changes, Decided, DecidedJumps
 from daesolve.analysis.variational import (
     changing_values,
     guard_slopes,
@@ -106,6 +107,10 @@ class Propagation:
         guards = self.problem.guards(t, x, p)
         self._moving = ca.which_depends(guards, ca.vertcat(t, x), 1, True)
         self._indices = {event.name: k for k, event in enumerate(self.problem.events)}
+        self._decided: DecidedJumps | None = None
+        switching = prepared.transitions
+        if switching is not None and any(law.decides for law in switching.laws):
+            self._decided = DecidedJumps(switching, self.problem, self.nominal)
 
     def to_end(self, outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives of the last state, (size, k), and of the last time, (k,).
@@ -238,16 +243,36 @@ class Propagation:
                 continue
             moved = self.event_times[-1] if self._of_values(events[0]) else times
             if moved is None:
-                moved = self._crossing(events, changes[events[0].time])
+                _, moved = self._crossing(events, changes[events[0].time])
             self.event_times.append(moved)
 
     def _through(self, events: Sequence[Happening], times: np.ndarray | None) -> np.ndarray:
-        """Go through a reset; return how its time changes."""
+        """Go through a jump; return how its time changes."""
         place = self.place(events[0].at)
+        crossed: int | None = None
         if times is None:
-            times = self._crossing(events, self.state)
+            crossed, times = self._crossing(events, self.state)
         state = self.state + self._motion(place, times)
-        self._note_parted(events, place, times, state)
+        decided = self._as_decided(events, place, crossed)
+        self._note_parted(events, place, Changes(times, state, self.values), decided)
+        if decided is None:
+            place, state = self._reset(events, place, times, state)
+        else:
+            assert self._decided is not None
+            changes = Changes(times, state, self.values)
+            x, p, state, self.values = self._decided.through(decided, changes)
+            place = WholeState(place.time, x, p)
+        self.state = state - self._motion(place, times)
+        return times
+
+    def _reset(
+        self,
+        events: Sequence[Happening],
+        place: WholeState,
+        times: np.ndarray,
+        state: np.ndarray,
+    ) -> tuple[WholeState, np.ndarray]:
+        """Go through resets; return where they lead to, and how the state there changes."""
         transitions = self.prepared.transitions
         assert transitions is not None
         for step in self._steps(events):
@@ -262,8 +287,21 @@ class Propagation:
             place = WholeState(place.time, *changed[0][:2])
             state = np.array([change[2] for change in changed]).T
             self.values = np.array([change[3] for change in changed]).T
-        self.state = state - self._motion(place, times)
-        return times
+        return place, state
+
+    def _as_decided(
+        self, events: Sequence[Happening], place: WholeState, crossed: int | None
+    ) -> Decided | None:
+        """Return what a law decided; None where a formula resets the state."""
+        first = events[0]
+        if not self._decides(first):
+            return None
+        transitions = self.prepared.transitions
+        assert transitions is not None
+        assert first.zeros is not None
+        law = transitions.owner(self._indices[first.name])
+        names = ", ".join(repr(event.name) for event in events)
+        return Decided(law, place, first.asked, first.zeros, crossed, names)
 
     def _steps(self, events: Sequence[Happening]) -> list[dict[int, tuple[int, ...]]]:
         """Return what was reset at once, as guards by events; sequential ones follow each other."""
@@ -281,72 +319,112 @@ class Propagation:
     def _selected(self, event: int, chosen: Sequence[int]) -> np.ndarray:
         return np.isin(np.arange(self.problem.events[event].count), chosen).astype(float)
 
-    def _rows(self, events: Sequence[Happening]) -> dict[int, str]:
-        """Return the guards of events that fired, with their names."""
-        found: dict[int, str] = {}
-        for event in events:
-            index = self._indices[event.name]
-            several = self.problem.events[index].count > 1
-            for place in event.fired:
-                number = f" ({place + 1})" if several else ""
-                found[self._firsts[index] + place] = f"{event.name!r}{number}"
-        return found
+    def _decides(self, event: Happening) -> bool:
+        """Tell whether what followed an event was decided by a law, and not by a formula."""
+        transitions = self.prepared.transitions
+        if event.after is None or transitions is None:
+            return False
+        return transitions.owner(self._indices[event.name]).decides
+
+    def _fired(self, events: Sequence[Happening]) -> list[int]:
+        """Return the guards because of which something happened.
+
+        What is decided may have other events than that whose guard was met.
+        """
+        if self._decides(events[0]):
+            # One of each event tells when it happens: the others are looked at by its law.
+            owners = {self.problem.guarded[guard].name: guard for guard in events[0].asked[::-1]}
+            return sorted(owners.values())
+        return [
+            self._firsts[self._indices[event.name]] + place
+            for event in events
+            for place in event.fired
+        ]
+
+    def _name(self, guard: int) -> str:
+        event = self.problem.guarded[guard]
+        place = guard - self._firsts[self._indices[event.name]]
+        return f"{event.name!r} ({place + 1})" if event.count > 1 else repr(event.name)
 
     def _elapsed(self, time: float) -> float:
         begin, until = self.prepared.start_time, self.prepared.until
         return max(abs(time - begin), 1e-3 * abs(until - begin))
 
     def _at_zero(
-        self, events: Sequence[Happening], place: WholeState, times: np.ndarray, state: np.ndarray
-    ) -> dict[str, tuple[float, np.ndarray]]:
-        """Return those of the guards that pass here: name -> (rate, changes (k,) of the guard)."""
-        rows = self._rows(events)
+        self, events: Sequence[Happening], place: WholeState, changes: Changes
+    ) -> dict[int, tuple[float, float, np.ndarray]]:
+        """Return the guards that pass here: value, rate, changes (k,) of each."""
+        guards = self._fired(events)
         slopes = guard_slopes(self.problem)
         found = [
-            slopes(*place, times[k], state[:, k], self.values[:, k]) for k in range(len(times))
+            slopes(*place, changes.times[k], changes.state[:, k], changes.values[:, k])
+            for k in range(len(changes.times))
         ]
-        values, rates = found[0][0][list(rows)], found[0][1][list(rows)]
+        values, rates = found[0][0][guards], found[0][1][guards]
         with np.errstate(divide="ignore", invalid="ignore"):
             away = np.abs(values / rates)
         away[np.isnan(away)] = np.inf
         near = away <= np.min(away) + TOGETHER * self._elapsed(place.time)
-        changes = np.array([change for *_, change in found]).T[list(rows)]
+        moved = np.array([change for *_, change in found]).T[guards]
         return {
-            name: (float(rate), change)
-            for name, rate, change, passes in zip(rows.values(), rates, changes, near, strict=True)
+            guard: (float(value), float(rate), change)
+            for guard, value, rate, change, passes in zip(
+                guards, values, rates, moved, near, strict=True
+            )
             if passes and rate != 0.0
         }
 
-    def _crossing(self, events: Sequence[Happening], state: np.ndarray) -> np.ndarray:
-        """Return how the time of an event changes: that of the first of its guards."""
+    def _crossing(self, events: Sequence[Happening], state: np.ndarray) -> tuple[int, np.ndarray]:
+        """Return the first guard of an event, and how its time changes."""
         place = self.place(events[0].at)
-        crossing = self._at_zero(events, place, np.zeros(len(self.sizes)), state)
-        for rate, change in crossing.values():
+        still = Changes(np.zeros(len(self.sizes)), state, self.values)
+        for guard, (_, rate, change) in self._at_zero(events, place, still).items():
             times = -change / rate
             if np.all(np.isfinite(times)):
-                return times
+                return guard, times
         raise NoDerivativeError(
             f"at t = {place.time:.10g} s the guard of the event {events[0].name!r} has no slope "
             "where it passes zero, so that the time of the event has no derivative"
         )
 
     def _note_parted(
-        self, events: Sequence[Happening], place: WholeState, times: np.ndarray, state: np.ndarray
+        self,
+        events: Sequence[Happening],
+        place: WholeState,
+        changes: Changes,
+        decided: Decided | None,
     ) -> None:
-        """Note guards that are at zero here, but at other times when a number changes."""
-        crossing = self._at_zero(events, place, times, state)
-        for by, size, column in zip(self.nominal, self.sizes, range(len(self.sizes)), strict=True):
+        """Note guards that are at zero here, but at other times when a number changes.
+
+        Raises
+        ------
+        NoDerivativeError
+            What follows depends on which of them comes first.
+        """
+        least = APART * self._elapsed(place.time)
+        # What was past zero at the start, as a reaction that pulls, stays so with any change.
+        crossing = {
+            guard: (rate, change)
+            for guard, (value, rate, change) in self._at_zero(events, place, changes).items()
+            if abs(value / rate) <= least
+        }
+        for k, (by, size) in enumerate(zip(self.nominal, self.sizes, strict=True)):
             apart = [
-                name
-                for name, (rate, change) in crossing.items()
-                if abs(change[column] / rate) * size > APART * self._elapsed(place.time)
+                guard
+                for guard, (rate, change) in crossing.items()
+                if abs(change[k] / rate) * size > least
             ]
-            if apart:
-                names = list(crossing)
-                if len(names) == 1:
-                    at_start = place.time == self.prepared.start_time
-                    names.append("the start" if at_start else "the event before")
-                self.parted.append((place.time, " and ".join(names), repr(by)))
+            if not apart:
+                continue
+            names = [self._name(guard) for guard in crossing]
+            if len(names) == 1:
+                at_start = place.time == self.prepared.start_time
+                names.append("the start" if at_start else "the event before")
+            self.parted.append((place.time, " and ".join(names), repr(by)))
+            if decided is not None and len(crossing) > 1:
+                assert self._decided is not None
+                change = changes.times[k], changes.state[:, k], changes.values[:, k]
+                self._decided.check_order(decided, change, list(crossing), repr(by))
 
 
 def legs_of(record: RunRecord, prepared: Prepared) -> list[list[Happening]]:

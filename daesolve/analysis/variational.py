@@ -154,24 +154,55 @@ def start_slope(
     ------
     InconsistentStateError
         The start does not exist beside this value.
+    """
+    try:
+        return differentiated(start, value, FIRST_STEP * (abs(value) or 1.0))
+    except DaesolveError as refusal:
+        raise InconsistentStateError(
+            f"the start cannot follow a change of {name!r}: {refusal}"
+        ) from refusal
+
+
+def differentiated(
+    function: Callable[[float], np.ndarray], value: float, step: float
+) -> tuple[np.ndarray, float]:
+    """Differentiate by a number, by extrapolated central differences.
+
+    Parameters
+    ----------
+    function
+        The number -> (n,).
+    value
+        Where to differentiate.
+    step
+        The first step, quartered where the function refuses or bends too much.
+
+    Returns
+    -------
+    slope, error
+        (n,), and how much it changed last, relative to the largest entry.
+
+    Raises
+    ------
+    DaesolveError
+        The last refusal of the function, where it refuses at all steps.
 
     Notes
     -----
     C. J. F. Ridders, Adv. Eng. Software 4 (1982) 75.
     """
-    step = FIRST_STEP * (abs(value) or 1.0)
     refusal: DaesolveError | None = None
     found: list[tuple[np.ndarray, float]] = []
     for _ in range(SHORTENINGS):
         try:
-            found.append(_extrapolated(start, value, step))
+            found.append(_extrapolated(function, value, step))
         except DaesolveError as error:
             refusal = error
         if found and found[-1][1] <= ENOUGH:
             break
         step /= 4
-    if not found:
-        raise InconsistentStateError(f"the start cannot follow a change of {name!r}: {refusal}")
+    if not found and refusal is not None:
+        raise refusal
     return min(found, key=lambda pair: pair[1])
 
 

@@ -123,6 +123,10 @@ def inputs(words: Sequence[str]) -> dict[str, Any] | None:
             raise OutOfRangeError(
                 f"--input takes NAME=EXPRESSION or NAME=FILE:COLUMN, not {word!r}"
             )
+        if name in found:
+            raise OutOfRangeError(f"--input {name} is given twice")
+        if text.lower().endswith(".csv"):
+            raise OutOfRangeError(f"which column of {text!r}: --input {name}={text}:COLUMN")
         path, colon, column = text.rpartition(":")
         if colon:
             nodes = (path, first_column(Path(path)))

@@ -78,8 +78,8 @@ class NullSpace(Formulation):
         base = Feedback().problem(elimination)
         if dynamics.velocity_count <= len(dynamics.rows):
             raise NoFreedomError(
-                "null-space integrates independent velocities, and the constraints leave none; take "
-                "feedback"
+                "null-space integrates independent velocities, and the constraints leave none; "
+                "take feedback"
             )
         independent = IndependentVelocities.of(dynamics, saddle)
         # With both indices, since of a single number CasADi makes [:0] a row.

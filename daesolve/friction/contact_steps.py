@@ -22,6 +22,7 @@ from daesolve.algebra.translation import function_of
 from daesolve.contact import Contacts, State, decide, inverse_mass
 from daesolve.equations.consistency import check_named
 from daesolve.equations.contact_rows import SpatialRubbing
+from daesolve.equations.starting import refuse_drives
 from daesolve.friction.steppable import check_steppable, energy_of, rows_of
 from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import MechanicalSystem
@@ -94,6 +95,7 @@ class ContactEquations:
         self.slips = [[*own, *[None] * (self.width - len(own))] for own in slips]
         contacts = {*self.gaps, *(row for own in slips for row in own)}
         self.kept = [k for k in range(len(self.dynamics.rows)) if k not in contacts]
+        refuse_drives(self.dynamics, "time stepping")
         given = check_named("parameters", parameters)
         self.numbers = self.dynamics.value_vector(parameter_values(self.dynamics, given))
         self.closed = self.numbers.copy()

@@ -19,6 +19,7 @@ import numpy as np
 from daesolve.algebra.translation import function_of
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.equations.consistency import check_named
+from daesolve.equations.starting import refuse_drives
 from daesolve.errors import PosingError, UnsupportedError
 from daesolve.friction.steppable import check_steppable, energy_of
 from daesolve.posing.guides import SHARP, SMOOTHING, Rubbing
@@ -71,6 +72,7 @@ class StepEquations:
         assert self.dynamics.guides is not None
         self.guides = self.dynamics.guides
         self.names = self.guides.reactions.names
+        refuse_drives(self.dynamics, "time stepping")
         given = check_named("parameters", parameters)
         self.numbers = self.dynamics.value_vector(parameter_values(self.dynamics, given))
         self._place = list(self.dynamics.values).index(SMOOTHING)

@@ -67,7 +67,7 @@ def with_values(
         return here, None
     try:
         for jump in transitions.asked(*place, values):
-            here = _jumped(run, here, jump)
+            here = _jumped(run, here, jump, ())
     except (ChatteringError, ResetError) as error:
         return here, (Outcome.FAILED, str(error))
     except VariantError as error:
@@ -208,7 +208,7 @@ def _switched(
     run.instant.take(here.time, name, switches=name in run.prepared.dynamics.switches)
     rests = False
     for jump in transitions.decide(here.time, here.state, values, guards):
-        here = _jumped(run, here, jump)
+        here = _jumped(run, here, jump, tuple(guards))
         rests = jump.rests
     switched = transitions.book.switched(here.time, here.state, run.values(here), before)
     for index in switched:
@@ -217,8 +217,8 @@ def _switched(
     return here, switched, rests
 
 
-def _jumped(run: RunState, here: Boundary, jump: Jump) -> Boundary:
-    """Go on after a jump, and write down the events that asked for it."""
+def _jumped(run: RunState, here: Boundary, jump: Jump, asked: tuple[int, ...]) -> Boundary:
+    """Go on after a jump, and write down its events, with the guards that asked for it."""
     after = run.in_mode(here, jump.x, jump.p)
     run.wrap(after)
     events = run.prepared.problem.events
@@ -227,10 +227,11 @@ def _jumped(run: RunState, here: Boundary, jump: Jump) -> Boundary:
     if not hidden.issuperset(names.values()):
         run.sample_event(here)
     impact = jump.impact
+    zeros = None if run.transitions is None else run.transitions.book.tolerances
     for index, fired in jump.events.items():
         if names[index] in hidden:
             continue
-        happening = Happening(here.time, names[index], here, after, fired, impact)
+        happening = Happening(here.time, names[index], here, after, fired, impact, asked, zeros)
         run.record.events.append(happening)
         impact = None
     return after

@@ -32,7 +32,11 @@ class Boundary:
 
 @dataclass(frozen=True)
 class Happening:
-    """An event: when it happened, what it was called, the state there, and where it went on."""
+    """An event: when it happened, what it was called, the state there, and where it went on.
+
+    `fired` are guards of the event; `asked` are those, of all events, because of which a law
+    decided what follows, and `zeros` is what counted as zero of each then.
+    """
 
     time: float
     name: str
@@ -40,6 +44,8 @@ class Happening:
     after: Boundary | None = None
     fired: tuple[int, ...] = (0,)
     impact: Impact | None = None
+    asked: tuple[int, ...] = ()
+    zeros: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -480,6 +486,7 @@ def describe(prepared: Prepared) -> dict[str, Any]:
         "until": prepared.until,
         "segment": prepared.segment,
         "impact": prepared.request.impact if prepared.dynamics.contacts else None,
+        "inputs": list(prepared.dynamics.inputs.posed),
         "notes": list(prepared.notes),
     }
 

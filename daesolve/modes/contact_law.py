@@ -29,7 +29,6 @@ from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import Rank
 from daesolve.errors import (
-    NoDerivativeError,
     OutOfRangeError,
     RedundantConstraintsError,
     ResetError,
@@ -39,7 +38,7 @@ from daesolve.errors import (
 from daesolve.formulations import Formulation, OdeProblem
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_table import Role
-from daesolve.modes.jumps import JumpFunction, joined, settle_function, with_references
+from daesolve.modes.jumps import joined, settle_function, with_references
 from daesolve.modes.kept_constraints import answered
 from daesolve.modes.law import Jump, Setting, SwitchingLaw
 from daesolve.posing.contacts import TOUCHING
@@ -318,6 +317,8 @@ class ContactLaw(SwitchingLaw):
         The problem.
     """
 
+    decides = True
+
     def __init__(self, setting: Setting) -> None:
         rows = setting.dynamics.contacts
         super().__init__([*(row.lost for row in rows), *(row.closed for row in rows)])
@@ -360,20 +361,6 @@ class ContactLaw(SwitchingLaw):
         if change is not None:
             book.armed[self._closing[~change.closed]] = False
             yield Jump(dict.fromkeys(change.events, (0,)), change.x, change.p, change.impact)
-
-    def function(self, events: Sequence[int]) -> JumpFunction:
-        """Refuse: which contacts open is no function of the state.
-
-        Raises
-        ------
-        NoDerivativeError
-            Always; the events are named.
-        """
-        names = ", ".join(repr(self.problem.events[event].name) for event in events)
-        raise NoDerivativeError(
-            f"the events {names} have no derivative: which contacts open and close there is "
-            "decided at the instant"
-        )
 
 
 _changes: WeakKeyDictionary[OdeProblem, ContactChanges] = WeakKeyDictionary()

@@ -141,6 +141,11 @@ class GuardBook:
         self.passed = np.array(saved["passed"], dtype=float)
         self.met = np.array(saved["met"], dtype=float).reshape(self.met.shape)
 
+    def know(self, tolerances: np.ndarray) -> None:
+        """Let what counted as zero on a motion, of each guard, do so from here on."""
+        self._rounding = tolerances.copy()
+        self._judge_zero()
+
     def meet(self, guards: Sequence[int], time: float) -> None:
         """Remember that guards were answered at a time, s."""
         self.met[guards, :-1] = self.met[guards, 1:]

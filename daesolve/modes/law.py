@@ -198,7 +198,7 @@ class SwitchingLaw(ABC):
     * `follows` says whether the law integrates what comes next by itself, as the last phase of a
       motion that comes to rest; then `finish` does so, in place of `decide`.
     * `function` returns the jump as a function of the state, by which sensitivities are carried
-      over it.
+      over it; where `decides` is set, they are carried by differences of what `decide` yields.
 
     A law keeps no memory: what a run has seen of guards is in its `GuardBook`, which `decide`
     receives. What else a mode needs are discrete values, in p.
@@ -212,6 +212,9 @@ class SwitchingLaw(ABC):
     of_motion: ClassVar[bool] = True
     """Whether its events belong to the motion; else only the representation of the state changes:
     they are found by solvers alone, and not written down."""
+    decides: ClassVar[bool] = False
+    """Whether what it yields is a smooth function of time, state and values, though of no formula,
+    as long as the same guards fire and the same events follow."""
 
     def __init__(self, events: Sequence[int]) -> None:
         self.events = tuple(events)

@@ -23,7 +23,7 @@ from daesolve.contact import ImpactLaw, decide
 from daesolve.elimination.jamming import NEAR
 from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import NoDerivativeError, NoMotion, ResetError
+from daesolve.errors import NoMotion, ResetError
 from daesolve.formulations import OdeProblem
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_table import Role
@@ -35,7 +35,7 @@ from daesolve.modes.jams import (
     going_on,
     sliding_of,
 )
-from daesolve.modes.jumps import JumpFunction, joined, with_references
+from daesolve.modes.jumps import joined, with_references
 from daesolve.modes.law import Beginning, Ending, Jump, Setting, Stretch, SwitchingLaw
 from daesolve.modes.resting import SHARED, at_rest, is_timed
 from daesolve.modes.rubbing_impacts import Impacts, Place, rested
@@ -56,6 +56,8 @@ class RubbingLaw(SwitchingLaw):
     setting
         The problem.
     """
+
+    decides = True
 
     def __init__(self, setting: Setting) -> None:
         rows, first = setting.dynamics.contacts, setting.table.firsts
@@ -357,20 +359,6 @@ class RubbingLaw(SwitchingLaw):
             samples=found.samples,
             evaluations=found.evaluations,
             fires=tuple(map(int, fires)),
-        )
-
-    def function(self, events: Sequence[int]) -> JumpFunction:
-        """Refuse: what contacts do is no function of the state.
-
-        Raises
-        ------
-        NoDerivativeError
-            Always; the events are named.
-        """
-        names = ", ".join(repr(self.problem.events[event].name) for event in events)
-        raise NoDerivativeError(
-            f"the events {names} have no derivative: what contacts do there is decided at the "
-            "instant"
         )
 
 

@@ -23,7 +23,7 @@ from daesolve.formulations import OdeProblem
 from daesolve.friction.sliding import VariantPolicy
 from daesolve.modes.chart_law import ChartLaw
 from daesolve.modes.contact_law import ContactLaw
-from daesolve.modes.guard_book import GuardBook
+from daesolve.modes.guard_book import GuardBook, Place
 from daesolve.modes.guard_slopes import at_once, refuse_start
 from daesolve.modes.guard_table import GuardTable, GuardTraits, Role
 from daesolve.modes.guide_law import GuideLaw
@@ -310,15 +310,61 @@ class Transitions:
                     x, p = jump.x, jump.p
                     yield jump
 
+    def owner(self, event: int) -> SwitchingLaw:
+        """Return the law that owns an event; there is one."""
+        return next(law for law in self.laws if event in law.events)
+
+    def decided_again(
+        self,
+        law: SwitchingLaw,
+        place: Place,
+        asked: Sequence[int],
+        zeros: np.ndarray,
+        met: np.ndarray,
+    ) -> tuple[Jump | None, np.ndarray]:
+        """Decide what follows as if a run had come to a place; the run's own book stays as it is.
+
+        Parameters
+        ----------
+        law
+            One that `decides`.
+        place
+            Time in s, state and values.
+        asked
+            The guards that fire, of all events.
+        zeros
+            What counts as zero, of each guard.
+        met
+            (guards, 5) when guards were answered before, as in `GuardBook`.
+
+        Returns
+        -------
+        Jump or None
+            What changes; None where nothing does.
+        ndarray
+            When guards were answered, this instant included.
+
+        Raises
+        ------
+        ResetError, VariantError
+            Nothing follows.
+        """
+        book = self._new_book()
+        book.know(zeros)
+        book.met = met.copy()
+        own = self.setting.table.guards_of(law.events)
+        fired = [guard for guard in asked if guard in own]
+        return next(law.decide(*place, fired, book), None), book.met
+
     def function(self, events: Sequence[int]) -> JumpFunction:
         """Return the function that resets these events together, all of one law.
 
         Raises
         ------
         NoDerivativeError
-            What they change is no function: it is decided at the instant.
+            What they change is no function of the state.
         """
-        return next(law for law in self.laws if events[0] in law.events).function(events)
+        return self.owner(events[0]).function(events)
 
 
 def transitions_of(

@@ -27,6 +27,7 @@ from daesolve.algebra.linear import is_zero, solve_definite
 from daesolve.algebra.singular_values import shortest_solution, singular_values
 from daesolve.equations.consistency import fitting_values
 from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.starting import refuse_drives
 from daesolve.errors import FrictionlessIllPosed, UnsupportedError
 from daesolve.posing.events import FALLING, Event, Stop
 from daesolve.posing.guides import JAM
@@ -122,6 +123,7 @@ def friction_margin(
         The constraints depend on each other there, whatever rubs.
     """
     dynamics = system.dynamics
+    refuse_drives(dynamics, "the critical friction")
     found = consistent_state(dynamics, state, parameters=parameters, time=time)
     names = dynamics.labels.states
     x = np.array([found.state[name] for name in names])

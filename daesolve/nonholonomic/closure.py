@@ -21,6 +21,7 @@ from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import check_named, listed, misses, start_value
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.projection import Level, Projection, terms_of
+from daesolve.equations.starting import refuse_drives
 from daesolve.errors import (
     ContradictoryGoalsError,
     InconsistentStateError,
@@ -143,6 +144,7 @@ def no_slip_closure(
     """
     check_numbers(tolerance, time, points=points)
     dynamics = mechanical(_asked(system, goals))
+    refuse_drives(dynamics, "what constraints close to")
     given = parameter_values(dynamics, check_named("parameters", parameters))
     p = dynamics.value_vector(given)
     centre = _guess(dynamics, state)

@@ -16,6 +16,7 @@ from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import check_named, complete_start, sample_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.projection import metrics
+from daesolve.equations.starting import refuse_drives
 from daesolve.errors import (
     DegenerateStartError,
     InconsistentStateError,
@@ -144,6 +145,7 @@ class PfaffSystem:
             A name, a number or a state that cannot be.
         """
         dynamics = self.dynamics
+        refuse_drives(dynamics, "what constraints are worth")
         p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
         if at is None:
             return with_references(dynamics, p, np.zeros(dynamics.x.numel())), None

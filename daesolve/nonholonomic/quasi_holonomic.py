@@ -33,6 +33,7 @@ import numpy as np
 
 from daesolve.algebra.singular_values import independent_rows
 from daesolve.equations.consistency import check_named
+from daesolve.equations.starting import refuse_drives
 from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError, is_number
 from daesolve.nonholonomic.combination_proof import proved_combinations
 from daesolve.nonholonomic.remainder import (
@@ -429,5 +430,6 @@ def _check_time(time: float) -> None:
 
 
 def _numbers(held: Substitution, parameters: Mapping[str, float] | None) -> np.ndarray:
+    refuse_drives(held.dynamics, "the search for quasi-holonomic constraints")
     values = parameter_values(held.dynamics, check_named("parameters", parameters))
     return held.dynamics.value_vector(values)

@@ -25,18 +25,22 @@ class Inputs(Parameters):
     ----------
     unset
         The names of those without a default: a run that does not give them is refused.
+    posed
+        The names of all that were declared, those too in whose place a run has put expressions.
     """
 
     def __init__(self, defaults: Mapping[str, float | None], units: Mapping[str, str]) -> None:
         numbers = {name: 0.0 if value is None else value for name, value in defaults.items()}
         super().__init__(numbers, units, dict.fromkeys(defaults, ANY), "input")
         self.unset = frozenset(name for name, value in defaults.items() if value is None)
+        self.posed = tuple(defaults)
 
     def joined(self, other: SymbolVector) -> Self:
         """Return these and others."""
         whole = super().joined(other)
         assert isinstance(other, Inputs)
         whole.unset = self.unset | other.unset
+        whole.posed = (*self.posed, *other.posed)
         return whole
 
     def without(self, names: Sequence[str]) -> Self:
@@ -45,6 +49,7 @@ class Inputs(Parameters):
         rest.defaults = {name: self.defaults[name] for name in rest.names}
         rest.ranges = {name: self.ranges[name] for name in rest.names}
         rest.unset = self.unset & {*rest.names}
+        rest.posed = self.posed
         return rest
 
 

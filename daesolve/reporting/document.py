@@ -131,6 +131,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "asked": identity.get("asked") or {},
         "degeneracy": None if run.degeneracy is None else asdict(run.degeneracy),
         "impact": description.get("impact"),
+        "inputs": description.get("inputs", []),
     }
     return plain(whole)
 

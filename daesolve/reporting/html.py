@@ -30,7 +30,7 @@ SPARSE = (
 )
 AS_ABOVE = "As above: too sparse to be joined."
 SPARSE_CAPTIONS = {"Positions": SPARSE} | dict.fromkeys(
-    ("Velocities", "Outputs", "Reactions"), AS_ABOVE
+    ("Velocities", "Inputs", "Outputs", "Reactions"), AS_ABOVE
 )
 CONTACTS = (
     "What each contact does: nothing where it is open, its slip held where it sticks; what slides "

@@ -38,7 +38,8 @@ class HeldInputs:
     """
 
     def __init__(self, prepared: Prepared, posed: System, unset: frozenset[str]) -> None:
-        self.prepared, self.unset = prepared, unset
+        self.prepared = prepared
+        self.unset: frozenset[str] = unset
         self.names = tuple(prepared.system.inputs.names)
         self._driven = [name for name in posed.inputs.names if name not in self.names]
         order = list(prepared.problem.values)
@@ -90,7 +91,7 @@ class HeldInputs:
                     f"the input {min(missing)!r} has no value yet: give it with the first step, "
                     f"step(dt, {min(missing)}=...), or inputs={{{min(missing)!r}: ...}}"
                 )
-            self.unset = frozenset()
+            self.unset = frozenset[str]()
         if not changed:
             return p
         p = p.copy()
@@ -157,4 +158,6 @@ def _references(dynamics: Dynamics, size: int, names: tuple[str, ...]) -> Evalua
     works = symbol("works", size - dynamics.x.numel())
     values = with_references(dynamics, dynamics.t, dynamics.x, dynamics.p, works)
     state = ca.vertcat(dynamics.x, works)
-    return Evaluator(ca.Function("references", [dynamics.t, state, dynamics.p], [ca.densify(values)]))
+    return Evaluator(
+        ca.Function("references", [dynamics.t, state, dynamics.p], [ca.densify(values)])
+    )

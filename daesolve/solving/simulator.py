@@ -136,7 +136,7 @@ class Simulator:
 
     @property
     def time(self) -> float:
-        """s"""
+        """S."""
         return self._here.time
 
     @property
@@ -207,8 +207,8 @@ class Simulator:
         """
         if self._verdict is not None:
             raise RunEndedError(
-                f"the motion ended at t = {self.time:.10g} s ({self._verdict[1]}): load a snapshot, "
-                "set a state or reset before the next step"
+                f"the motion ended at t = {self.time:.10g} s ({self._verdict[1]}): load a "
+                "snapshot, set a state or reset before the next step"
             )
         target, rest = self._target(dt)
         run, here = self._run, self._here
@@ -275,9 +275,7 @@ class Simulator:
         """Go back to the start, with the inputs as they are."""
         return self._anew(self._first)
 
-    def set_state(
-        self, values: Mapping[str, float], *, time: float | None = None
-    ) -> StepValues:
+    def set_state(self, values: Mapping[str, float], *, time: float | None = None) -> StepValues:
         """Go on from another state; what is not given stays as near as constraints allow.
 
         Contacts touch where their gaps are zero there; what was recorded before is forgotten.

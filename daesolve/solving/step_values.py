@@ -1,4 +1,4 @@
-"""All that is known where a simulator is, by name; reactions and outputs once they are asked for."""
+"""All that is known where a simulator is, by name; reactions and outputs once asked for."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
 """What a run gives its inputs, as plain data: for a manifest, and for processes that sweep.
 
-    {"number": 2.0}  {"text": "sin(t)"}  {"table": {...}}  {"function": ..., "names": [...]}
-    {"sampled": {..., "law": {"function": ...}}}           {"anew": "the law 'c' in Python"}
+    {"number": 2.0}  {"text": "sin(t)"}  {"table": {...}}  {"expression": {...}}
+    {"sampled": {..., "law": {"expression": {...}}}}       {"anew": "the law 'c' in Python"}
 
-A function is an expression of CasADi, written out: nothing in it is executed. What is "anew" cannot
-be written out: who goes on with a run gives it once more.
+For an expression see `told_expressions`: nothing in it is executed. What is "anew" cannot be
+written out: who goes on with a run gives it once more.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import casadi as ca
 
+from daesolve.algebra.told_expressions import expressions, told
 from daesolve.errors import NotResumableError, PosingError, is_number
 from daesolve.posing.goals import as_scalar
 from daesolve.posing.sampled import Sampled, Seen, split
@@ -23,7 +24,7 @@ from daesolve.posing.symbols import symbol
 from daesolve.posing.tables import Table, data_of, uses_in, with_data
 from daesolve.storage.encoding import is_mapping
 
-KINDS = ("number", "text", "table", "function", "sampled", "anew")
+KINDS = ("number", "text", "table", "expression", "sampled", "anew")
 
 
 def described_inputs(given: Mapping[str, Any], seen: Mapping[str, ca.SX]) -> dict[str, Any]:
@@ -56,11 +57,11 @@ def restored_input(saved: Mapping[str, Any]) -> Any:
         raise NotResumableError(f"{saved!r} says nothing of an input")
     if kind == "table":
         return with_data(saved["table"])
-    if kind == "function":
-        return Written(str(saved["function"]), tuple(saved["names"]))
+    if kind == "expression":
+        return Written(saved["expression"])
     if kind == "sampled":
         law = saved["sampled"]
-        written = Written(str(law["law"]["function"]), tuple(law["law"]["names"]))
+        written = Written(law["law"]["expression"])
         low, high = (float(end) for end in law["limits"])
         states = {str(name): float(value) for name, value in law["states"].items()}
         numbers = [float(law[name]) for name in ("period", "delay", "before")]
@@ -69,34 +70,30 @@ def restored_input(saved: Mapping[str, Any]) -> Any:
     return saved[kind]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Written:
     """Expressions that were written out.
 
     Parameters
     ----------
-    text
-        Of a function of CasADi.
-    names
-        Of its symbols.
+    saved
+        As `told_expressions` tells them.
     """
 
-    text: str
-    names: tuple[str, ...]
+    saved: Mapping[str, Any]
 
     def of(self, symbols: Mapping[str, ca.SX]) -> list[ca.SX]:
         """Return the expressions in some symbols."""
-        for name in self.names:
+        names = [str(name) for name in self.saved.get("names", ())]
+        for name in names:
             if name not in symbols:
                 raise PosingError(
                     f"an input is written in {name!r}, which the system does not have"
                 )
-        function = ca.Function.deserialize(self.text)
-        found = function.call([ca.vertcat(ca.SX(0, 1), *[symbols[n] for n in self.names])])
-        return ca.vertsplit(found[0])
+        return expressions(self.saved, [symbols[name] for name in names])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WrittenLaw:
     """A sampled law that was written out; it is traced as the function that it was."""
 
@@ -119,7 +116,7 @@ def _described(value: Any, seen: Mapping[str, ca.SX]) -> dict[str, Any]:
     if isinstance(value, Table):
         return {"table": data_of(value)}
     if isinstance(value, ca.SX):
-        return _function([value]) or {"anew": f"the expression {value}"}
+        return _expression([value]) or {"anew": f"the expression {value}"}
     if isinstance(value, Sampled):
         return _sampled(value, seen)
     return {"anew": f"{value!r}"}
@@ -134,7 +131,7 @@ def _sampled(law: Sampled, seen: Mapping[str, ca.SX]) -> dict[str, Any]:
         own = {state: symbol(state) for state in law.states}
         value, following = split(owner, law.law(Seen({**seen, **own})), law.states)
         parts = [value, *(following[state] for state in law.states)]
-    written = _function([as_scalar(owner, part) for part in parts])
+    written = _expression([as_scalar(owner, part) for part in parts])
     if written is None:
         return {"anew": owner}
     words = {"name": law.name, "period": law.period, "delay": law.delay, "before": law.before}
@@ -142,11 +139,6 @@ def _sampled(law: Sampled, seen: Mapping[str, ca.SX]) -> dict[str, Any]:
     return {"sampled": {**words, "states": dict(law.states), "limits": ends, "law": written}}
 
 
-def _function(parts: Sequence[ca.SX]) -> dict[str, Any] | None:
+def _expression(parts: Sequence[ca.SX]) -> dict[str, Any] | None:
     """Return expressions written out; None where they contain tables."""
-    if uses_in(parts):
-        return None
-    column = ca.vertcat(*parts)
-    symbols = ca.symvar(column)
-    function = ca.Function("input", [ca.vertcat(ca.SX(0, 1), *symbols)], [ca.densify(column)])
-    return {"function": function.serialize(), "names": [entry.name() for entry in symbols]}
+    return None if uses_in(parts) else {"expression": told(parts)}

@@ -166,6 +166,7 @@ class Description(Record):
     until: Finite = 0.0
     derived: dict[str, Number] = Field(default={})
     impact: Word | None = None
+    inputs: list[Word] = Field(default=[])
 
 
 class BeforeTheRun(Record):

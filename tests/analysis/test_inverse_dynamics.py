@@ -56,7 +56,12 @@ def put_back(system, found, **options):
     """Return by how much a forward run with the drives misses the motion at its end."""
     first = {name: float(values[0]) for name, values in found.states.items()}
     run = ds.solve(
-        system, float(found.times[-1]), first, inputs=found.tables(), at=[found.times[-1]], **options
+        system,
+        float(found.times[-1]),
+        first,
+        inputs=found.tables(),
+        at=[found.times[-1]],
+        **options,
     )
     assert run.outcome is ds.Outcome.COMPLETED
     return max(abs(run.end_state[name] - values[-1]) for name, values in found.states.items())
@@ -129,7 +134,9 @@ def stewart():
         length = float(np.linalg.norm(along))
         along /= length
         turn = _turned(along)
-        tube = Body(f"tube_{k}", 2.0, (0.06, 0.06, 0.002), position=tuple(foot + 0.3 * along), rotation=turn)
+        tube = Body(
+            f"tube_{k}", 2.0, (0.06, 0.06, 0.002), position=tuple(foot + 0.3 * along), rotation=turn
+        )
         rod = Body(f"rod_{k}", 1.0, (0.03, 0.03, 5e-4),
                    position=tuple(foot + (length - 0.35) * along), rotation=turn)  # fmt: skip
         slide = Prismatic(f"slide_{k}", tube.frame(), rod.frame(), axis=2)
@@ -146,7 +153,7 @@ def stewart():
 
 
 def _turned(along):
-    """Return the quaternion that turns the third axis into a direction, keeping the second level."""
+    """Return the quaternion that turns the third axis into a direction, the second level."""
     from scipy.spatial.transform import Rotation
 
     second = np.cross(along, [1.0, 0.0, 0.0])
@@ -157,7 +164,7 @@ def _turned(along):
 
 @pytest.mark.slow
 def test_the_forces_of_a_stewart_platform_put_back_move_its_plate_as_prescribed():
-    mechanism, system, slides = stewart()
+    mechanism, system, _slides = stewart()
     t = ds.time
     motion = {
         "plate_x": 0.05 * ca.sin(2 * t), "plate_y": 0.04 * ca.sin(3 * t),
@@ -235,12 +242,10 @@ def test_motions_that_cannot_be_are_refused(motion, inputs, error, words):
 
 def test_a_freedom_that_is_left_and_a_force_that_cannot_act_are_told():
     q, u = ds.coordinates(x="m", y="m"), ds.inputs(push="N")
-    system = ds.MechanicalSystem(
-        q, kinetic=ca.sumsqr(q.dot.vector), force={"x": u.push}, inputs=u
-    )
+    system = ds.MechanicalSystem(q, kinetic=ca.sumsqr(q.dot.vector), force={"x": u.push}, inputs=u)
     with pytest.raises(FreedomLeftError, match="x prescribe the motion but for 1 freedom"):
         ds.inverse_dynamics(system, {"x": ds.time}, 1.0)
-    with pytest.raises(UnreachableMotionError, match="push cannot make this motion.*'y_dot'"):
+    with pytest.raises(UnreachableMotionError, match=r"push cannot make this motion.*'y_dot'"):
         ds.inverse_dynamics(system, {"x": ds.time, "y": ds.time**2}, 1.0)
     assert ds.inverse_dynamics(system, {"x": ds.time**2, "y": ds.time}, 1.0)["push"][0] == 4.0
 
@@ -282,7 +287,9 @@ def test_computed_torque_makes_errors_die_out_as_asked_through_a_closed_loop():
 
 def test_computed_torque_is_inverse_dynamics_without_errors():
     system = slider_crank()
-    law = ds.analysis.computed_torque(system, {"crank": -0.3 * ca.sin(ds.time)}, inputs={"load": 0.0})
+    law = ds.analysis.computed_torque(
+        system, {"crank": -0.3 * ca.sin(ds.time)}, inputs={"load": 0.0}
+    )
     path = "0.9 + 0.3 * sin(t)"
     found = ds.inverse_dynamics(
         system, {"crank": path}, 1.0, guess=OUTSIDE, at=[0.0, 0.5, 1.0], inputs={"load": 0.0}

@@ -8,6 +8,7 @@ PROGRAMS = {
     "benchmarks.accuracy": "benchmarks.accuracy",
     "benchmarks.batches": "benchmarks.batches",
     "benchmarks.contact": "benchmarks.contact",
+    "benchmarks.driven": "benchmarks.driven",
     "benchmarks.events": "benchmarks.events",
     "benchmarks.long_horizon": "benchmarks.long_horizon.__main__",
     "benchmarks.long_horizon.offsets": "benchmarks.long_horizon.offsets",

@@ -28,6 +28,7 @@ SMALL = {
     "benchmarks.pendulum_chain": "--rods 2 --rods 3 --until 0.1 --patience 0.3 --package daesolve",
     "benchmarks.rolling_wheel": "--case hoop --until 1 --repeats 1",
     "benchmarks.accuracy": "--case pendulum --repeats 1",
+    "benchmarks.driven": "--points 20 --samples 200",
     "benchmarks.events": "--case blow --repeats 1",
     "benchmarks.step_checks": "--case hoop --until 1 --repeats 1",
     "benchmarks.stewart": "--part runs --repeats 1",
@@ -214,3 +215,12 @@ def test_the_platform_ends_in_one_place_in_both_packages(tmp_path):
     # Of order 2: a step that is 20 times shorter leaves a 400th part of the error.
     assert 300 < steps[0][1] / steps[-1][1] < 500
     assert "fall with the powers" in printed
+
+
+def test_what_drives_a_system_is_followed_piece_by_piece(tmp_path):
+    table, found = ran(tmp_path, "benchmarks.driven")
+    assert "a sampled law" in table
+    # Twenty pieces and two hundred samples of motions of order one.
+    exact = [one["error"] for one in found if one["method"] in ("a table", "a sampled law")]
+    assert len(exact) == 3
+    assert max(exact) <= 1e-13

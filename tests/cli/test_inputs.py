@@ -66,7 +66,10 @@ def test_a_run_takes_an_expression_and_a_column_of_a_file_and_goes_on(mine, tmp_
         call("run", mine / "mine.py", "--input", given, "--out", out, "--quiet")
         run = ds.Trajectory.from_run(out)
         assert run.end_state["x"] == end_of(mine, inputs=inputs)
-        assert "push" in (out / "report.html").read_text()
+        # Its own figure beside those of the motion, and none among the outputs.
+        page = (out / "report.html").read_text()
+        assert "Inputs</h3>" in page
+        assert "Outputs</h3>" not in page
         call("resume", out, "--until", 3, "--source", mine / "mine.py", "--quiet")
         longer = ds.Trajectory.from_run(out).end_state["x"]
         assert abs(longer - end_of(mine, until=3.0, inputs=inputs)) < 1e-13
@@ -80,6 +83,8 @@ def test_what_is_missing_or_wrong_is_said_in_a_sentence(mine):
         (("--input", "push=2*z"), "unknown name in the input 'push' 'z'"),
         (("--input", f"push={file}:forse"), "did you mean 'force'"),
         (("--input", "push=no.csv:force"), "cannot be read as a table"),
+        (("--input", "push=no.csv"), "which column of 'no.csv'"),
+        (("--input", "push=1", "--input", "push=2"), "--input push is given twice"),
     ):
         assert sentence in call("run", mine / "mine.py", *words, code=2).stderr
 
@@ -95,6 +100,12 @@ def test_a_sweep_varies_beside_an_input_and_over_one(mine, tmp_path):
     call(*words, "--over", "push=1,2", "--out", tmp_path / "two", "--quiet")
     found = Sweep.from_directory(tmp_path / "two").to_pandas()
     assert abs(found.end_x[1] - end_of(mine, inputs={"push": 2.0})) < 1e-13
+
+
+def test_a_sweep_over_an_input_that_is_something_else_is_refused(mine, tmp_path):
+    words = ("sweep", mine / "mine.py", "--workers", 0, "--over", "push=1,2", "--quiet")
+    told = call(*words, "--input", "push=sin(t)", "--out", tmp_path / "three", code=3)
+    assert "'push' is given as a parameter, 1.0, and in inputs" in " ".join(told.stderr.split())
 
 
 def test_a_comparison_takes_inputs(mine):

@@ -8,7 +8,13 @@ from scipy.interpolate import CubicSpline, PPoly
 from scipy.interpolate import RectBivariateSpline as Surface
 
 import daesolve as ds
-from daesolve.errors import DegenerateStartError, OutOfRangeError, PosingError, UnknownNameError
+from daesolve.errors import (
+    DegenerateStartError,
+    OutOfRangeError,
+    PosingError,
+    UnknownNameError,
+    UnsupportedError,
+)
 
 TIMES = np.cumsum(np.random.default_rng(2).uniform(0.05, 0.15, 40)) - 0.1
 VALUES = np.random.default_rng(3).normal(size=40)
@@ -165,6 +171,14 @@ REFUSED = {
     "period": (("pull", [0, 1], [0, 1], "periodic cubic"), PosingError, "last value is its first"),
     "no file": (("pull", ("no.csv", "t"), [0, 1]), PosingError, "cannot be read as a table"),
     "a table": (("pull", [[0, 1]], [0, 1]), PosingError, "one column of numbers"),
+    "steep": (("pull", [0, 1e-310], [0, 1]), OutOfRangeError, "is too steep"),
+    "masked": (
+        ("pull", [0, 1], np.ma.array([0, 1], mask=[0, 1])),
+        OutOfRangeError,
+        "nan in place 2",
+    ),
+    "complex": (("pull", [0, 1], [1j, 2]), PosingError, "must be numbers"),
+    "symbols": (("pull", [0, 1], [ca.SX.sym("a"), 2]), PosingError, "must be numbers"),
     "words": (("pull", ["a", "b"], [0, 1]), PosingError, "must be numbers, a pandas series"),
 }
 
@@ -221,3 +235,134 @@ def test_an_expression_with_a_table_is_one_of_casadi():
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, outputs={"slope": slope})
     run = ds.solve(system, 1.0, {"x": 0.5, "x_dot": 1.0})
     assert np.max(np.abs(run["slope"] - 2 * run["x"])) < 1e-14
+
+
+def test_a_step_in_space_of_an_energy_or_in_a_mass_is_refused_and_one_in_time_of_a_force_is_not():
+    _, q = pushed(0.0)
+    for energies in (
+        {"potential": ds.table("step", [-1.0, 0.0, 1.0], [0.0, 0.3, 0.3], "steps")(q.x)},
+        {"mass": ds.table("step", [-1.0, 0.0, 1.0], [1.0, 2.0, 2.0], "steps")(q.x)},
+        {"mass": ds.table("step", [0.0, 0.5, 1.0], [1.0, 2.0, 2.0], "steps")(ds.time)},
+    ):
+        mass = energies.pop("mass", 1.0)
+        system = ds.MechanicalSystem(q, kinetic=mass * q.dot.x**2 / 2, **energies)
+        run = ds.solve(system, 2.0, {"x": -0.5, "x_dot": 1.0})
+        assert run.outcome is ds.Outcome.FAILED
+        assert abs(run.end_time - 0.5) < 1e-12
+        assert "energy jumps where 'step_node' switches" in run.message
+    pull = ds.table("pull", [0.0, 0.5, 1.0], [1.0, 3.0, 3.0], "steps")
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=-pull(ds.time) * q.x)
+    assert abs(ds.solve(system, 1.0).end_state["x_dot"] - 2.0) < 1e-14
+
+
+def test_a_mass_that_rises_keeps_its_momentum():
+    _, q = pushed(0.0)
+    mass = ds.table("mass", [0.0, 1.0], [1.0, 2.0])
+    system = ds.MechanicalSystem(q, kinetic=mass(ds.time) * q.dot.x**2 / 2)
+    assert abs(ds.solve(system, 3.0, {"x_dot": 1.0}).end_state["x_dot"] - 0.5) < 1e-15
+
+
+@pytest.mark.parametrize("kind", ["steps", "linear"])
+def test_a_table_that_a_constraint_cannot_follow_ends_the_run_in_a_sentence(kind):
+    q = ds.coordinates(x="m", y="m")
+    road = ds.table("road", [0, 1, 2, 3], [0.0, 0.1, 0.5, 0.2], kind)
+    on_it = ds.Holonomic("on_it", q.y - road(q.x))
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    run = ds.solve(ds.MechanicalSystem(q, kinetic=kinetic, goals=[on_it]), 3.0, {"x_dot": 1.0})
+    assert run.outcome is ds.Outcome.FAILED
+    assert "in a constraint a table must be smooth (kind = 'cubic'" in run.message
+
+
+def test_consistent_states_and_small_motions_take_the_piece_in_which_they_are():
+    q = ds.coordinates(x="m", y="m")
+    nodes = [-1.0, 0.0, 1.0, 2.0, 3.0]
+    road = ds.table("road", nodes, np.square(nodes), "cubic")  # y = x^2
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    on_it = ds.Holonomic("on_it", q.y - road(q.x))
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=10 * q.y, goals=[on_it])
+    found = ds.consistent_state(system, {"x": 2.5, "x_dot": 1.0}, fixed=["x", "x_dot"])
+    assert abs(found.state["y"] - 6.25) < 1e-12
+    # y'' = 2 x x'' + 2 x'^2, and x'' = -2 x R, y'' = R - 10.
+    reaction = (10 + 2) / (1 + 4 * 6.25)
+    assert abs(found.accelerations["x_dot"] + 2 * 2.5 * reaction) < 1e-11
+    _, q = pushed(0.0)
+    spring = ds.table("spring", [-3.0, 0.0, 3.0], [-3.0, 0.0, 12.0])
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": 4 - spring(q.x)})
+    small = ds.analysis.linearize(system, {"x": 1.0})
+    assert np.max(np.abs(small.matrix - [[0, 1], [-4, 0]])) < 1e-14
+
+
+def test_what_knows_no_tables_refuses_them():
+    q = ds.coordinates(y="m", psi="rad")
+    heading = ds.table("heading", [-1.0, 0.0, 1.0], [-1.0, 0.0, 1.5], "cubic")(q.psi)
+    across = ds.Nonholonomic("across", q.dot.y - heading)
+    wheelset = ds.MechanicalSystem(q, kinetic=(q.dot.y**2 + q.dot.psi**2) / 2)
+    with pytest.raises(UnsupportedError, match="cannot follow tables and sampled laws"):
+        ds.nonholonomic.no_slip_closure(wheelset, [across])
+
+
+def test_spans_of_time_are_seconds_and_dates_are_refused():
+    spans = pd.to_timedelta([0, 500, 1500], unit="ms")
+    assert ds.table("pull", spans, [0, 1, 2]).axes[0].nodes.tolist() == [0.0, 0.5, 1.5]
+    dates = pd.Series([0.0, 1.0], index=pd.date_range("2020-01-01", periods=2, freq="s"))
+    with pytest.raises(PosingError, match="are dates: give the seconds since one of them"):
+        ds.table("pull", dates.index, dates)
+    seconds = (dates.index - dates.index[0]) / pd.Timedelta(seconds=1)
+    assert ds.table("pull", seconds, dates).axes[0].nodes.tolist() == [0.0, 1.0]
+
+
+def test_columns_of_one_name_and_lines_are_told(tmp_path):
+    path = tmp_path / "measured.csv"
+    path.write_text("t,force,force\n0,1,2\n1,2,3\n")
+    with pytest.raises(PosingError, match="has 2 columns 'force'"):
+        ds.table("pull", (path, "t"), (path, "force"))
+    path.write_text("t,force\n\n0,1\n\n1,x\n")
+    with pytest.raises(PosingError, match="'x' in row 5"):
+        ds.table("pull", (path, "t"), (path, "force"))
+
+
+def test_a_motion_that_turns_round_on_a_node_goes_back_in_its_piece():
+    """It stops at x = 1 to rounding, where the force would be another beyond."""
+    _, q = pushed(0.0)
+    brake = ds.table("brake", [-3, 0, 1, 2, 3], [-0.5, 0.5, 7.0, 7.0, 7.0], "steps")
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": -brake(q.x)})
+    run = ds.solve(system, 16.0, {"x": 0.0, "x_dot": 1.0})  # two periods of 8 s
+    assert abs(run.end_state["x"]) < 1e-13
+    assert abs(run.end_state["x_dot"] - 1.0) < 1e-13
+    assert run["x"].max() == 1.0
+
+
+def test_a_table_whose_argument_has_a_parameter_has_its_derivative():
+    _, q = pushed(0.0)
+    p = ds.parameters(late=0.1)
+    pull = ds.table("pull", [0, 1, 2, 3], [0.0, 1.0, -1.0, 2.0], "steps")(ds.time - p.late)
+    system = ds.MechanicalSystem(q, p, kinetic=q.dot.x**2 / 2, force={"x": pull})
+    found = ds.analysis.sensitivity(system, by=["late"], until=2.7, initial={"x": 0.0})
+    # The speed is 0 (t - late) ... + 1 (1) - (2.7 - 2 - late): each jump shifts by it.
+    assert np.max(np.abs(found.matrix.ravel() - [-0.4, 1.0])) < 1e-12
+
+
+@pytest.mark.parametrize("kind", ["steps", "linear", "cubic"])
+def test_derivatives_by_the_values_of_a_table_are_those_by_what_is_added_to_them(kind):
+    """A pendulum under a measured torque: each value by a parameter, against differences."""
+    times, values, places = np.linspace(0, 2, 9), VALUES[:9], (0, 3, 7)
+    q = ds.coordinates(phi="rad")
+    p = ds.parameters(**{f"bump_{k}": 0.0 for k in places})
+    torque = ds.table("pull", times, values, kind)(ds.time)
+    for k in places:
+        torque += p[f"bump_{k}"] * ds.table(f"unit_{k}", times, np.eye(9)[k], kind)(ds.time)
+    energies = {"kinetic": q.dot.phi**2 / 2, "potential": -9 * ca.cos(q.phi)}
+    system = ds.MechanicalSystem(q, p, force={"phi": torque}, **energies)
+    found = ds.analysis.sensitivity(system, by=p.names, until=2.0, initial={"phi": 0.5})
+    u = ds.inputs(torque="N m")
+    plain = ds.MechanicalSystem(q, force={"phi": u.torque}, inputs=u, **energies)
+
+    def end(k, step):
+        changed = ds.table("pull", times, values + step * np.eye(9)[k], kind)
+        run = ds.solve(plain, 2.0, {"phi": 0.5}, inputs={"torque": changed}, at=[2.0])
+        return np.array([run.end_state["phi"], run.end_state["phi_dot"]])
+
+    # Central differences: h^2 of third derivatives below one, and 1e-15 / h.
+    h = 1e-5
+    wanted = [(end(k, h) - end(k, -h)) / (2 * h) for k in places]
+    assert np.max(np.abs(found.matrix - np.array(wanted).T)) < 1e-9

@@ -1,6 +1,6 @@
 """The five-bar linkage in the angles of its cranks alone.
 
-The knees are known from these, the tip is where two circles meet, and the angles of the rods follow.
+The knees are known from these, the tip is where two circles meet, and the rods follow.
 With phi(q) all four angles and G their derivative by q, G^T M G q'' = G^T (h - M G' q').
 """
 

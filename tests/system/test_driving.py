@@ -193,6 +193,51 @@ def test_a_law_in_python_that_gives_no_number_is_named():
         ds.solve(system, 1.0, inputs={"push": law})
 
 
+def test_a_law_in_python_that_fails_later_ends_the_run_with_what_it_raised():
+    def law(seen):
+        return 1.0 / (0.0 if seen.t > 0.495 else 1.0), {"sum": 0.0}
+
+    system, sampled = plant(law, traced=False)
+    run = ds.solve(system, 1.0, inputs={"push": sampled})
+    assert run.outcome is ds.Outcome.FAILED
+    assert "the sampled law 'loop' raised ZeroDivisionError" in run.message
+    assert abs(run.end_time - 0.5) < 1e-12
+    system, sampled = plant(law)
+    with pytest.raises(PosingError, match="cannot be traced: its function raised"):
+        ds.solve(system, 1.0, inputs={"push": sampled})
+
+
+def test_limits_do_not_hide_what_is_no_number():
+    def law(seen):
+        return ca.sqrt(0.495 - seen.t), {"sum": 0.0}
+
+    system, sampled = plant(law, limits=(-1, 1))
+    run = ds.solve(system, 1.0, inputs={"push": sampled})
+    assert run.outcome is ds.Outcome.FAILED
+    assert "the reset of 'loop_tick' at t = 0.5 s leads to no finite state" in run.message
+
+
+def test_an_input_is_said_once():
+    system, _ = cart()
+    for given in (2.0, "t", ds.table("pull", [0, 1], [0, 1])):
+        with pytest.raises(OutOfRangeError, match=r"'push' is given as a parameter, 1\.0, and in"):
+            ds.solve(system, 1.0, parameters={"push": 1.0}, inputs={"push": given})
+    assert ds.solve(system, 1.0, parameters={"push": 4.0}).end_state["x_dot"] == 2.0
+
+
+def test_a_consistent_state_has_the_reactions_of_its_inputs():
+    q, u = ds.coordinates(x="m"), ds.inputs(push="N")
+    wall = ds.Holonomic("wall", q.x)
+    system = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, goals=[wall], force={"x": u.push}, inputs=u
+    )
+    for push in (3.0, "2 + t", ds.table("pull", [0.0, 2.0], [2.0, 4.0])):
+        found = ds.consistent_state(system, inputs={"push": push}, time=1.0)
+        assert abs(found.reactions["wall"] + 3.0) < 1e-14
+    with pytest.raises(OutOfRangeError, match="the input 'push' is not given"):
+        ds.consistent_state(system)
+
+
 LAWS = {
     "a period": (("loop", 0.0, 1.0), OutOfRangeError, "the period of the sampled law 'loop'"),
     "a delay": (("loop", 1.0, 1.0, -1.0), OutOfRangeError, "must be >= 0 s"),

@@ -49,6 +49,7 @@ __all__ = [
     "drift",
     "energy",
     "events",
+    "inputs",
     "outputs",
     "path",
     "positions",
@@ -76,6 +77,7 @@ def standard(documents: Sequence[Document]) -> dict[str, Callable[[], list[Figur
         ("Energy", energy, any(map(terms, sampled))),
         ("Positions", positions, position_names(sampled)),
         ("Velocities", velocities, velocity_names(sampled)),
+        ("Inputs", inputs, input_names(sampled)),
         ("Path", path, sampled and plane(documents)),
         ("Outputs", outputs, output_names(sampled)),
         ("Reactions", reactions, reaction_names(sampled)),
@@ -107,8 +109,13 @@ def reactions(documents: Sequence[Document]) -> list[Figure]:
     return _against_time(documents, "reactions", reaction_names(documents))
 
 
+def inputs(documents: Sequence[Document]) -> list[Figure]:
+    """Draw what drives a system against time."""
+    return _against_time(documents, "outputs", input_names(documents))
+
+
 def outputs(documents: Sequence[Document]) -> list[Figure]:
-    """Draw the outputs against time, without energy and work."""
+    """Draw the outputs against time, without inputs, energy and work."""
     return _against_time(documents, "outputs", output_names(documents))
 
 
@@ -128,8 +135,15 @@ def reaction_names(documents: Sequence[Document]) -> list[str]:
 
 
 def output_names(documents: Sequence[Document]) -> list[str]:
-    """Return the outputs other than energy and work."""
-    return [name for name in _names(documents, "outputs") if name not in ENERGIES]
+    """Return the outputs other than inputs, energy and work."""
+    others = {*ENERGIES, *input_names(documents)}
+    return [name for name in _names(documents, "outputs") if name not in others]
+
+
+def input_names(documents: Sequence[Document]) -> list[str]:
+    """Return the inputs, which are columns among the outputs."""
+    inputs = {name for document in documents for name in document.get("inputs", ())}
+    return [name for name in _names(documents, "outputs") if name in inputs]
 
 
 def _against_time(documents: Sequence[Document], kind: str, names: Sequence[str]) -> list[Figure]:

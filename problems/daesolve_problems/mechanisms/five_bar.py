@@ -5,16 +5,16 @@ rods are joined at their ends. The two unknown reactions are the components of t
 joint; the torques of two motors on the cranks are inputs. Joints have no friction: without torques
 energy is conserved, otherwise it is metered as work.
 
-With φ_1, φ_3 the angles of the cranks (length a) and φ_2, φ_4 those of the rods (length b), counted
-from the x axis, and the feet of the cranks at (∓ c/2, 0), the loop closes where
+With φ_1, φ_3 the angles of the cranks (length a) and φ_2, φ_4 those of the rods (length b), from
+the x axis, and the feet of the cranks at (∓ c/2, 0), the loop closes where
 
     -c/2 + a cos φ_1 + b cos φ_2 = c/2 + a cos φ_3 + b cos φ_4,
            a sin φ_1 + b sin φ_2 =       a sin φ_3 + b sin φ_4.
 
-It has two freedoms. The angles are `left`, `left_rod`, `right`, `right_rod`, the torques `motor_left`
-and `motor_right`, the outputs `tip_x` and `tip_y` say where the tip is.
+It has two freedoms. The angles are `left`, `left_rod`, `right`, `right_rod`, the torques
+`motor_left` and `motor_right`, the outputs `tip_x` and `tip_y` say where the tip is.
 
-The case `pd` holds the cranks by a digital controller: every 5 ms it reads the angles and rates and sets
+The case `pd` holds the cranks by a controller that reads angles and rates every 5 ms and sets
 
     M_k = -k (φ_k - ψ_k) - d φ_k',
 
@@ -25,7 +25,7 @@ torque: with e the distance from the wanted place, e'' + 2 ω e' + ω² e = 0 wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import casadi as ca
@@ -92,17 +92,17 @@ def linkage() -> ds.MechanicalSystem:
     )
 
 
-def controlled(system: ds.MechanicalSystem) -> dict[str, Any]:
+def controlled(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
     """Return the digital controllers of both motors."""
 
-    def law(side: str) -> Any:
-        return lambda seen: (
-            -seen.stiffness * (seen[side] - seen[f"target_{side}"])
-            - seen.damping * seen[f"{side}_dot"]
-        )
+    def law(seen: Mapping[str, Any], side: str) -> Any:
+        error, rate = seen[side] - seen[f"target_{side}"], seen[f"{side}_dot"]
+        return -seen["stiffness"] * error - seen["damping"] * rate
 
     return {
-        f"motor_{side}": ds.sampled(side, period=PERIOD, law=law(side), limits=(-MOST, MOST))
+        f"motor_{side}": ds.sampled(
+            side, period=PERIOD, law=partial(law, side=side), limits=(-MOST, MOST)
+        )
         for side in ("left", "right")
     }
 
@@ -114,15 +114,18 @@ def wanted(p: Parameters) -> ca.SX:
 
 
 @lru_cache(maxsize=4)
-def led(system: ds.MechanicalSystem) -> dict[str, Any]:
+def led(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
     """Return the torques that lead the tip round its circle."""
+    assert isinstance(system, ds.MechanicalSystem)
     p, q = system.parameters, system.coordinates
     there = wanted(p)
     speed = ca.jacobian(there, ds.time)
     force = ca.jacobian(speed, ds.time)
     asked: dict[str, Any] = {}
     for axis, name in enumerate(("tip_x", "tip_y")):
-        tip = ca.SX(system.outputs[name][0])
+        output = system.outputs[name]
+        assert isinstance(output, tuple)
+        tip = ca.SX(output[0])
         rate = ca.jacobian(tip, q.vector) @ q.dot.vector
         asked[name] = (
             tip,
@@ -173,9 +176,9 @@ problem = ds.Problem(
     title="A five-bar linkage with two motors",
     models={"linkage": linkage},
     sources=[
-        "J.-J. Cervantes-Sánchez, J. C. Hernández-Rodríguez, J. G. Rendón-Sánchez, On the workspace, "
-        "assembly configurations and singularity curves of the RRRRR-type planar manipulator, "
-        "Mech. Mach. Theory 35 (2000) 1117-1139",
+        "J.-J. Cervantes-Sánchez, J. C. Hernández-Rodríguez, J. G. Rendón-Sánchez, On the "
+        "workspace, assembly configurations and singularity curves of the RRRRR-type planar "
+        "manipulator, Mech. Mach. Theory 35 (2000) 1117-1139",
         "J. Y. S. Luh, M. W. Walker, R. P. C. Paul, Resolved-acceleration control of mechanical "
         "manipulators, IEEE Trans. Autom. Control 25 (1980) 468-474",
     ],

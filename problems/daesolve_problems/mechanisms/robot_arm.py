@@ -114,15 +114,17 @@ def _seen(system: ds.MechanicalSystem) -> dict[str, ca.SX]:
 
 
 @lru_cache(maxsize=4)
-def computed(system: ds.MechanicalSystem) -> dict[str, Any]:
+def computed(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
     """Return the torques of the case `computed-torque`."""
+    assert isinstance(system, ds.MechanicalSystem)
     p: Parameters = system.parameters
     return ds.analysis.computed_torque(system, asked(_seen(system), p.sharpness))
 
 
 @lru_cache(maxsize=4)
-def fed_forward(system: ds.MechanicalSystem) -> dict[str, Any]:
+def fed_forward(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
     """Return the torques along the path, which look at nothing but time."""
+    assert isinstance(system, ds.MechanicalSystem)
     laws = ds.analysis.computed_torque(system, asked(_seen(system), 0.0))
     wanted = path()
     rates = [ca.jacobian(wanted[name], ds.time) for name in JOINTS]
@@ -132,7 +134,7 @@ def fed_forward(system: ds.MechanicalSystem) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=4)
-def sampled(system: ds.MechanicalSystem) -> dict[str, Any]:
+def sampled(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
     """Return the torques of the case `sampled`."""
     laws = computed(system)
     return {name: ds.sampled(name, period=PERIOD, law=law) for name, law in laws.items()}

@@ -1,0 +1,242 @@
+"""How what is decided at an instant changes with the state there.
+
+What contacts do is decided at the instant, by no formula. As long as the same guards fire and the
+same events follow, it is a smooth function of the state all the same, and extrapolated differences
+differentiate it: the state is moved, taken to where the guard is zero, and decided upon again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.analysis.variational import differentiated
+from daesolve.errors import DaesolveError, NoDerivativeError
+from daesolve.formulations import OdeProblem
+from daesolve.modes.guard_book import REMEMBERED, Place
+from daesolve.modes.law import Jump, SwitchingLaw
+from daesolve.modes.rubbing_law import stepped
+from daesolve.modes.transitions import Transitions
+from daesolve.solvers.grazing import guard_evaluator
+
+FIRST_PART = 0.02
+"""Of its own size, how far the state is moved at first."""
+NEAREST = 8
+"""Steps of Newton's method to where a guard is zero."""
+UNSURE = 1e-6
+"""Of the largest slope, the change with the step beyond which differences tell of no slope."""
+ASIDE = 1e-6
+"""Of its own size, how far the state is moved to tell whether the order of guards matters."""
+MATTERS = 1e-3
+"""Of the largest velocity, what two orders differ by at least where the order matters."""
+
+
+class Changes(NamedTuple):
+    """Changes of time (k,), state (size, k) and values (np, k) with each of k numbers."""
+
+    times: np.ndarray
+    state: np.ndarray
+    values: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """What was decided at an instant of a run.
+
+    Parameters
+    ----------
+    law
+        Which decided.
+    place
+        Time in s, state and values there.
+    asked
+        The guards because of which it was asked.
+    zeros
+        What counted as zero, of each guard.
+    crossed
+        The guard that was met; None where the instant is given, as at the start.
+    names
+        Of the events that followed, for messages.
+    """
+
+    law: SwitchingLaw
+    place: Place
+    asked: tuple[int, ...]
+    zeros: np.ndarray
+    crossed: int | None
+    names: str
+
+
+Change = tuple[float, np.ndarray, np.ndarray]
+"""Of time, state and values, with one number."""
+
+
+class DecidedJumps:
+    """Carries derivatives over what is decided, along a run.
+
+    Parameters
+    ----------
+    transitions, problem
+        What switches its modes, and what is integrated.
+    by
+        The numbers by which is differentiated.
+    """
+
+    def __init__(self, transitions: Transitions, problem: OdeProblem, by: Sequence[str]) -> None:
+        self._transitions, self._positions = transitions, transitions.dynamics.position_count
+        self._rate, self._guards = Evaluator(problem.rhs), guard_evaluator(problem)
+        guards = sum(event.count for event in problem.events)
+        self._by = [repr(name) for name in by]
+        self._met = np.full((guards, REMEMBERED), np.nan)
+        self._met_slopes = np.zeros((guards, REMEMBERED, len(by)))
+
+    def through(
+        self, decided: Decided, changes: Changes
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Go through an instant.
+
+        Parameters
+        ----------
+        decided
+            What was decided.
+        changes
+            Those of the time, and of state and values at that time.
+
+        Returns
+        -------
+        tuple
+            State and values after, and their changes, (size, k) and (np, k).
+
+        Raises
+        ------
+        NoDerivativeError
+            What follows changes at once.
+        """
+        jump, met = self._again(decided, decided.place, self._met)
+        assert jump is not None
+        size = len(jump.x)
+        columns = zip(changes.times, changes.state.T, changes.values.T, strict=True)
+        slopes = [self._slope(decided, jump, change, k) for k, change in enumerate(columns)]
+        answered = np.any((met != self._met) & ~np.isnan(met), axis=1)
+        self._met = met
+        self._met_slopes[answered, :-1] = self._met_slopes[answered, 1:]
+        self._met_slopes[answered, -1] = changes.times
+        table = np.array(slopes).T
+        return jump.x, jump.p, table[:size], table[size:]
+
+    def _again(
+        self, decided: Decided, place: Place, met: np.ndarray, asked: Sequence[int] | None = None
+    ) -> tuple[Jump | None, np.ndarray]:
+        guards = decided.asked if asked is None else asked
+        return self._transitions.decided_again(decided.law, place, guards, decided.zeros, met)
+
+    def _slope(
+        self,
+        decided: Decided,
+        jump: Jump,
+        change: Change,
+        number: int,
+    ) -> np.ndarray:
+        """Return the changes of state and values after, (size + np,), with one number."""
+        by, met_slopes = self._by[number], self._met_slopes[:, :, number]
+        if not any(np.any(part) for part in change):
+            return np.zeros(len(jump.x) + len(jump.p))
+
+        def after(moved: float) -> np.ndarray:
+            place = self._moved(decided, change, moved)
+            found, _ = self._again(decided, place, self._met + moved * met_slopes)
+            if found is None or found.events.keys() != jump.events.keys():
+                raise NoDerivativeError("other events follow where it changes")
+            return np.concatenate([found.x, found.p])
+
+        try:
+            slope, error = differentiated(after, 0.0, FIRST_PART * self._size(decided, change))
+        except DaesolveError as refusal:
+            raise NoDerivativeError(self._changes_at_once(decided, by, str(refusal))) from refusal
+        if error > UNSURE:
+            why = f"differences still change by {error:.1g} of themselves"
+            raise NoDerivativeError(self._changes_at_once(decided, by, why))
+        return slope
+
+    @staticmethod
+    def _changes_at_once(decided: Decided, by: str, why: str) -> str:
+        return (
+            f"at t = {decided.place[0]:.10g} s what contacts do, {decided.names}, has no "
+            f"derivative by {by}: {why}"
+        )
+
+    def check_order(self, decided: Decided, change: Change, apart: Sequence[int], by: str) -> None:
+        """Refuse where guards that are met together here are not, and their order matters.
+
+        Parameters
+        ----------
+        decided
+            What was decided.
+        change
+            Of time, state and values with one number.
+        apart
+            The guards that are met at different times where it is another.
+        by
+            Its name, for messages.
+
+        Raises
+        ------
+        NoDerivativeError
+            Velocities after depend on which of them is met first.
+        """
+        aside = ASIDE * self._size(decided, change)
+        for side in (aside, -aside):
+            place = self._moved(decided, change, side)
+            together, _ = self._again(decided, place, self._met)
+            for first in apart:
+                rest = [guard for guard in decided.asked if guard not in apart]
+                before, met = self._again(decided, place, self._met, [first, *rest])
+                onward = place if before is None else (place[0], before.x, before.p)
+                others = [guard for guard in apart if guard != first]
+                after, _ = self._again(decided, onward, met, others)
+                last = after or before
+                if together is None or last is None:
+                    continue
+                largest = np.max(np.abs(together.x[self._positions :]), initial=0.0)
+                if np.max(np.abs(last.x - together.x)) > MATTERS * largest:
+                    why = "its order matters, and is another where that changes"
+                    raise NoDerivativeError(self._changes_at_once(decided, by, why))
+
+    def _size(self, decided: Decided, change: Change) -> float:
+        """Return how far a number moves before time, state or values move by their own size."""
+        time, x, p = decided.place
+        tau, state, values = change
+        rates = self._rate(time, x, p)[0]
+        count = self._positions
+        pairs = [(state[:count], x[:count]), (state[count:], x[count:]), (tau * rates, x)]
+        pairs += [(values[k : k + 1], p[k : k + 1]) for k in np.flatnonzero(values)]
+        ratios = [_largest(of) / (_largest(by) or 1.0) for of, by in pairs]
+        return 1.0 / (max(ratios) or 1.0)
+
+    def _moved(self, decided: Decided, change: Change, by: float) -> Place:
+        """Return the place of the instant where a number is another."""
+        start, state, values = decided.place
+        x, p = state + by * change[1], values + by * change[2]
+        time, guard = start + by * change[0], decided.crossed
+        if guard is None:
+            return time, x, p
+        on, left = 0.0, np.inf
+        best = time, x
+        for _ in range(NEAREST):
+            there = stepped(self._rate, time, x, p, on) if on else x
+            found, rates = self._guards(time + on, there, p)
+            if not abs(found[guard]) < left:
+                break
+            best, left = (time + on, there), abs(found[guard])
+            if left == 0.0 or rates[guard] == 0.0:
+                break
+            on -= found[guard] / rates[guard]
+        return best[0], best[1], p
+
+
+def _largest(values: np.ndarray) -> float:
+    return float(np.max(np.abs(values), initial=0.0))
