@@ -9,7 +9,6 @@ from . import multibody as multibody
 from . import nonholonomic as nonholonomic
 from . import solvers as solvers
 from . import typing as typing
-from .analysis.inverse_dynamics import InverseDynamics as InverseDynamics
 from .analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from .ensembles import sweep as sweep
 from .errors import DaesolveError as DaesolveError

@@ -2,6 +2,7 @@
 
 from daesolve.analysis.computed_torque import computed_torque
 from daesolve.analysis.exponents import LyapunovExponent, lyapunov_exponent, many_exponents
+from daesolve.analysis.inverse_dynamics import InverseDynamics
 from daesolve.analysis.linearization import linearize
 from daesolve.analysis.root_locus import RootLocus, root_locus
 from daesolve.analysis.sections import Section, many_sections, section_of, sections
@@ -9,6 +10,7 @@ from daesolve.analysis.sensitivity import Sensitivity, sensitivity
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 
 __all__ = [
+    "InverseDynamics",
     "LyapunovExponent",
     "ReferenceRun",
     "RootLocus",

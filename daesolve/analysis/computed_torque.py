@@ -21,6 +21,7 @@ from daesolve.elimination.saddle import EliminationPlan, Saddle
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import PosingError, UnsupportedError
 from daesolve.posing.goals import as_scalar
+from daesolve.storage.encoding import is_tuple
 from daesolve.system.driving import driven, named_symbols
 from daesolve.system.system import System
 from daesolve.system.written import expression_in
@@ -103,11 +104,11 @@ def computed_torque(
 
 
 def _quantity(given: Any) -> Any:
-    return (given[0], 0.0) if isinstance(given, tuple) else 0.0
+    return (given[0], 0.0) if is_tuple(given) else 0.0
 
 
 def _wanted(system: System, name: str, given: Any) -> ca.SX:
-    value = given[1] if isinstance(given, tuple) else given
+    value: Any = given[1] if is_tuple(given) else given
     owner = f"the acceleration of {name!r}"
     if isinstance(value, str):
         value = expression_in(owner, value, named_symbols(system))

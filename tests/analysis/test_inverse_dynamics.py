@@ -115,8 +115,10 @@ def test_the_torques_put_back_into_a_five_bar_linkage_move_it_as_prescribed():
     by_tip = ds.inverse_dynamics(
         case, {"a": (tips[0], paths[0]), "b": (tips[1], paths[1])}, 1.0, at=nodes
     )
-    # The second derivative of a spline is right to h^2: 4e-6 of it, times some 10 N m / (rad/s^2).
-    assert np.abs(by_tip["motor_left"] - found["motor_left"][::10]).max() < 1e-4
+    # The second derivative of a spline is right to h^2 = 4e-6 of it, of some 1 rad/s^2 times 0.3
+    # kg m^2; at its last node it goes on as a constant.
+    inside = slice(None, -1)
+    assert np.abs(by_tip["motor_left"] - found["motor_left"][::10])[inside].max() < 1e-5
 
 
 def stewart():
