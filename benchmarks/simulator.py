@@ -1,10 +1,10 @@
 """What a step from Python costs, beside MuJoCo's `mj_step`.
 
 A force that changes at each step is held over it. The error is that of the state at the end,
-against the same steps by dop853 at a tolerance of 1e-13. MuJoCo takes smaller and smaller steps of its
-Runge-Kutta method within each; its loops are soft, as hard as they can be made. A step by daesolve
-is watched as in a run, and nothing is recorded. Seconds are those of the clock, the least of the
-repeats.
+against the same steps by dop853 at a tolerance of 1e-13. MuJoCo takes smaller and smaller steps
+of its Runge-Kutta method within each; its loops are soft, as hard as they can be made. A step by
+daesolve is watched as in a run, and nothing is recorded. Seconds are those of the clock, the least
+of the repeats.
 """
 
 from __future__ import annotations
