@@ -9,6 +9,7 @@ from . import multibody as multibody
 from . import nonholonomic as nonholonomic
 from . import solvers as solvers
 from . import typing as typing
+from .analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from .ensembles import sweep as sweep
 from .errors import DaesolveError as DaesolveError
 from .formulations import GGL as GGL
@@ -73,6 +74,7 @@ from .solvers import Solver as Solver
 from .solvers import Taylor as Taylor
 from .solving.comparison import Comparison as Comparison
 from .solving.comparison import compare as compare
+from .solving.simulator import Simulator as Simulator
 from .solving.solving import solve as solve
 from .system.consistent_state import consistent_state as consistent_state
 from .system.system import ControlSystem as ControlSystem

@@ -75,12 +75,28 @@ class DegenerateConstraintError(DaesolveError, RuntimeError):
         return type(self), (*self.args, self.run)
 
 
+class StepFailedError(DaesolveError, RuntimeError):
+    """A step of a simulator that could not be taken; the simulator stays where it came to."""
+
+
+class RunEndedError(DaesolveError, RuntimeError):
+    """A step beyond the end of a run: an event stopped it, or a step failed."""
+
+
 class NotStationaryError(DaesolveError, ValueError):
     """The state is neither an equilibrium nor a steady motion; what changes is named."""
 
 
 class NoFreedomError(PosingError):
-    """The constraints leave the system no motion of its own."""
+    """The constraints leave no freedom, and what was asked for is about it."""
+
+
+class FreedomLeftError(PosingError):
+    """A motion that is prescribed but for a freedom, which nothing determines."""
+
+
+class UnreachableMotionError(DaesolveError, ValueError):
+    """A motion that the inputs cannot make; where a force is left is named."""
 
 
 class UnsupportedError(DaesolveError, ValueError):

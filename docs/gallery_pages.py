@@ -52,6 +52,8 @@ GROUPS = {
     ],
     "Mechanisms": [
         "four-bar",
+        "five-bar",
+        "robot-arm",
         "bricard",
         "andrews",
         "slider-crank",
@@ -94,6 +96,8 @@ IN_DEPTH = {
     "gyroscope": ["gyroscope"],
     "mechanism-problems": [
         "bricard",
+        "five-bar",
+        "robot-arm",
         "flyball-governor",
         "rolling-coin",
         "spinning-top",

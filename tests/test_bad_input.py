@@ -293,9 +293,10 @@ SYSTEMS = {
                             lambda: posed(reactions=ds.reactions(push="N"))),
     "a reaction that acts elsewhere": (NoInfluenceError, "'c'",
                                        lambda: ds.solve(directed("y"), 1.0)),
-    "no freedom": (NoFreedomError, "2 independent constraints on 2 velocities",
+    "no freedom": (NoFreedomError, "null-space.*leave none; take feedback",
                    lambda: ds.solve(posed(goals=lambda q, p: [
-                       ds.Holonomic("c", q.x), ds.Holonomic("d", q.y)]), 1.0)),
+                       ds.Holonomic("c", q.x), ds.Holonomic("d", q.y)]), 1.0,
+                       formulation="null-space")),
     "a contradiction": (ContradictoryGoalsError, r"'c' \(by 0.5\) and the goal 'd' \(by 0.5\)",
                         lambda: ds.solve(posed(goals=lambda q, p: [
                             ds.Holonomic("c", q.x), ds.Holonomic("d", q.x - 1)]), 1.0)),

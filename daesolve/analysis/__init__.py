@@ -1,6 +1,8 @@
 """Small motions, sensitivities, sections, exponents, and runs in quadruple precision."""
 
+from daesolve.analysis.computed_torque import computed_torque
 from daesolve.analysis.exponents import LyapunovExponent, lyapunov_exponent, many_exponents
+from daesolve.analysis.inverse_dynamics import InverseDynamics
 from daesolve.analysis.linearization import linearize
 from daesolve.analysis.root_locus import RootLocus, root_locus
 from daesolve.analysis.sections import Section, many_sections, section_of, sections
@@ -8,11 +10,13 @@ from daesolve.analysis.sensitivity import Sensitivity, sensitivity
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 
 __all__ = [
+    "InverseDynamics",
     "LyapunovExponent",
     "ReferenceRun",
     "RootLocus",
     "Section",
     "Sensitivity",
+    "computed_torque",
     "linearize",
     "lyapunov_exponent",
     "many_exponents",

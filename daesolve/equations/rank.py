@@ -28,7 +28,6 @@ from daesolve.equations.projection import Projection, levels, metrics
 from daesolve.equations.scaled_rows import RANK_TOLERANCE, scaled_constraints
 from daesolve.errors import (
     ContradictoryGoalsError,
-    NoFreedomError,
     NoInfluenceError,
     OutOfRangeError,
     PosingError,
@@ -194,8 +193,6 @@ def constraint_rank(dynamics: Dynamics, samples: Samples, values: np.ndarray) ->
     ------
     NoInfluenceError
         No reaction influences a goal, at any sample.
-    NoFreedomError
-        The constraints leave no motion.
     """
     names = [row.name for row in dynamics.rows]
     if not names:
@@ -207,13 +204,6 @@ def constraint_rank(dynamics: Dynamics, samples: Samples, values: np.ndarray) ->
             raise NoInfluenceError(f"no reaction influences the goal {name!r}")
     found = [_dependent(matrix) for matrix in matrices]
     ranks = [count for count, _, _ in found]
-    mechanical = dynamics.rows[0].kind != "control"
-    kept = sum(row.from_start or row.hold is not None for row in dynamics.rows)
-    if mechanical and max(ranks) - kept >= dynamics.velocity_count:
-        raise NoFreedomError(
-            f"no freedom left: {max(ranks)} independent constraints on "
-            f"{dynamics.velocity_count} velocities; leave out one of {', '.join(names)}"
-        )
     groups: tuple[tuple[str, ...], ...] = ()
     droppable: tuple[str, ...] = ()
     if max(ranks) < len(names):

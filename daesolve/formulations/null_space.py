@@ -17,7 +17,7 @@ from daesolve.algebra.linear import solve_definite, solve_small
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics, InvariantRow
-from daesolve.errors import UnsupportedError
+from daesolve.errors import NoFreedomError, UnsupportedError
 from daesolve.formulations.charts import IndependentVelocities
 from daesolve.formulations.feedback import Feedback
 from daesolve.formulations.formulation import Elimination, Formulation
@@ -69,11 +69,18 @@ class NullSpace(Formulation):
             lose rank.
         PosingError
             The problem gives too many or too few independent velocities.
+        NoFreedomError
+            There are none.
         """
         dynamics = elimination.dynamics
         saddle = Saddle(dynamics, elimination.plan)
         _refuse(dynamics, saddle)
         base = Feedback().problem(elimination)
+        if dynamics.velocity_count <= len(dynamics.rows):
+            raise NoFreedomError(
+                "null-space integrates independent velocities, and the constraints leave none; "
+                "take feedback"
+            )
         independent = IndependentVelocities.of(dynamics, saddle)
         # With both indices, since of a single number CasADi makes [:0] a row.
         positions = dynamics.x[: dynamics.position_count, :]

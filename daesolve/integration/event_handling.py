@@ -41,6 +41,44 @@ def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
     return through(run, run.transitions, here, ())
 
 
+def with_values(
+    run: RunState, here: Boundary, values: np.ndarray
+) -> tuple[Boundary, Verdict | None]:
+    """Go on with values that were given from outside; do what follows from them.
+
+    Parameters
+    ----------
+    run, here
+        The run, and where it is.
+    values
+        p from here on.
+
+    Returns
+    -------
+    Boundary
+        Where the run goes on.
+    tuple or None
+        How it ends, if it does.
+    """
+    transitions, place = run.transitions, (here.time, here.state)
+    before = np.empty(0) if transitions is None else transitions.guards(*place, run.values(here))
+    here = run.in_mode(here, here.state, values)
+    if transitions is None:
+        return here, None
+    try:
+        for jump in transitions.asked(*place, values):
+            here = _jumped(run, here, jump, ())
+    except (ChatteringError, ResetError) as error:
+        return here, (Outcome.FAILED, str(error))
+    except VariantError as error:
+        return here, _without_variant(run, here, error)
+    if not transitions.tracks:
+        return here, None
+    passed = transitions.book.switched(here.time, here.state, run.values(here), before)
+    hits = [EventHit(guard, here.time, here.state) for guard in passed]
+    return through(run, transitions, here, hits)
+
+
 def through(
     run: RunState,
     transitions: Transitions,

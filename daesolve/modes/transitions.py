@@ -299,6 +299,17 @@ class Transitions:
                 x, p = jump.x, jump.p
                 yield jump
 
+    def asked(self, time: float, x: np.ndarray, p: np.ndarray) -> Iterator[Jump]:
+        """Yield what laws of the motion change where no guard fires.
+
+        Values were changed from outside, on which reactions and friction may depend.
+        """
+        for law, _ in self._deciding:
+            if law.of_motion:
+                for jump in law.decide(time, x, p, (), self.book):
+                    x, p = jump.x, jump.p
+                    yield jump
+
     def owner(self, event: int) -> SwitchingLaw:
         """Return the law that owns an event; there is one."""
         return next(law for law in self.laws if event in law.events)

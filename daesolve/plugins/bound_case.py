@@ -230,13 +230,15 @@ class BoundCase:
         guess, initial = self.guess()
         chosen = {n: v for n, v in options.items() if v is not None and n != "parameters"}
         # What an input is by default is not what it is said to be as well.
-        driven = {*check_named("inputs", chosen.get("inputs"))} - {*self.parameters}
+        inputs = self._inputs() | dict(check_named("inputs", chosen.pop("inputs", None)))
+        driven = {*inputs} - {*self.parameters}
         return {
             "until": self.case.until if until is None else until,
             "initial": initial,
             "guess": guess,
             "parameters": {name: self.values[name] for name in self.values if name not in driven},
             "at": self.case.times or None if until is None else None,
+            "inputs": inputs,
             "default_rate": self.case.rate,
             "start_time": self.case.start_time,
             "redundant": self.case.redundant,
@@ -245,6 +247,12 @@ class BoundCase:
             "scales": self._follows("scales", self.problem.scales),
             **chosen,
         }
+
+    def _inputs(self) -> dict[str, Any]:
+        """Return what acts in the case, but for what was given as a number in its place."""
+        own = self.case.inputs
+        acting = own(self.system) if callable(own) else own
+        return {name: given for name, given in acting.items() if name not in self.parameters}
 
     def _impacts(self, law: str | None = None) -> dict[str, Any]:
         """Return what the case asks of impacts; its order is that of its own law."""

@@ -36,6 +36,7 @@ Builder = Callable[..., System]
 StartRule = Callable[[Values, Values, Structure], dict[str, float]]
 ScaleRule = Callable[[Values, Values, Structure], dict[str, float]]
 DerivedRule = Callable[[Values, Values, Structure], dict[str, float]]
+InputRule = Callable[[System], Mapping[str, Any]]
 StartNames = Callable[[Structure], Sequence[str]]
 FigureRule = Callable[[Mapping[str, Any]], "Figure"]
 DrawingRule = Callable[[Mapping[str, Any]], Drawing | None]
@@ -146,6 +147,9 @@ class Case:
         "minimum-norm".
     rank_loss
         What to do where constraints depend on each other at isolated positions: "stop" or "pass".
+    inputs
+        What acts, by the name of an input, as in `daesolve.solve`; or a function of the system that
+        returns this, where laws contain its symbols.
     impact, impact_order, on_gain
         The law of impacts of contacts, the order of those one after the other, and what follows
         where an impact would give energy, as in `daesolve.solve`.
@@ -164,6 +168,7 @@ class Case:
     times: tuple[float, ...] = ()
     redundant: Redundant = "error"
     rank_loss: RankLoss = "stop"
+    inputs: Mapping[str, Any] | InputRule = field(default_factory=dict[str, Any])
     impact: Law = "newton"
     impact_order: tuple[str, ...] | None = None
     on_gain: OnGain = "refuse"

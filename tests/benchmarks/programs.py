@@ -19,6 +19,7 @@ PROGRAMS = {
     "benchmarks.peers": "benchmarks.peers.__main__",
     "benchmarks.pendulum_chain": "benchmarks.pendulum_chain",
     "benchmarks.rolling_wheel": "benchmarks.rolling_wheel",
+    "benchmarks.simulator": "benchmarks.simulator",
     "benchmarks.step_checks": "benchmarks.step_checks",
     "benchmarks.stewart": "benchmarks.stewart.__main__",
     "benchmarks.taylor_engines": "benchmarks.taylor_engines",

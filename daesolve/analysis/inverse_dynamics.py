@@ -1,0 +1,322 @@
+"""Inverse dynamics: what drives a motion that is prescribed, and the reactions along it.
+
+With as many quantities prescribed as there are freedoms, positions follow from the constraints at
+each time, velocities and accelerations from their derivatives, and drives u and reactions r from
+
+    M a - h = B r + H u
+
+without integration. Rolling is the exception: there positions follow from velocities along the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import ArrayFunction, Evaluator
+from daesolve.algebra.singular_values import shortest_solution
+from daesolve.analysis.prescribed import Prescribed, check_freedom, prescribed
+from daesolve.equations.consistency import instantaneous
+from daesolve.errors import (
+    OutOfRangeError,
+    UnreachableMotionError,
+    UnsupportedError,
+    suggest_names,
+    unknown_name,
+)
+from daesolve.integration.run_options import RunOptions, Source, requested_of, sample_times
+from daesolve.posing.tables import Kind, Table, table
+from daesolve.preparation.examination import starting_point
+from daesolve.preparation.request import Request
+from daesolve.solving.solving import solve
+from daesolve.system.driving import driven
+
+UNMADE = 1e-9
+"""Of the largest force, what drives leave of it where they cannot make a motion."""
+DEPENDENT = 1e-11
+"""Of the largest, the singular value of drives and reactions below which they repeat others."""
+
+
+@dataclass(frozen=True, eq=False)
+class InverseDynamics:
+    """A prescribed motion, and what drives it.
+
+    Parameters
+    ----------
+    times
+        (k,) s.
+    states, accelerations, drives, reactions, outputs
+        By name, each (k,). A drive is the input of its name; where the system has none that is
+        free, the force or torque along the prescribed quantity of its name.
+    undetermined
+        The names of drives and reactions of which there are more than the motion determines: these
+        are of least norm.
+    """
+
+    times: np.ndarray
+    states: Mapping[str, np.ndarray]
+    accelerations: Mapping[str, np.ndarray]
+    drives: Mapping[str, np.ndarray]
+    reactions: Mapping[str, np.ndarray]
+    outputs: Mapping[str, np.ndarray]
+    undetermined: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        suggest_names(self, states="state", accelerations="velocity", drives="drive")
+        suggest_names(self, reactions="reaction", outputs="output")
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return a drive, a state, a reaction or an output by its name; the first of these."""
+        groups = (self.drives, self.states, self.reactions, self.outputs)
+        for group in groups:
+            if name in group:
+                return group[name]
+        raise unknown_name("drive, state, reaction or output", name, [n for g in groups for n in g])
+
+    def tables(self, kind: Kind = "cubic") -> dict[str, Table]:
+        """Return the drives as tables of time, to be given to a run as its `inputs`.
+
+        A cubic spline misses a drive d by about h^4 max |d''''| / 100 between its nodes, which are
+        h apart.
+        """
+        return {
+            name: table(name, self.times, drive, kind=kind) for name, drive in self.drives.items()
+        }
+
+
+def inverse_dynamics(
+    source: Source,
+    motion: Mapping[str, Any],
+    until: float | None = None,
+    **options: Unpack[RunOptions],
+) -> InverseDynamics:
+    """Return the drives and reactions along a prescribed motion, closed loops included.
+
+    Parameters
+    ----------
+    source
+        A system, or a case of a problem, of which what acts in it is left out. The inputs that are
+        not given are the drives. Where there are none, a force or torque of its own acts along each
+        prescribed quantity.
+    motion
+        By the name of a coordinate what it is to be: an expression of `daesolve.time` and
+        parameters, in words too ("0.2 * sin(3 * t)"), or a smooth table. By any other name a pair:
+        a quantity, which is an expression of coordinates, and what it is to be.
+    until
+        The end, s; None takes the horizon of a case.
+    **options
+        Of those of `solve`: `at` (1001 even times), `start_time`, `guess` (near which the mechanism
+        is put together), `parameters` and `inputs`.
+
+    Raises
+    ------
+    FreedomLeftError
+        What is prescribed leaves a freedom.
+    UnreachableMotionError
+        The inputs cannot make the motion.
+    UnsupportedError
+        The system has contacts or pairs of supports, whose modes are not known beforehand, or an
+        input is none that follows from a motion.
+    InconsistentStateError
+        The mechanism cannot be put together at a time, which is named.
+
+    Examples
+    --------
+    >>> import casadi as ca
+    >>> import daesolve as ds
+    >>> q, u = ds.coordinates(phi="rad"), ds.inputs(torque="N m")
+    >>> arm = ds.MechanicalSystem(
+    ...     q,
+    ...     kinetic=2.0 * q.dot.phi**2,
+    ...     potential=5 * ca.sin(q.phi),
+    ...     force={"phi": u.torque},
+    ...     inputs=u,
+    ... )
+    >>> found = ds.inverse_dynamics(arm, {"phi": ds.time**2}, 1.0)
+    >>> round(float(found["torque"][0]), 12)  # 4 kg m^2 * 2 / s^2 + 5 N m
+    13.0
+    """
+    refused = {*options} - {"at", "start_time", "guess", "parameters", "inputs"}
+    if refused:
+        raise UnsupportedError(
+            f"inverse_dynamics takes no {min(refused)!r}: nothing is integrated; of the options of "
+            "a run it takes at, start_time, guess, parameters and inputs"
+        )
+    given: dict[str, Any] = dict(options)
+    inputs: Mapping[str, Any] = given.pop("inputs", None) or {}
+    system, request, at = requested_of(source, until, None, given)  # pyright: ignore[reportArgumentType]
+    system, numbers = driven(system, inputs)
+    # Of a case the defaults of inputs are among the parameters, and so say nothing.
+    known = {*numbers, *(options.get("parameters") or {})}
+    task = prescribed(system, motion)
+    task = replace(task, drives=tuple(name for name in task.drives if name not in known))
+    request = replace(request, parameters={**request.parameters, **numbers})
+    _check(task)
+    times = sample_times(at, request.start_time, request.until)
+    if np.any(np.diff(times) <= 0.0):
+        raise OutOfRangeError("the sample times must grow")
+    return _Motion(task, request).driven(times)
+
+
+def _check(task: Prescribed) -> None:
+    dynamics = task.system.dynamics
+    modes = [row.name for row in dynamics.rows if row.hold is not None]
+    if dynamics.contacts or dynamics.guides is not None or modes:
+        raise UnsupportedError(
+            "inverse dynamics takes no contacts that open and no pairs of supports: which are "
+            "loaded is not known beforehand; pose the motion as goals (ds.Holonomic) and solve"
+        )
+
+
+class _Motion:
+    """A prescribed motion, from time to time."""
+
+    def __init__(self, task: Prescribed, request: Request) -> None:
+        self.task, self.request = task, request
+        self.dynamics = dynamics = task.system.dynamics
+        goals = {row.name: row for row in dynamics.rows}
+        # What drives the motion takes the place of the forces along it.
+        own = {goals[name].reaction for name in task.goals}
+        self.kept = [k for k in range(dynamics.reactions.numel()) if k not in own]
+        self.names = (*task.drives,) if task.drives else task.names
+        self._acting = ArrayFunction(
+            "acting", [dynamics.t, dynamics.x, dynamics.p], [task.influence(dynamics)]
+        )
+        outputs = ca.vertcat(ca.SX(0, 1), *dynamics.outputs.values())
+        arguments = [dynamics.t, dynamics.x, dynamics.p, dynamics.reactions]
+        self._outputs = Evaluator(ca.Function("outputs", arguments, [ca.densify(outputs)]))
+
+    def driven(self, times: np.ndarray) -> InverseDynamics:
+        """Return what drives it at some times."""
+        dynamics, rows = self.dynamics, list[tuple[np.ndarray, ...]]()
+        rolls = any(row.degree == 1 for row in dynamics.rows) or dynamics.quadrature_count
+        path = self._integrated(times) if rolls else None
+        guess = dict(self.request.guess)
+        loose = np.zeros(len(self.kept) + len(self.names), dtype=bool)
+        for k, time in enumerate(times.tolist()):
+            if path is not None:
+                guess = {name: float(path[name][k]) for name in dynamics.labels.states}
+            state, p = self._state(time, guess)
+            accelerations, _ = instantaneous(dynamics, time, state, p)
+            if not k:
+                self._check_rank(time, state, p)
+            u, reactions, free = self._balance(time, state, p, accelerations)
+            loose |= free
+            p = self._with_drives(p, u)
+            outputs = self._outputs(time, state, p, reactions)[0]
+            rows.append((state, accelerations, u, reactions[self.kept], outputs))
+            if k + 1 < len(times):
+                guess = self._ahead(time, state, p, accelerations, times[k + 1] - time)
+        columns = [np.array(part) for part in zip(*rows, strict=True)]
+        reactions = [dynamics.labels.reactions[k] for k in self.kept]
+        velocities = dynamics.labels.states[dynamics.position_count :]
+        every = [*reactions, *self.names]
+        return InverseDynamics(
+            times,
+            _named(dynamics.labels.states, columns[0]),
+            _named(velocities, columns[1]),
+            _named(self.names, columns[2]),
+            _named(reactions, columns[3]),
+            _named([*dynamics.outputs], columns[4]),
+            tuple(name for name, free in zip(every, loose, strict=True) if free),
+        )
+
+    def _state(self, time: float, guess: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the state at a time, and p there."""
+        request = replace(self.request, start_time=time, until=time + 1.0, guess=guess, initial={})
+        start, values = starting_point(self.dynamics, request)
+        return start.state, self.dynamics.value_vector(values)
+
+    def _ahead(
+        self, time: float, state: np.ndarray, p: np.ndarray, accelerations: np.ndarray, dt: float
+    ) -> dict[str, float]:
+        """Return about where the motion is next, so that the mechanism is put together as here."""
+        dynamics = self.dynamics
+        count = dynamics.position_count
+        rates = dynamics.matrices(time, state, p)["position_rates"].ravel()
+        later = state.copy()
+        later[:count] += dt * rates
+        later[count:] += dt * accelerations
+        more = dynamics.matrices(time, later, p)["position_rates"].ravel()
+        later[:count] += dt * (more - rates) / 2.0
+        return dict(zip(dynamics.labels.states, later.tolist(), strict=True))
+
+    def _check_rank(self, time: float, state: np.ndarray, p: np.ndarray) -> None:
+        parts = self.dynamics.matrices(time, state, p)
+        jacobian = parts["jacobian"]
+        lengths = np.linalg.norm(jacobian, axis=1)
+        sizes = np.linalg.svd(jacobian / np.where(lengths == 0.0, 1.0, lengths)[:, None])[1]
+        rank = int(np.sum(sizes > DEPENDENT * sizes.max(initial=0.0)))
+        check_freedom(rank, self.dynamics.velocity_count, self.task.names)
+
+    def _balance(
+        self, time: float, state: np.ndarray, p: np.ndarray, accelerations: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return drives, all reactions, and which of those kept, and drives, are undetermined."""
+        parts = self.dynamics.matrices(time, state, self._with_drives(p, np.zeros(len(self.names))))
+        mass, count = parts["mass"], len(self.kept)
+        acting = self._acting(time, state, p)[0]
+        ties = parts["ties"][:, self.kept]
+        matrix = np.block(
+            [[parts["influence"][:, self.kept], acting],
+             [ties, np.zeros((len(ties), acting.shape[1]))]]
+        )  # fmt: skip
+        right = np.concatenate([mass @ accelerations - parts["force"].ravel(),
+                                -parts["offsets"].ravel()])  # fmt: skip
+        rows = np.ones(len(matrix))
+        rows[: len(mass)] = 1.0 / np.sqrt(np.diag(mass))
+        scaled, wanted = matrix * rows[:, None], right * rows
+        lengths = np.linalg.norm(scaled, axis=0)
+        lengths[lengths == 0.0] = 1.0
+        found = shortest_solution(scaled / lengths, wanted, DEPENDENT) / lengths
+        terms = np.abs(scaled) @ np.abs(found) + np.abs(wanted)
+        left = np.abs(scaled @ found - wanted)
+        if np.any(left > UNMADE * terms.max(initial=0.0)):
+            raise self._unreachable(time, int(np.argmax(left)))
+        directions = np.linalg.svd(scaled / lengths)
+        rank = int(np.sum(directions[1] > DEPENDENT * directions[1].max(initial=1.0)))
+        free = np.linalg.norm(directions[2][rank:], axis=0) > np.sqrt(DEPENDENT)
+        reactions = np.zeros(self.dynamics.reactions.numel())
+        reactions[self.kept] = found[:count]
+        return found[count:], reactions, free
+
+    def _unreachable(self, time: float, row: int) -> UnreachableMotionError:
+        velocities = self.dynamics.labels.states[self.dynamics.position_count :]
+        where = f" along {velocities[row]!r}" if row < len(velocities) else ""
+        return UnreachableMotionError(
+            f"the inputs {', '.join(self.names)} cannot make this motion: at t = {time:.10g} s a "
+            f"force is left{where}; another input has to act there, or another motion be asked for"
+        )
+
+    def _with_drives(self, p: np.ndarray, u: np.ndarray) -> np.ndarray:
+        if not self.task.drives:
+            return p
+        p, order = p.copy(), list(self.dynamics.values)
+        p[[order.index(name) for name in self.task.drives]] = u
+        return p
+
+    def _integrated(self, times: np.ndarray) -> Mapping[str, np.ndarray]:
+        """Return the motion where positions follow from velocities on the way."""
+        request = self.request
+        if times[-1] == request.start_time:
+            times = times[:1]
+        free = {name: 0.0 for name in self.task.system.inputs.names if name in self.task.drives}
+        run = solve(
+            self.task.system,
+            float(times[-1]),
+            start_time=request.start_time,
+            guess=request.guess,
+            parameters={**request.parameters, **free},
+            at=times,
+        )
+        if not run.outcome.good:
+            raise UnreachableMotionError(f"the motion that is prescribed ends: {run.message}")
+        return run.states
+
+
+def _named(names: Any, table: np.ndarray) -> dict[str, np.ndarray]:
+    return {name: table[:, k].copy() for k, name in enumerate(names)}

@@ -1,0 +1,153 @@
+"""A motion that is prescribed, posed as goals of a system: what follows is left without freedom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import casadi as ca
+
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import FreedomLeftError, PosingError, UnsupportedError, unknown_name
+from daesolve.posing.goals import Holonomic, as_scalar
+from daesolve.posing.symbols import time
+from daesolve.posing.tables import Table
+from daesolve.storage.encoding import is_tuple
+from daesolve.system.driving import named_symbols
+from daesolve.system.system import MechanicalSystem, System
+from daesolve.system.written import expression_in
+
+PREFIX = "prescribed_"
+"""Of the names of goals that prescribe a motion."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prescribed:
+    """A system with a prescribed motion.
+
+    Parameters
+    ----------
+    system
+        With one goal more for each quantity.
+    names
+        The quantities.
+    drives
+        The inputs that are to make the motion; none where forces of their own do, one along each
+        quantity.
+    """
+
+    system: MechanicalSystem
+    names: tuple[str, ...]
+    drives: tuple[str, ...]
+
+    @property
+    def goals(self) -> tuple[str, ...]:
+        """The names of their goals."""
+        return tuple(PREFIX + name for name in self.names)
+
+    def influence(self, dynamics: Dynamics) -> ca.SX:
+        """Return how drives act, (nv, drives), as a function of (t, x, p).
+
+        Raises
+        ------
+        UnsupportedError
+            An input does not act as a force that grows with it.
+        """
+        if not self.drives:
+            goals = {row.name: row for row in dynamics.rows}
+            return ca.horzcat(*[goals[name].jacobian.T for name in self.goals])
+        order = list(dynamics.values)
+        symbols = ca.vertcat(*[dynamics.p[order.index(name)] for name in self.drives])
+        others = [dynamics.mass, dynamics.influence, dynamics.position_rates]
+        others += [part for row in dynamics.rows for part in (*row.chain, row.bias)]
+        acting = ca.jacobian(dynamics.force, symbols)
+        for name, column in zip(self.drives, ca.horzsplit(acting), strict=True):
+            own = symbols[self.drives.index(name)]
+            if ca.depends_on(ca.veccat(*others), own):
+                raise UnsupportedError(
+                    f"the input {name!r} is not a force alone, so that it does not follow from a "
+                    "motion: give it a value in inputs={...}"
+                )
+            if ca.depends_on(ca.vec(column), symbols):
+                raise UnsupportedError(
+                    f"forces are not linear in the input {name!r}, so that it does not follow from "
+                    "a motion: make the force itself the input"
+                )
+        return acting
+
+
+def prescribed(system: System, motion: Mapping[str, Any]) -> Prescribed:
+    """Return a system with a motion that is prescribed.
+
+    Parameters
+    ----------
+    system
+        As posed, with the inputs that are given put into it; those that are left are the drives.
+    motion
+        By the name of a coordinate what it is to be; or by any name a pair: a quantity, an
+        expression of coordinates, and what it is to be. That is an expression of time and
+        parameters, in words too, a number, or a smooth table of time.
+
+    Raises
+    ------
+    PosingError, UnknownNameError, UnsupportedError
+        It is no mechanical system, nothing has the name, or a quantity is none.
+    """
+    if not isinstance(system, MechanicalSystem):
+        raise UnsupportedError(
+            "a motion is prescribed to a MechanicalSystem, whose forces follow from it; a "
+            "ControlSystem takes it as a goal"
+        )
+    if not motion:
+        raise PosingError("nothing is prescribed: name a coordinate, {'q1': ds.time**2}")
+    goals = [
+        Holonomic(PREFIX + name, _residual(system, name, given)) for name, given in motion.items()
+    ]
+    return Prescribed(
+        replace(system, goals=[*system.goals, *goals]), tuple(motion), tuple(system.inputs.names)
+    )
+
+
+def _residual(system: MechanicalSystem, name: str, given: Any) -> ca.SX:
+    owner = f"the motion of {name!r}"
+    if is_tuple(given) and len(given) == 2:
+        quantity = as_scalar(f"the quantity {name!r}", given[0])
+        wanted: Any = given[1]
+    else:
+        if name not in system.coordinates:
+            raise unknown_name(
+                "coordinate with a motion; other quantities are a pair (expression, motion)",
+                name,
+                system.coordinates,
+            )
+        quantity, wanted = system.coordinates[name], given
+    if isinstance(wanted, Table):
+        wanted = wanted(time)
+    if isinstance(wanted, str):
+        wanted = expression_in(owner, wanted, named_symbols(system))
+    return quantity - as_scalar(owner, wanted)
+
+
+def check_freedom(rank: int, count: int, names: tuple[str, ...]) -> None:
+    """Refuse a motion that leaves a freedom.
+
+    Parameters
+    ----------
+    rank, count
+        How many constraints are independent, and how many velocities there are.
+    names
+        What was prescribed.
+
+    Raises
+    ------
+    FreedomLeftError
+        It does.
+    """
+    left = count - rank
+    if left > 0:
+        raise FreedomLeftError(
+            f"{', '.join(names)} prescribe the motion but for {left} "
+            f"{'freedoms' if left > 1 else 'freedom'}: prescribe as many quantities more, or pose "
+            "those as goals (ds.Holonomic) and solve for the rest"
+        )

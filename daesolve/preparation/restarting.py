@@ -1,0 +1,78 @@
+"""What is prepared, for another start: nothing is built, chosen or compiled again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from daesolve.posing.value_names import ValueKind
+from daesolve.preparation.examination import initial_state
+from daesolve.preparation.preparing import Prepared
+from daesolve.preparation.redundancy import with_rows
+
+CHOSEN = (
+    ValueKind.RATE,
+    ValueKind.FLOOR,
+    ValueKind.REGULARISATION,
+    ValueKind.TYPICAL,
+    ValueKind.KEPT,
+)
+"""Values that are chosen once, before a run, whatever its start."""
+
+
+def restarted(
+    prepared: Prepared,
+    time: float,
+    initial: Mapping[str, float],
+    guess: Mapping[str, float],
+    inputs: Mapping[str, float],
+) -> Prepared:
+    """Return a run that starts elsewhere.
+
+    Parameters
+    ----------
+    prepared
+        What was prepared.
+    time
+        The start, s.
+    initial, guess
+        States by name: to keep, and to stay near to.
+    inputs
+        Inputs that are numbers, in force there.
+
+    Raises
+    ------
+    DaesolveError
+        No consistent state agrees with `initial`, or no motion goes on from there.
+    """
+    dynamics, problem = prepared.dynamics, prepared.problem
+    request = replace(
+        prepared.request,
+        start_time=time,
+        until=time + 1.0,
+        initial=dict(initial),
+        guess={name: value for name, value in guess.items() if name not in initial},
+        parameters={**prepared.request.parameters, **inputs},
+        inputs={},
+    )
+    begin = initial_state(dynamics, prepared.formulation, request)
+    values = dict(zip(problem.values, prepared.values.tolist(), strict=True))
+    found = begin.values.items()
+    values |= {n: v for n, v in found if n in values and not any(kind.is_a(n) for kind in CHOSEN)}
+    values = with_rows(dynamics, problem, time, begin.start.state, values)
+    numbers = problem.value_vector(values)
+    if problem.chart is not None and problem.chart.choose is not None:
+        path = begin.start.state[None, :]
+        numbers = problem.chart.choose(time, begin.start.state, numbers, path)
+    if prepared.transitions is not None:
+        x = problem.enter(time, begin.start.state, numbers)
+        prepared.transitions.check_start(time, x, numbers)
+    return replace(
+        prepared,
+        start=begin.start,
+        start_time=time,
+        values=np.asarray(numbers, dtype=float),
+        resting=begin.resting,
+    )

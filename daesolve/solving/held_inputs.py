@@ -1,0 +1,163 @@
+"""Inputs that are numbers, given anew from step to step: where they stand in p, and what may be."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from functools import lru_cache
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
+from daesolve.modes.chart_law import visible_state
+from daesolve.modes.jumps import with_references
+from daesolve.posing.symbols import symbol
+from daesolve.preparation.preparing import Prepared
+from daesolve.system.system import System
+
+
+class HeldInputs:
+    """The inputs of a simulator.
+
+    Parameters
+    ----------
+    prepared
+        What is run.
+    posed
+        The system as it was posed, with all of its inputs.
+    unset
+        The names of those that were not given and have no default: the first step has to.
+
+    Attributes
+    ----------
+    names, places
+        Those that a step may give, in the order of the system, and where each stands in p.
+    """
+
+    def __init__(self, prepared: Prepared, posed: System, unset: frozenset[str]) -> None:
+        self.prepared = prepared
+        self.unset: frozenset[str] = unset
+        self.names = tuple(prepared.system.inputs.names)
+        self._driven = [name for name in posed.inputs.names if name not in self.names]
+        order = list(prepared.problem.values)
+        self.places = {name: order.index(name) for name in self.names}
+        self._fixed = _in_constraints(prepared.dynamics, self.names)
+        self._references = _references(prepared.dynamics, prepared.problem.size, self.names)
+
+    @staticmethod
+    def like(other: HeldInputs) -> HeldInputs:
+        """Return the same inputs, for another simulator."""
+        return copy.copy(other)
+
+    def of(self, p: np.ndarray) -> dict[str, float]:
+        """Return the inputs in p, by name."""
+        return {name: float(p[place]) for name, place in self.places.items()}
+
+    def given(self, p: np.ndarray, numbers: Mapping[str, object]) -> np.ndarray:
+        """Return p with other inputs, the same array where nothing changes.
+
+        Parameters
+        ----------
+        p
+            The values so far.
+        numbers
+            By the name of an input.
+
+        Raises
+        ------
+        UnknownNameError, OutOfRangeError, UnsupportedError
+            There is no such input, it is no number, or it is none that may jump.
+        """
+        changed: dict[int, float] = {}
+        for name, number in numbers.items():
+            if name not in self.places:
+                raise self._not_held(name)
+            if not is_number(number):
+                raise OutOfRangeError(
+                    f"the input {name!r} is {number!r}, but a step holds it at a finite number"
+                )
+            place = self.places[name]
+            if p[place] != number:
+                changed[place] = float(number)
+                if name in self._fixed:
+                    raise _fixed(name, self._fixed[name])
+        if self.unset:
+            missing = self.unset - {*numbers}
+            if missing:
+                raise OutOfRangeError(
+                    f"the input {min(missing)!r} has no value yet: give it with the first step, "
+                    f"step(dt, {min(missing)}=...), or inputs={{{min(missing)!r}: ...}}"
+                )
+            self.unset = frozenset[str]()
+        if not changed:
+            return p
+        p = p.copy()
+        for place, number in changed.items():
+            p[place] = number
+        return p
+
+    def referred(self, time: float, state: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return p with what is held or measured taken from its value now, after inputs jumped.
+
+        The same array where no reference depends on them.
+
+        Parameters
+        ----------
+        time, state, p
+            Where, once modes have followed.
+        """
+        if self._references is None:
+            return p
+        own = len(self.prepared.dynamics.values)
+        states = visible_state(self.prepared.problem, time, state, p)
+        p = p.copy()
+        p[:own] = self._references(time, states, p[:own])[0]
+        return p
+
+    def _not_held(self, name: str) -> Exception:
+        if name in self._driven:
+            return UnsupportedError(
+                f"the input {name!r} follows what the simulator was made with, an expression, a "
+                "table or a law: leave it out there to give it step by step"
+            )
+        return unknown_name("input", name, self.names)
+
+
+def _in_constraints(dynamics: Dynamics, names: tuple[str, ...]) -> dict[str, str]:
+    """Return the inputs that stand in a constraint, each with its name: none of them may jump."""
+    order = list(dynamics.values)
+    found: dict[str, str] = {}
+    for name in names:
+        place = dynamics.p[order.index(name)]
+        for row in dynamics.rows:
+            if ca.depends_on(ca.vertcat(*row.chain), place):
+                found.setdefault(name, row.name)
+    return found
+
+
+def _fixed(name: str, goal: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"the input {name!r} stands in the constraint {goal!r}, which a jump of it would break: "
+        "let it be an expression of time or a smooth table in inputs={...}, or prescribe its "
+        "acceleration"
+    )
+
+
+@lru_cache(maxsize=16)
+def _references(dynamics: Dynamics, size: int, names: tuple[str, ...]) -> Evaluator | None:
+    """Return (t, states and works, p) -> p with references anew; None where none is concerned."""
+    order = list(dynamics.values)
+    places = ca.vertcat(ca.SX(0, 1), *[dynamics.p[order.index(name)] for name in names])
+    held = [row.held for row in dynamics.invariants]
+    held += [row.chain[0] for row in dynamics.rows if row.from_start]
+    if not held or not ca.depends_on(ca.vertcat(*held), places):
+        return None
+    works = symbol("works", size - dynamics.x.numel())
+    values = with_references(dynamics, dynamics.t, dynamics.x, dynamics.p, works)
+    state = ca.vertcat(dynamics.x, works)
+    return Evaluator(
+        ca.Function("references", [dynamics.t, state, dynamics.p], [ca.densify(values)])
+    )

@@ -1,0 +1,410 @@
+"""`Simulator`: a system that is stepped from Python, with inputs that are held over each step.
+
+What a run prepares is prepared once. A step goes through the same segments, events and jumps as a
+run does; it ends where it is asked to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self, Unpack
+
+import numpy as np
+
+from daesolve.errors import (
+    OutOfRangeError,
+    RunEndedError,
+    StepFailedError,
+    UnsupportedError,
+    is_number,
+)
+from daesolve.integration.effort import Effort
+from daesolve.integration.event_handling import at_start, with_values
+from daesolve.integration.points import last_before, point_after
+from daesolve.integration.record import Boundary, untrusted_sentence
+from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
+from daesolve.integration.run_state import RunState, fresh_state
+from daesolve.integration.simple_resets import SimpleResets
+from daesolve.integration.simulation import to_boundary
+from daesolve.preparation.lately import prepare_once
+from daesolve.preparation.preparing import Prepared
+from daesolve.preparation.request import Request
+from daesolve.preparation.restarting import restarted
+from daesolve.solving.held_inputs import HeldInputs
+from daesolve.solving.step_values import StepValues
+from daesolve.system.system import System
+from daesolve.trajectory.results import Outcome, TrajectoryPoint
+from daesolve.trajectory.trajectory import Trajectory, remembered
+
+FORGOTTEN = 64
+"""Values in force after which a simulator that records nothing keeps the last alone."""
+REFUSED = {
+    "at": "it is sampled at the end of each step",
+    "max_evaluations": "each step ends by itself",
+}
+"""Options of a run that make no sense here."""
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Where a simulator was, as numbers alone: `Simulator.load` goes on from there.
+
+    It can be pickled, and loaded by a simulator of the same system and options in another process.
+    """
+
+    time: float
+    saved: Mapping[str, Any]
+
+
+class Simulator:
+    """A system that goes on step by step, with inputs that are held over each.
+
+    Parameters
+    ----------
+    source
+        A system, or a case of a problem.
+    initial
+        Start values to keep, as in `solve`; the others are made consistent.
+    horizon
+        About how long the motion will be followed, s: formulation and solver are chosen for it.
+        Nothing ends there.
+    record
+        Whether the end of every step is kept for `trajectory`. Without it memory stays flat.
+    **options
+        Those of `solve`, but for `at` and `max_evaluations`. `inputs` may give numbers to begin
+        with; what is an expression, a table or a sampled law there acts by itself.
+
+    Raises
+    ------
+    DaesolveError
+        As `solve` does; `UnsupportedError` for pairs of supports, whose motion is followed to its
+        end at once.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q, u = ds.coordinates(x="m"), ds.inputs(push="N")
+    >>> cart = ds.MechanicalSystem(q, kinetic=q.dot.x**2, force={"x": u.push}, inputs=u)
+    >>> sim = ds.Simulator(cart, {"x": 0.0})
+    >>> values = sim.step(0.5, push=4.0)
+    >>> values["x"], values["x_dot"], sim.time  # 2 kg
+    (0.25, 1.0, 0.5)
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        initial: Mapping[str, float] | None = None,
+        *,
+        horizon: float = 10.0,
+        record: bool = True,
+        **options: Unpack[RunOptions],
+    ) -> None:
+        if not (is_number(horizon) and horizon > 0):
+            raise OutOfRangeError(f"the horizon is {horizon!r}, but must be a number > 0")
+        check_options("Simulator", options, REFUSED, ("horizon", "record"))
+        begin = options.get("start_time") or 0.0
+        until = begin + horizon if is_number(begin) else math.nan
+        system, request, _ = requested_of(source, until, initial, options)
+        request, unset = _with_unset(system, request)
+        prepared = prepare_once(system, request)
+        if prepared.dynamics.guides is not None:
+            raise UnsupportedError(
+                "a simulator takes no pairs of supports: how a body comes to rest between them is "
+                "followed to the end at once; take solve, or contacts that rub"
+            )
+        self._first = self._prepared = replace(prepared, until=math.inf)
+        self._inputs = HeldInputs(prepared, system, unset)
+        self._record = record
+        self._begin(self._prepared)
+
+    def _begin(self, prepared: Prepared) -> None:
+        """Be at the start of a motion."""
+        self._prepared = prepared
+        self._run = fresh_state(prepared, [])
+        self._run.schedule.until = math.inf
+        self._resets = SimpleResets(self._run)
+        self._here = self._run.start()
+        self._rest = 0.0
+        self._started = False
+        self._verdict: tuple[Outcome, str] | None = None
+        self._keep()
+
+    # -- where it is ---------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """S."""
+        return self._here.time
+
+    @property
+    def values(self) -> StepValues:
+        """All that is known here by name: states, inputs, reactions, outputs."""
+        run, here = self._run, self._here
+        return StepValues(run.prepared, here, run.values(here), self._inputs)
+
+    @property
+    def state(self) -> dict[str, float]:
+        """The state by name; angles with their whole turns."""
+        return self.values.state
+
+    @property
+    def inputs(self) -> dict[str, float]:
+        """The inputs that steps give, by name, as they are held now."""
+        return self._inputs.of(self._run.values(self._here))
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """How it ended; None while it goes on."""
+        return None if self._verdict is None else self._verdict[0]
+
+    @property
+    def message(self) -> str:
+        """Why it ended, in a sentence; empty while it goes on."""
+        return "" if self._verdict is None else self._verdict[1]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was chosen automatically, in words."""
+        return self._prepared.notes
+
+    def __repr__(self) -> str:
+        ended = "" if self._verdict is None else f", {self._verdict[0].value}"
+        return f"Simulator(t = {self.time:g} s{ended})"
+
+    # -- going on ------------------------------------------------------------------------------
+
+    def step(self, dt: float, /, **inputs: float) -> StepValues:
+        """Go on for a time, with inputs that are held over it.
+
+        Events, resets and impacts on the way happen as in a run. Where an event ends the motion the
+        step is shorter: `time` tells when, `outcome` and `message` how.
+
+        Parameters
+        ----------
+        dt
+            How long, s.
+        **inputs
+            Numbers by the names of inputs, from now on; one that is left out stays as it is.
+
+        Returns
+        -------
+        StepValues
+            All that is known at the end of the step, by name.
+
+        Raises
+        ------
+        OutOfRangeError, UnknownNameError, UnsupportedError
+            The step has no length, there is no such input, or it is none that may jump. Nothing
+            has changed then.
+        RunEndedError
+            The motion has ended before.
+        StepFailedError
+            The motion cannot go on; the sentence tells why. `state` is the last that is to be
+            trusted.
+        """
+        if self._verdict is not None:
+            raise RunEndedError(
+                f"the motion ended at t = {self.time:.10g} s ({self._verdict[1]}): load a "
+                "snapshot, set a state or reset before the next step"
+            )
+        target, rest = self._target(dt)
+        run, here = self._run, self._here
+        p = run.values(here)
+        given = self._inputs.given(p, inputs) if inputs or self._inputs.unset else p
+        run.effort = Effort(None, run.prepared.mean_step)
+        verdict = None
+        if given is not p:
+            here, verdict = self._jumped(here, given)
+        if not self._started and verdict is None:
+            here, verdict = at_start(run, here)
+            run.record.begin_in(here)
+        self._started = True
+        if verdict is None:
+            here, verdict = to_boundary(run, self._resets, here, target, None)
+        self._here, self._rest = here, rest if here.time == target else 0.0
+        self._verdict = verdict
+        self._keep()
+        if verdict is not None and not verdict[0].good:
+            raise StepFailedError(verdict[1])
+        return self.values
+
+    def _jumped(
+        self, here: Boundary, given: np.ndarray
+    ) -> tuple[Boundary, tuple[Outcome, str] | None]:
+        """Let inputs jump, and modes follow."""
+        run = self._run
+        here, verdict = with_values(run, here, given)
+        settled = run.values(here)
+        p = self._inputs.referred(here.time, here.state, settled)
+        return here if p is settled else run.in_mode(here, here.state, p), verdict
+
+    def _target(self, dt: float) -> tuple[float, float]:
+        """Return when a step ends, and what rounding has left of that: many add up to nothing."""
+        if not (is_number(dt) and dt > 0):
+            raise OutOfRangeError(f"the step is {dt!r}, but must be a number of seconds > 0")
+        time, more = self._here.time, dt + self._rest
+        target = time + more
+        if not time < target < math.inf:
+            raise OutOfRangeError(
+                f"the step of {dt:g} s is lost in the rounding of t = {time:g} s, or ends beyond "
+                "all numbers"
+            )
+        back = target - time
+        return target, (time - (target - back)) + (more - back)
+
+    def _keep(self) -> None:
+        """Keep the end of a step, or forget what lies before it."""
+        record, here = self._run.record, self._here
+        if self._record:
+            record.take([here.time], [here.state], here)
+            return
+        record.boundaries = record.boundaries[-1:]
+        record.sample_times, record.samples, record.sampled_at = [], [], []
+        record.events = [event for event in record.events if event.time == here.time]
+        if len(record.modes) > FORGOTTEN and not self._run.queue.blocks:
+            record.modes, record.carried = [self._run.values(here)], 1
+            self._here = replace(here, mode=0)
+            record.boundaries, record.events = [], []
+
+    # -- other states --------------------------------------------------------------------------
+
+    def reset(self) -> StepValues:
+        """Go back to the start, with the inputs as they are."""
+        return self._anew(self._first)
+
+    def set_state(self, values: Mapping[str, float], *, time: float | None = None) -> StepValues:
+        """Go on from another state; what is not given stays as near as constraints allow.
+
+        Contacts touch where their gaps are zero there; what was recorded before is forgotten.
+
+        Parameters
+        ----------
+        values
+            By the names of states; these are kept.
+        time
+            s; as it is where it is None.
+
+        Raises
+        ------
+        UnknownNameError, InconsistentStateError
+            There is no such state, or no consistent one agrees with the values. Nothing has
+            changed then.
+        """
+        when = self.time if time is None else time
+        if not is_number(when):
+            raise OutOfRangeError(f"the time is {time!r}, but must be a finite number of seconds")
+        return self._anew(restarted(self._first, when, values, self.state, self.inputs))
+
+    def _anew(self, prepared: Prepared) -> StepValues:
+        held = self._inputs.of(self._run.values(self._here))
+        values = prepared.values.copy()
+        for name, place in self._inputs.places.items():
+            values[place] = held[name]
+        self._begin(replace(prepared, values=values))
+        return self.values
+
+    def save(self) -> Snapshot:
+        """Return where it is: `load` goes on from there to the same bits."""
+        record = self._run.record
+        record.boundaries = record.boundaries or [self._here]
+        saved = dict(self._run.saved(self._here))
+        saved["tally"] = asdict(saved["tally"])
+        own = {
+            "rest": self._rest,
+            "started": self._started,
+            "unset": tuple(sorted(self._inputs.unset)),
+            "verdict": None if self._verdict is None else (self._verdict[0].value, self.message),
+        }
+        return Snapshot(self.time, {**saved, "simulator": own})
+
+    def load(self, snapshot: Snapshot) -> StepValues:
+        """Go on from where `save` was called; the record begins there.
+
+        Raises
+        ------
+        OutOfRangeError
+            It is no snapshot of such a simulator.
+        """
+        if not isinstance(snapshot, Snapshot):
+            raise OutOfRangeError(f"{snapshot!r} is no snapshot: give what save() returned")
+        saved, own = snapshot.saved, snapshot.saved["simulator"]
+        here = saved["here"]
+        run = self._run
+        if len(here["state"]) != run.prepared.problem.size or len(here["values"]) != len(
+            run.prepared.values
+        ):
+            raise OutOfRangeError("the snapshot is that of another system")
+        self._begin(self._first)
+        run = self._run
+        run.record.sample_times, run.record.samples, run.record.sampled_at = [], [], []
+        self._here = run.restore(saved)
+        self._rest, self._started = float(own["rest"]), bool(own["started"])
+        self._inputs.unset = frozenset(own["unset"])
+        ended = own["verdict"]
+        self._verdict = None if ended is None else (Outcome(ended[0]), str(ended[1]))
+        self._keep()
+        return self.values
+
+    def copy(self) -> Self:
+        """Return another simulator that is where this one is; nothing is prepared again."""
+        other = object.__new__(type(self))
+        other._first, other._record = self._first, self._record
+        other._inputs = HeldInputs.like(self._inputs)
+        other._begin(self._first)
+        other.load(self.save())
+        return other
+
+    # -- what was recorded ---------------------------------------------------------------------
+
+    def trajectory(self) -> Trajectory:
+        """Return the motion since the start, or since a state was set or loaded, as a run gives it.
+
+        Its samples are the ends of the steps, with the inputs that were held up to there.
+
+        Raises
+        ------
+        UnsupportedError
+            Nothing was recorded.
+        """
+        if not self._record:
+            raise UnsupportedError(
+                "nothing was recorded: make the simulator without record=False to have a trajectory"
+            )
+        run, here = self._run, self._here
+        until = replace(self._prepared, until=here.time)
+        outcome, message = self._verdict or (Outcome.COMPLETED, "")
+        untrusted = untrusted_sentence(run.monitor)
+        if outcome.good and untrusted:
+            outcome, message = Outcome.FAILED, f"the numbers are {untrusted}"
+        run.record.boundaries.append(here)
+        assembly = replace(run.assembly, prepared=until)
+        lost = run.monitor.over
+        made = assembly.trajectory(outcome, message, assembly.samples(), lost_for_good=lost)
+        last = here.time
+
+        def point(moment: float) -> TrajectoryPoint:
+            return _point(run, self._prepared.start_time, last, moment)
+
+        return remembered(replace(made, _evaluate=point))
+
+
+def _point(run: RunState, first: float, last: float, moment: float) -> TrajectoryPoint:
+    """Integrate from the last boundary before a time."""
+    if not is_number(moment):
+        raise OutOfRangeError(f"the time is {moment!r}, but must be a number")
+    if not first <= moment <= last:
+        raise OutOfRangeError(f"the motion covers {first:g} to {last:g} s, not t = {moment:g} s")
+    before = last_before(run, moment)
+    if before is None:
+        raise OutOfRangeError(f"t = {moment:g} s lies before the record")
+    return point_after(run, before, moment)
+
+
+def _with_unset(system: System, request: Request) -> tuple[Request, frozenset[str]]:
+    """Return a request in which all inputs have numbers, and those that have none of their own."""
+    missing = system.inputs.unset - {*request.inputs} - {*request.parameters}
+    numbers = dict.fromkeys(missing, 0.0)
+    return replace(request, inputs={**request.inputs, **numbers}), frozenset(missing)
