@@ -109,6 +109,7 @@ class GuardBook:
         self.passed = np.full(count, -np.inf)
         self.met = np.full((count, REMEMBERED), np.nan)
         self._reach = np.zeros(count)
+        self._begun_past: list[int] = []
         kinds = traits.either, traits.recorded, traits.constant
         self._any_either, self._any_recorded, self._any_constant = (bool(k.any()) for k in kinds)
         nothing = np.empty(0)
@@ -197,10 +198,16 @@ class GuardBook:
         if time == known.time and p is known.p and state == known.state:
             return known
         values, rates = self._evaluate(time, x, p)
-        if math.isnan(self._entered):
+        begins = math.isnan(self._entered)
+        if begins:
             self._entered = time
         if np.count_nonzero(np.abs(values) > self._reach):
             self._grow(time, x, p, values)
+        if begins:
+            # What may not be past zero at a start is there by its rounding, and would pass no more.
+            barred = self.traits.bars_start & self.traits.stays
+            past = barred & (self.traits.ways * values > self.tolerances)
+            self._begun_past = np.flatnonzero(past).tolist()
         near: list[int] = []
         inward = (self.traits.ways * rates < 0.0).tolist()
         for guard, along in enumerate((self.traits.ways * values).tolist()):
@@ -250,7 +257,7 @@ class GuardBook:
         near = [guard for guard in seen.near if self.armed[guard]]
         found = [guard for guard in near if self._disagrees(guard, seen)]
         found = found or [guard for guard in near if self._leaves(guard, seen)]
-        staying = self._at_border(near, seen)
+        staying = [*self._at_border(near, seen), *self._begun_past]
         return sorted({*found, *staying}) if staying else found
 
     def _disagrees(self, guard: int, seen: Measured) -> bool:
@@ -356,6 +363,7 @@ class GuardBook:
         """
         seen = self._seen(time, x, p)
         values, rates = seen.values, seen.rates
+        self._begun_past = [guard for guard in self._begun_past if guard not in guards]
         early = [k for k in guards if self.traits.ways[k] * values[k] < -self.tolerances[k]]
         if early:
             self._rounding[early] = EARLY * np.abs(values[early])

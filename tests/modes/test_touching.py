@@ -93,3 +93,23 @@ def test_a_relation_to_a_contact_s_reaction_holds_in_flight_at_impacts_and_at_re
     resting = ds.solve(system, until=3.0, initial={"y": 1.0}, solver=solver)
     assert resting.end_state["x_dot"] == pytest.approx(3.0, rel=1e-13)
     assert resting["pull"][-1] == pytest.approx(1.0, rel=1e-13)
+
+
+# -- starts beyond a gap of zero by rounding -------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [1e-16, 1e-13, 1e-12, 1e-11, 1e-10])
+@pytest.mark.parametrize("kind", ["smooth", "rubs", "in space"])
+def test_a_body_at_rest_a_hair_within_an_open_contact_stays_on_it(kind, depth):
+    q = ds.coordinates(x="m", y="m", z="m")
+    more = {
+        "smooth": {},
+        "rubs": {"slip": q.dot.x, "friction": 0.4},
+        "in space": {"slip": [q.dot.x, q.dot.y], "friction": 0.4},
+    }[kind]
+    floor = ds.Contact("floor", q.z - 0.5, closed=False, restitution=0.3, **more)
+    kinetic = (q.dot.x**2 + q.dot.y**2 + q.dot.z**2) / 2
+    body = ds.MechanicalSystem(q, kinetic=kinetic, potential=9.81 * q.z, goals=[floor])
+    run = ds.solve(body, 0.1, {"z": 0.5 - depth, "z_dot": 0.0, "x_dot": 0.2, "y_dot": 0.1})
+    assert run.events[0].name == "floor_closed"
+    assert run.end_state["z"] - 0.5 == pytest.approx(0.0, abs=2 * depth)
