@@ -240,6 +240,6 @@ def test_a_zero_far_below_the_terms_of_its_guard_is_no_rounding(solver, swing):
     start = {"x": swing, "x_dot": 0.0, "y": far, "y_dot": 0.0}
     run = ds.solve(system, 20.0, start, solver=solver)
     assert [event.name for event in run.events] == ["down", "up"] * 3
-    # Half a unit in the last place of 1e6, over the slope; steps are right to 1e-10 of the swing.
+    # Twice the unit in the last place of 1e6, over the slope, which is the swing; 1e-9 of steps.
     tolerance = EPSILON * far / swing + 1e-9
     assert moments(run) == pytest.approx(np.pi * (np.arange(6) + 0.5), abs=tolerance)
