@@ -30,6 +30,7 @@ SMALL = {
     "benchmarks.accuracy": "--case pendulum --repeats 1",
     "benchmarks.driven": "--points 20 --samples 200",
     "benchmarks.events": "--case blow --repeats 1",
+    "benchmarks.simulator": "--case cart-pole --repeats 1",
     "benchmarks.step_checks": "--case hoop --until 1 --repeats 1",
     "benchmarks.stewart": "--part runs --repeats 1",
     "benchmarks.taylor_engines": "--case pendulum --repeats 1",
@@ -224,3 +225,15 @@ def test_what_drives_a_system_is_followed_piece_by_piece(tmp_path):
     exact = [one["error"] for one in found if one["method"] in ("a table", "a sampled law")]
     assert len(exact) == 3
     assert max(exact) <= 1e-13
+
+
+@pytest.mark.slow
+def test_steps_from_python_are_right_to_rounding_and_beside_those_of_mujoco(tmp_path):
+    pytest.importorskip("mujoco")
+    printed, found = ran(tmp_path, "benchmarks.simulator")
+    assert "daesolve" in printed
+    own = [one["error"] for one in found if one["package"] == "daesolve"]
+    # A thousand steps of a motion of order one, each to rounding.
+    assert len(own) == 2
+    assert max(own) <= 1e-13
+    assert len(found) > len(own)

@@ -66,7 +66,7 @@ def test_what_asks_for_constraints_that_always_hold_refuses_contacts():
 
 def test_a_name_that_a_contact_takes_is_taken():
     q, d = ds.coordinates(y="m"), ds.discrete(contact_floor=0.0)
-    with pytest.raises(PosingError, match="'contact_floor' is used twice"):
+    with pytest.raises(PosingError, match="two discrete values are called 'contact_floor'"):
         ds.MechanicalSystem(q, kinetic=q.dot.y**2 / 2, goals=[ds.Contact("floor", q.y)], discrete=d)
 
 
