@@ -264,6 +264,47 @@ def _written(figure: Figure, panels: Iterable[Axes], name: str) -> None:
     figure.savefig(WANTED / f"{name}.svg", metadata={"Date": None})
 
 
+def stepped_linkage() -> None:
+    """Draw a five-bar linkage that Python pushes from step to step."""
+    sim = ds.Simulator(ds.problem("five-bar").case("falls"))
+    held: list[float] = []
+    for _ in range(60):
+        state = sim.state
+        held.append(float(np.clip(6.0 * (2.2 - state["left"]) - state["left_dot"], -4.0, 4.0)))
+        sim.step(0.02, motor_left=held[-1])
+    run = sim.trajectory()
+    times = np.linspace(0.0, run.end_time, 601)
+    figure, panels = plt.subplots(2, 1, figsize=(8.0, 4.4), layout="constrained", sharex=True)
+    panels[0].stairs(held, 0.02 * np.arange(len(held) + 1), color=COLOURS[0], baseline=None)
+    panels[0].set(ylabel="torque (N m)")
+    for name, colour in zip(("left", "right"), COLOURS, strict=False):
+        angles = [run.at(moment)[name] for moment in times.tolist()]
+        panels[1].plot(times, angles, color=colour, label=f"{name} crank")
+    panels[1].legend(frameon=False, fontsize="small", ncols=2)
+    panels[1].set(ylabel="angle (rad)", xlabel="t (s)")
+    _written(figure, panels, "stepped-linkage")
+
+
+def prescribed_linkage() -> None:
+    """Draw the torques that move a five-bar linkage as prescribed, and what a joint bears."""
+    linkage = ds.problem("five-bar").case("falls")
+    motion = {"left": "2.3 + 0.3 * sin(2 * t)", "right": "0.9 + 0.25 * sin(3 * t)"}
+    found = ds.inverse_dynamics(linkage, motion, 4.0, at=ds.every(0.01))
+    figure, panels = plt.subplots(3, 1, figsize=(8.0, 5.6), layout="constrained", sharex=True)
+    for side, colour in zip(("left", "right"), COLOURS, strict=False):
+        panels[0].plot(found.times, found.states[side], color=colour, label=side)
+        panels[1].plot(found.times, found[f"motor_{side}"], color=colour)
+    for axis, colour in zip("xy", COLOURS, strict=False):
+        force = found.reactions[f"joint_{axis}"]
+        panels[2].plot(found.times, force, color=colour, label=f"along {axis}")
+    for panel in (panels[0], panels[2]):
+        panel.legend(loc="center right", frameon=False, fontsize="small", ncols=2)
+    panels[0].set(ylabel="prescribed (rad)")
+    panels[1].set(ylabel="torque (N m)")
+    panels[2].set(ylabel="joint (N)", xlabel="t (s)")
+    _written(figure, panels, "prescribed-linkage")
+
+
 FIGURES: dict[str, Callable[[], None]] = {
     "drift": drift,
     "tipping-block": tipping_block,
@@ -271,6 +312,8 @@ FIGURES: dict[str, Callable[[], None]] = {
     "driven-pendulum": driven_pendulum,
     "controlled-cart": controlled_cart,
     "measured-force": measured_force,
+    "stepped-linkage": stepped_linkage,
+    "prescribed-linkage": prescribed_linkage,
 }
 
 if __name__ == "__main__":
