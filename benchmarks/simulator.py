@@ -14,18 +14,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 import daesolve as ds
+from daesolve.multibody import Actuator, Mechanism, Prismatic
 
 from .common.attempts import untyped
 from .common.conditions import as_json, conditions
 from .common.options import add_json, add_repeats, options
 from .common.tables import aligned
 from .common.timing import least, wall_seconds
+from .stewart import platform
+from .stewart.daesolve import SEEN, mechanism
 
 GRAVITY = 9.81
 PARTS = (1, 2, 5, 10, 20, 50)
 """Steps of MuJoCo within one."""
+FORCE = 200.0
+"""N, of the platform's first leg where the input is one."""
 SPAN = 1.0
 """s"""
 ENOUGH = 20.0
@@ -98,9 +104,20 @@ def _five_bar(solver: ds.Solver | None) -> ds.Simulator:
     return ds.Simulator(case, {"tip_y": -0.5}, solver=solver, record=False)
 
 
-def _options(step: float) -> str:
+def _platform(solver: ds.Solver | None) -> ds.Simulator:
+    whole = mechanism()
+    slide = next(part for part in whole.parts if isinstance(part, Prismatic))
+    u = ds.inputs(push=(0.0, "N"))
+    parts = [*whole.parts, Actuator("leg", slide, force=FORCE * u.push)]
+    posed = Mechanism(whole.bodies, parts, gravity=(0, 0, -GRAVITY))
+    start = {name: float(value) for name, value in posed.start.items()}
+    return ds.Simulator(posed.system(inputs=u), guess=start, solver=solver, record=False)
+
+
+def _options(step: float, down: str = "y") -> str:
+    gravity = f"0 -{GRAVITY} 0" if down == "y" else f"0 0 -{GRAVITY}"
     return (
-        f'<option gravity="0 -{GRAVITY} 0" timestep="{step!r}" integrator="RK4" solver="Newton" '
+        f'<option gravity="{gravity}" timestep="{step!r}" integrator="RK4" solver="Newton" '
         'tolerance="1e-15" iterations="100"><flag contact="disable"/></option>'
     )
 
@@ -135,6 +152,42 @@ def _five_bar_text(step: float) -> str:
     )
 
 
+def _platform_text(step: float) -> str:
+    def words(*numbers: float) -> str:
+        return " ".join(repr(float(number)) for number in numbers)
+
+    legs: list[str] = []
+    tied: list[str] = []
+    sites: list[str] = []
+    for k, leg in enumerate(platform.LEGS):
+        turned = Rotation.from_matrix(leg.axes).as_quat(scalar_first=True)
+        legs.append(
+            f'<body pos="{words(*leg.foot)}" quat="{words(*turned)}">'
+            f'<joint type="hinge" axis="{words(*leg.axes[0])}"/>'
+            '<joint type="hinge" axis="0 1 0"/>'
+            f'<inertial pos="0 0 {platform.TUBE_CENTRE}" mass="{platform.TUBE_MASS}" '
+            f'diaginertia="{words(*platform.TUBE_INERTIA)}"/>'
+            f'<body pos="0 0 {leg.length!r}"><joint name="slide_{k}" type="slide" axis="0 0 1" '
+            f'stiffness="{platform.STIFFNESS}" damping="{platform.DAMPING}" '
+            f'springref="{leg.natural - leg.length!r}"/>'
+            f'<inertial pos="0 0 {-platform.ROD_CENTRE}" mass="{platform.ROD_MASS}" '
+            f'diaginertia="{words(*platform.ROD_INERTIA)}"/><site name="rod_{k}"/></body></body>'
+        )
+        sites.append(f'<site name="head_{k}" pos="{words(*leg.head_in_plate)}"/>')
+        tied.append(
+            f'<connect site1="rod_{k}" site2="head_{k}" solref="{2 * step} 1" '
+            'solimp="0.9999 0.9999 0.001 0.5 2"/>'
+        )
+    return (
+        f'<mujoco><compiler autolimits="true"/>{_options(step, "z")}<worldbody>'
+        f'<body pos="{words(*platform.PLATE_CENTRE)}"><freejoint/>'
+        f'<inertial pos="0 0 0" mass="{platform.PLATE_MASS}" '
+        f'diaginertia="{words(*platform.PLATE_INERTIA)}"/>{"".join(sites)}</body>'
+        f"{''.join(legs)}</worldbody><equality>{''.join(tied)}</equality>"
+        f'<actuator><motor joint="slide_0" gear="{FORCE}"/></actuator></mujoco>'
+    )
+
+
 def tasks() -> dict[str, Task]:
     """Return all tasks by name."""
     angles = ("left", "left_rod", "right", "right_rod")
@@ -158,6 +211,15 @@ def tasks() -> dict[str, Task]:
             _five_bar_text,
             np.array([first, knee - first, second, other - second]),
             lambda q, v: np.array([q[0], q[2], v[0], v[2]]),
+        ),
+        "stewart": Task(
+            "stewart",
+            _platform,
+            "push",
+            SEEN,
+            _platform_text,
+            np.array([*platform.PLATE_CENTRE, 1.0, *np.zeros(3 + 18)]),
+            lambda q, v: np.concatenate([q[:3], v[:6]]),
         ),
     }
 
@@ -231,7 +293,7 @@ def table(found: list[Measurement]) -> str:
 def parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = options("benchmarks.simulator", __doc__)
-    names = ["cart-pole", "five-bar"]
+    names = ["cart-pole", "five-bar", "stewart"]
     parser.add_argument("--case", choices=names, action="append", help="repeatable (all)")
     add_repeats(parser, 3, "runs of each")
     add_json(parser)
