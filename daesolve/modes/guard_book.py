@@ -204,9 +204,10 @@ class GuardBook:
         if np.count_nonzero(np.abs(values) > self._reach):
             self._grow(time, x, p, values)
         if begins:
-            # What may not be past zero at a start is there by its rounding, and would pass no more.
+            # What may not be past zero at a start is there by rounding, and would pass no more.
             barred = self.traits.bars_start & self.traits.stays
-            past = barred & (self.traits.ways * values > self.tolerances)
+            least = np.maximum(self.tolerances, ROUNDING * np.max(np.abs(x), initial=0.0))
+            past = barred & (self.traits.ways * values > least)
             self._begun_past = np.flatnonzero(past).tolist()
         near: list[int] = []
         inward = (self.traits.ways * rates < 0.0).tolist()
