@@ -59,8 +59,10 @@ class Decided:
         What counted as zero, of each guard.
     crossed
         The guard that was met; None where the instant is given, as at the start.
+    events
+        The indices of the events that followed.
     names
-        Of the events that followed, for messages.
+        Theirs, for messages.
     """
 
     law: SwitchingLaw
@@ -68,6 +70,7 @@ class Decided:
     asked: tuple[int, ...]
     zeros: np.ndarray
     crossed: int | None
+    events: frozenset[int]
     names: str
 
 
@@ -90,6 +93,8 @@ class DecidedJumps:
         self._transitions, self._positions = transitions, transitions.dynamics.position_count
         self._rate, self._guards = Evaluator(problem.rhs), guard_evaluator(problem)
         guards = sum(event.count for event in problem.events)
+        hidden = transitions.dynamics.hidden_events
+        self._hidden = {k for k, event in enumerate(problem.events) if event.name in hidden}
         self._by = [repr(name) for name in by]
         self._met = np.full((guards, REMEMBERED), np.nan)
         self._met_slopes = np.zeros((guards, REMEMBERED, len(by)))
@@ -114,10 +119,14 @@ class DecidedJumps:
         Raises
         ------
         NoDerivativeError
-            What follows changes at once.
+            What follows changes at once, or is not what followed in the run.
         """
         jump, met = self._again(decided, decided.place, self._met)
-        assert jump is not None
+        if jump is None or frozenset(jump.events) - self._hidden != decided.events:
+            raise NoDerivativeError(
+                f"at t = {decided.place[0]:.10g} s what contacts do, {decided.names}, is at the "
+                "border of something else: decided upon again, other events follow"
+            )
         size = len(jump.x)
         columns = zip(changes.times, changes.state.T, changes.values.T, strict=True)
         slopes = [self._slope(decided, jump, change, k) for k, change in enumerate(columns)]
@@ -191,20 +200,29 @@ class DecidedJumps:
         aside = ASIDE * self._size(decided, change)
         for side in (aside, -aside):
             place = self._moved(decided, change, side)
-            together, _ = self._again(decided, place, self._met)
-            for first in apart:
-                rest = [guard for guard in decided.asked if guard not in apart]
-                before, met = self._again(decided, place, self._met, [first, *rest])
-                onward = place if before is None else (place[0], before.x, before.p)
-                others = [guard for guard in apart if guard != first]
-                after, _ = self._again(decided, onward, met, others)
-                last = after or before
-                if together is None or last is None:
-                    continue
-                largest = np.max(np.abs(together.x[self._positions :]), initial=0.0)
-                if np.max(np.abs(last.x - together.x)) > MATTERS * largest:
-                    why = "its order matters, and is another where that changes"
-                    raise NoDerivativeError(self._changes_at_once(decided, by, why))
+            try:
+                together = self._after(decided, place, decided.asked)
+                ends = [self._one_by_one(decided, place, apart, first) for first in apart]
+            except DaesolveError as refusal:
+                why = self._changes_at_once(decided, by, str(refusal))
+                raise NoDerivativeError(why) from refusal
+            least = MATTERS * _largest(together[1][self._positions :])
+            if any(_largest(end[1] - together[1]) > least for end in ends):
+                why = "its order matters, and is another where that changes"
+                raise NoDerivativeError(self._changes_at_once(decided, by, why))
+
+    def _one_by_one(
+        self, decided: Decided, place: Place, apart: Sequence[int], first: int
+    ) -> Place:
+        """Return where it leads to that one guard is met before others that part from it."""
+        rest = [guard for guard in decided.asked if guard not in apart]
+        onward = self._after(decided, place, [first, *rest])
+        return self._after(decided, onward, [guard for guard in apart if guard != first])
+
+    def _after(self, decided: Decided, place: Place, asked: Sequence[int]) -> Place:
+        """Return where guards lead to that are met at a place; there, where nothing changes."""
+        jump, _ = self._again(decided, place, self._met, asked)
+        return place if jump is None else (place[0], jump.x, jump.p)
 
     def _size(self, decided: Decided, change: Change) -> float:
         """Return how far a number moves before time, state or values move by their own size."""

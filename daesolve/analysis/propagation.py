@@ -299,9 +299,10 @@ class Propagation:
         transitions = self.prepared.transitions
         assert transitions is not None
         assert first.zeros is not None
+        followed = frozenset(self._indices[event.name] for event in events)
         law = transitions.owner(self._indices[first.name])
         names = ", ".join(repr(event.name) for event in events)
-        return Decided(law, place, first.asked, first.zeros, crossed, names)
+        return Decided(law, place, first.asked, first.zeros, crossed, followed, names)
 
     def _steps(self, events: Sequence[Happening]) -> list[dict[int, tuple[int, ...]]]:
         """Return what was reset at once, as guards by events; sequential ones follow each other."""
