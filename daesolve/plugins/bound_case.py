@@ -424,6 +424,9 @@ class BoundCase:
     def guess(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return the guess of the states, and what is to be kept of it.
 
+        The start of a case without a rule belongs to its own parameters and structure, and is kept
+        with these. With others it is where the nearest consistent state is looked for.
+
         Raises
         ------
         OutOfRangeError
@@ -432,13 +435,21 @@ class BoundCase:
         start = self.full_start
         rule = self.problem.start_rule(self.model)
         if rule is None:
-            return {}, {**start, **self.initial}
+            kept = {**self.start, **self.initial}
+            own = {} if self._changed() else dict(self.case.start)
+            return {**start, **self.initial}, {**own, **kept}
         for name, value in start.items():
             if not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
                 raise OutOfRangeError(
                     f"the start value of {name!r} is {value!r}, not a finite number"
                 )
         return self._follows("the start", rule), dict(self.initial)
+
+    def _changed(self) -> dict[str, Any]:
+        """Return the parameters and the structure that are other than those of the case."""
+        usual = {**self.case.structure, **self.case.parameters}
+        chosen = {**self.structure, **self.parameters}
+        return {name: value for name, value in chosen.items() if usual.get(name) != value}
 
     def _follows(self, what: str, rule: StartRule | None) -> dict[str, float]:
         """Apply a rule of (start values, parameters, structure) for something."""
@@ -480,9 +491,6 @@ class BoundCase:
 
     def _asked(self) -> dict[str, Any]:
         """Return what was changed of the case, and what the case itself asks for."""
-        chosen = {**self.structure, **self.parameters}
-        usual = {**self.case.structure, **self.case.parameters}
-        changed = {name: value for name, value in chosen.items() if usual.get(name) != value}
         own = {"redundant": self.case.redundant, "rank_loss": self.case.rank_loss}
         own |= {n: value for n, value in self._impacts().items() if value != USUAL[n]}
-        return {"set": changed, "initial": {**self.start, **self.initial}, "usual": own}
+        return {"set": self._changed(), "initial": {**self.start, **self.initial}, "usual": own}

@@ -1,0 +1,48 @@
+"""Every parameter of every problem may be changed: a run starts, or one sentence says why not."""
+
+from collections.abc import Iterator
+
+import pytest
+
+import daesolve as ds
+from daesolve.plugins.bound_case import BoundCase
+
+FACTORS = (0.9, 1.1)
+BESIDE_ZERO = 0.01
+PROBLEMS = [problem.name for problem in ds.problems()[0]]
+
+
+def nudged(case: BoundCase) -> Iterator[tuple[str, float]]:
+    """Yield each parameter that may be set with a value 10 % below and above its own."""
+    system = case.system
+    kept = {*system.discrete.names, *system.inputs.names, *case.derived}
+    for name, value in case.values.items():
+        if name not in kept:
+            for factor in FACTORS:
+                yield name, value * factor if value else (factor - 1) * 10 * BESIDE_ZERO
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_each_case_starts_with_each_parameter_changed_or_names_its_range(name: str) -> None:
+    problem = ds.problem(name)
+    for own in problem.cases:
+        case = problem.case(own.name)
+        for parameter, value in nudged(case):
+            try:
+                case.changed({parameter: value}).consistent_start()
+            except ds.errors.OutOfRangeError as error:
+                assert f"parameter {parameter!r} is {value!r}, but must be" in str(error)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_first_case_runs_with_each_parameter_changed_or_says_what_ended_it(name: str) -> None:
+    case = ds.problem(name).case()
+    horizon = case.case.start_time + (case.case.until - case.case.start_time) / 100
+    for parameter, value in nudged(case):
+        try:
+            run = case.changed({parameter: value}).solve(horizon)
+        except ds.errors.OutOfRangeError as error:
+            assert parameter in str(error)
+            continue
+        assert run.times[-1] == horizon or run.message
