@@ -114,7 +114,9 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
     """
     p = parameters
     if ("phase" in given) != ("speed" in given):
-        raise OutOfRangeError("a take-off needs both its phase and its speed: give both, or neither")
+        raise OutOfRangeError(
+            "a take-off needs both its phase and its speed: give both, or neither"
+        )
     if "phase" in given:
         phase, speed = given["phase"], given["speed"]
     else:
@@ -235,7 +237,7 @@ problem = ds.Problem(
         ds.Case(
             "rides",
             parameters={"amplitude": 1.02},
-            start={"phase": 0.3, "speed": 1.0},
+            start={"phase": 0.0, "speed": 1.5},
             until=10 * TURN,
             note="its bounces end; it rides on the table, and leaves when that falls away",
         ),

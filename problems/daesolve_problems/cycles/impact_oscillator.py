@@ -77,9 +77,7 @@ def posed() -> ds.MechanicalSystem:
 def response(p: Values) -> complex:
     """Return the sine that the drive makes without a wall, X = Re(response exp(i w t)), m."""
     frequency = p["frequency"]
-    return p["force"] / complex(
-        p["stiffness"] - p["mass"] * frequency**2, p["damping"] * frequency
-    )
+    return p["force"] / complex(p["stiffness"] - p["mass"] * frequency**2, p["damping"] * frequency)
 
 
 def sine(p: Values, time: float | np.ndarray) -> np.ndarray:
