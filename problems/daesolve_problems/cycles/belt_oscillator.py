@@ -1,17 +1,18 @@
 """A mass on a belt, held by a spring: it sticks, slips back, and sticks again.
 
-A mass lies on a belt that runs on with a steady speed v; a spring and a damper tie it to a wall. The
-belt takes it along until the spring pulls it off; it slips back, and is caught where it comes to the
-speed of the belt again. The one unknown reaction is the friction while it sticks, up to mu_s N; while
-it slips, mu_k N. Nothing is conserved: the belt does work, and friction and damper take it.
+A mass lies on a belt that runs on with a steady speed v; a spring and a damper tie it to a wall.
+The belt takes it along until the spring pulls it off; it slips back, and is caught where it comes
+to the speed of the belt again. The one unknown reaction is the friction while it sticks, up to mu_s
+N; while it slips, mu_k N. Nothing is conserved: the belt does work, and friction and damper take
+it.
 
     m x'' + c x' + k x = F,     |F| <= mu_s N where x' = v,     F = mu_k N where x' < v
 
-It begins to slip at x_s = (mu_s N - c v)/k. Its speed then is that of a free damped oscillator which
-starts with v and the acceleration -(mu_s - mu_k) N/m; it sticks where that is v again, if it ever
-comes so far. Without a damper, with D = (mu_s - mu_k) N/k and w^2 = k/m, that is after
-(2/w) (pi - atan(D w/v)) at x_s - 2 D, and the period is 2 D/v longer. With a damper the cycle ends at
-a speed of the belt at which the mass comes to that speed with no acceleration: beyond, it slips for
+It begins to slip at x_s = (mu_s N - c v)/k. Its speed then is that of a free damped oscillator
+which starts with v and the acceleration -(mu_s - mu_k) N/m; it sticks where that is v again, if it
+ever comes so far. Without a damper, with D = (mu_s - mu_k) N/k and w^2 = k/m, that is after (2/w)
+(pi - atan(D w/v)) at x_s - 2 D, and the period is 2 D/v longer. With a damper the cycle ends at a
+speed of the belt at which the mass comes to that speed with no acceleration: beyond, it slips for
 ever and comes to rest at mu_k N/k.
 
 The multipliers of the cycle are 1, for a shift of time, and 0: sticking forgets the state before.

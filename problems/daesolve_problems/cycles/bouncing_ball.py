@@ -10,16 +10,16 @@ periods has
 
     v = n pi,     cos(phi) = n pi (1 - e)/((1 + e) G)
 
-The product of its multipliers is e^2, their sum 1 + e^2 - (1 + e)^2 G sin(phi). So the orbits appear
-in pairs at the fold G = n pi (1 - e)/(1 + e); the one with sin(phi) > 0 is stable up to G^2 =
-(n pi (1 - e)/(1 + e))^2 + (2 (1 + e^2)/(1 + e)^2)^2, where periods double. Below the fold, and often
-above it, bounces become ever smaller: the ball comes to rest on the table, rides on it, and leaves
-where the table falls away faster than g.
+The product of its multipliers is e^2, their sum 1 + e^2 - (1 + e)^2 G sin(phi). So the orbits
+appear in pairs at the fold G = n pi (1 - e)/(1 + e); the one with sin(phi) > 0 is stable up to G^2
+= (n pi (1 - e)/(1 + e))^2 + (2 (1 + e^2)/(1 + e)^2)^2, where periods double. Below the fold, and
+often above it, bounces become ever smaller: the ball comes to rest on the table, rides on it, and
+leaves where the table falls away faster than g.
 
 In the cases w = g = 1, so that the amplitude is G. A start is at phase 0 of the table; the ball is
 where its take-off at `phase` (rad) with the `speed` (upwards, m/s), less than a period ago, takes
 it. Without them it is on the orbit of one bounce in `periods` periods (1), the stable one, or the
-other for `side` = -1.
+other for `side` = -1; below the fold, where there is none, it takes off as at the fold.
 """
 
 from __future__ import annotations
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 Values = Mapping[str, float]
 TURN = 2.0 * math.pi
 """Of the table, rad."""
-ROUNDING = 1e-12
-"""By which a cosine may exceed one at the fold."""
 
 
 def posed() -> ds.MechanicalSystem:
@@ -74,6 +72,19 @@ def posed() -> ds.MechanicalSystem:
 # -- orbits of one bounce ------------------------------------------------------------------------
 
 
+def fold(p: Values, periods: int = 1) -> float:
+    """Return the least amplitude that lets a ball bounce once in some periods of the table, m."""
+    lost = (1.0 - p["restitution"]) / (1.0 + p["restitution"])
+    return periods * math.pi * lost * p["gravity"] / p["frequency"] ** 2
+
+
+def doubling(p: Values, periods: int = 1) -> float:
+    """Return the amplitude at which the periods of these bounces double, m."""
+    e = p["restitution"]
+    turned = 2.0 * (1.0 + e**2) / (1.0 + e) ** 2 * p["gravity"] / p["frequency"] ** 2
+    return math.hypot(fold(p, periods), turned)
+
+
 def one_bounce(p: Values, periods: int = 1, side: int = 1) -> tuple[float, float]:
     """Return phase (rad) and speed (m/s) of the take-off of one bounce in some periods.
 
@@ -86,21 +97,14 @@ def one_bounce(p: Values, periods: int = 1, side: int = 1) -> tuple[float, float
     side
         1 for the orbit with sin(phase) > 0, -1 for the other one.
 
-    Raises
-    ------
-    OutOfRangeError
-        There is no such orbit: the table is not shaken enough.
+    Returns
+    -------
+    tuple of float
+        Below the fold, where there is no orbit, those of the fold.
     """
-    e, frequency, gravity = p["restitution"], p["frequency"], p["gravity"]
-    least = periods * math.pi * (1.0 - e) / (1.0 + e) * gravity / frequency**2
-    if p["amplitude"] * (1.0 + ROUNDING) < least or least == 0.0:
-        raise OutOfRangeError(
-            f"the amplitude is {p['amplitude']:g} m, but one bounce in {periods} periods of the "
-            f"table needs a restitution below 1 and at least {least:g} m: shake it more, or start "
-            "from a phase and a speed"
-        )
-    phase = math.copysign(math.acos(min(least / p["amplitude"], 1.0)), side)
-    return phase, periods * math.pi * gravity / frequency
+    least = fold(p, periods)
+    cosine = least / p["amplitude"] if p["amplitude"] > least else 1.0
+    return math.copysign(math.acos(cosine), side), periods * math.pi * p["gravity"] / p["frequency"]
 
 
 def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> dict[str, float]:
@@ -109,8 +113,7 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
     Raises
     ------
     OutOfRangeError
-        The orbit that is asked for does not exist, or `periods` or `side` make no sense; only one
-        of `phase` and `speed` is given.
+        `periods` or `side` make no sense, or only one of `phase` and `speed` is given.
     """
     p = parameters
     if ("phase" in given) != ("speed" in given):
@@ -120,12 +123,7 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
     if "phase" in given:
         phase, speed = given["phase"], given["speed"]
     else:
-        periods, side = given.get("periods", 1.0), given.get("side", 1.0)
-        if periods < 1.0 or periods != int(periods) or side not in (1.0, -1.0):
-            raise OutOfRangeError(
-                f"periods must be 1, 2, ... and side 1 or -1, not {periods:g} and {side:g}"
-            )
-        phase, speed = one_bounce(p, int(periods), int(side))
+        phase, speed = one_bounce(p, *_chosen(given))
     # The last take-off before phase 0.
     ago = (-phase % TURN) / p["frequency"]
     left = p["amplitude"] * math.sin(phase)
@@ -133,6 +131,32 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
         "y": left + speed * ago - p["gravity"] * ago**2 / 2.0,
         "y_dot": speed - p["gravity"] * ago,
     }
+
+
+def _chosen(given: Values) -> tuple[int, int]:
+    periods, side = given.get("periods", 1.0), given.get("side", 1.0)
+    if periods < 1.0 or periods != int(periods) or side not in (1.0, -1.0):
+        raise OutOfRangeError(
+            f"periods must be 1, 2, ... and side 1 or -1, not {periods:g} and {side:g}"
+        )
+    return int(periods), int(side)
+
+
+def closed_form(case: Any) -> ds.Answer:
+    """Tell the orbit of one bounce, and where it appears and doubles."""
+    p, (periods, side) = case.full_parameters, _chosen(case.full_start)
+    found: dict[str, Any] = {"fold": fold(p, periods), "doubling": doubling(p, periods)}
+    if p["amplitude"] >= found["fold"]:
+        phase, speed = one_bounce(p, periods, side)
+        e, shaken = p["restitution"], p["amplitude"] * p["frequency"] ** 2 / p["gravity"]
+        trace = 1.0 + e**2 - (1.0 + e) ** 2 * shaken * math.sin(phase)
+        roots = np.roots([1.0, -trace, e**2])
+        found |= {
+            "phase": phase,
+            "speed": speed,
+            "multipliers": [[float(root.real), float(root.imag)] for root in roots],
+        }
+    return ds.Answer(found)
 
 
 # -- pictures ------------------------------------------------------------------------------------
@@ -199,6 +223,7 @@ problem = ds.Problem(
     ],
     start=start,
     start_values=lambda structure: ("phase", "speed", "periods", "side"),
+    analyses={"closed-form": closed_form},
     drawing=drawing,
     figures={"bounces": bounces, "impacts": impacts},
     cases=[

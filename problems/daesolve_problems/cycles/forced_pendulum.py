@@ -10,8 +10,8 @@ have no units.
     pivot          theta'' + d theta' + (1 - F w^2 cos(w t)) sin(theta) = 0
 
 In `pivot` the pivot is shaken vertically by F cos(w t), in lengths of the pendulum; theta is
-measured from hanging down. Standing upright, small motions follow Mathieu's equation
-x'' + (D - 2 e cos 2 s) x = 0 with s = w t/2, D = -4/w^2, |e| = 2 F.
+measured from hanging down. Standing upright, small motions follow Mathieu's equation x'' + (D - 2 e
+cos 2 s) x = 0 with s = w t/2, D = -4/w^2, |e| = 2 F.
 
 An orbit of period 2 pi/w is a fixed point of the map of the state from one period of the drive to
 the next. The product of its multipliers is exp(-2 pi d/w) for all but van der Pol's, where it is
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from daesolve.drawing import Shape
-    from daesolve.typing import Parameters
     from daesolve_problems.figures import Document
 
 TURN = 2.0 * np.pi
@@ -259,7 +258,7 @@ problem = ds.Problem(
             parameters={"amplitude": 0.8420307370056673},
             start={"x": -1.3587798080645983, "x_dot": -0.5097222251611807},
             until=20 * PERIOD["van-der-pol"],
-            note="below F = 0.8420307370057 the motion is quasi-periodic; here the mean of x^2 is 1",
+            note="below F = 0.8420307370057 the motion is quasi-periodic",
         ),
         ds.Case(
             "upright",

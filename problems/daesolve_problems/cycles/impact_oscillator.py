@@ -3,15 +3,15 @@
 A mass on a spring with a damper is driven by F cos(w t), and strikes a rigid wall, which throws it
 back with r times its speed. The one unknown reaction is that of the wall. Nothing is conserved.
 
-    m x'' + c x' + k x = F cos(w t),     x <= wall,     x'+ = -r x'- at the wall
+    m x'' + c x' + k x = F cos(w t),     x <= clearance,     x'+ = -r x'- there
 
-Without impacts the motion is a sine X(t) of the amplitude F/sqrt((k - m w^2)^2 + (c w)^2), which grazes
-the wall where that is as large as `wall`. Beyond, there is an orbit with one impact each period. What
-is left of a flight without the sine, z = (x - X, x' - X'), is a free motion, so that it is known in
-closed form: with the matrix E that takes z over the time T between two impacts and the speed u with
-which it strikes,
+Without impacts the motion is a sine X(t) of the amplitude F/sqrt((k - m w^2)^2 + (c w)^2), which
+grazes the wall where that is as large as `clearance`. Beyond, there is an orbit with one impact
+each period. What is left of a flight without the sine, z = (x - X, x' - X'), is a free motion, so
+that it is known in closed form: with the matrix E that takes z over the time T between two impacts
+and the speed u with which it strikes,
 
-    (E - 1) z+ = (0, (1 + r) u),     z+ = (wall - X, -r u - X')
+    (E - 1) z+ = (0, (1 + r) u),     z+ = (clearance - X, -r u - X')
 
 gives X and X' at the impact as multiples of u, and X^2 + X'^2/w^2 = amplitude^2 then u. The product
 of the multipliers is r^2 exp(-c T/m), and their sum grows without bounds, as 1/u, where the orbit
@@ -55,11 +55,11 @@ def posed() -> ds.MechanicalSystem:
         damping=(0.1, "N s/m", ds.NON_NEGATIVE),
         force=(7.0, "N"),
         frequency=(2.8, "rad/s", ds.POSITIVE),
-        wall=(1.0, "m"),
+        clearance=(1.0, "m"),
         restitution=(0.8, "", ds.Interval(0.0, 1.0)),
     )
     drive = p.force * ca.cos(p.frequency * ds.time)
-    wall = ds.Contact("wall", p.wall - q.x, restitution=p.restitution, closed=False)
+    wall = ds.Contact("wall", p.clearance - q.x, restitution=p.restitution, closed=False)
     return ds.MechanicalSystem(
         q,
         p,
@@ -107,7 +107,7 @@ def one_impact(p: Values, periods: int = 1) -> tuple[float, float]:
     OutOfRangeError
         There is no such orbit, or it would come to the wall in between.
     """
-    frequency, wall, r = p["frequency"], p["wall"], p["restitution"]
+    frequency, wall, r = p["frequency"], p["clearance"], p["restitution"]
     between = periods * 2.0 * math.pi / frequency
     a, b = np.linalg.solve(free(p, between) - np.eye(2), [0.0, 1.0 + r])
     square = a**2 + ((r + b) / frequency) ** 2
@@ -127,14 +127,14 @@ def one_impact(p: Values, periods: int = 1) -> tuple[float, float]:
 
 def _flown(p: Values, struck: float, speed: float, after: float) -> np.ndarray:
     """Return x and x' some time after an impact, (2,)."""
-    left = np.array([p["wall"], -p["restitution"] * speed]) - sine(p, struck)
+    left = np.array([p["clearance"], -p["restitution"] * speed]) - sine(p, struck)
     return free(p, after) @ left + sine(p, struck + after)
 
 
 def _touches_between(p: Values, struck: float, speed: float, between: float) -> bool:
     """Tell whether a flight from one impact to the next is seen beyond the wall."""
     times = between * np.linspace(0.0, 1.0, LOOKS)[1:-1]
-    gaps = [p["wall"] - _flown(p, struck, speed, time)[0] for time in times]
+    gaps = [p["clearance"] - _flown(p, struck, speed, time)[0] for time in times]
     return min(gaps) < 0.0
 
 
@@ -152,7 +152,7 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
         raise OutOfRangeError("a start needs both x and x_dot: give both, or neither")
     if "x" in given:
         return {"x": given["x"], "x_dot": given["x_dot"]}
-    if abs(response(p)) <= p["wall"]:
+    if abs(response(p)) <= p["clearance"]:
         place = sine(p, 0.0)
     else:
         periods = given.get("periods", 1.0)
@@ -165,12 +165,47 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
     return {"x": float(place[0]), "x_dot": float(place[1])}
 
 
+def trace(p: Values, struck: float, speed: float, periods: int = 1) -> float:
+    """Return the sum of the multipliers of an orbit of one impact.
+
+    Parameters
+    ----------
+    p
+        The parameters.
+    struck, speed, periods
+        Of the orbit, from `one_impact`.
+    """
+    r, mass = p["restitution"], p["mass"]
+    held = p["force"] * math.cos(p["frequency"] * struck) - p["stiffness"] * p["clearance"]
+    before, after = held - p["damping"] * speed, held + p["damping"] * r * speed
+    impact = np.array([[-r, 0.0], [(r * before + after) / (mass * speed), -r]])
+    return float(np.trace(free(p, periods * 2.0 * math.pi / p["frequency"]) @ impact))
+
+
+def closed_form(case: Any) -> ds.Answer:
+    """Tell where the sine grazes the wall, and the orbit of one impact."""
+    p, periods = case.full_parameters, int(case.full_start.get("periods", 1.0))
+    least = abs(p["force"] / response(p)) * abs(p["clearance"]) if p["force"] else math.nan
+    found: dict[str, Any] = {"grazing force": least}
+    if abs(response(p)) > p["clearance"]:
+        struck, speed = one_impact(p, periods)
+        between = periods * 2.0 * math.pi / p["frequency"]
+        product = p["restitution"] ** 2 * math.exp(-p["damping"] * between / p["mass"])
+        roots = np.roots([1.0, -trace(p, struck, speed, periods), product])
+        found |= {
+            "time": struck,
+            "speed after": -p["restitution"] * speed,
+            "multipliers": [[float(root.real), float(root.imag)] for root in roots],
+        }
+    return ds.Answer(found)
+
+
 # -- pictures ------------------------------------------------------------------------------------
 
 
 def drawing(document: Document) -> Drawing:
     """Draw the mass on its spring, and the wall."""
-    wall = document["parameters"]["wall"]
+    wall = document["parameters"]["clearance"]
     x = series(document, "states", "x")
     reach = max(float(np.max(np.abs(x))), abs(wall), 1e-12)
     half, left = 0.1 * reach, -1.8 * reach
@@ -198,7 +233,7 @@ def motion(document: Document) -> Figure:
     """Draw the place over time, beside the wall, and the speed over the place."""
     times, x = series(document, "times"), series(document, "states", "x")
     figure, (place, speed) = panels_over_time(2)
-    place.axhline(document["parameters"]["wall"], color="0.6", linewidth=0.8)
+    place.axhline(document["parameters"]["clearance"], color="0.6", linewidth=0.8)
     place.plot(times, x, linewidth=1.0)
     place.set_ylabel("x (m)")
     speed.plot(x, series(document, "states", "x_dot"), linewidth=0.8)
@@ -235,6 +270,7 @@ problem = ds.Problem(
     ],
     start=start,
     start_values=lambda structure: ("x", "x_dot", "periods"),
+    analyses={"closed-form": closed_form},
     drawing=drawing,
     figures={"motion": motion, "impacts": impacts},
     cases=[

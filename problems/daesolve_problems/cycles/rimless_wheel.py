@@ -2,9 +2,9 @@
 
 Spokes of the length l, 2 alpha apart, carry a hub with all of the mass m, or, with the radius of
 gyration k, a part of it spread out. The wheel turns about the tip of the spoke that stands, which
-does not slip, until the next one strikes the slope, without bounce. In the model `tip` the
-reaction of the slope is eliminated; in `contacts` those of every tip, along the normal and along
-the slope, are unknown. Nothing is conserved over a step: what gravity gives, impacts take.
+does not slip, until the next one strikes the slope, without bounce. In the model `tip` the reaction
+of the slope is eliminated; in `contacts` those of every tip, along the normal and along the slope,
+are unknown. Nothing is conserved over a step: what gravity gives, impacts take.
 
 theta is the angle of the spoke that stands, from the vertical, forwards:
 
@@ -12,16 +12,16 @@ theta is the angle of the spoke that stands, from the vertical, forwards:
     theta -> theta - 2 alpha,  theta' -> mu theta'     at theta = slope + alpha,
     mu = (l^2 cos(2 alpha) + k^2)/(l^2 + k^2)
 
-from the angular momentum about the tip that lands. With the energy of one step, the wheel that comes
-down steadily leaves each strike with
+from the angular momentum about the tip that lands. With the energy of one step, the wheel that
+comes down steadily leaves each strike with
 
     theta'^2 = mu^2/(1 - mu^2) 4 g l sin(alpha) sin(slope)/(l^2 + k^2)
 
 and the multiplier of this orbit is mu^2. It exists where that takes the wheel over its upright
 position, theta'^2 > 2 g l (1 - cos(slope - alpha))/(l^2 + k^2): at the least slope its period grows
 without bounds. A wheel that is too slow falls back on the spoke behind (event `falls_back`), one
-that is too fast leaves the ground (`lifts_off`): both end a run of `tip`. In `contacts` the
-wheel goes on: it rocks to rest, or jumps.
+that is too fast leaves the ground (`lifts_off`): both end a run of `tip`. In `contacts` the wheel
+goes on: it rocks to rest, or jumps.
 
 `spokes`, their number, sets alpha to pi over it; in `tip`, alpha may also be any `half_angle`.
 
@@ -162,7 +162,7 @@ def steady_rate(p: Values) -> float:
 
 
 def rate_at(p: Values, theta: float, rate: float) -> float:
-    """Return the rate at an angle of a step, from that after its strike, rad/s; 0 if not reached."""
+    """Return the rate at an angle of a step, rad/s, 0 if it is not reached; from that at first."""
     square = p["length"] ** 2 + p["gyration"] ** 2
     first = math.cos(p["slope"] - p["half_angle"])
     gained = 2.0 * p["gravity"] * p["length"] * (first - math.cos(theta)) / square
