@@ -254,7 +254,7 @@ problem = ds.Problem(
         ),
         ds.Case(
             "chaos",
-            parameters={"amplitude": 1.09, "restitution": 0.9},
+            parameters={"amplitude": 1.3, "restitution": 0.8},
             start={"phase": 0.5, "speed": 4.0},
             until=200 * TURN,
             note="no bounce is like another",

@@ -300,7 +300,7 @@ problem = ds.Problem(
         ),
         ds.Case(
             "chaos",
-            parameters={"force": 7.2},
+            parameters={"force": 9.0},
             start={"x": 0.0, "x_dot": 0.0},
             until=400.0,
             note="beyond the grazing no orbit of one impact is stable",
