@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import scipy
 from daesolve_problems.cycles.belt_oscillator import cycle, problem
-from tests.problems.cycles.floquet import at, monodromy
+
+from .floquet import at, monodromy
 
 PUBLISHED = {
     "undamped": (0.04, 0.02, 0.471238898038468958, 0.671238898038469014),

@@ -1,4 +1,4 @@
-"""A ball on a shaken table, against closed forms and against flights that are put together by hand."""
+"""A ball on a shaken table, against closed forms and flights that are put together by hand."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import scipy
 from daesolve_problems.cycles.bouncing_ball import doubling, fold, one_bounce, problem
-from tests.problems.cycles.floquet import monodromy
 
 from daesolve.errors import OutOfRangeError
+
+from .floquet import monodromy
 
 TURN = 2.0 * math.pi
 STATES = ("y", "y_dot")

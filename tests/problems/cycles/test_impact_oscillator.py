@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 from daesolve_problems.cycles.impact_oscillator import one_impact, problem, trace
-from tests.problems.cycles.floquet import at, monodromy
 
 from daesolve.errors import OutOfRangeError
+
+from .floquet import at, monodromy
 
 STATES = ("x", "x_dot")
 GRAZING = 6.84572859526288845
@@ -86,7 +87,9 @@ def test_the_sine_strikes_the_wall_from_the_grazing_force_on():
     assert found == pytest.approx(GRAZING, rel=1e-15)
     below = case.changed({"force": GRAZING * (1.0 - 1e-9)}).solve(until=100.0)
     assert not below.events
-    reached = np.max(case.changed({"force": GRAZING}).solve(until=3.0, at=np.linspace(0, 3, 99))["x"])
+    reached = np.max(
+        case.changed({"force": GRAZING}).solve(until=3.0, at=np.linspace(0, 3, 99))["x"]
+    )
     assert reached == pytest.approx(1.0, abs=1e-3)
     # Beyond, the sine itself begins inside the wall's reach, and strikes within a period.
     sine = at(case.changed({"force": GRAZING * (1.0 - 1e-9)}), STATES, 2.0 * math.pi / 2.8)
