@@ -186,6 +186,16 @@ def test_a_direction_that_an_impact_takes_away_has_no_exponent():
         lyapunov_exponent(system, 10.0, {"y": 1.0, "clock": 0.0}, count=None)
 
 
+def test_a_contact_that_leaves_no_freedom_has_no_exponents():
+    """A ball comes to rest on a table and rides on it: nothing can be changed there."""
+    q, p = ds.coordinates(y="m"), ds.parameters(restitution=(0.3, ""))
+    gap = q.y - ca.sin(ds.time)
+    table = ds.Contact("table", gap, restitution=p.restitution, closed=False)
+    ball = ds.MechanicalSystem(q, p, kinetic=q.dot.y**2 / 2, potential=3 * q.y, goals=[table])
+    with pytest.raises(NoDerivativeError, match="the event 'table_closed' leaves no freedom"):
+        lyapunov_exponent(ball, 60.0, {"y": 1.0, "y_dot": 0.0})
+
+
 # -- in lanes ------------------------------------------------------------------------------------
 
 
