@@ -387,8 +387,8 @@ class _Tangents:
         lengths = self._measured(self._here)
         if not len(lengths):
             raise NoDerivativeError(
-                f"at t = {self.time:.10g} s the event {events[0].name!r} leaves no freedom to move: "
-                "the motion forgets how it started, and has no exponents"
+                f"at t = {self.time:.10g} s the event {events[0].name!r} leaves no freedom: the "
+                "motion forgets how it started, and has no exponents"
             )
         if len(lengths) < self.count or not distinct(lengths):
             raise NoDerivativeError(

@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from daesolve_problems.figures import Document
 
 Values = Mapping[str, float]
+ROUNDING = 1e-12
+"""Of the largest, a smallest singular value that is none."""
 LOOKS = 1001
 """At a flight, for a touch between its impacts."""
 
@@ -75,9 +77,26 @@ def posed() -> ds.MechanicalSystem:
 
 
 def response(p: Values) -> complex:
-    """Return the sine that the drive makes without a wall, X = Re(response exp(i w t)), m."""
+    """Return the sine that the drive makes without a wall, X = Re(response exp(i w t)), m.
+
+    Raises
+    ------
+    OutOfRangeError
+        It would grow without bounds.
+    """
+    resisting = resistance(p)
+    if resisting == 0.0:
+        raise OutOfRangeError(
+            "without a damper the drive has the mass's own frequency, and no periodic motion: "
+            "start from x and x_dot, or set damping"
+        )
+    return p["force"] / resisting
+
+
+def resistance(p: Values) -> complex:
+    """Return the force that a sine of 1 m at the frequency of the drive asks for, N."""
     frequency = p["frequency"]
-    return p["force"] / complex(p["stiffness"] - p["mass"] * frequency**2, p["damping"] * frequency)
+    return complex(p["stiffness"] - p["mass"] * frequency**2, p["damping"] * frequency)
 
 
 def sine(p: Values, time: float | np.ndarray) -> np.ndarray:
@@ -105,11 +124,18 @@ def one_impact(p: Values, periods: int = 1) -> tuple[float, float]:
     Raises
     ------
     OutOfRangeError
-        There is no such orbit, or it would come to the wall in between.
+        There is no such orbit, or it would come to the wall in between; without a damper, all
+        motions come back after this time.
     """
     frequency, wall, r = p["frequency"], p["clearance"], p["restitution"]
     between = periods * 2.0 * math.pi / frequency
-    a, b = np.linalg.solve(free(p, between) - np.eye(2), [0.0, 1.0 + r])
+    back = free(p, between) - np.eye(2)
+    if np.linalg.cond(back) * ROUNDING > 1.0:
+        raise OutOfRangeError(
+            f"after {periods} periods of the drive the mass without a damper is where it was, "
+            "whatever the impact: start from x and x_dot, or set damping"
+        )
+    a, b = np.linalg.solve(back, [0.0, 1.0 + r])
     square = a**2 + ((r + b) / frequency) ** 2
     roots = np.roots([square, -2.0 * a * wall, wall**2 - abs(response(p)) ** 2])
     speeds = [float(root.real) for root in roots if root.imag == 0.0 and root.real > 0.0]
@@ -185,8 +211,7 @@ def trace(p: Values, struck: float, speed: float, periods: int = 1) -> float:
 def closed_form(case: Any) -> ds.Answer:
     """Tell where the sine grazes the wall, and the orbit of one impact."""
     p, periods = case.full_parameters, int(case.full_start.get("periods", 1.0))
-    least = abs(p["force"] / response(p)) * abs(p["clearance"]) if p["force"] else math.nan
-    found: dict[str, Any] = {"grazing force": least}
+    found: dict[str, Any] = {"grazing force": abs(resistance(p)) * abs(p["clearance"])}
     if abs(response(p)) > p["clearance"]:
         struck, speed = one_impact(p, periods)
         between = periods * 2.0 * math.pi / p["frequency"]

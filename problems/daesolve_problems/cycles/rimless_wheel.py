@@ -83,7 +83,11 @@ def about_a_tip(spokes: int = 8) -> ds.MechanicalSystem:
     """
     q = ds.coordinates(theta="rad")
     p = _numbers(
-        half_angle=(math.pi / _checked(spokes), "rad", ds.Interval(0.0, math.pi / 4)),
+        half_angle=(
+            math.pi / _checked(spokes),
+            "rad",
+            ds.Interval(0.0, math.pi / 4, open_low=True),
+        ),
         gyration=(0.0, "m", ds.NON_NEGATIVE),
     )
     length, square = p.length, p.length**2 + p.gyration**2
@@ -104,7 +108,7 @@ def about_a_tip(spokes: int = 8) -> ds.MechanicalSystem:
         events=[
             ds.Event("strike", q.theta - p.slope - p.half_angle, ds.RISING, strike),
             ds.Event("falls_back", q.theta - p.slope + p.half_angle, ds.FALLING, ds.Stop()),
-            ds.Event("lifts_off", normal, ds.FALLING, ds.Stop()),
+            ds.Event("lifts_off", normal, ds.FALLING, ds.Stop(whenever_past=True)),
         ],
         outputs={"normal": (normal, "N"), "friction": (along, "N")},
     )

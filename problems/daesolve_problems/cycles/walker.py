@@ -92,13 +92,12 @@ def walker() -> ds.ControlSystem:
 def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> dict[str, float]:
     """Let a step begin: both feet are on the ground, and the legs have just changed places."""
     theta, rate = given["theta"], given["theta_dot"]
-    state = {
+    return {
         "theta": theta,
         "phi": 2.0 * theta,
         "theta_dot": rate,
         "phi_dot": (1.0 - np.cos(2.0 * theta)) * rate,
     }
-    return {name: given.get(name, value) for name, value in state.items()}
 
 
 # -- pictures ------------------------------------------------------------------------------------
