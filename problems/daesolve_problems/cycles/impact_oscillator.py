@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Values = Mapping[str, float]
 ROUNDING = 1e-12
-"""Of the largest, a smallest singular value that is none."""
+"""What a free motion comes back to itself with."""
 LOOKS = 1001
 """At a flight, for a touch between its impacts."""
 
@@ -130,7 +130,8 @@ def one_impact(p: Values, periods: int = 1) -> tuple[float, float]:
     frequency, wall, r = p["frequency"], p["clearance"], p["restitution"]
     between = periods * 2.0 * math.pi / frequency
     back = free(p, between) - np.eye(2)
-    if np.linalg.cond(back) * ROUNDING > 1.0:
+    rates = np.roots([p["mass"], p["damping"], p["stiffness"]])
+    if np.min(np.abs(np.exp(between * rates) - 1.0)) < ROUNDING:
         raise OutOfRangeError(
             f"after {periods} periods of the drive the mass without a damper is where it was, "
             "whatever the impact: start from x and x_dot, or set damping"
