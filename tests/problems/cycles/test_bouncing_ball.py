@@ -142,6 +142,18 @@ def test_irregular_bounces_are_flights_from_parabola_to_parabola():
         assert event.after["y_dot"] == pytest.approx(speed, abs=1e-10)
 
 
+@pytest.mark.slow
+def test_however_far_the_end_is_the_ball_does_not_fall_through_the_table():
+    until = 300.0 * TURN
+    run = problem.case("chaos").solve(until=until)
+    assert np.min(run["y"] - run["table_height"]) > -1e-9
+    # A flight takes at most as long as the fastest take-off that is seen.
+    highest = max(event.after["y_dot"] for event in run.events)
+    assert len(run.events) > until / (2.0 * highest + TURN)
+    height = 1.3 * np.sin(run.times)
+    assert run["table_travel"] == pytest.approx(height, abs=1e-10)
+
+
 def test_a_ball_that_rides_leaves_where_the_table_falls_faster_than_it():
     case = problem.case("rides")
     events = [event for event in case.solve().events if event.name == "table_lost"]
