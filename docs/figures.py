@@ -12,6 +12,9 @@ distance from the closed form.
 and compliant, and the paths of a car on two wheels and its trailer on a skate.
 `driven-pendulum.svg`, `controlled-cart.svg` and `measured-force.svg`, of the pages on what drives a
 system: torques as numbers and expressions, a law that is sampled, and a force from measured points.
+
+`limping-walker.svg`, of the page on motions that repeat: the walks of the simplest walker, whose
+periods double with the slope.
 """
 
 import sys
@@ -305,6 +308,27 @@ def prescribed_linkage() -> None:
     _written(figure, panels, "prescribed-linkage")
 
 
+def limping_walker() -> None:
+    """Draw the angles at the heel-strikes of the simplest walker, over the slope."""
+    walker = ds.problem("walker")
+    start = {name: walker.case("doubling").full_start[name] for name in ("theta", "theta_dot")}
+    figure, axes = plt.subplots(figsize=(8.0, 3.6), layout="constrained", dpi=200)
+    points: list[tuple[float, float]] = []
+    for slope in np.linspace(0.0140, 0.0190, 251):
+        run = walker.case("long", slope=slope).starting(start).solve(until=1200.0)
+        struck = [event.after for event in run.events if event.name == "heel_strike"]
+        if run.outcome is not ds.Outcome.COMPLETED:
+            break
+        start = {name: struck[-1][name] for name in start}
+        points += [(slope, state["theta"]) for state in struck[-60:]]
+    look = {"color": COLOURS[0], "markersize": 1.5, "rasterized": True}
+    axes.plot(*np.array(points).T, ".", **look)
+    for slope in (0.0150884379411163, 0.01766937486246):
+        axes.axvline(slope, color=COLOURS[1], linewidth=0.8)
+    axes.set(xlabel="slope (rad)", ylabel="θ after a heel-strike (rad)")
+    _written(figure, [axes], "limping-walker")
+
+
 FIGURES: dict[str, Callable[[], None]] = {
     "drift": drift,
     "tipping-block": tipping_block,
@@ -314,6 +338,7 @@ FIGURES: dict[str, Callable[[], None]] = {
     "measured-force": measured_force,
     "stepped-linkage": stepped_linkage,
     "prescribed-linkage": prescribed_linkage,
+    "limping-walker": limping_walker,
 }
 
 if __name__ == "__main__":

@@ -87,10 +87,19 @@ class DecidedJumps:
         What switches its modes, and what is integrated.
     by
         The numbers by which is differentiated.
+    largest
+        (number of positions,) how large each has been in the run.
     """
 
-    def __init__(self, transitions: Transitions, problem: OdeProblem, by: Sequence[str]) -> None:
+    def __init__(
+        self,
+        transitions: Transitions,
+        problem: OdeProblem,
+        by: Sequence[str],
+        largest: np.ndarray,
+    ) -> None:
         self._transitions, self._positions = transitions, transitions.dynamics.position_count
+        self._largest = largest
         self._rate, self._guards = Evaluator(problem.rhs), guard_evaluator(problem)
         guards = sum(event.count for event in problem.events)
         hidden = transitions.dynamics.hidden_events
@@ -230,7 +239,9 @@ class DecidedJumps:
         tau, state, values = change
         rates = self._rate(time, x, p)[0]
         count = self._positions
-        pairs = [(state[:count], x[:count]), (state[count:], x[count:]), (tau * rates, x)]
+        # Positions may be at zero by chance; small velocities decide by their direction.
+        places = np.maximum(np.abs(x[:count]), self._largest)
+        pairs = [(state[:count], places), (state[count:], x[count:]), (tau * rates, x)]
         pairs += [(values[k : k + 1], p[k : k + 1]) for k in np.flatnonzero(values)]
         ratios = [_largest(of) / (_largest(by) or 1.0) for of, by in pairs]
         return 1.0 / (max(ratios) or 1.0)

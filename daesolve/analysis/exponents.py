@@ -385,7 +385,12 @@ class _Tangents:
             return None
         self.propagation.happen(events, {}, None)
         lengths = self._measured(self._here)
-        if not distinct(lengths):
+        if not len(lengths):
+            raise NoDerivativeError(
+                f"at t = {self.time:.10g} s the event {events[0].name!r} leaves no freedom: the "
+                "motion forgets how it started, and has no exponents"
+            )
+        if len(lengths) < self.count or not distinct(lengths):
             raise NoDerivativeError(
                 f"at t = {self.time:.10g} s the event {events[0].name!r} takes away one of the "
                 f"{self.count} directions, as an impact takes a velocity: ask for "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import casadi as ca
@@ -110,7 +111,8 @@ class Propagation:
         self._decided: DecidedJumps | None = None
         switching = prepared.transitions
         if switching is not None and any(law.decides for law in switching.laws):
-            self._decided = DecidedJumps(switching, self.problem, self.nominal)
+            largest = self._largest_positions()
+            self._decided = DecidedJumps(switching, self.problem, self.nominal, largest)
 
     def to_end(self, outcome: Outcome) -> tuple[np.ndarray, np.ndarray]:
         """Return the derivatives of the last state, (size, k), and of the last time, (k,).
@@ -186,6 +188,14 @@ class Propagation:
         p = own[: len(self.problem.values)].copy()
         p[list(self.rates)] = list(self.rates.values())
         return WholeState(here.time, x, p)
+
+    def _largest_positions(self) -> np.ndarray:
+        """Return how large each position has been at samples and boundaries of the run."""
+        record = self.record
+        moments = zip(record.sample_times, record.samples, record.sampled_at, strict=True)
+        sampled = [replace(at, time=time, state=state) for time, state, at in moments]
+        states = [self.place(here).x for here in (*record.boundaries, *sampled)]
+        return np.max(np.abs(states), axis=0)[: self.prepared.dynamics.position_count]
 
     def _motion(self, place: WholeState, times: np.ndarray) -> np.ndarray:
         """Return how far the motion goes on, (size, k), in changes of time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -184,6 +185,16 @@ def test_a_direction_that_an_impact_takes_away_has_no_exponent():
     )
     with pytest.raises(NoDerivativeError, match="the event 'dead' takes away one of the 2"):
         lyapunov_exponent(system, 10.0, {"y": 1.0, "clock": 0.0}, count=None)
+
+
+def test_a_contact_that_leaves_no_freedom_has_no_exponents():
+    """A ball comes to rest on a table and rides on it: nothing can be changed there."""
+    q, p = ds.coordinates(y="m"), ds.parameters(restitution=(0.3, ""))
+    gap = q.y - ca.sin(ds.time)
+    table = ds.Contact("table", gap, restitution=p.restitution, closed=False)
+    ball = ds.MechanicalSystem(q, p, kinetic=q.dot.y**2 / 2, potential=3 * q.y, goals=[table])
+    with pytest.raises(NoDerivativeError, match="the event 'table_closed' leaves no freedom"):
+        lyapunov_exponent(ball, 60.0, {"y": 1.0, "y_dot": 0.0})
 
 
 # -- in lanes ------------------------------------------------------------------------------------

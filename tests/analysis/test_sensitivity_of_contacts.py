@@ -144,6 +144,23 @@ def test_slip_in_space_that_ends_leaves_six_digits():
     check(found, {k: v for k, v in expected.items() if k[0] in found.states}, 3e-6)
 
 
+def test_an_impact_where_every_position_is_zero_has_its_derivatives():
+    q, p = ds.coordinates(y="m"), ds.parameters(restitution=(0.5, ""), swing=(1.2, "m"))
+    gap = q.y - p.swing * ca.sin(ds.time)
+    table = ds.Contact("table", gap, restitution=p.restitution, closed=False)
+    ball = ds.MechanicalSystem(q, p, kinetic=q.dot.y**2 / 2, potential=q.y, goals=[table])
+    start = {"y": 0.0, "y_dot": math.pi}
+    found = ds.analysis.sensitivity(ball, 2.0 * math.pi + 1.0, start, by=["y", "y_dot"])
+    assert found.run.events[0].time == pytest.approx(2.0 * math.pi, abs=1e-13)
+    # The ball comes with -pi to a table that rises with 1.2: it leaves with e pi + (1 + e) 1.2.
+    closing, gained = -math.pi - 1.2, 1.5 * (math.pi + 1.2)
+    impact = np.array([[-0.5, 0.0], [1.0 / closing * (-0.5 - 1.0), -0.5]])
+    assert 1.0 + gained / closing == pytest.approx(-0.5)
+    flight = np.array([[1.0, 2.0 * math.pi], [0.0, 1.0]])
+    expected = np.array([[1.0, 1.0], [0.0, 1.0]]) @ impact @ flight
+    assert found.matrix == pytest.approx(expected, abs=1e-9)
+
+
 # -- where there is none ---------------------------------------------------------------------------
 
 

@@ -1,0 +1,1 @@
+"""Motions that repeat: orbits, limit cycles, and how they lose their stability."""
