@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, get_args
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.plan import choose_plan
-from daesolve.elimination.saddle import Saddle
+from daesolve.elimination.saddle import EliminationPlan, Saddle
 from daesolve.equations.consistency import sample_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
@@ -65,9 +65,13 @@ class Equations:
     rate
         In 1/s: with it, constraints attract the motion, as with `Feedback`. Without, it drifts
         off them, as rounding and the errors of steps push it.
+    defaults
+        Values by name, in place of those that were declared.
 
     Raises
     ------
+    UnknownNameError
+        A default is of nothing in p.
     OutOfRangeError
         A state has no value in `around`, or the rate is no number that is zero or more.
     UnsupportedError
@@ -78,8 +82,12 @@ class Equations:
     units: Mapping[str, str]
     around: Mapping[str, float] | None = None
     rate: float = 0.0
+    defaults: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def __post_init__(self) -> None:
+        for name in self.defaults:
+            if name not in self.dynamics.ranges:
+                raise unknown_name("value", name, self.dynamics.ranges)
         if not is_number(self.rate) or not 0.0 <= self.rate < float("inf"):
             raise OutOfRangeError(f"the rate is {self.rate!r}, but must be a number, 0 or more")
 
@@ -104,6 +112,7 @@ class Equations:
             kind = "discrete value" if name in dynamics.discrete else "parameter"
             kind = "input" if name in dynamics.inputs else kind
             default = None if name in dynamics.inputs.unset else dynamics.values[name]
+            default = self.defaults.get(name, default)
             found.append(Entry(name, self.units.get(name, ""), kind, default))
         return tuple(found)
 
@@ -122,7 +131,7 @@ class Equations:
     def numbers(self) -> np.ndarray:
         """Every value as a number, the rates among them."""
         dynamics, names = self.dynamics, list(self.dynamics.values)
-        numbers = dynamics.value_vector({})
+        numbers = dynamics.value_vector(self.defaults)
         attracting = [row.name for row in dynamics.rows if not row.from_start]
         attracting += [row.name for row in dynamics.implicit_rows]
         attracting += [
@@ -148,13 +157,17 @@ class Equations:
         return sample_states(self.dynamics, self.numbers, state)
 
     @cached_property
+    def plan(self) -> EliminationPlan:
+        """How the reactions are eliminated."""
+        return choose_plan(self.dynamics, self.samples, self.numbers, proximal=False)
+
+    @cached_property
     def _solved(self) -> tuple[ca.SX, ca.SX]:
         """The accelerations and the reactions."""
         dynamics = self.dynamics
-        plan = choose_plan(dynamics, self.samples, self.numbers, proximal=False)
         targets = [target(row) for row in dynamics.rows]
         offsets = [row.offset for row in dynamics.relations]
-        return Saddle(dynamics, plan).solve(dynamics.force, targets, offsets)
+        return Saddle(dynamics, self.plan).solve(dynamics.force, targets, offsets)
 
     def _eliminated(self, expression: ca.SX) -> ca.SX:
         """Put the reactions into an expression."""

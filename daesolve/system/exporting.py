@@ -1,22 +1,23 @@
-"""What systems write for use elsewhere: functions with names, Python, C."""
+"""What systems write for use elsewhere: functions with names, a module of Python, C."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
-from daesolve.equations.dynamics import Dynamics
 from daesolve.export.named import NamedFunction
+from daesolve.export.plant import Plant
+from daesolve.export.python_module import python_module
 from daesolve.export.quantities import Equations
+from daesolve.export.words import plain
+from daesolve.export.writing import python_path, write
 
 
 class Exportable:
     """What a system has for use elsewhere."""
-
-    @property
-    def _equations_of(self) -> Dynamics:
-        system: Any = self
-        return system.dynamics
 
     def _units(self) -> dict[str, str]:
         """Return the units of everything in p."""
@@ -52,7 +53,7 @@ class Exportable:
         -------
         NamedFunction
             x in the order of `function.inputs["x"].names`; p holds parameters, discrete values
-            and inputs as `function.inputs["p"]` names them. The reactions are eliminated.
+            and inputs as `function.inputs["p"].names` says. The reactions are eliminated.
 
         Raises
         ------
@@ -63,4 +64,72 @@ class Exportable:
         OutOfRangeError
             A state has no value in `around`, or the rate is negative.
         """
-        return Equations(self._equations_of, self._units(), around, rate).function(quantity)
+        system: Any = self
+        return Equations(system.dynamics, self._units(), around, rate).function(quantity)
+
+    def plant(
+        self,
+        name: str,
+        start: Mapping[str, float] | None = None,
+        *,
+        values: Mapping[str, float] | None = None,
+        rate: float = 0.0,
+        time: float = 0.0,
+    ) -> Plant:
+        """Return what `to_python` and `to_c` write; see there."""
+        system: Any = self
+        if system.dynamics.switches:
+            # Where nobody finds the instants, piecewise expressions say by the state what holds.
+            system = replace(system, switches=False)
+        equations = Equations(system.dynamics, self._units(), start, rate, dict(values or {}))
+        return Plant(plain(name), equations, start, time)
+
+    def to_python(
+        self,
+        path: str | Path,
+        start: Mapping[str, float] | None = None,
+        *,
+        values: Mapping[str, float] | None = None,
+        rate: float = 0.0,
+        time: float = 0.0,
+    ) -> Path:
+        """Write the equations as a module of Python that needs NumPy alone.
+
+        It has a function for each quantity that `function` knows, `rhs(t, x, p)` and the rest;
+        the states, the values with defaults and units; tables; events with guards and resets.
+        Piecewise expressions are as they were posed.
+
+        Parameters
+        ----------
+        path
+            Of the module, such as "plant.py".
+        start
+            A consistent state by name: START of the module. A random one, where none is given.
+        values
+            Of parameters, inputs and discrete values, in place of their defaults.
+        rate
+            In 1/s: with it, constraints attract the motion; see `function`.
+        time
+            Of the start, in s.
+
+        Returns
+        -------
+        pathlib.Path
+            Where it is.
+
+        Raises
+        ------
+        OutOfRangeError
+            The path is no name of a module, the start has no value of a state, or the rate is
+            negative.
+        UnknownNameError
+            A value is of nothing that the system has.
+        UnsupportedError
+            Python lacks an operation.
+        OutputExistsError, StorageError
+            What is there was not written by an export, or it cannot be written.
+        """
+        target = python_path(path)
+        plant = self.plant(target.stem, start, values=values, rate=rate, time=time)
+        (written,) = write({target: python_module(plant, version("daesolve"))})
+        return written
