@@ -180,6 +180,27 @@ class Plant:
         )
         return self._function("arguments", {"arguments": (ca.vertcat(*found), Shape(rows))})
 
+    def begun(self, time: float, state: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return what the tables say at their arguments, as runs find it when they begin."""
+        dynamics = self.equations.dynamics
+        symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
+        known = self.equations.numbers.copy()
+        names = list(dynamics.values)
+        for entry, value in zip(self.values, values, strict=True):
+            known[names.index(entry.name)] = value
+        for row in dynamics.drives:
+            if row.lookup is None:
+                continue
+            found = ca.Function(
+                "begin",
+                [dynamics.t, dynamics.x, ca.vertcat(*symbols.values())],
+                [ca.vertcat(*row.begin.values())],
+            )
+            column = np.asarray(found(time, state, known)).ravel()
+            for name, value in zip(row.begin, column, strict=True):
+                known[names.index(name)] = value
+        return np.array([known[names.index(entry.name)] for entry in self.table_entries])
+
     # -- events ------------------------------------------------------------------------------------
 
     @cached_property

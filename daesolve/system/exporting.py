@@ -8,12 +8,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from daesolve.export.c_language import RESERVED
+from daesolve.export.c_project import c_project
 from daesolve.export.named import NamedFunction
 from daesolve.export.plant import Plant
 from daesolve.export.python_module import python_module
 from daesolve.export.quantities import Equations
-from daesolve.export.words import plain
+from daesolve.export.words import distinct, plain
 from daesolve.export.writing import python_path, write
+from daesolve.storage.files import located
 
 
 class Exportable:
@@ -133,3 +136,41 @@ class Exportable:
         plant = self.plant(target.stem, start, values=values, rate=rate, time=time)
         (written,) = write({target: python_module(plant, version("daesolve"))})
         return written
+
+    def to_c(
+        self,
+        path: str | Path,
+        start: Mapping[str, float] | None = None,
+        *,
+        values: Mapping[str, float] | None = None,
+        rate: float = 0.0,
+        time: float = 0.0,
+    ) -> Path:
+        """Write the equations as C99 that allocates nothing and has no state of its own.
+
+        The directory has a header with the names of all entries, the source, an example that
+        integrates, a test that compares with the numbers of daesolve, a Makefile and a README.
+
+        Parameters
+        ----------
+        path
+            Of the directory, such as "plant", which gives the functions their names.
+        start, values, rate, time
+            As in `to_python`.
+
+        Returns
+        -------
+        pathlib.Path
+            Where it is.
+
+        Raises
+        ------
+        OutOfRangeError, UnknownNameError, UnsupportedError, OutputExistsError, StorageError
+            As in `to_python`.
+        """
+        target = located(path)
+        (name,) = distinct([target.name], RESERVED | {"test"})
+        plant = self.plant(name, start, values=values, rate=rate, time=time)
+        files = c_project(plant, version("daesolve"))
+        write({target / file: text for file, text in files.items()})
+        return target
