@@ -95,11 +95,11 @@ def test_results_may_lie_where_arguments_do(tmp_path):
 
 
 def test_names_of_c_and_of_the_code_itself_do_no_harm(tmp_path):
-    q = ds.coordinates(lambda_="rad", double="µm", time="s", M="*/", m="m")
-    p = ds.parameters(sin=(1.0, ""), w1=(2.0, ""), state=(3.0, ""), values=(4.0, ""))
+    q = ds.coordinates(lambda_="rad", double="µm", passed="s", M="*/", m="m")
+    p = ds.parameters(sin=(1.0, ""), w1=(2.0, ""), state=(3.0, ""), time_=(4.0, ""))
     kinetic = sum(q.dot[name] ** 2 for name in q.names)
     system = ds.MechanicalSystem(
-        q, p, kinetic=kinetic * p.sin * p.w1, force={"lambda_": p.state, "M": p.values}
+        q, p, kinetic=kinetic * p.sin * p.w1, force={"lambda_": p.state, "M": p.time_}
     )
     module = system.to_python(tmp_path / "plant.py")
     directory = system.to_c(tmp_path / "double")
