@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from daesolve.errors import is_number
+from daesolve.errors import OutOfRangeError, is_number
+from daesolve.export.c_source import source
+from daesolve.export.python_module import python_module
 
 
 class ExportableCase:
@@ -59,6 +62,28 @@ class ExportableCase:
         """
         system, further = self._exported(rate)
         return system.to_c(path, **further)
+
+    def written(self, language: Literal["python", "c"], *, rate: float = 0.0) -> str:
+        """Return the system as text: the module of `to_python`, or the source of `to_c`.
+
+        Parameters
+        ----------
+        language
+            "python" or "c".
+        rate
+            In 1/s: with it, constraints attract the motion.
+
+        Raises
+        ------
+        OutOfRangeError
+            There is no such language.
+        """
+        writers = {"python": python_module, "c": source}
+        if language not in writers:
+            raise OutOfRangeError(f"the language is {language!r}, but must be 'python' or 'c'")
+        case: Any = self
+        system, further = self._exported(rate)
+        return writers[language](system.plant(case.problem.name, **further), version("daesolve"))
 
     def _exported(self, rate: float) -> tuple[Any, dict[str, Any]]:
         """Return the system of the case, and what its exports are asked for."""

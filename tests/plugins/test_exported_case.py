@@ -47,3 +47,12 @@ def test_goals_that_a_case_drops_are_left_out(tmp_path):
     moved = [run.states[n][-1] / step for n in dynamics.labels.states[dynamics.position_count :]]
     assert np.max(np.abs(rates)) > 0.1
     assert rates == pytest.approx(moved, abs=1e-6 * np.max(np.abs(rates)))
+
+
+def test_a_case_is_written_as_text(tmp_path):
+    case = ds.problem("pendulum").case()
+    module = case.to_python(tmp_path / "pendulum.py", rate=2.0)
+    assert case.written("python", rate=2.0) == module.read_text()
+    assert "void pendulum_rhs(" in case.written("c")
+    with pytest.raises(ds.errors.OutOfRangeError, match="'python' or 'c'"):
+        case.written("fortran")
