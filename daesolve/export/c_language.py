@@ -52,7 +52,7 @@ def _number(value: float) -> str:
         return "NAN"
     if math.isinf(value):
         return "INFINITY" if value > 0 else "-INFINITY"
-    return repr(value)
+    return repr(float(value))
 
 
 def _tested(sign: str) -> Operation:
