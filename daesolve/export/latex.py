@@ -11,7 +11,7 @@ from fractions import Fraction
 import casadi as ca
 
 from daesolve.algebra.translation import OPERATION_NAMES
-from daesolve.gallery.forms import (
+from daesolve.export.forms import (
     LARGEST_DENOMINATOR,
     LEAVES,
     NEARLY,
@@ -27,7 +27,7 @@ from daesolve.gallery.forms import (
 )
 
 MOST = 250
-"""Operations beyond which expressions are not printed."""
+"""Operations beyond which expressions are not printed on a page."""
 WIDTH = 60
 """Where a line of a formula is broken, in characters as they are seen."""
 LARGEST_SQUARE = 16
@@ -152,11 +152,16 @@ class FormulaWriter:
         LaTeX by the name of a symbol; `symbol` makes that of others.
     constants
         The names of symbols that come first in products.
+    most
+        Operations beyond which expressions are not printed.
     """
 
-    def __init__(self, letters: Mapping[str, str], constants: Collection[str] = ()) -> None:
+    def __init__(
+        self, letters: Mapping[str, str], constants: Collection[str] = (), most: int = MOST
+    ) -> None:
         self._letters = {PI: PI, **letters}
         self._constants = frozenset(constants)
+        self._most = most
         self._graph = Graph()
         self._names: dict[int, str] = {}
         self._stem = _free_stem(self._letters.values())
@@ -167,7 +172,7 @@ class FormulaWriter:
         roots = [graph.enter(expression) for expression in expressions]
         order = graph.below(roots, graph.operands)
         count = sum(self._graph.operation(node) not in LEAVES for node in order)
-        if count > MOST:
+        if count > self._most:
             return Written(count)
         graph.settle(roots, order)
         known = dict(self._names)

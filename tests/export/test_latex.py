@@ -5,9 +5,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from daesolve.gallery.forms import LONG, letters, symbol
-from daesolve.gallery.latex import MOST, SMALL, WIDTH, FormulaWriter, _seen, aligned
-from tests.gallery.reading import value
+from daesolve.export.forms import LONG, letters, symbol
+from daesolve.export.latex import MOST, SMALL, WIDTH, FormulaWriter, _seen, aligned
+from tests.export.reading import value
 
 NAMES = ("m", "x", "x_dot", "theta_1", "speed")
 SYMBOLS = {name: ca.SX.sym(name) for name in NAMES}

@@ -1,0 +1,1 @@
+"""What a CasADi function and its names say, written for others."""

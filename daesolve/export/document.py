@@ -1,0 +1,157 @@
+"""Sections of equations as a LaTeX document, which `pdflatex` compiles with a basic TeX alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from daesolve.export.sections import Section
+
+PREAMBLE = r"""\documentclass[10pt,a4paper]{article}
+\usepackage[utf8]{inputenc}
+\usepackage[T1]{fontenc}
+\usepackage[margin=22mm]{geometry}
+\usepackage{amsmath,amssymb}
+\allowdisplaybreaks
+\setcounter{MaxMatrixCols}{40}
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{5pt}
+\emergencystretch=3em
+"""
+INLINE = re.compile(r"`([^`]*)`|\$([^$]*)\$")
+SPECIAL = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{mark: f"\\{mark}" for mark in "&%$#_"},
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "…": r"\dots{}",
+    "–": "--",
+    "·": r"$\cdot$",
+    "×": r"$\times$",
+    "°": r"$^\circ$",
+    "ω": r"$\omega$",
+    "λ": r"$\lambda$",
+    "μ": r"$\mu$",
+    "π": r"$\pi$",
+    "θ": r"$\theta$",
+    "φ": r"$\varphi$",
+}
+DISPLAY = re.compile(r"\$\$\n(.*?)\n\$\$", re.DOTALL)
+TABLE_RULE = re.compile(r"\|(-+\|)+")
+
+
+def body_of(sections: Sequence[Section], heading: str = "section") -> str:
+    r"""Return sections as LaTeX, to be put into a document that loads `amsmath`.
+
+    Parameters
+    ----------
+    sections
+        Their Markdown has paragraphs, formulas, tables and lists; names stand in backticks.
+    heading
+        The command of their titles.
+    """
+    pieces = [f"\\{heading}*{{{escaped(s.title)}}}\n\n{_of_text(s.text)}" for s in sections]
+    return "\n\n".join(pieces)
+
+
+def document_of(title: str, parts: Sequence[tuple[str, Sequence[Section]]]) -> str:
+    """Return a whole document.
+
+    Parameters
+    ----------
+    title
+        Plain text.
+    parts
+        The title of each part, and its sections.
+    """
+    bodies = [f"\\section*{{{escaped(name)}}}\n\n{body_of(s, 'subsection')}" for name, s in parts]
+    whole = "\n\n".join(bodies)
+    return (
+        f"{PREAMBLE}\\title{{{escaped(title)}}}\n\\author{{}}\n\\date{{}}\n\\begin{{document}}\n"
+        f"\\maketitle\n\n{whole}\n\n\\end{{document}}\n"
+    )
+
+
+def escaped(text: str) -> str:
+    """Return plain text as LaTeX; of letters that a basic TeX does not know, the number."""
+    return "".join(map(_letter, text))
+
+
+def _letter(letter: str) -> str:
+    if letter in SPECIAL:
+        return SPECIAL[letter]
+    # Latin letters with accents are known to the encoding T1; of others their number is printed.
+    if ord(letter) < 0x180 or letter in "‘’“”":
+        return letter
+    return f"[U+{ord(letter):04X}]"
+
+
+def _of_text(text: str) -> str:
+    """Return Markdown as LaTeX, block by block."""
+    pieces: list[str] = []
+    place = 0
+    for found in DISPLAY.finditer(text):
+        pieces += _blocks(text[place : found.start()])
+        pieces.append(_display(found[1]))
+        place = found.end()
+    pieces += _blocks(text[place:])
+    return "\n\n".join(pieces)
+
+
+def _display(maths: str) -> str:
+    """Return a formula on lines of its own; equations below each other may run over a page."""
+    rows = maths.removeprefix("\\begin{aligned}\n").removesuffix("\n\\end{aligned}")
+    if rows == maths:
+        return f"\\[\n{maths}\n\\]"
+    return f"\\begin{{align*}}\n{rows}\n\\end{{align*}}"
+
+
+def _blocks(text: str) -> list[str]:
+    blocks = [block for block in text.split("\n\n") if block.strip()]
+    return [_block(block.strip().split("\n")) for block in blocks]
+
+
+def _block(lines: list[str]) -> str:
+    if len(lines) > 1 and TABLE_RULE.fullmatch(lines[1]):
+        return _table(lines)
+    if all(line.startswith("- ") for line in lines):
+        items = "\n".join(f"\\item {_inline(line[2:])}" for line in lines)
+        return f"\\begin{{itemize}}\n{items}\n\\end{{itemize}}"
+    return "\n".join(map(_inline, lines))
+
+
+def _table(lines: list[str]) -> str:
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    columns = len(cells[0])
+    # Names may be long: the columns share the width of the page, and break their lines.
+    column = f"p{{{0.9 / columns:.3f}\\linewidth}}"
+    rows = [" & ".join(map(_inline, row)) + r" \\" for row in (cells[0], *cells[2:])]
+    rows.insert(1, "\\hline")
+    # A table of many rows is cut into several, since one does not run over a page.
+    pieces = [rows[k : k + 40] for k in range(0, len(rows), 40)]
+    return "\n\n".join(
+        f"\\begin{{tabular}}{{{column * columns}}}\n" + "\n".join(piece) + "\n\\end{tabular}"
+        for piece in pieces
+    )
+
+
+def _inline(text: str) -> str:
+    """Return a line of text with names and formulas in it."""
+    pieces: list[str] = []
+    place = 0
+    for found in INLINE.finditer(text):
+        pieces.append(escaped(text[place : found.start()]))
+        if found[1] is not None:
+            # Long names may break behind an underscore.
+            name = escaped(found[1]).replace(r"\_", r"\_\allowbreak{}")
+            pieces.append(f"\\texttt{{{name}}}")
+        else:
+            pieces.append(f"${found[2]}$")
+        place = found.end()
+    pieces.append(escaped(text[place:]))
+    return "".join(pieces)

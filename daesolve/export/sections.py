@@ -1,0 +1,135 @@
+"""Sections of equations as Markdown, from expressions with left-hand sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+
+from daesolve.export.latex import MOST, FormulaWriter, aligned
+
+Entry = tuple[str, ca.SX | ca.DM | float]
+"""The LaTeX of a left-hand side, and the expression on the right."""
+
+NOT_PRINTED = 'operations; not printed. `system.function("rhs")` computes them.'
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the equations: its title and its Markdown."""
+
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is printed; what is more is counted.
+
+    Parameters
+    ----------
+    operations
+        Of what is printed together.
+    formulas
+        Goals and events whose formulas are printed.
+    rows
+        Equations of one kind.
+    matrix
+        Rows of a matrix.
+    """
+
+    operations: int
+    formulas: int
+    rows: int
+    matrix: int
+
+
+PAGE = Extent(MOST, 12, 18, 6)
+"""What a page for a first look holds."""
+DOCUMENT = Extent(3000, 400, 400, 6)
+"""What a document for reference holds."""
+
+
+def displayed(maths: str) -> str:
+    """Return a formula on lines of its own."""
+    return f"$$\n{maths}\n$$"
+
+
+class EquationWriter:
+    """Writes equations as Markdown; what is named in one section is known in the next.
+
+    Parameters
+    ----------
+    symbols
+        LaTeX by name.
+    constants
+        The names of what comes first in products.
+    extent
+        How much is printed.
+    """
+
+    def __init__(
+        self, symbols: Mapping[str, str], constants: Collection[str], extent: Extent
+    ) -> None:
+        self.extent = extent
+        self._formulas = FormulaWriter(symbols, constants, extent.operations)
+
+    def equations(self, entries: Sequence[Entry], end: str = "") -> str:
+        """Return equations with left-hand sides and what is named in them."""
+        shown = entries[: self.extent.rows]
+        written = self._formulas.write([ca.SX(expression) for _, expression in shown])
+        if not written.printed:
+            return f"{self._listed(shown)}{written.operations} {NOT_PRINTED}"
+        rows = zip([left for left, _ in shown], written.formulas, strict=True)
+        text = displayed(aligned(rows, end))
+        if len(entries) > len(shown):
+            text += f"\n\nand {len(entries) - len(shown)} more, which are not printed"
+        if written.parts:
+            text += f"\n\nwith\n\n{displayed(aligned(written.parts))}"
+        elif len(entries) > len(shown):
+            text += "."
+        return text
+
+    def matrix(self, name: str, matrix: ca.SX) -> str:
+        """Return a matrix, in a table where it is small, else its entries that are not zero."""
+        rows, columns = matrix.shape
+        matrix = ca.SX(ca.sparsify(ca.SX(matrix)))
+        if max(rows, columns) > self.extent.matrix:
+            return (
+                f"The matrix ${name}$ is {rows} by {columns}, with {matrix.nnz()} entries that are "
+                "not zero."
+            )
+        dense = ca.densify(matrix)
+        written = self._formulas.write([dense[i, j] for i in range(rows) for j in range(columns)])
+        if not written.printed:
+            return f"The matrix ${name}$: {written.operations} {NOT_PRINTED}"
+        entries = [" ".join(terms) for terms in written.formulas]
+        lines = [" & ".join(entries[columns * i : columns * (i + 1)]) for i in range(rows)]
+        body = " \\\\\n".join(lines)
+        text = displayed(f"{name} = \\begin{{pmatrix}}\n{body}\n\\end{{pmatrix}}")
+        if written.parts:
+            text += f"\n\nwith\n\n{displayed(aligned(written.parts))}"
+        return text
+
+    def each(
+        self, given: Sequence[object], write: Callable[..., str], what: str, where: str
+    ) -> list[str]:
+        """Return the first of many formulas, and how many others there are."""
+        texts = [write(entry) for entry in given[: self.extent.formulas]]
+        rest = len(given) - len(texts)
+        if rest:
+            texts.append(
+                f"The formulas of {rest} more {what} are not printed; they are in `{where}`."
+            )
+        return texts
+
+    def _listed(self, entries: Sequence[Entry]) -> str:
+        lefts = [f"${left}$" for left, _ in entries if left][: self.extent.formulas]
+        more = ", …" if len(entries) > len(lefts) and lefts else ""
+        return f"{', '.join(lefts)}{more}: " if lefts else ""
+
+
+def not_zero(entries: Iterable[Entry]) -> list[Entry]:
+    """Return the equations whose right-hand sides are not zero."""
+    return [(left, entry) for left, entry in entries if not ca.SX(entry).is_zero()]
