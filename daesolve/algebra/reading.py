@@ -13,6 +13,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.algebra.expanding import expanded
 from daesolve.algebra.identity import vanishing
 from daesolve.algebra.linear import solve_small
 from daesolve.algebra.program import program
@@ -155,7 +156,9 @@ def simplified(matrix: ca.SX, symbols: ca.SX) -> ca.SX:
     whole = ca.vertcat(*entries)
     if _length(whole) <= LOOKED_AT:
         zero = vanishing(whole).ravel()
-        entries = [ca.SX(0) if gone else entry for gone, entry in zip(zero, entries, strict=True)]
+        entries = [
+            ca.SX(0) if gone else expanded(entry) for gone, entry in zip(zero, entries, strict=True)
+        ]
     return ca.SX(ca.sparsify(ca.SX(matrix.sparsity(), ca.vertcat(*entries))))
 
 
@@ -218,13 +221,13 @@ def _sorted(expression: ca.SX, rates: ca.SX, symbols: ca.SX) -> ca.SX:
     still = ca.SX.zeros(*rates.shape)
     rest = ca.densify(simplified(ca.substitute(expression, rates, still), symbols))[0]
     linear = ca.densify(simplified(ca.substitute(slope, rates, still), symbols))
-    bend = ca.densify(simplified(bend, symbols))
+    halved = bend - ca.diag(ca.diag(bend)) / 2
+    bend = ca.densify(simplified(ca.triu(halved), symbols))
     total = ca.SX(0)
     count = rates.numel()
     for i in range(count):
         for j in range(i, count):
-            factor = 0.5 * bend[i, i] if i == j else bend[i, j]
-            total += factor * (rates[i] ** 2 if i == j else rates[i] * rates[j])
+            total += bend[i, j] * (rates[i] ** 2 if i == j else rates[i] * rates[j])
     for i in range(count):
         total += linear[i] * rates[i]
     return total + rest

@@ -9,7 +9,6 @@ from daesolve.export.sections import Section
 
 PREAMBLE = r"""\documentclass[10pt,a4paper]{article}
 \usepackage[utf8]{inputenc}
-\usepackage[T1]{fontenc}
 \usepackage[margin=22mm]{geometry}
 \usepackage{amsmath,amssymb}
 \allowdisplaybreaks
@@ -29,6 +28,7 @@ SPECIAL = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    '"': "''",
     "…": r"\dots{}",
     "–": "--",
     "·": r"$\cdot$",

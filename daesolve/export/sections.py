@@ -112,6 +112,36 @@ class EquationWriter:
             text += f"\n\nwith\n\n{displayed(aligned(written.parts))}"
         return text
 
+    def symmetric(self, name: str, matrix: ca.SX) -> str:
+        """Return a symmetric matrix; of a large one the entries on and above the diagonal."""
+        size = matrix.shape[0]
+        if size <= self.extent.matrix:
+            return self.matrix(name, matrix)
+        entries = [
+            (f"{name.lower()}_{{{i + 1},{j + 1}}}", ca.SX(matrix[i, j]))
+            for i in range(size)
+            for j in range(i, size)
+        ]
+        return (
+            f"The symmetric matrix ${name}$ is {size} by {size}; its entries that are not zero, on "
+            f"and above the diagonal:\n\n{self.equations(not_zero(entries))}"
+        )
+
+    def identities(self, sides: Sequence[tuple[ca.SX, ca.SX]]) -> str:
+        """Return equations with expressions on both sides."""
+        written = self._formulas.write([ca.SX(side) for pair in sides for side in pair])
+        if not written.printed:
+            return f"{written.operations} {NOT_PRINTED}"
+        lefts, rights = written.formulas[::2], written.formulas[1::2]
+        rows = [
+            ("", [*left, f"= {right[0]}", *right[1:]])
+            for left, right in zip(lefts, rights, strict=True)
+        ]
+        text = displayed(aligned(rows))
+        if written.parts:
+            text += f"\n\nwith\n\n{displayed(aligned(written.parts))}"
+        return text
+
     def each(
         self, given: Sequence[object], write: Callable[..., str], what: str, where: str
     ) -> list[str]:

@@ -65,7 +65,9 @@ class PseudoVelocities:
         return tuple(ca.is_equal(one, meaning) for one, meaning in pairs)
 
 
-def pseudo_velocities(dynamics: Dynamics, written: Written) -> PseudoVelocities | None:
+def pseudo_velocities(
+    dynamics: Dynamics, written: Written, numbers: np.ndarray
+) -> PseudoVelocities | None:
     """Return pseudo-velocities of a system; None where it has none that can be written down.
 
     Parameters
@@ -74,6 +76,8 @@ def pseudo_velocities(dynamics: Dynamics, written: Written) -> PseudoVelocities 
         The equations, without goals that are let go of.
     written
         Puts the numbers of the mode into expressions.
+    numbers
+        p.
 
     Notes
     -----
@@ -90,13 +94,13 @@ def pseudo_velocities(dynamics: Dynamics, written: Written) -> PseudoVelocities 
     still = ca.SX.zeros(v.numel())
     jacobian = ca.SX(ca.sparsify(ca.jacobian(stacked, v)))
     bias = ca.substitute(stacked, v, still)
-    if not _independent(dynamics, jacobian):
+    if not _independent(dynamics, jacobian, numbers):
         return None
     named = dynamics.independent
     if named:
         names, meanings = tuple(named), ca.vertcat(*[written(m) for m in named.values()])
     else:
-        chosen = _chosen(dynamics, jacobian)
+        chosen = _chosen(dynamics, jacobian, numbers)
         if chosen is None:
             return None
         names, meanings = chosen
@@ -104,7 +108,7 @@ def pseudo_velocities(dynamics: Dynamics, written: Written) -> PseudoVelocities 
         return None
     weights = ca.SX(ca.sparsify(ca.jacobian(meanings, v)))
     whole = ca.vertcat(jacobian, weights)
-    if not _independent(dynamics, whole):
+    if not _independent(dynamics, whole, numbers):
         return None
     count, free = len(names), len(rows)
     positions = dynamics.x[: dynamics.position_count, :]
@@ -133,7 +137,9 @@ def _symbols(
     return ca.vertcat(ca.SX(0, 1), *found), tuple(entry.name() for entry in found)
 
 
-def _chosen(dynamics: Dynamics, jacobian: ca.SX) -> tuple[tuple[str, ...], ca.SX] | None:
+def _chosen(
+    dynamics: Dynamics, jacobian: ca.SX, p: np.ndarray
+) -> tuple[tuple[str, ...], ca.SX] | None:
     """Choose pseudo-velocities: names and meanings; None where there is no good choice."""
     v = dynamics.velocities
     count = v.numel()
@@ -144,7 +150,7 @@ def _chosen(dynamics: Dynamics, jacobian: ca.SX) -> tuple[tuple[str, ...], ca.SX
         for j in reversed(range(count))
         if columns.get(j) and not ca.depends_on(jacobian[:, j], positions)
     ]
-    numbers = _somewhere(dynamics, jacobian)
+    numbers = _somewhere(dynamics, jacobian, p)
     dependent = (
         [plain[k] for k in independent_rows(numbers[:, plain].T, INDEPENDENT)] if plain else []
     )
@@ -179,17 +185,16 @@ def _chosen(dynamics: Dynamics, jacobian: ca.SX) -> tuple[tuple[str, ...], ca.SX
     return (*names, *(v[j].name() for j in kept)), meanings
 
 
-def _independent(dynamics: Dynamics, matrix: ca.SX) -> bool:
+def _independent(dynamics: Dynamics, matrix: ca.SX, p: np.ndarray) -> bool:
     """Tell whether the rows of a matrix are independent at a random state."""
     if not matrix.shape[0]:
         return True
-    numbers = _somewhere(dynamics, matrix)
+    numbers = _somewhere(dynamics, matrix, p)
     return len(independent_rows(numbers, INDEPENDENT)) == matrix.shape[0]
 
 
-def _somewhere(dynamics: Dynamics, matrix: ca.SX) -> np.ndarray:
+def _somewhere(dynamics: Dynamics, matrix: ca.SX, p: np.ndarray) -> np.ndarray:
     """Evaluate a matrix at a random state."""
     function = ca.Function("matrix", [dynamics.t, dynamics.x, dynamics.p], [ca.densify(matrix)])
     state = np.random.default_rng(24).uniform(0.5, 1.5, size=dynamics.x.numel())
-    values = dynamics.value_vector({})
-    return np.nan_to_num(np.asarray(function(0.3, state, values)).reshape(matrix.shape))
+    return np.nan_to_num(np.asarray(function(0.3, state, p)).reshape(matrix.shape))

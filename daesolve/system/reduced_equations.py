@@ -22,74 +22,13 @@ import casadi as ca
 
 from daesolve.algebra.identity import vanishes, vanishing
 from daesolve.algebra.linear import is_zero
-from daesolve.algebra.reading import collected, decided, simplified, solved, with_values
+from daesolve.algebra.reading import collected, simplified, solved
 from daesolve.equations.dynamics import Dynamics
 from daesolve.posing.symbols import symbol
 from daesolve.system.free_motion import Kinematics, structure_of
+from daesolve.system.mode import InMode
 from daesolve.system.posed import PosedControl, PosedMechanics
 from daesolve.system.pseudo_velocities import PseudoVelocities, pseudo_velocities
-
-
-@dataclass(frozen=True, eq=False)
-class InMode:
-    """The equations of a system in one mode, its numbers put into them.
-
-    Parameters
-    ----------
-    dynamics
-        The equations, without goals that are let go of.
-    fixed
-        The values that were replaced by numbers.
-    decided
-        The values that stay, but decide conditions.
-    """
-
-    dynamics: Dynamics
-    fixed: Mapping[str, float]
-    decided: Mapping[str, float]
-
-    @staticmethod
-    def of(dynamics: Dynamics, values: Mapping[str, float]) -> InMode:
-        """Find which values decide what is in the equations.
-
-        Parameters
-        ----------
-        dynamics
-            The equations.
-        values
-            Of parameters and discrete values, by name, where they differ from the defaults.
-
-        Raises
-        ------
-        UnknownNameError
-            There is no such value.
-        """
-        numbers = dynamics.value_vector(values)
-        named = dict(zip(dynamics.values, numbers.tolist(), strict=True))
-        own = dynamics.in_mode(numbers)
-        expressions = ca.veccat(
-            own.mass, own.force, own.influence, own.position_rates, *own.independent.values(),
-            *(row.chain[-1] for row in own.rows), *(row.bias for row in own.rows),
-        )  # fmt: skip
-        posed = {name: named[name] for name in dynamics.ranges}
-        deciding = decided(ca.SX(expressions), posed)
-        changing = {*dynamics.discrete, *dynamics.switches}
-        # A parameter of zero may say that another follows: it is left out of the formulas.
-        fixed = {n: value for n, value in deciding.items() if n in changing or not value}
-        added = {name: 0.0 for name in named if name not in dynamics.ranges}
-        holds = {row.hold.name(): 1.0 for row in own.rows if row.hold is not None}
-        rest = {name: value for name, value in deciding.items() if name not in fixed}
-        return InMode(own, {**added, **fixed, **holds}, rest)
-
-    def written(self, expression: ca.SX) -> ca.SX:
-        """Put the numbers of the mode into an expression."""
-        return with_values(ca.SX(expression), self.fixed, self.decided)
-
-    @property
-    def said(self) -> dict[str, float]:
-        """What a reader is to know of the mode."""
-        named = {n: v for n, v in self.fixed.items() if n in self.dynamics.ranges}
-        return {**named, **self.decided}
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +129,7 @@ def reduced_equations(
     dynamics = mode.dynamics
     if isinstance(system, PosedControl) or not _ideal(dynamics):
         return None
-    pseudo = pseudo_velocities(dynamics, mode.written)
+    pseudo = pseudo_velocities(dynamics, mode.written, mode.numbers)
     if pseudo is None:
         return None
     return _Reduction(system, mode, pseudo).equations()
@@ -253,7 +192,7 @@ class _Reduction:
         if lagrangian is not None:
             push = self._sum(lagrangian)
         push = self.tidy(push)
-        rates = symbol("w_rate", self.w.numel()) if self.w.numel() else ca.SX(0, 1)
+        rates = ca.vertcat(ca.SX(0, 1), *[symbol(rate_name(name)) for name in pseudo.names])
         loads = pseudo.loads.T @ (self.mass_of_all @ (basis @ rates + drift) - force)
         names = [
             dynamics.labels.reactions[row.reaction]
@@ -376,6 +315,11 @@ class _Reduction:
             if gone and not known:
                 found[f"momentum of {name}"] = momentum
         return found
+
+
+def rate_name(name: str) -> str:
+    """Return what the symbol of the rate of a pseudo-velocity is called."""
+    return f"rate of {name}"
 
 
 def _mirrored(matrix: ca.SX) -> ca.SX:
