@@ -18,9 +18,13 @@ from daesolve.errors import UnsupportedError
 
 MOST_TERMS = 400
 """Of a sum, beyond which an expression stays as it is."""
+WORTH = 1.5
+"""How much longer what is multiplied out may be: its terms are in the same order everywhere."""
 LARGEST_POWER = 6
 """Of a sum that is multiplied out."""
 LARGEST_DENOMINATOR = 360
+LARGEST_SQUARE = 64
+"""The largest denominator of the square of a root."""
 NEARLY = 1e-14
 """How far a factor may be from a simple number, relative, for which it is taken."""
 CANCELLED = 1e-14
@@ -38,7 +42,7 @@ class _TooLongError(UnsupportedError):
 
 
 def expanded(expression: ca.SX) -> ca.SX:
-    """Return a scalar multiplied out, where that makes it shorter; else as it is.
+    """Return a scalar multiplied out, unless that makes it much longer.
 
     Examples
     --------
@@ -56,8 +60,8 @@ def expanded(expression: ca.SX) -> ca.SX:
         [[terms]] = translate(function, [inputs], writer.table, _number, "what is multiplied out")
     except UnsupportedError:
         return expression
-    found = [writer.sum(terms), writer.factored(terms)]
-    return min([*found, expression], key=printed_size)
+    found = min(writer.sum(terms), writer.factored(terms), key=printed_size)
+    return found if printed_size(found) <= WORTH * printed_size(expression) + 2 else expression
 
 
 def printed_size(expression: ca.SX) -> int:
@@ -81,7 +85,11 @@ def _simple(value: float) -> float:
     near = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
     if near and math.isclose(near, value, rel_tol=NEARLY):
         return float(near)
-    square = Fraction(value * value).limit_denominator(16) if abs(value) < 100.0 else Fraction(0)
+    square = (
+        Fraction(value * value).limit_denominator(LARGEST_SQUARE)
+        if abs(value) < 100.0
+        else Fraction(0)
+    )
     if square and math.isclose(math.sqrt(square), abs(value), rel_tol=NEARLY):
         return math.copysign(math.sqrt(square), value)
     return value

@@ -45,35 +45,23 @@ DISPLAY = re.compile(r"\$\$\n(.*?)\n\$\$", re.DOTALL)
 TABLE_RULE = re.compile(r"\|(-+\|)+")
 
 
-def body_of(sections: Sequence[Section], heading: str = "section") -> str:
+def body_of(sections: Sequence[Section]) -> str:
     r"""Return sections as LaTeX, to be put into a document that loads `amsmath`.
 
     Parameters
     ----------
     sections
         Their Markdown has paragraphs, formulas, tables and lists; names stand in backticks.
-    heading
-        The command of their titles.
     """
-    pieces = [f"\\{heading}*{{{escaped(s.title)}}}\n\n{_of_text(s.text)}" for s in sections]
+    pieces = [f"\\section*{{{escaped(s.title)}}}\n\n{_of_text(s.text)}" for s in sections]
     return "\n\n".join(pieces)
 
 
-def document_of(title: str, parts: Sequence[tuple[str, Sequence[Section]]]) -> str:
-    """Return a whole document.
-
-    Parameters
-    ----------
-    title
-        Plain text.
-    parts
-        The title of each part, and its sections.
-    """
-    bodies = [f"\\section*{{{escaped(name)}}}\n\n{body_of(s, 'subsection')}" for name, s in parts]
-    whole = "\n\n".join(bodies)
+def document_of(title: str, sections: Sequence[Section]) -> str:
+    """Return a whole document; its title is plain text."""
     return (
-        f"{PREAMBLE}\\title{{{escaped(title)}}}\n\\author{{}}\n\\date{{}}\n\\begin{{document}}\n"
-        f"\\maketitle\n\n{whole}\n\n\\end{{document}}\n"
+        f"{PREAMBLE}\\title{{{escaped(title)}}}\n\\author{{}}\n\\date{{}}\n"
+        f"\\begin{{document}}\n\\maketitle\n\n{body_of(sections)}\n\n\\end{{document}}\n"
     )
 
 

@@ -13,6 +13,7 @@ import casadi as ca
 from daesolve.algebra.translation import OPERATION_NAMES
 from daesolve.export.forms import (
     LARGEST_DENOMINATOR,
+    LEAST_NAMED,
     LEAVES,
     NEARLY,
     PI,
@@ -30,7 +31,7 @@ MOST = 250
 """Operations beyond which expressions are not printed on a page."""
 WIDTH = 60
 """Where a line of a formula is broken, in characters as they are seen."""
-LARGEST_SQUARE = 16
+LARGEST_SQUARE = 64
 """The largest denominator of a number that is printed as a root."""
 SHORT = 12
 """Characters up to which a bracket stays where it is."""
@@ -154,17 +155,27 @@ class FormulaWriter:
         The names of symbols that come first in products.
     most
         Operations beyond which expressions are not printed.
+    least_named
+        Operations from which on a part that occurs often enough is named.
     """
 
     def __init__(
-        self, letters: Mapping[str, str], constants: Collection[str] = (), most: int = MOST
+        self,
+        letters: Mapping[str, str],
+        constants: Collection[str] = (),
+        most: int = MOST,
+        least_named: int = LEAST_NAMED,
     ) -> None:
         self._letters = {PI: PI, **letters}
         self._constants = frozenset(constants)
         self._most = most
-        self._graph = Graph()
+        self._graph = Graph(least_named)
         self._names: dict[int, str] = {}
         self._stem = _free_stem(self._letters.values())
+
+    def prepare(self, expressions: Sequence[ca.SX]) -> None:
+        """Let sums that stand in several denominators of expressions have names of their own."""
+        self._graph.name_denominators([self._graph.enter(one) for one in expressions])
 
     def write(self, expressions: Sequence[ca.SX]) -> Written:
         """Return scalar expressions as LaTeX."""
@@ -275,6 +286,10 @@ class FormulaWriter:
             if number == 1 and above:
                 return self._factors(above)
             return _beside([_rational_text(number), self._factors(above)])
+        root = None if _is_fraction(number) else _root(float(number))
+        if root is not None:
+            top = _beside([root[0], self._factors(above)])
+            return f"\\frac{{{top}}}{{{self._side(Fraction(root[1]), below)}}}"
         short = _is_fraction(number)
         top = self._side(Fraction(number.numerator) if short else number, above)
         bottom = self._side(Fraction(number.denominator if short else 1), below)
@@ -428,28 +443,28 @@ def _number(value: float) -> str:
     if value.is_integer() and value < 1e6:
         return str(int(value))
     root = _root(value)
-    if root:
-        return root
+    if root is not None:
+        return root[0] if root[1] == 1 else f"\\frac{{{root[0]}}}{{{root[1]}}}"
     mantissa, _, exponent = repr(value).partition("e")
     mantissa = mantissa.removesuffix(".0")
     return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
-def _root(value: float) -> str:
-    """Return a number that is the root of a fraction as LaTeX; an empty text for others."""
+def _root(value: float) -> tuple[str, int] | None:
+    """Return a number that is the root of a fraction as LaTeX over a number; None for others."""
     square = Fraction(value * value).limit_denominator(LARGEST_SQUARE) if value < 100.0 else 0
     if not math.isclose(math.sqrt(square), value, rel_tol=NEARLY):
-        return ""
+        return None
     product, factor = square.numerator * square.denominator, 1
     for divisor in range(math.isqrt(product), 1, -1):
         if product % divisor**2 == 0:
             product, factor = product // divisor**2, divisor
             break
     if product == 1:
-        return ""
+        return None
     share = Fraction(factor, square.denominator)
     above = f"{share.numerator if share.numerator > 1 else ''}\\sqrt{{{product}}}"
-    return above if share.denominator == 1 else f"\\frac{{{above}}}{{{share.denominator}}}"
+    return above, share.denominator
 
 
 def _free_stem(taken: Iterable[str]) -> str:

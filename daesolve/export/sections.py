@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from daesolve.export.forms import LEAST_NAMED
 from daesolve.export.latex import MOST, FormulaWriter, aligned
 
 Entry = tuple[str, ca.SX | ca.DM | float]
@@ -37,17 +38,20 @@ class Extent:
         Equations of one kind.
     matrix
         Rows of a matrix.
+    named
+        Operations from which on a part that occurs often enough is named.
     """
 
     operations: int
     formulas: int
     rows: int
     matrix: int
+    named: int
 
 
-PAGE = Extent(MOST, 12, 18, 6)
+PAGE = Extent(MOST, 12, 18, 6, LEAST_NAMED)
 """What a page for a first look holds."""
-DOCUMENT = Extent(3000, 400, 400, 6)
+DOCUMENT = Extent(3000, 400, 400, 6, 3)
 """What a document for reference holds."""
 
 
@@ -73,7 +77,11 @@ class EquationWriter:
         self, symbols: Mapping[str, str], constants: Collection[str], extent: Extent
     ) -> None:
         self.extent = extent
-        self._formulas = FormulaWriter(symbols, constants, extent.operations)
+        self._formulas = FormulaWriter(symbols, constants, extent.operations, extent.named)
+
+    def prepare(self, expressions: ca.SX) -> None:
+        """Let sums that stand in several denominators have names, before anything is written."""
+        self._formulas.prepare(ca.vertsplit(ca.densify(expressions)))
 
     def equations(self, entries: Sequence[Entry], end: str = "") -> str:
         """Return equations with left-hand sides and what is named in them."""

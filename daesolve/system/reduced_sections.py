@@ -64,7 +64,7 @@ def mode_section(mode: InMode, symbols: Mapping[str, str]) -> list[Section]:
     if fixed:
         lines.append(f"The equations hold for {', '.join(fixed)}.")
     if others:
-        lines.append(f"Conditions are decided as for {', '.join(others)}.")
+        lines.append(f"Conditions between parameters are decided as for {', '.join(others)}.")
     return [Section("Mode", " ".join(lines))]
 
 
@@ -89,6 +89,9 @@ class ReducedSections:
 
     def all(self) -> list[Section]:
         """Return the sections in order; none of them is empty."""
+        reduced = self._reduced
+        written = (reduced.position_rates, reduced.mass, reduced.push, *reduced.reactions.values())
+        self._writer.prepare(ca.SX(ca.veccat(*written)))
         found = [
             *mode_section(self._reduced.mode, self._symbols),
             self._velocities(),
@@ -107,7 +110,7 @@ class ReducedSections:
         pairs = zip(self._names, ca.vertsplit(pseudo.meanings), pseudo.own, strict=True)
         own = [(name, meaning) for name, meaning, itself in pairs if not itself]
         if own:
-            parts.append(f"Those that are no velocities by themselves:\n\n{self._equations(own)}")
+            parts.append(f"with\n\n{self._equations(own)}")
         labels = reduced.mode.dynamics.labels.states[: reduced.positions.numel()]
         rates = zip(labels, ca.vertsplit(reduced.position_rates), strict=True)
         entries = [(symbol(velocity_name(n)), e) for n, e in rates if str(e) != velocity_name(n)]
@@ -232,7 +235,12 @@ def matrix_sections(
     if not_zero(forces):
         parts.append(writer.equations(not_zero(forces)))
     names = [reaction_symbol(name, symbols) for name in found.names]
-    if found.jacobian.shape[0]:
+    small = max(found.jacobian.shape) <= writer.extent.matrix
+    if found.jacobian.shape[0] and small:
+        parts.append(writer.matrix("J", found.jacobian))
+        if found.bias.nnz():
+            parts.append(writer.matrix("b", found.bias))
+    elif found.jacobian.shape[0]:
         own = [
             (f"J_{{{i + 1},{j + 1}}}", found.jacobian[i, j])
             for i in range(found.jacobian.shape[0])

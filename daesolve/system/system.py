@@ -39,6 +39,7 @@ from daesolve.system.checking import (
 from daesolve.system.contact_records import with_contact_meters, with_contact_outputs
 from daesolve.system.drives import take_drives
 from daesolve.system.equations_of_motion import control_equations, equations_of_motion
+from daesolve.system.latex_document import to_latex
 from daesolve.system.posed import Forces, Output, PosedControl, PosedMechanics, is_empty
 from daesolve.system.rows import check_resets
 from daesolve.system.unilateral import (
@@ -270,6 +271,8 @@ class MechanicalSystem(PosedMechanics):
         """Return "accelerations", "reactions", "rhs" or "residuals"; see `export.equations`."""
         return equations(self.dynamics, quantity, around)
 
+    to_latex = to_latex
+
     def without(self, names: Iterable[str]) -> MechanicalSystem:
         """Return the system without some goals: their reactions are zero wherever they occur."""
         dropped = set(names)
@@ -381,6 +384,8 @@ class ControlSystem(PosedControl):
     def function(self, quantity: str, around: Mapping[str, float] | None = None) -> ca.Function:
         """Return "accelerations", "reactions", "rhs" or "residuals"; see `export.equations`."""
         return equations(self.dynamics, quantity, around)
+
+    to_latex = to_latex
 
     def without(self, names: Iterable[str]) -> ControlSystem:
         """Return the system without some goals."""
