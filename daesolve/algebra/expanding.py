@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import partial
 
 import casadi as ca
 
@@ -16,7 +17,7 @@ from daesolve.algebra.program import program
 from daesolve.algebra.translation import OPERATION_NAMES, Table, translate
 from daesolve.errors import UnsupportedError
 
-MOST_TERMS = 400
+MOST_TERMS = 100
 """Of a sum, beyond which an expression stays as it is."""
 WORTH = 1.5
 """How much longer what is multiplied out may be: its terms are in the same order everywhere."""
@@ -72,7 +73,8 @@ def printed_size(expression: ca.SX) -> int:
     sizes: list[int] = []
     for operation, operands in whole.steps:
         leaf = operation in (ca.OP_CONST, ca.OP_INPUT)
-        sizes.append(0 if leaf else 1 + sum(sizes[value] for value in operands))
+        values: tuple[int, ...] = () if leaf else operands
+        sizes.append(0 if leaf else 1 + sum(sizes[value] for value in values))
     return sum(sizes[value] for pairs in whole.outputs for _, value in pairs)
 
 
@@ -101,23 +103,23 @@ class _Expander:
     def __init__(self) -> None:
         self._factors: list[ca.SX] = []
         self._numbers: dict[object, int] = {}
-        self._angles: dict[int, dict[str, int]] = {}
+        self._sines: dict[int, int] = {}
         self._products: dict[object, tuple[Terms, Terms]] = {}
         self.table: Table = {
             **{code: self._other(code) for code in OPERATION_NAMES},
-            ca.OP_ASSIGN: lambda a: a,
+            ca.OP_ASSIGN: dict[Monomial, float],
             ca.OP_ADD: self._added,
-            ca.OP_SUB: lambda a, b: self._added(a, b, -1.0),
-            ca.OP_NEG: lambda a: _scaled(a, -1.0),
-            ca.OP_TWICE: lambda a: _scaled(a, 2.0),
+            ca.OP_SUB: partial(self._added, sign=-1.0),
+            ca.OP_NEG: partial(_scaled, factor=-1.0),
+            ca.OP_TWICE: partial(_scaled, factor=2.0),
             ca.OP_MUL: self._product,
-            ca.OP_SQ: lambda a: self._product(a, a),
-            ca.OP_INV: lambda a: self._product(_number(1.0), self._inverse(a)),
-            ca.OP_DIV: lambda a, b: self._product(a, self._inverse(b)),
+            ca.OP_SQ: self._squared,
+            ca.OP_INV: self._inverse,
+            ca.OP_DIV: self._quotient,
             ca.OP_POW: self._power,
             ca.OP_CONSTPOW: self._power,
-            ca.OP_SIN: lambda a: self._turned(a, ca.OP_SIN),
-            ca.OP_COS: lambda a: self._turned(a, ca.OP_COS),
+            ca.OP_SIN: partial(self._turned, name="sin"),
+            ca.OP_COS: partial(self._turned, name="cos"),
         }
 
     def factor(self, key: object, shown: ca.SX) -> Terms:
@@ -149,6 +151,12 @@ class _Expander:
         if len(result) > 1:
             self._products.setdefault(_key(result), given)
         return result
+
+    def _squared(self, a: Terms) -> Terms:
+        return self._product(a, a)
+
+    def _quotient(self, a: Terms, b: Terms) -> Terms:
+        return self._product(a, self._inverse(b))
 
     def _parts(self, a: Terms) -> list[Terms]:
         """Return what a sum was multiplied out from."""
@@ -209,20 +217,18 @@ class _Expander:
             result = self._product(result, base)
         return result
 
-    def _turned(self, a: Terms, code: int) -> Terms:
+    def _turned(self, a: Terms, name: str) -> Terms:
         """Return a sine or cosine; of a negative angle that of the positive one."""
         negative = bool(a) and a[min(a)] < 0.0
         angle = _scaled(a, -1.0) if negative else a
         key = _key(angle)
         argument = self.sum(angle)
-        place = {
-            name: self._place((name, key), shown)
-            for name, shown in (("sin", ca.sin(argument)), ("cos", ca.cos(argument)))
-        }
-        self._angles[place["cos"]] = place
-        if code == ca.OP_COS:
-            return {((place["cos"], 1),): 1.0}
-        return {((place["sin"], 1),): -1.0 if negative else 1.0}
+        sine = self._place(("sin", key), ca.sin(argument))
+        cosine = self._place(("cos", key), ca.cos(argument))
+        self._sines[cosine] = sine
+        if name == "cos":
+            return {((cosine, 1),): 1.0}
+        return {((sine, 1),): -1.0 if negative else 1.0}
 
     def _paired(self, a: Terms) -> Terms:
         """Put cos^2 and sin^2 with the same factor together."""
@@ -231,10 +237,10 @@ class _Expander:
             found = False
             for monomial, value in list(a.items()):
                 for place, power in monomial:
-                    if power < 2 or place not in self._angles:
+                    if power < 2 or place not in self._sines:
                         continue
                     rest = _joined(monomial, ((place, -2),))
-                    other = _joined(rest, ((self._angles[place]["sin"], 2),))
+                    other = _joined(rest, ((self._sines[place], 2),))
                     if math.isclose(a.get(other, 0.0), value, rel_tol=NEARLY):
                         del a[monomial], a[other]
                         _add(a, rest, value)
@@ -274,11 +280,15 @@ class _Expander:
     def _term(self, monomial: Monomial, value: float) -> ca.SX:
         above, below = ca.SX(value), ca.SX(1)
         for place, power in monomial:
+            factor = self._raised(place, abs(power))
             if power > 0:
-                above = above * self._factors[place] ** power
+                above = above * factor
             else:
-                below = below * self._factors[place] ** -power
+                below = below * factor
         return above / below
+
+    def _raised(self, place: int, power: int) -> ca.SX:
+        return self._factors[place] if power == 1 else self._factors[place] ** power
 
 
 def _add(terms: Terms, monomial: Monomial, value: float) -> None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.expanding import expanded
+from daesolve.algebra.expanding import expanded, printed_size
 from daesolve.algebra.identity import vanishing
 from daesolve.algebra.linear import solve_small
 from daesolve.algebra.program import program
@@ -25,8 +25,12 @@ ROUNDED = 1e-15
 """Sines and cosines of numbers below which they are zero: those of multiples of pi / 2."""
 LARGEST_BLOCK = 3
 """Equations that are solved by cofactors; more of them are solved by orthogonal rows."""
-LOOKED_AT = 1500
-"""Instructions beyond which nothing is looked for that cancels: it would take long."""
+LOOKED_AT = 400
+"""Printed operations beyond which nothing is looked for that cancels: it would take long."""
+FEW = 6
+"""Instructions up to which nothing can cancel."""
+MOST_TOGETHER = 10_000
+"""Printed operations of a matrix beyond which nothing is looked for in it: nobody reads it."""
 
 Value = ca.SX | float
 
@@ -50,10 +54,11 @@ def decided(expression: ca.SX, values: Mapping[str, float]) -> dict[str, float]:
         if operation == ca.OP_CONST:
             known.append(frozenset())
         elif operation == ca.OP_INPUT:
-            name = symbols[operands[1]].name()
+            name = symbols[int(operands[1])].name()
             known.append(frozenset({name}) if name in values else None)
         else:
-            parts = [known[value] for value in operands]
+            values_of: tuple[int, ...] = operands
+            parts = [known[value] for value in values_of]
             fixed = [part for part in parts if part is not None]
             whole = frozenset[str]().union(*fixed) if len(fixed) == len(parts) else None
             if operation in CONDITIONS and whole is not None:
@@ -150,23 +155,32 @@ def simplified(matrix: ca.SX, symbols: ca.SX) -> ca.SX:
         A column; zero is put in place of a symbol on which an entry is proved not to depend.
     """
     matrix = ca.SX(ca.sparsify(ca.SX(matrix)))
-    if not matrix.nnz():
+    given = [ca.SX(entry) for entry in cast("list[ca.SX]", matrix.nonzeros())]
+    if not given or printed_size(ca.vertcat(*given)) > MOST_TOGETHER:
         return matrix
-    entries = [_free(entry, symbols) for entry in matrix.nonzeros()]
-    whole = ca.vertcat(*entries)
-    if _length(whole) <= LOOKED_AT:
-        zero = vanishing(whole).ravel()
-        entries = [
-            ca.SX(0) if gone else expanded(entry) for gone, entry in zip(zero, entries, strict=True)
-        ]
+    entries = [_simplified(entry, symbols) for entry in given]
     return ca.SX(ca.sparsify(ca.SX(matrix.sparsity(), ca.vertcat(*entries))))
+
+
+def _simplified(entry: ca.SX, symbols: ca.SX) -> ca.SX:
+    if _plain(entry) or printed_size(entry) > LOOKED_AT:
+        return entry
+    entry = expanded(entry)
+    if _plain(entry):
+        return entry
+    if bool(np.all(vanishing(entry))):
+        return ca.SX(0)
+    return _free(entry, symbols)
+
+
+def _plain(entry: ca.SX) -> bool:
+    """Return whether there is nothing in an expression that could cancel."""
+    return entry.is_constant() or entry.is_symbolic() or _length(entry) <= FEW
 
 
 def _free(entry: ca.SX, symbols: ca.SX) -> ca.SX:
     """Put zero in place of symbols on which an expression does not depend."""
-    if entry.is_constant() or _length(entry) > LOOKED_AT:
-        return entry
-    names = {symbol.name() for symbol in ca.vertsplit(symbols)} if symbols.numel() else set[str]()
+    names = {symbol.name() for symbol in ca.symvar(symbols)}
     for symbol in ca.symvar(entry):
         if symbol.name() not in names:
             continue
@@ -175,7 +189,7 @@ def _free(entry: ca.SX, symbols: ca.SX) -> ca.SX:
             continue
         without = with_values(entry, {symbol.name(): 0.0}, {})
         if _agree(entry, without):
-            entry = without
+            entry = expanded(without)
     return entry
 
 
@@ -212,7 +226,7 @@ def collected(column: ca.SX, rates: ca.SX, symbols: ca.SX) -> ca.SX:
 
 
 def _sorted(expression: ca.SX, rates: ca.SX, symbols: ca.SX) -> ca.SX:
-    if not ca.depends_on(expression, rates) or _length(expression) > LOOKED_AT:
+    if not ca.depends_on(expression, rates) or printed_size(expression) > LOOKED_AT**2:
         return ca.densify(simplified(expression, symbols))
     slope = ca.gradient(expression, rates)
     bend = ca.SX(ca.sparsify(ca.jacobian(slope, rates)))

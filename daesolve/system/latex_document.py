@@ -10,7 +10,7 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.export.document import body_of, document_of
 from daesolve.export.sections import DOCUMENT, EquationWriter, Section
 from daesolve.export.writing import write_text
-from daesolve.system.eliminated_equations import eliminated_equations
+from daesolve.system.eliminated_equations import matrices
 from daesolve.system.equation_sections import System, constants_of, sections, symbols_of
 from daesolve.system.posed import PosedControl, PosedMechanics
 from daesolve.system.reduced_equations import reduced_equations
@@ -18,6 +18,7 @@ from daesolve.system.reduced_sections import (
     ReducedSections,
     eliminated_sections,
     matrix_sections,
+    mode_section,
     pseudo_symbols,
 )
 
@@ -109,8 +110,9 @@ def _posed(system: System, dynamics: Dynamics, values: Mapping[str, float]) -> l
     """Return the equations as they are posed, and the matrices that follow."""
     symbols = symbols_of(system)
     writer = EquationWriter(symbols, constants_of(system), DOCUMENT)
-    found = eliminated_equations(dynamics, values)
+    found = matrices(dynamics, values)
     return [
+        *mode_section(found.mode, symbols),
         *sections(system, dynamics, writer),
         *matrix_sections(found, symbols, writer),
     ]
@@ -125,8 +127,9 @@ def _reduced(system: System, dynamics: Dynamics, values: Mapping[str, float]) ->
         writer = EquationWriter(symbols, constants_of(system), DOCUMENT)
         return ReducedSections(found, symbols, writer).all()
     writer = EquationWriter(symbols, constants_of(system), DOCUMENT)
-    eliminated = eliminated_equations(dynamics, values)
+    posed = matrices(dynamics, values)
     return [
-        *matrix_sections(eliminated, symbols, writer),
-        *eliminated_sections(eliminated, symbols, writer),
+        *mode_section(posed.mode, symbols),
+        *matrix_sections(posed, symbols, writer),
+        *eliminated_sections(posed, symbols, writer),
     ]

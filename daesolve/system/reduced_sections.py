@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 
 from daesolve.export.forms import symbol
-from daesolve.export.sections import EquationWriter, Section, displayed, not_zero
+from daesolve.export.sections import Entry, EquationWriter, Section, displayed, not_zero
 from daesolve.posing.symbols import velocity_name
-from daesolve.system.eliminated_equations import EliminatedEquations
+from daesolve.system.eliminated_equations import Matrices, eliminated
 from daesolve.system.mode import InMode
 from daesolve.system.reduced_equations import Lagrangian, ReducedEquations, rate_name
 
@@ -118,8 +118,8 @@ class ReducedSections:
             parts.append(f"They and the constraints give\n\n{self._equations(entries)}")
         return Section("Pseudo-velocities", "\n\n".join(parts))
 
-    def _equations(self, entries: Sequence[tuple[str, ca.SX]], end: str = "") -> str:
-        return self._writer.equations(entries, end)
+    def _equations(self, entries: Sequence[Entry]) -> str:
+        return self._writer.equations(entries)
 
     def _motion(self) -> Section:
         reduced = self._reduced
@@ -186,35 +186,35 @@ def reaction_symbol(name: str, symbols: Mapping[str, str]) -> str:
 
 
 def eliminated_sections(
-    found: EliminatedEquations, symbols: Mapping[str, str], writer: EquationWriter
+    found: Matrices, symbols: Mapping[str, str], writer: EquationWriter
 ) -> list[Section]:
-    """Return the sections of equations whose reactions are eliminated."""
-    names = [reaction_symbol(name, symbols) for name in found.names]
-    listed = ", ".join(f"$u_{{{k}}} = {name}$" for k, name in enumerate(names, 1))
-    sections = [*mode_section(found.mode, symbols)]
-    relations = bool(found.mode.dynamics.relations)
-    text = ELIMINATED + (TIED if relations else "")
-    if names:
-        sections.append(Section("Elimination of the reactions", f"{text}\n\nHere {listed}."))
-    if found.matrix is not None and found.right is not None and names:
-        entries = [
-            (f"a_{{{i + 1},{j + 1}}}", found.matrix[i, j])
-            for i in range(found.matrix.shape[0])
-            for j in range(found.matrix.shape[1])
-        ]
-        rows = [
-            (f"c_{{{k}}}", row) for k, row in enumerate(ca.vertsplit(ca.densify(found.right)), 1)
-        ]
-        shown = writer.equations(not_zero(entries))
-        sections.append(Section("A and c", f"{shown}\n\n{writer.equations(rows)}"))
-    if found.reactions is not None:
-        entries = list(zip(names, ca.vertsplit(ca.densify(found.reactions)), strict=True))
-        sections.append(Section("Reactions", writer.equations(entries)))
+    """Return the sections of equations whose reactions are eliminated; none without reactions."""
+    if not found.names:
+        return []
+    text = ELIMINATED + (TIED if found.ties.shape[0] else "")
+    solution = eliminated(found)
+    if solution is None:
+        reason = "$M$ is too large for its inverse to be written down."
+        return [Section("Elimination of the reactions", f"{text}\n\n{reason}")]
+    matrix = ca.densify(solution.matrix)
+    entries = [
+        (f"a_{{{i + 1},{j + 1}}}", matrix[i, j])
+        for i in range(matrix.shape[0])
+        for j in range(matrix.shape[1])
+    ]
+    right = ca.vertsplit(ca.densify(solution.right))
+    rows = [(f"c_{{{k}}}", row) for k, row in enumerate(right, 1)]
+    parts = [text, writer.equations(not_zero(entries)), writer.equations(rows)]
+    sections = [Section("Elimination of the reactions", "\n\n".join(parts))]
+    if solution.reactions is not None:
+        names = [reaction_symbol(name, symbols) for name in found.names]
+        solved = list(zip(names, ca.vertsplit(ca.densify(solution.reactions)), strict=True))
+        sections.append(Section("Reactions", writer.equations(solved)))
     return sections
 
 
 def matrix_sections(
-    found: EliminatedEquations, symbols: Mapping[str, str], writer: EquationWriter
+    found: Matrices, symbols: Mapping[str, str], writer: EquationWriter
 ) -> list[Section]:
     """Return the matrices of the equations of motion as they are integrated."""
     labels = found.mode.dynamics.labels
