@@ -1,1 +1,1 @@
-"""What a CasADi function and its names say, written for others."""
+"""Equations to use elsewhere: functions with names, modules of Python, C."""

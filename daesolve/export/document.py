@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from daesolve.export.sections import Section
+from daesolve.export.writing import MARK
 
 PREAMBLE = r"""\documentclass[10pt,a4paper]{article}
 \usepackage[utf8]{inputenc}
@@ -54,7 +55,7 @@ def body_of(sections: Sequence[Section]) -> str:
         Their Markdown has paragraphs, formulas, tables and lists; names stand in backticks.
     """
     pieces = [f"\\section*{{{escaped(s.title)}}}\n\n{_of_text(s.text)}" for s in sections]
-    return "\n\n".join(pieces)
+    return "\n\n".join([f"% {MARK}", *pieces])
 
 
 def document_of(title: str, sections: Sequence[Section]) -> str:

@@ -1,29 +1,54 @@
-"""Files of text, each written as a whole or not at all."""
+"""Where exports are written: what is not an export is never written over."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Mapping
 from pathlib import Path
 
-from daesolve.errors import StorageError
+from daesolve.errors import OutOfRangeError, OutputExistsError
+from daesolve.storage.files import located, make_directory, store
+
+MARK = "written by daesolve"
+"""Words in the first lines of every file that is exported."""
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a file under another name and rename it, so that it is never half there.
+def python_path(path: object) -> Path:
+    """Return the path of a module of Python.
 
     Raises
     ------
-    StorageError
-        It cannot be written.
+    OutOfRangeError
+        It does not end with `.py`, or cannot be imported by its name.
     """
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.partial")
-    try:
-        partial.unlink(missing_ok=True)  # a link that stood there would be followed
-        with partial.open("x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-        os.replace(partial, target)
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else error
-        raise StorageError(f"{str(path)!r} could not be written: {why}") from None
-    return target
+    found = located(path)
+    if found.suffix != ".py" or not found.stem.isidentifier():
+        raise OutOfRangeError(
+            f"{str(path)!r} is no name for a module of Python: name a file such as 'plant.py'"
+        )
+    return found
+
+
+def write(files: Mapping[Path, str]) -> tuple[Path, ...]:
+    """Write files, all of them or none, and make their directory where there is none.
+
+    Raises
+    ------
+    OutputExistsError
+        One is there that no export has written.
+    StorageError
+        They cannot be written.
+    """
+    for path in files:
+        if path.is_dir() or (path.exists() and MARK not in _beginning(path)):
+            raise OutputExistsError(
+                f"{str(path)!r} is there already, and no export of daesolve: name another place"
+            )
+    for directory in {path.parent for path in files}:
+        make_directory(directory)
+    store({path: text.encode() for path, text in files.items()})
+    return tuple(files)
+
+
+def _beginning(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(400).decode(errors="replace")
