@@ -1,1 +1,1 @@
-"""Equations to use elsewhere: functions with names, modules of Python, C."""
+"""Equations to use elsewhere: functions with names, modules of Python, C; formulas in LaTeX."""

@@ -55,7 +55,7 @@ def _makefile(plant: Plant, version: str) -> str:
     name = plant.name
     return (
         f"# {name}: {MARK} {version}.\n"
-        "# Without -ffp-contract=off some compilers fuse products and sums, which rounds otherwise.\n"
+        "# -ffp-contract=off: a product and a sum that are fused would round otherwise.\n"
         f"CC ?= cc\nCFLAGS ?= {FLAGS}\n\n"
         "all: main test\n\n"
         f"{name}.o: {name}.c {name}.h\n\t$(CC) $(CFLAGS) -c {name}.c\n\n"
@@ -118,7 +118,8 @@ def _example(plant: Plant, version: str) -> str:
         ]
     )
     return (
-        f'{said}#include "{name}.h"\n\n#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n\n'
+        f'{said}#include "{name}.h"\n\n'
+        "#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n\n"
         f"enum {{ STATES = {upper}_STATES, VALUES = {max(len(plant.values), 1)} }};\n\n"
         + RUNGE_KUTTA.replace("NAME", name)
         + (PASSED.replace("NAME", name).replace("GUARDS", f"{upper}_GUARDS") if guarded else "")

@@ -11,7 +11,7 @@ from daesolve.export.named import Entries, Entry, NamedFunction
 from daesolve.export.plant import Plant
 from daesolve.export.tables import reach_of
 from daesolve.export.words import distinct, plain
-from daesolve.export.writing import MARK
+from daesolve.export.writing import MARK, filled
 from daesolve.posing.inputs import Lookup
 
 WIDTH = 96
@@ -190,8 +190,8 @@ def _escaped(word: str) -> str:
 
 def array(declared: str, entries: Sequence[str]) -> str:
     """Return the definition of an array, its lines broken."""
-    rows = wrap(", ".join(entries), WIDTH - 4, break_long_words=False, break_on_hyphens=False)
-    return f"{declared}[{len(entries)}] = {{\n{indent(chr(10).join(rows), STEP)}\n}};\n"
+    rows = "\n".join(filled(entries, WIDTH - len(STEP)))
+    return f"{declared}[{len(entries)}] = {{\n{indent(rows, STEP)}\n}};\n"
 
 
 def _beginnings(plant: Plant) -> str:
@@ -277,7 +277,8 @@ def _lookup_code(name: str, word: str, lookup: Lookup, at: int, place: int) -> l
             turns = f"floor((argument - {C.number(first)}) / {period}) * {period}"
         lines += [
             f"turns = {turns};",
-            f"piece = {name}_piece({word}_borders_{number}, {len(axis.borders)}, argument - turns);",
+            f"piece = {name}_piece({word}_borders_{number}, {len(axis.borders)}, "
+            "argument - turns);",
             f"tables[{place}] = {word}_bases_{number}[piece] + turns;",
         ]
         index = "piece" if index == "0" else f"{axis.count} * whole + piece"

@@ -165,7 +165,8 @@ def body_of(
     for value, (operation, operands) in enumerate(whole.steps):
         if operation == ca.OP_INPUT:
             used[operands[0]].add(operands[1])
-            terms.append((inputs[operands[0]][operands[1]], ATOM))
+            word: str = inputs[operands[0]][operands[1]]
+            terms.append((word, ATOM))
             continue
         if operation == ca.OP_CONST:
             text = language.number(operands[0])

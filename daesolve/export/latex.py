@@ -99,7 +99,7 @@ def aligned(equations: Iterable[tuple[str, Sequence[str]]], end: str = "") -> st
     for left, terms in equations:
         lines, width = [""], 0
         for term in terms:
-            size = _seen(term)
+            size = seen(term)
             if width and width + size > WIDTH:
                 lines.append("")
                 width = 0
@@ -113,7 +113,7 @@ def aligned(equations: Iterable[tuple[str, Sequence[str]]], end: str = "") -> st
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
-def _seen(text: str) -> float:
+def seen(text: str) -> float:
     """Return about how wide LaTeX is, in characters; indices and exponents are small."""
     plain = re.sub(r"\\(left|right|d+ot|mathrm|operatorname|begin|end|quad|,)", "", text)
     plain = re.sub(rf"\\({'|'.join(WORDS)})(?![A-Za-z])", r"\1", plain.replace(r"\frac", "/"))
@@ -214,7 +214,7 @@ class FormulaWriter:
             form = self._graph.forms[node]
             terms = [term for _, term in form.terms] if isinstance(form, Sum) else [node]
             for term, text in zip(terms, self._terms(node), strict=False):
-                if _seen(text) > WIDTH:
+                if seen(text) > WIDTH:
                     widths = {one: self._width(one) for one in self._brackets(term) if one != node}
                     wide = max(widths, key=lambda one: widths[one], default=None)
                     if wide is not None and widths[wide] > SHORT:
@@ -234,7 +234,7 @@ class FormulaWriter:
         return found
 
     def _width(self, node: int) -> float:
-        return _seen(" ".join(self._terms(node)))
+        return seen(" ".join(self._terms(node)))
 
     def _terms(self, node: int) -> tuple[str, ...]:
         """Return the signed terms of a node."""

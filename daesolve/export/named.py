@@ -141,7 +141,7 @@ class NamedFunction(ca.Function):
         p = column_at(self.inputs["p"].rows, values or {}, "value")
         found: Any = self(time, x, p)
         first = next(iter(self.outputs.values()))
-        array = np.asarray(found[0] if isinstance(found, tuple) else found)
+        array = np.array(found[0] if isinstance(found, tuple) else found, dtype=float)
         if first.columns is not None:
             return array
         return dict(zip(first.names, array.ravel().tolist(), strict=True))

@@ -2,7 +2,8 @@
 
 `math` has the elementary functions of C, and so gives the bits that CasADi gives. It raises where
 C returns infinity or NaN. In functions that choose between branches, of which one may have no
-value, that must not be: there, `SAFE` calls functions that return what C does.
+value, that happens all the time: there, `SAFE` calls functions that return what C does. Others are
+computed once more, with numbers of NumPy, where Python raises.
 """
 
 from __future__ import annotations
@@ -62,7 +63,9 @@ OWN: dict[int, tuple[str, str]] = {
     ),
 }
 """Functions that the module brings along: what each is called, and how it is written."""
-CHOOSING = frozenset({ca.OP_IF_ELSE_ZERO})
+CHOOSING = frozenset(
+    {ca.OP_IF_ELSE_ZERO, ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR}
+)
 """Operations that take one branch and leave another."""
 DIVIDE = (
     "def _divide(a, b):\n"
@@ -80,10 +83,10 @@ GUARDED = (
     "\n"
     "    def guarded(*given):\n"
     "        try:\n"
-    "            return function(*given)\n"
+    "            return np.float64(function(*given))\n"
     "        except (ValueError, OverflowError, ZeroDivisionError):\n"
     '            with np.errstate(all="ignore"):\n'
-    "                return float(whole(*given))\n"
+    "                return np.float64(whole(*given))\n"
     "\n"
     "    return guarded\n"
 )

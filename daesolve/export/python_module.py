@@ -25,7 +25,7 @@ from daesolve.export.python_language import (
 )
 from daesolve.export.tables import reach_of
 from daesolve.export.words import distinct, plain
-from daesolve.export.writing import MARK
+from daesolve.export.writing import MARK, filled
 
 STEP = "    "
 WIDTH = 96
@@ -82,13 +82,26 @@ def _column(what, defaults, given):
     return [float(value) for value in column]
 
 
-def _computed(function, size, t, x, p, *further):
-    """Return what a function computes, NaN where its arithmetic has no result."""
+def _computed(function, t, x, p, *further):
+    """Return what a function computes for numbers in order or by name."""
     given = [float(t), _column("state", START, x), _column("value", VALUES, p)]
+    return np.array(_evaluated(function, *given, *_looked_up(*given), *further))
+
+
+def _evaluated(function, t, *columns):
+    """Return what a function computes, infinity or NaN where Python's arithmetic would raise."""
     try:
-        return np.array(function(*given, *_looked_up(*given), *further))
+        return function(t, *columns)
     except (ZeroDivisionError, OverflowError, ValueError):
-        return np.full(size, math.nan)
+        with np.errstate(all="ignore"):
+            return function(np.float64(t), *map(np.array, columns), math=_Ieee())
+
+
+class _Ieee:
+    """The functions of math with the values that C has where they raise."""
+
+    def __getattr__(self, name):
+        return _guarded(getattr(math, name))
 '''
 NO_TABLES = """
 
@@ -101,11 +114,12 @@ def _looked_up(t, state, values):
     """Return what the tables say at their arguments: the base and the coefficients of a piece."""
     tables = [0.0] * {count}
     for at, place, axes, coefficients in _TABLES:
-        arguments = _arguments(t, state, values, tables)[at : at + len(axes)]
+        arguments = _evaluated(_arguments, t, state, values, tables)[at : at + len(axes)]
         inside = True
         for argument, (borders, bases, first, last, slack, period) in zip(arguments, axes):
             inside = inside and first - slack <= argument <= last + slack
-            turns = math.floor((argument - first) / period) if period else 0
+            inside = inside and (not period or math.isfinite(argument))
+            turns = math.floor((argument - first) / period) if period and inside else 0
             piece = bisect_right(borders, argument - turns * period)
             tables[place] = bases[piece] + turns * period
             coefficients = coefficients[piece]
@@ -213,7 +227,7 @@ def _tuple(head: str, entries: Iterable[str], tail: str = "") -> list[str]:
     line = f"{head}({', '.join(own)}{',' if len(own) == 1 else ''}){tail}"
     if len(line) <= WIDTH:
         return [line]
-    rows = wrap(", ".join(own) + ",", WIDTH - 8, break_long_words=False)
+    rows = filled(own, WIDTH - 8)
     return [f"{head}(", *[f"        {row}" for row in rows], f"    ){tail}"]
 
 
@@ -226,12 +240,10 @@ def _helpers(functions: Sequence[NamedFunction]) -> str:
     parts = [text for operation, (_, text) in OWN.items() if operation in used]
     if choosing & {ca.OP_DIV, ca.OP_INV}:
         parts.append(DIVIDE)
+    parts += [f"_NUMPY = {NUMPY_NAMES!r}\n", GUARDED]
     guarded = sorted({RAISING[operation] for operation in choosing & {*RAISING}})
-    lines = ""
-    if guarded:
-        parts.append(f"_NUMPY = {NUMPY_NAMES!r}\n")
-        parts.append(GUARDED)
-        lines = "\n\n" + "".join(f"_{name} = _guarded(math.{name})\n" for name in guarded)
+    lines = "".join(f"_{name} = _guarded(math.{name})\n" for name in guarded)
+    lines = f"\n\n{lines}" if lines else ""
     return "".join(f"\n\n{part}" for part in parts) + lines
 
 
@@ -243,22 +255,21 @@ def _public(name: str, function: NamedFunction) -> str:
     shape = function.outputs[name]
     size = f"({shape.size[0]},)" if shape.columns is None else repr(shape.size)
     reshaped = "" if shape.columns is None else f".reshape{size}"
-    count = shape.size[0] * shape.size[1]
     return (
         f"\n\ndef {name}(t, x, p=None):\n"
         f'    """Return {SAID[name]}, {size}."""\n'
-        f"    return _computed(_{name}, {count}, t, x, p){reshaped}\n"
+        f"    return _computed(_{name}, t, x, p){reshaped}\n"
     )
 
 
 def _reset(word: str, function: NamedFunction) -> str:
-    states, values = (shape.size[0] for shape in function.outputs.values())
+    states, _ = (shape.size[0] for shape in function.outputs.values())
     guards = function.inputs["passed"].size[0]
     return (
         f"\n\ndef {word}(t, x, p=None, passed=(1.0,) * {guards}):\n"
         '    """Return the state and the values after the event: passed is 1.0 for each guard\n'
         '    that passes zero, 0.0 for others."""\n'
-        f"    found = _computed(_{word}, {states + values}, t, x, p, [float(k) for k in passed])\n"
+        f"    found = _computed(_{word}, t, x, p, [float(k) for k in passed])\n"
         f"    return found[:{states}], found[{states}:]\n"
     )
 
@@ -272,6 +283,7 @@ def _private(name: str, function: NamedFunction) -> str:
         own = [next(words) for _ in shape.rows]
         elements.append([argument] if key == "t" else own)
     language = SAFE if _chooses(function) else PYTHON
+    head = given if _chooses(function) else [*given, "math=math"]
     body = body_of(function, elements, language, RESERVED | {*ARGUMENTS})
     lines: list[str] = []
     for key, argument, own, used in zip(function.inputs, given, elements, body.used, strict=True):
@@ -282,7 +294,7 @@ def _private(name: str, function: NamedFunction) -> str:
     for found, shape in zip(body.results, function.outputs.values(), strict=True):
         results += [found[e] for e in row_by_row(shape)]
     lines += ["return [", *[f"    {result}," for result in results], "]"]
-    return f"\n\ndef {name}({', '.join(given)}):\n{indent(chr(10).join(lines), STEP)}\n"
+    return f"\n\ndef {name}({', '.join(head)}):\n{indent(chr(10).join(lines), STEP)}\n"
 
 
 def _names(function: NamedFunction) -> list[str]:
@@ -324,5 +336,5 @@ def _numbers(numbers: Sequence[float], margin: str) -> list[str]:
     whole = f"{margin}({', '.join(own)}{',' if len(own) == 1 else ''}),"
     if len(whole) <= WIDTH:
         return [whole]
-    rows = wrap(", ".join(own) + ",", WIDTH - len(margin) - 4)
+    rows = filled(own, WIDTH - len(margin) - 4)
     return [f"{margin}(", *[f"{margin}    {row}" for row in rows], f"{margin}),"]

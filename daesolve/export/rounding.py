@@ -49,7 +49,7 @@ def reach_of_rounding(function: ca.Function, arguments: Sequence[Any]) -> list[n
 
 
 def _results(
-    function: ca.Function, given: Sequence[np.ndarray], generator: np.random.Generator | None
+    function: ca.Function, given: Sequence[Any], generator: np.random.Generator | None
 ) -> list[np.ndarray]:
     table = dict(NUMPY_TABLE)
     if generator is not None:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import casadi as ca
 
 from daesolve.export.forms import LEAST_NAMED
-from daesolve.export.latex import MOST, FormulaWriter, aligned
+from daesolve.export.latex import MOST, WIDTH, FormulaWriter, Written, aligned, seen
 
 Entry = tuple[str, ca.SX | ca.DM | float]
 """The LaTeX of a left-hand side, and the expression on the right."""
 
+WIDEST = 1.2 * WIDTH
+"""Of a table, in characters as they are seen."""
 NOT_PRINTED = 'operations; not printed. `system.function("rhs")` computes them.'
 
 
@@ -99,40 +101,41 @@ class EquationWriter:
             text += "."
         return text
 
-    def matrix(self, name: str, matrix: ca.SX) -> str:
-        """Return a matrix, in a table where it is small, else its entries that are not zero."""
-        rows, columns = matrix.shape
-        matrix = ca.SX(ca.sparsify(ca.SX(matrix)))
-        if max(rows, columns) > self.extent.matrix:
-            return (
-                f"The matrix ${name}$ is {rows} by {columns}, with {matrix.nnz()} entries that are "
-                "not zero."
-            )
-        dense = ca.densify(matrix)
-        written = self._formulas.write([dense[i, j] for i in range(rows) for j in range(columns)])
-        if not written.printed:
-            return f"The matrix ${name}$: {written.operations} {NOT_PRINTED}"
-        entries = [" ".join(terms) for terms in written.formulas]
-        lines = [" & ".join(entries[columns * i : columns * (i + 1)]) for i in range(rows)]
-        body = " \\\\\n".join(lines)
-        text = displayed(f"{name} = \\begin{{pmatrix}}\n{body}\n\\end{{pmatrix}}")
-        if written.parts:
-            text += f"\n\nwith\n\n{displayed(aligned(written.parts))}"
-        return text
+    def matrix(self, name: str, matrix: ca.SX, *, symmetric: bool = False) -> str:
+        """Return a matrix: in a table where that fits on a page, else its entries.
 
-    def symmetric(self, name: str, matrix: ca.SX) -> str:
-        """Return a symmetric matrix; of a large one the entries on and above the diagonal."""
-        size = matrix.shape[0]
-        if size <= self.extent.matrix:
-            return self.matrix(name, matrix)
-        entries = [
-            (f"{name.lower()}_{{{i + 1},{j + 1}}}", ca.SX(matrix[i, j]))
-            for i in range(size)
-            for j in range(i, size)
-        ]
+        Parameters
+        ----------
+        name
+            Its LaTeX.
+        matrix
+            (m, n)
+        symmetric
+            Whether the entries below its diagonal need not be listed.
+        """
+        rows, columns = matrix.shape
+        places = [(i, j) for i in range(rows) for j in range(columns) if not symmetric or j >= i]
+        if max(rows, columns) <= self.extent.matrix:
+            written = self._formulas.write([ca.SX(ca.densify(matrix)[i, j]) for i, j in places])
+            if not written.printed:
+                return f"The matrix ${name}$: {written.operations} {NOT_PRINTED}"
+            texts = dict(zip(places, [" ".join(terms) for terms in written.formulas], strict=True))
+            table = [
+                [texts[min(i, j), max(i, j)] if symmetric else texts[i, j] for j in range(columns)]
+                for i in range(rows)
+            ]
+            width = sum(max(map(seen, column)) + 3 for column in zip(*table, strict=True))
+            if width <= WIDEST:
+                return _with_parts(_table(name, table), written)
+        which = ", on and above the diagonal" if symmetric else ""
+        listed = not_zero(
+            [(_entry_name(name, i, j, columns), ca.SX(matrix[i, j])) for i, j in places]
+        )
+        if not listed:
+            return f"The matrix ${name}$ is zero."
         return (
-            f"The symmetric matrix ${name}$ is {size} by {size}; its entries that are not zero, on "
-            f"and above the diagonal:\n\n{self.equations(not_zero(entries))}"
+            f"The matrix ${name}$ is {rows} by {columns}; its entries that are not zero{which}:"
+            f"\n\n{self.equations(listed)}"
         )
 
     def identities(self, sides: Sequence[tuple[ca.SX, ca.SX]]) -> str:
@@ -145,10 +148,7 @@ class EquationWriter:
             ("", [*left, f"= {right[0]}", *right[1:]])
             for left, right in zip(lefts, rights, strict=True)
         ]
-        text = displayed(aligned(rows))
-        if written.parts:
-            text += f"\n\nwith\n\n{displayed(aligned(written.parts))}"
-        return text
+        return _with_parts(displayed(aligned(rows)), written)
 
     def each(
         self, given: Sequence[object], write: Callable[..., str], what: str, where: str
@@ -166,6 +166,21 @@ class EquationWriter:
         lefts = [f"${left}$" for left, _ in entries if left][: self.extent.formulas]
         more = ", …" if len(entries) > len(lefts) and lefts else ""
         return f"{', '.join(lefts)}{more}: " if lefts else ""
+
+
+def _table(name: str, entries: Sequence[Sequence[str]]) -> str:
+    body = " \\\\\n".join(" & ".join(row) for row in entries)
+    return displayed(f"{name} = \\begin{{pmatrix}}\n{body}\n\\end{{pmatrix}}")
+
+
+def _entry_name(name: str, row: int, column: int, columns: int) -> str:
+    own = name.lower() if name.startswith("M") else name
+    return f"{own}_{{{row + 1}}}" if columns == 1 else f"{own}_{{{row + 1},{column + 1}}}"
+
+
+def _with_parts(text: str, written: Written) -> str:
+    """Add what is named in formulas."""
+    return f"{text}\n\nwith\n\n{displayed(aligned(written.parts))}" if written.parts else text
 
 
 def not_zero(entries: Iterable[Entry]) -> list[Entry]:

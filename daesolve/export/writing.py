@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from daesolve.errors import OutOfRangeError, OutputExistsError
@@ -47,6 +47,17 @@ def write(files: Mapping[Path, str]) -> tuple[Path, ...]:
         make_directory(directory)
     store({path: text.encode() for path, text in files.items()})
     return tuple(files)
+
+
+def filled(entries: Iterable[str], width: int) -> list[str]:
+    """Return lines of entries with commas between them; none is broken."""
+    lines: list[str] = []
+    for entry in entries:
+        if lines and len(lines[-1]) + len(entry) + 2 <= width:
+            lines[-1] += f" {entry},"
+        else:
+            lines.append(f"{entry},")
+    return lines
 
 
 def _beginning(path: Path) -> str:

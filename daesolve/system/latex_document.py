@@ -42,18 +42,18 @@ class Printable:
         path
             Of the file, such as "plant.tex"; none is written without.
         reduced
-            The reduced equations in place of those that were posed: the mass matrix, the brackets and
-            the equations of motion in pseudo-velocities, first integrals, and the reactions as
-            functions of the motion. They are in pseudo-velocities where all reactions act along the
-            gradients of their goals and the velocities follow from some of them: those of
-            `independent=`, or some that are chosen. Else the reactions are eliminated from the
-            equations in all velocities.
+            The reduced equations in place of those that were posed: the mass matrix, the
+            brackets and the equations of motion in pseudo-velocities, first integrals, and the
+            reactions as functions of the motion. They are in pseudo-velocities where all reactions
+            act along the gradients of their goals and the velocities follow from some of them:
+            those of `independent=`, or some that are chosen. Else the reactions are eliminated
+            from the equations in all velocities.
         document
             A whole document; without, its sections, to be put into one that loads `amsmath`.
         values
-            Parameters and discrete values by name, the defaults for others: they decide which goals
-            hold, and conditions such as which wheel stands on which roller. All other parameters stay
-            letters.
+            Parameters and discrete values by name, the defaults for others: they decide which
+            goals hold, and conditions such as which wheel stands on which roller. All other
+            parameters stay letters.
         title
             Of the document.
 
@@ -71,8 +71,8 @@ class Printable:
 
         Notes
         -----
-        A part that occurs several times has a name; it is listed where it first occurs. Of equations
-        with thousands of operations their number is said instead.
+        A part that occurs several times has a name; it is listed where it first occurs. Of
+        equations with thousands of operations their number is said instead.
 
         Examples
         --------

@@ -144,16 +144,7 @@ def _chosen(
     v = dynamics.velocities
     count = v.numel()
     positions = dynamics.x[: dynamics.position_count, :]
-    columns = entries_of(jacobian.T)
-    plain = [
-        j
-        for j in reversed(range(count))
-        if columns.get(j) and not ca.depends_on(jacobian[:, j], positions)
-    ]
-    numbers = _somewhere(dynamics, jacobian, p)
-    dependent = (
-        [plain[k] for k in independent_rows(numbers[:, plain].T, INDEPENDENT)] if plain else []
-    )
+    dependent = _solved_for(dynamics, jacobian, p)
     rest = jacobian.shape[0] - len(dependent)
     free = [j for j in range(count) if j not in dependent]
     if not rest:
@@ -183,6 +174,36 @@ def _chosen(
     names = [f"speed_{k}" if len(speeds) > 1 else "speed" for k in range(1, len(speeds) + 1)]
     meanings = ca.vertcat(*speeds.values(), v[kept])
     return (*names, *(v[j].name() for j in kept)), meanings
+
+
+def _solved_for(dynamics: Dynamics, jacobian: ca.SX, p: np.ndarray) -> list[int]:
+    """Return velocities for which constraints are solved, whose factors depend on no position.
+
+    First, from the last to the first, those that stand in one constraint alone, beside those that
+    are solved already.
+    """
+    positions = dynamics.x[: dynamics.position_count, :]
+    entries = entries_of(jacobian.T)
+    left, found = set(range(jacobian.shape[0])), list[int]()
+    again = True
+    while again:
+        again = False
+        for j in sorted(entries, reverse=True):
+            own = [i for i in entries[j] if i in left]
+            if j in found or len(own) != 1 or ca.depends_on(entries[j][own[0]], positions):
+                continue
+            left.discard(own[0])
+            found.append(j)
+            again = True
+    plain = [
+        j
+        for j in sorted(entries, reverse=True)
+        if j not in found and not ca.depends_on(jacobian[:, j], positions)
+    ]
+    numbers = _somewhere(dynamics, jacobian[sorted(left), :], p)
+    if plain and left:
+        found += [plain[k] for k in independent_rows(numbers[:, plain].T, INDEPENDENT)]
+    return found
 
 
 def _independent(dynamics: Dynamics, matrix: ca.SX, p: np.ndarray) -> bool:

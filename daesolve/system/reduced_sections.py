@@ -95,12 +95,15 @@ class ReducedSections:
         found = [
             *mode_section(self._reduced.mode, self._symbols),
             self._velocities(),
-            Section("Reduced mass matrix", self._writer.symmetric("M^*", self._reduced.mass)),
+            Section("Reduced mass matrix", self._mass()),
             self._motion(),
             self._integrals(),
             self._reactions(),
         ]
         return [section for section in found if section.text]
+
+    def _mass(self) -> str:
+        return self._writer.matrix("M^*", self._reduced.mass, symmetric=True) if self._names else ""
 
     def _velocities(self) -> Section:
         reduced = self._reduced
@@ -189,22 +192,14 @@ def eliminated_sections(
     found: Matrices, symbols: Mapping[str, str], writer: EquationWriter
 ) -> list[Section]:
     """Return the sections of equations whose reactions are eliminated; none without reactions."""
-    if not found.names:
+    if not found.jacobian.shape[0] + found.ties.shape[0]:
         return []
     text = ELIMINATED + (TIED if found.ties.shape[0] else "")
     solution = eliminated(found)
     if solution is None:
         reason = "$M$ is too large for its inverse to be written down."
         return [Section("Elimination of the reactions", f"{text}\n\n{reason}")]
-    matrix = ca.densify(solution.matrix)
-    entries = [
-        (f"a_{{{i + 1},{j + 1}}}", matrix[i, j])
-        for i in range(matrix.shape[0])
-        for j in range(matrix.shape[1])
-    ]
-    right = ca.vertsplit(ca.densify(solution.right))
-    rows = [(f"c_{{{k}}}", row) for k, row in enumerate(right, 1)]
-    parts = [text, writer.equations(not_zero(entries)), writer.equations(rows)]
+    parts = [text, writer.matrix("A", solution.matrix), writer.matrix("c", solution.right)]
     sections = [Section("Elimination of the reactions", "\n\n".join(parts))]
     if solution.reactions is not None:
         names = [reaction_symbol(name, symbols) for name in found.names]
@@ -223,31 +218,11 @@ def matrix_sections(
     parts = [displayed(r"M \dot{v} = h + B u, \quad J \dot{v} + b = 0")]
     listed = ", ".join(f"$v_{{{k}}} = {name}$" for k, name in enumerate(velocities, 1))
     parts.append(f"with {listed}.")
-    rows, columns = found.mass.shape
-    entries = [
-        (f"m_{{{i + 1},{j + 1}}}", found.mass[i, j]) for i in range(rows) for j in range(i, columns)
-    ]
-    if rows <= writer.extent.matrix:
-        parts.append(writer.matrix("M", found.mass))
-    else:
-        parts.append(writer.equations(not_zero(entries)))
-    forces = [(f"h_{{{k}}}", e) for k, e in enumerate(ca.vertsplit(ca.densify(found.force)), 1)]
-    if not_zero(forces):
-        parts.append(writer.equations(not_zero(forces)))
+    parts.append(writer.matrix("M", found.mass, symmetric=True))
+    for letter, given in (("h", found.force), ("J", found.jacobian), ("b", found.bias)):
+        if given.shape[0]:
+            parts.append(writer.matrix(letter, given))
     names = [reaction_symbol(name, symbols) for name in found.names]
-    small = max(found.jacobian.shape) <= writer.extent.matrix
-    if found.jacobian.shape[0] and small:
-        parts.append(writer.matrix("J", found.jacobian))
-        if found.bias.nnz():
-            parts.append(writer.matrix("b", found.bias))
-    elif found.jacobian.shape[0]:
-        own = [
-            (f"J_{{{i + 1},{j + 1}}}", found.jacobian[i, j])
-            for i in range(found.jacobian.shape[0])
-            for j in range(count)
-        ]
-        biases = [(f"b_{{{k}}}", e) for k, e in enumerate(ca.vertsplit(ca.densify(found.bias)), 1)]
-        parts.append(writer.equations([*not_zero(own), *not_zero(biases)]))
     if names:
         listed = ", ".join(f"$u_{{{k}}} = {name}$" for k, name in enumerate(names, 1))
         parts.append(f"The reactions are {listed}.")
@@ -257,10 +232,9 @@ def matrix_sections(
         if transposed:
             parts.append(r"All act along the gradients of their goals: $B = J^{\mathsf{T}}$.")
         else:
-            acting = [
-                (f"B_{{{i + 1},{j + 1}}}", found.influence[i, j])
-                for i in range(count)
-                for j in range(len(names))
-            ]
-            parts.append(writer.equations(not_zero(acting)))
+            parts.append(writer.matrix("B", found.influence))
+    if found.ties.shape[0]:
+        parts.append(f"Between the reactions there are relations:\n\n{displayed('D u + e = 0')}")
+        parts.append(writer.matrix("D", found.ties))
+        parts.append(writer.matrix("e", found.offsets))
     return [Section("Equations of motion", "\n\n".join(parts))]
