@@ -280,8 +280,8 @@ def _block(matrix: ca.SX, right: ca.SX, symbols: ca.SX) -> ca.SX:
     size = matrix.shape[0]
     right = simplified(right, symbols)
     if size > LARGEST_BLOCK:
-        return solve_small(matrix, ca.densify(right))
-    determinant = ca.densify(simplified(_determinant(matrix), symbols))
+        return _by_elimination(matrix, right, symbols)
+    determinant = small_determinant(matrix, symbols)
     if size == 1:
         return simplified(right / determinant, symbols)
     cofactors = ca.SX(size, size)
@@ -290,6 +290,44 @@ def _block(matrix: ca.SX, right: ca.SX, symbols: ca.SX) -> ca.SX:
             kept = matrix[_without(size, i), _without(size, j)]
             cofactors[j, i] = (-1) ** (i + j) * _determinant(kept)
     return simplified(simplified(cofactors @ right, symbols) / determinant, symbols)
+
+
+def _by_elimination(matrix: ca.SX, right: ca.SX, symbols: ca.SX) -> ca.SX:
+    """Eliminate one unknown by a factor that depends on no symbol, and solve for the others."""
+    place = plain_pivot(matrix, symbols)
+    if place is None:
+        return solve_small(matrix, ca.densify(right))
+    row, column = place
+    size = matrix.shape[0]
+    rows, columns = _without(size, row), _without(size, column)
+    pivot = ca.densify(matrix)[row, column]
+    factors = matrix[rows, column] / pivot
+    rest = simplified(matrix[rows, columns] - factors @ matrix[row, columns], symbols)
+    others = solved(rest, simplified(right[rows, :] - factors @ right[row, :], symbols), symbols)
+    own = simplified((right[row, :] - matrix[row, columns] @ others) / pivot, symbols)
+    solution = ca.SX(*right.shape)
+    solution[columns, :] = others
+    solution[column, :] = own
+    return solution
+
+
+def plain_pivot(matrix: ca.SX, symbols: ca.SX) -> tuple[int, int] | None:
+    """Return the place of an entry that depends on no symbol, in the shortest row and column."""
+    matrix = ca.SX(ca.sparsify(matrix))
+    rows, columns = matrix.sparsity().get_triplet()
+    best: tuple[int, int, int, int] | None = None
+    for i, j in zip(rows, columns, strict=True):
+        entry = ca.SX(matrix[i, j])
+        if ca.depends_on(entry, symbols):
+            continue
+        rank = ((rows.count(i) - 1) * (columns.count(j) - 1), int(not entry.is_constant()), -j, i)
+        best = rank if best is None else min(best, rank)
+    return None if best is None else (best[3], -best[2])
+
+
+def small_determinant(matrix: ca.SX, symbols: ca.SX) -> ca.SX:
+    """Return the determinant of a matrix of a few rows; `symbols` as in `simplified`."""
+    return ca.densify(simplified(_determinant(matrix), symbols))
 
 
 def _without(size: int, gone: int) -> list[int]:

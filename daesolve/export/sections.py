@@ -39,7 +39,9 @@ class Extent:
     rows
         Equations of one kind.
     matrix
-        Rows of a matrix.
+        Rows of a matrix in a table.
+    entries
+        Whether the entries of larger ones are listed.
     named
         Operations from which on a part that occurs often enough is named.
     """
@@ -48,12 +50,13 @@ class Extent:
     formulas: int
     rows: int
     matrix: int
+    entries: bool
     named: int
 
 
-PAGE = Extent(MOST, 12, 18, 6, LEAST_NAMED)
+PAGE = Extent(MOST, 12, 18, 6, False, LEAST_NAMED)
 """What a page for a first look holds."""
-DOCUMENT = Extent(3000, 400, 400, 6, 3)
+DOCUMENT = Extent(3000, 400, 400, 6, True, 3)
 """What a document for reference holds."""
 
 
@@ -114,6 +117,12 @@ class EquationWriter:
             Whether the entries below its diagonal need not be listed.
         """
         rows, columns = matrix.shape
+        if max(rows, columns) > self.extent.matrix and not self.extent.entries:
+            count = ca.sparsify(matrix).nnz()
+            return (
+                f"The matrix ${name}$ is {rows} by {columns}, with {count} entries that are "
+                "not zero."
+            )
         places = [(i, j) for i in range(rows) for j in range(columns) if not symmetric or j >= i]
         if max(rows, columns) <= self.extent.matrix:
             written = self._formulas.write([ca.SX(ca.densify(matrix)[i, j]) for i, j in places])

@@ -7,22 +7,31 @@ J and b are the constraints on velocities (holonomic ones differentiated), w the
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.identity import vanishes
-from daesolve.algebra.linear import entries_of
+from daesolve.algebra.expanding import printed_size
 from daesolve.algebra.linearity import is_linear
-from daesolve.algebra.reading import solved
+from daesolve.algebra.reading import (
+    LARGEST_BLOCK,
+    plain_pivot,
+    simplified,
+    small_determinant,
+    solved,
+)
 from daesolve.algebra.singular_values import independent_rows
 from daesolve.equations.dynamics import Dynamics
 from daesolve.posing.symbols import symbol
 
 INDEPENDENT = 1e-9
 """Rows are independent where the singular value that each brings, of unit length, exceeds it."""
+
+READABLE = 3000
+"""Printed operations of constraints beyond which they are not solved by hand."""
 
 Written = Callable[[ca.SX], ca.SX]
 """Puts the numbers of the mode into an expression."""
@@ -44,6 +53,8 @@ class PseudoVelocities:
         Z, (nv, K), and z, (nv, 1).
     loads
         Y, (nv, m), with J Y = 1 and W Y = 0: it gives the reactions, Y^T (M v' - h).
+    pivots
+        What must not be zero.
     """
 
     names: tuple[str, ...]
@@ -52,6 +63,7 @@ class PseudoVelocities:
     basis: ca.SX
     drift: ca.SX
     loads: ca.SX
+    pivots: tuple[ca.SX, ...]
 
     @property
     def velocities(self) -> ca.SX:
@@ -81,10 +93,11 @@ def pseudo_velocities(
 
     Notes
     -----
-    The problem's own are taken where it names them. Else constraints are solved for velocities
-    whose factors depend on no position, such as the rates of wheels; of a constraint that is left,
-    a speed along what it allows takes the place of two velocities where their factors are a cosine
-    and a sine. Holonomic constraints are solved in no other way.
+    The problem's own are taken where it names them. Else constraints are solved, one after the
+    other, for velocities whose factors depend on no position, such as the rates of wheels. Of a
+    constraint that is left, a speed along what it allows takes the place of two velocities where
+    their factors are a cosine and a sine; others are solved where a factor is not zero. Holonomic
+    constraints are solved in the first way alone.
     """
     v = dynamics.velocities
     rows = [written(row.chain[-1]) for row in dynamics.rows]
@@ -97,13 +110,16 @@ def pseudo_velocities(
     if not _independent(dynamics, jacobian, numbers):
         return None
     named = dynamics.independent
+    pivots: tuple[ca.SX, ...] = ()
     if named:
         names, meanings = tuple(named), ca.vertcat(*[written(m) for m in named.values()])
     else:
-        chosen = _chosen(dynamics, jacobian, numbers)
-        if chosen is None:
+        choice = _Choice(dynamics, jacobian)
+        if not choice.made():
             return None
-        names, meanings = chosen
+        names = tuple(name for name, _ in choice.unknowns)
+        meanings = ca.vertcat(ca.SX(0, 1), *[meaning for _, meaning in choice.unknowns])
+        pivots = tuple(choice.pivots)
     if len(names) + len(rows) != v.numel():
         return None
     weights = ca.SX(ca.sparsify(ca.jacobian(meanings, v)))
@@ -122,6 +138,7 @@ def pseudo_velocities(
         inverse[:, free : free + count],
         inverse[:, free + count :],
         inverse[:, :free],
+        pivots,
     )
 
 
@@ -137,73 +154,104 @@ def _symbols(
     return ca.vertcat(ca.SX(0, 1), *found), tuple(entry.name() for entry in found)
 
 
-def _chosen(
-    dynamics: Dynamics, jacobian: ca.SX, p: np.ndarray
-) -> tuple[tuple[str, ...], ca.SX] | None:
-    """Choose pseudo-velocities: names and meanings; None where there is no good choice."""
-    v = dynamics.velocities
-    count = v.numel()
-    positions = dynamics.x[: dynamics.position_count, :]
-    dependent = _solved_for(dynamics, jacobian, p)
-    rest = jacobian.shape[0] - len(dependent)
-    free = [j for j in range(count) if j not in dependent]
-    if not rest:
-        return tuple(v[j].name() for j in free), v[free]
-    if any(row.degree != 1 for row in dynamics.rows):
-        return None
-    speeds: dict[int, ca.SX] = {}
-    used: set[int] = set()
-    for i in range(jacobian.shape[0]):
-        touched = [j for j in range(count) if not ca.SX(jacobian[i, j]).is_zero()]
-        turned = [j for j in touched if ca.depends_on(jacobian[i, j], positions)]
-        if (
-            rest
-            and len(turned) == 2
-            and not used.intersection(touched)
-            and not set(turned).intersection(dependent)
-        ):
-            one, other = turned
-            a, b = jacobian[i, one], jacobian[i, other]
-            if vanishes(ca.gradient(ca.SX(a**2 + b**2), positions)):
-                speeds[one] = b * v[one] - a * v[other]
-                used |= set(turned)
-                rest -= 1
-    if rest:
-        return None
-    kept = [j for j in free if j not in used]
-    names = [f"speed_{k}" if len(speeds) > 1 else "speed" for k in range(1, len(speeds) + 1)]
-    meanings = ca.vertcat(*speeds.values(), v[kept])
-    return (*names, *(v[j].name() for j in kept)), meanings
+class _Choice:
+    """Solves constraints for velocities, one after the other, and keeps those that are left.
 
-
-def _solved_for(dynamics: Dynamics, jacobian: ca.SX, p: np.ndarray) -> list[int]:
-    """Return velocities for which constraints are solved, whose factors depend on no position.
-
-    First, from the last to the first, those that stand in one constraint alone, beside those that
-    are solved already.
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    jacobian
+        J, (m, nv).
     """
-    positions = dynamics.x[: dynamics.position_count, :]
-    entries = entries_of(jacobian.T)
-    left, found = set(range(jacobian.shape[0])), list[int]()
-    again = True
-    while again:
-        again = False
-        for j in sorted(entries, reverse=True):
-            own = [i for i in entries[j] if i in left]
-            if j in found or len(own) != 1 or ca.depends_on(entries[j][own[0]], positions):
+
+    def __init__(self, dynamics: Dynamics, jacobian: ca.SX) -> None:
+        self.positions = dynamics.x[: dynamics.position_count, :]
+        self.matrix = simplified(jacobian, self.positions)
+        self.holonomic = [row.degree != 1 for row in dynamics.rows]
+        v = ca.vertsplit(dynamics.velocities)
+        self.unknowns: list[tuple[str, ca.SX]] = [(entry.name(), entry) for entry in v]
+        self.pivots: list[ca.SX] = []
+        self.speeds = 0
+
+    def made(self) -> bool:
+        """Solve all constraints; False where there is no good choice."""
+        while self.matrix.shape[0]:
+            if printed_size(ca.vec(ca.densify(self.matrix))) > READABLE:
+                return False
+            place = plain_pivot(self.matrix, self.positions)
+            if place is not None:
+                self._solve(*place)
+            elif not (self._turn() or self._solve_together()):
+                if any(self.holonomic):
+                    return False
+                self._solve_anyhow()
+        return True
+
+    def _solve(self, row: int, column: int) -> None:
+        """Solve a constraint for a velocity, which is one of those that follow then."""
+        matrix = self.matrix
+        rows = [i for i in range(matrix.shape[0]) if i != row]
+        columns = [j for j in range(matrix.shape[1]) if j != column]
+        factors = matrix[rows, column] / ca.densify(matrix)[row, column]
+        rest = matrix[rows, columns] - factors @ matrix[row, columns]
+        self.matrix = simplified(rest, self.positions)
+        del self.unknowns[column], self.holonomic[row]
+
+    def _turn(self) -> bool:
+        """Take a speed along what a constraint allows, where its factors are cosine and sine."""
+        matrix = ca.densify(self.matrix)
+        for i in range(matrix.shape[0]):
+            if self.holonomic[i]:
                 continue
-            left.discard(own[0])
-            found.append(j)
-            again = True
-    plain = [
-        j
-        for j in sorted(entries, reverse=True)
-        if j not in found and not ca.depends_on(jacobian[:, j], positions)
-    ]
-    numbers = _somewhere(dynamics, jacobian[sorted(left), :], p)
-    if plain and left:
-        found += [plain[k] for k in independent_rows(numbers[:, plain].T, INDEPENDENT)]
-    return found
+            touched = [j for j in range(matrix.shape[1]) if not ca.SX(matrix[i, j]).is_zero()]
+            for one, other in itertools.combinations(touched, 2):
+                a, b = matrix[i, one], matrix[i, other]
+                square = simplified(ca.SX(a**2 + b**2), self.positions)
+                if not ca.depends_on(square, self.positions):
+                    self._take_speed(i, (one, other), square)
+                    return True
+        return False
+
+    def _take_speed(self, row: int, pair: tuple[int, int], square: ca.SX) -> None:
+        """Write two velocities by the speed and what else the constraint contains."""
+        matrix, (one, other) = ca.densify(self.matrix), pair
+        a, b = matrix[row, one], matrix[row, other]
+        length = ca.densify(square)[0]
+        kept = [j for j in range(matrix.shape[1]) if j not in pair]
+        rows = [i for i in range(matrix.shape[0]) if i != row]
+        # With s = (b x - a y) and a x + b y = -r: x = (b s - a r) / |.|^2, y = -(a s + b r) / |.|^2
+        along = (matrix[rows, one] * b - matrix[rows, other] * a) / length
+        beside = (matrix[rows, one] * a + matrix[rows, other] * b) / length
+        rest = matrix[rows, kept] - beside @ matrix[row, kept]
+        self.matrix = simplified(ca.horzcat(along, rest), self.positions)
+        meaning = b * self.unknowns[one][1] - a * self.unknowns[other][1]
+        self.speeds += 1
+        name = "speed" if self.speeds == 1 else f"speed_{self.speeds}"
+        self.unknowns = [(name, ca.SX(meaning)), *(self.unknowns[j] for j in kept)]
+        del self.holonomic[row]
+
+    def _solve_together(self) -> bool:
+        """Solve all that is left at once, where a determinant depends on no position."""
+        rows, columns = self.matrix.shape
+        if rows > LARGEST_BLOCK or (any(self.holonomic) and rows == 1):
+            return False
+        for chosen in itertools.combinations(range(columns), rows):
+            found = small_determinant(self.matrix[:, list(chosen)], self.positions)
+            if not found.is_zero() and not ca.depends_on(found, self.positions):
+                self.unknowns = [u for j, u in enumerate(self.unknowns) if j not in chosen]
+                self.matrix, self.holonomic = ca.SX(0, columns - rows), []
+                return True
+        return False
+
+    def _solve_anyhow(self) -> None:
+        """Solve a constraint by the shortest factor that is not zero, where it is not."""
+        matrix = ca.densify(self.matrix)
+        rows, columns = ca.sparsify(self.matrix).sparsity().get_triplet()
+        sizes = [printed_size(ca.SX(matrix[i, j])) for i, j in zip(rows, columns, strict=True)]
+        place = min(range(len(sizes)), key=lambda k: (sizes[k], -columns[k]))
+        self.pivots.append(ca.SX(matrix[rows[place], columns[place]]))
+        self._solve(rows[place], columns[place])
 
 
 def _independent(dynamics: Dynamics, matrix: ca.SX, p: np.ndarray) -> bool:
