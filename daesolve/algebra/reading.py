@@ -312,7 +312,10 @@ def _by_elimination(matrix: ca.SX, right: ca.SX, symbols: ca.SX) -> ca.SX:
 
 
 def plain_pivot(matrix: ca.SX, symbols: ca.SX) -> tuple[int, int] | None:
-    """Return the place of an entry that depends on no symbol, in the shortest row and column."""
+    """Return the place of an entry that depends on no symbol, in the shortest row and column.
+
+    Of several the last column: rates of wheels come behind those of the vehicle.
+    """
     matrix = ca.SX(ca.sparsify(matrix))
     rows, columns = matrix.sparsity().get_triplet()
     best: tuple[int, int, int, int] | None = None
@@ -320,9 +323,9 @@ def plain_pivot(matrix: ca.SX, symbols: ca.SX) -> tuple[int, int] | None:
         entry = ca.SX(matrix[i, j])
         if ca.depends_on(entry, symbols):
             continue
-        rank = ((rows.count(i) - 1) * (columns.count(j) - 1), int(not entry.is_constant()), -j, i)
+        rank = ((rows.count(i) - 1) * (columns.count(j) - 1), -j, int(not entry.is_constant()), i)
         best = rank if best is None else min(best, rank)
-    return None if best is None else (best[3], -best[2])
+    return None if best is None else (best[3], -best[1])
 
 
 def small_determinant(matrix: ca.SX, symbols: ca.SX) -> ca.SX:

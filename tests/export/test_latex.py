@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from daesolve.export.forms import LONG, letters, symbol
-from daesolve.export.latex import MOST, SMALL, WIDTH, FormulaWriter, seen, aligned
+from daesolve.export.latex import MOST, SMALL, WIDTH, FormulaWriter, aligned, seen
 from tests.export.reading import value
 
 NAMES = ("m", "x", "x_dot", "theta_1", "speed")
