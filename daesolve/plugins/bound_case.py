@@ -26,6 +26,7 @@ from daesolve.integration.run_options import (
     with_values,
 )
 from daesolve.plugins.analyses import ANALYSES, Subject
+from daesolve.plugins.exported_case import ExportableCase
 from daesolve.plugins.family import Answer, Case, Family, StartRule, Structure, Values
 from daesolve.plugins.foreign import called, numbers_by_name
 from daesolve.preparation.naming import made_by_name
@@ -46,7 +47,7 @@ USUAL = {"impact": "newton", "impact_order": None, "on_gain": "refuse"}
 
 
 @dataclass(frozen=True, eq=False)
-class BoundCase:
+class BoundCase(ExportableCase):
     """A case of a problem with every value chosen: `.solve(...)` runs it.
 
     Parameters
