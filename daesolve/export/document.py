@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from daesolve.export.sections import Section
@@ -35,6 +36,15 @@ SPECIAL = {
     "·": r"$\cdot$",
     "×": r"$\times$",
     "°": r"$^\circ$",
+    "\N{BROKEN BAR}": r"\textbar{}",
+    "µ": r"$\mu$",
+    "ß": r"\ss{}",
+    "ø": r"\o{}",
+    "Ø": r"\O{}",
+    "æ": r"\ae{}",
+    "Æ": r"\AE{}",
+    "ł": r"\l{}",
+    "Ł": r"\L{}",
     "ω": r"$\omega$",
     "λ": r"$\lambda$",
     "μ": r"$\mu$",
@@ -42,6 +52,14 @@ SPECIAL = {
     "θ": r"$\theta$",
     "φ": r"$\varphi$",
 }
+ACCENTS = dict(
+    zip(
+        map(chr, (0x300, 0x301, 0x302, 0x303, 0x304, 0x306, 0x307, 0x308, 0x30A, 0x30B, 0x30C)),
+        ("`", "'", "^", "~", "=", "u", ".", '"', "r", "H", "v"),
+        strict=True,
+    )
+)
+"""The commands of accents."""
 DISPLAY = re.compile(r"\$\$\n(.*?)\n\$\$", re.DOTALL)
 TABLE_RULE = re.compile(r"\|(-+\|)+")
 
@@ -54,16 +72,20 @@ def body_of(sections: Sequence[Section]) -> str:
     sections
         Their Markdown has paragraphs, formulas, tables and lists; names stand in backticks.
     """
-    pieces = [f"\\section*{{{escaped(s.title)}}}\n\n{_of_text(s.text)}" for s in sections]
-    return "\n\n".join([f"% {MARK}", *pieces])
+    return f"% {MARK}\n\n{_bodies(sections)}\n"
 
 
 def document_of(title: str, sections: Sequence[Section]) -> str:
     """Return a whole document; its title is plain text."""
     return (
-        f"{PREAMBLE}\\title{{{escaped(title)}}}\n\\author{{}}\n\\date{{}}\n"
-        f"\\begin{{document}}\n\\maketitle\n\n{body_of(sections)}\n\n\\end{{document}}\n"
+        f"% {MARK}\n{PREAMBLE}\\title{{{escaped(title)}}}\n\\author{{}}\n\\date{{}}\n"
+        f"\\begin{{document}}\n\\maketitle\n\n{_bodies(sections)}\n\n\\end{{document}}\n"
     )
+
+
+def _bodies(sections: Sequence[Section]) -> str:
+    pieces = [f"\\section*{{{escaped(s.title)}}}\n\n{_of_text(s.text)}" for s in sections]
+    return "\n\n".join(pieces)
 
 
 def escaped(text: str) -> str:
@@ -74,9 +96,11 @@ def escaped(text: str) -> str:
 def _letter(letter: str) -> str:
     if letter in SPECIAL:
         return SPECIAL[letter]
-    # Latin letters with accents are known to the encoding T1; of others their number is printed.
-    if ord(letter) < 0x180 or letter in "‘’“”":
-        return letter
+    if letter.isascii() or letter in "‘’“”":
+        return letter if letter.isprintable() else " "
+    base, *accent = unicodedata.normalize("NFD", letter)
+    if base.isascii() and len(accent) == 1 and accent[0] in ACCENTS:
+        return f"\\{ACCENTS[accent[0]]}{{{base}}}"
     return f"[U+{ord(letter):04X}]"
 
 

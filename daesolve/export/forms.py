@@ -137,7 +137,12 @@ def _word(word: str) -> str:
         return f"\\{word}"
     if word in KEPT:
         return KEPT[word]
-    return word if re.fullmatch(r"[A-Za-z]\d*|\d+", word) else f"\\mathrm{{{word}}}"
+    if re.fullmatch(r"[A-Za-z]\d*|\d+", word):
+        return word
+    if word.isalnum() and word.isascii():
+        return f"\\mathrm{{{word}}}"
+    # Names of goals may have any letters: what is none, or of another alphabet, becomes a dash.
+    return f"\\text{{{re.sub(r'[^A-Za-z0-9 .,:()+-]', '-', word)}}}"
 
 
 def _dotted(text: str, dots: int) -> str:

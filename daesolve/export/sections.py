@@ -60,6 +60,12 @@ DOCUMENT = Extent(3000, 400, 400, 6, True, 3)
 """What a document for reference holds."""
 
 
+def named(name: str) -> str:
+    """Return a name as it stands in text; what would end it, or a column, looks like it alone."""
+    plain = " ".join(name.replace("`", "'").replace("|", "\N{BROKEN BAR}").split())
+    return f"`{plain}`"
+
+
 def displayed(maths: str) -> str:
     """Return a formula on lines of its own."""
     return f"$$\n{maths}\n$$"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ import casadi as ca
 
 from daesolve.equations.dynamics import Dynamics
 from daesolve.export.forms import letters, symbol
-from daesolve.export.sections import PAGE, EquationWriter, Section, not_zero
+from daesolve.export.sections import PAGE, EquationWriter, Section, named, not_zero
 from daesolve.posing.events import Action, Direction, Event, Record, Reset, Stop
 from daesolve.posing.goals import AnyGoal, Expression, Goal, Implicit, Invariant, Relation
 from daesolve.posing.supports import Support, VariantPair
@@ -79,6 +80,11 @@ def symbols_of(system: System) -> dict[str, str]:
         for goal in system.goals
         if isinstance(goal, Goal) and goal.ideal
     }
+    # Names of goals may have any letters, of which some cannot be printed.
+    many = Counter(multipliers.values())
+    for number, (name, text) in enumerate(multipliers.items(), 1):
+        if many[text] > 1:
+            multipliers[name] = f"\\lambda_{{{number}}}"
     supports = {pair.name: symbol(f"N_{pair.name}") for pair in system.pairs}
     return {**multipliers, **supports, **found}
 
@@ -129,7 +135,7 @@ def goal_lines(system: System, dynamics: Dynamics) -> list[GoalLine]:
         if isinstance(goal, Goal):
             row = rows[goal.name]
             kind = f"contact ({row.kind})" if isinstance(goal, Contact) else row.kind
-            own = directed if row.reaction is None else f"`{goal.reaction_label}`"
+            own = directed if row.reaction is None else named(goal.reaction_label)
             lines.append(GoalLine(goal.name, kind, str(row.degree), own))
         else:
             lines.append(_other_line(goal))
@@ -146,7 +152,8 @@ def goal_lines(system: System, dynamics: Dynamics) -> list[GoalLine]:
 
 def _other_line(goal: AnyGoal) -> GoalLine:
     if isinstance(goal, Implicit):
-        return GoalLine(goal.name, "implicit equation", "tracked", f"the unknown `{goal.unknown}`")
+        unknown = f"the unknown {named(goal.unknown)}"
+        return GoalLine(goal.name, "implicit equation", "tracked", unknown)
     if isinstance(goal, Relation):
         return GoalLine(goal.name, "relation between reactions", "0", "those in it")
     assert isinstance(goal, Invariant)
@@ -263,7 +270,7 @@ class _Page:
         return Section("Pairs of supports", "\n\n".join(parts))
 
     def _pair(self, pair: VariantPair) -> str:
-        texts = [f"`{pair.name}` ({pair.kind}), r its place, n its normal, μ its friction:"]
+        texts = [f"{named(pair.name)} ({pair.kind}), r its place, n its normal, μ its friction:"]
         entries: list[tuple[str, Expression]] = []
         for place, support in enumerate(pair.supports, start=1):
             entries += self._support(support, place)
@@ -301,18 +308,21 @@ class _Page:
         table = [
             "| goal | kind | relative degree | reaction |",
             "|---|---|---|---|",
-            *(f"| `{one.name}` | {one.kind} | {one.degree} | {one.reaction} |" for one in lines),
+            *(
+                f"| {named(one.name)} | {one.kind} | {one.degree} | {one.reaction} |"
+                for one in lines
+            ),
         ]
         formulas = self._writer.each(system.goals, self._goal, "goals", "system.goals")
         return Section("Goals", "\n\n".join(["\n".join(table), *formulas]))
 
     def _goal(self, goal: AnyGoal) -> str:
         if isinstance(goal, Invariant):
-            return f"`{goal.name}` is constant:\n\n{self.equations([('', goal.value)])}"
+            return f"{named(goal.name)} is constant:\n\n{self.equations([('', goal.value)])}"
         if isinstance(goal, Goal) and goal.from_start:
             kept = self.equations([("", goal.residual)])
-            return f"`{goal.name}` keeps its value at the start:\n\n{kept}"
-        return f"`{goal.name}`:\n\n{self.equations([('', goal.residual)], '= 0')}"
+            return f"{named(goal.name)} keeps its value at the start:\n\n{kept}"
+        return f"{named(goal.name)}:\n\n{self.equations([('', goal.residual)], '= 0')}"
 
     def events(self, system: System) -> Section | None:
         listed = [event for event in system.events if event.listed]
@@ -325,7 +335,7 @@ class _Page:
         more = f" (the first of {len(guards)})" if len(guards) > len(shown) else ""
         which = "one of" if len(guards) > 1 else "this"
         return (
-            f"`{event.name}`, where {which} {DIRECTIONS[event.direction]}{more}: "
+            f"{named(event.name)}, where {which} {DIRECTIONS[event.direction]}{more}: "
             f"{_done(event.then)}.\n\n{self.equations(shown)}"
         )
 
@@ -353,8 +363,8 @@ def _reset(reset: Reset) -> str:
     if callable(reset.changes):
         phrases.append("values change with the guards that passed")
     elif reset.changes:
-        phrases.append(f"{', '.join(f'`{name}`' for name in reset.changes)} change")
+        phrases.append(f"{', '.join(named(name) for name in reset.changes)} change")
     if reset.impose:
         names = [goal if isinstance(goal, str) else goal.name for goal in reset.impose]
-        phrases.append(f"an impact imposes {', '.join(f'`{name}`' for name in names)}")
+        phrases.append(f"an impact imposes {', '.join(named(name) for name in names)}")
     return " and ".join(phrases) or "the state is made consistent"

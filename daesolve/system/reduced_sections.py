@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import casadi as ca
 
 from daesolve.export.forms import symbol
-from daesolve.export.sections import Entry, EquationWriter, Section, displayed, not_zero
+from daesolve.export.sections import Entry, EquationWriter, Section, displayed, named, not_zero
 from daesolve.posing.symbols import velocity_name
 from daesolve.system.eliminated_equations import Matrices, eliminated
 from daesolve.system.mode import InMode
@@ -113,7 +113,13 @@ class ReducedSections:
         pairs = zip(self._names, ca.vertsplit(pseudo.meanings), pseudo.own, strict=True)
         own = [(name, meaning) for name, meaning, itself in pairs if not itself]
         if own:
-            parts.append(f"with\n\n{self._equations(own)}")
+            parts.append(f"where\n\n{self._equations(own)}")
+        if pseudo.pivots:
+            entries = [("", pivot) for pivot in pseudo.pivots]
+            parts.append(
+                "The constraints are solved for the other velocities, which takes that none of "
+                f"these is zero:\n\n{self._equations(entries)}"
+            )
         labels = reduced.mode.dynamics.labels.states[: reduced.positions.numel()]
         rates = zip(labels, ca.vertsplit(reduced.position_rates), strict=True)
         entries = [(symbol(velocity_name(n)), e) for n, e in rates if str(e) != velocity_name(n)]
@@ -165,9 +171,9 @@ class ReducedSections:
         lines: list[str] = []
         for name, value in self._reduced.integrals.items():
             if name == "energy" and self._reduced.lagrangian is not None:
-                lines.append(f"`{name}`: $T^* + V$ is constant.")
+                lines.append(f"{named(name)}: $T^* + V$ is constant.")
             else:
-                lines.append(f"`{name}` is constant:\n\n{self._equations([('', value)])}")
+                lines.append(f"{named(name)} is constant:\n\n{self._equations([('', value)])}")
         return Section("First integrals", "\n\n".join(lines))
 
     def _reactions(self) -> Section:
