@@ -29,7 +29,7 @@ LOOKED_AT = 400
 """Printed operations beyond which nothing is looked for that cancels: it would take long."""
 FEW = 6
 """Instructions up to which nothing can cancel."""
-MOST_TOGETHER = 10_000
+MOST_TOGETHER = 4000
 """Printed operations of a matrix beyond which nothing is looked for in it: nobody reads it."""
 
 Value = ca.SX | float

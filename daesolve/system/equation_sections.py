@@ -152,7 +152,7 @@ def goal_lines(system: System, dynamics: Dynamics) -> list[GoalLine]:
 
 def _other_line(goal: AnyGoal) -> GoalLine:
     if isinstance(goal, Implicit):
-        unknown = f"the unknown {named(goal.unknown)}"
+        unknown = f"the unknown {named(str(goal.unknown))}"
         return GoalLine(goal.name, "implicit equation", "tracked", unknown)
     if isinstance(goal, Relation):
         return GoalLine(goal.name, "relation between reactions", "0", "those in it")
