@@ -1,11 +1,13 @@
 """Expressions multiplied out, their terms put together: what people would write.
 
 Sums in products are multiplied out, those in denominators stay. Terms that differ by a number alone
-become one, and so do a cosine squared and a sine squared with the same factor.
+become one, so do a cosine squared and a sine squared with the same factor, and the two terms of the
+sine or cosine of a sum of angles.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -104,6 +106,8 @@ class _Expander:
         self._factors: list[ca.SX] = []
         self._numbers: dict[object, int] = {}
         self._sines: dict[int, int] = {}
+        self._cosines: dict[int, int] = {}
+        self._angles: dict[int, Terms] = {}
         self._products: dict[object, tuple[Terms, Terms]] = {}
         self.table: Table = {
             **{code: self._other(code) for code in OPERATION_NAMES},
@@ -225,7 +229,8 @@ class _Expander:
         argument = self.sum(angle)
         sine = self._place(("sin", key), ca.sin(argument))
         cosine = self._place(("cos", key), ca.cos(argument))
-        self._sines[cosine] = sine
+        self._sines[cosine], self._cosines[sine] = sine, cosine
+        self._angles[cosine] = self._angles[sine] = angle
         if name == "cos":
             return {((cosine, 1),): 1.0}
         return {((sine, 1),): -1.0 if negative else 1.0}
@@ -250,6 +255,35 @@ class _Expander:
                     break
         return a
 
+    def _joined_angles(self, a: Terms) -> Terms:
+        """Write cos a cos b + sin a sin b as cos(a - b), and the like."""
+        again = True
+        while again:
+            again = any(self._join_angles(a, monomial) for monomial in list(a) if monomial in a)
+        return a
+
+    def _join_angles(self, a: Terms, monomial: Monomial) -> bool:
+        """Join a term with another to one of a sum of angles; False where there is none."""
+        value = a[monomial]
+        for (one, _), (other, _) in itertools.permutations(monomial, 2):
+            if other not in self._sines or one not in self._angles:
+                continue
+            rest = _joined(monomial, ((one, -1), (other, -1)))
+            turned = one in self._cosines  # a sine and a cosine, else two cosines
+            mirror = self._cosines[one] if turned else self._sines[one]
+            partner = _joined(rest, _joined(((mirror, 1),), ((self._sines[other], 1),)))
+            own = a.get(partner, 0.0)
+            if partner == monomial or not math.isclose(abs(own), abs(value), rel_tol=NEARLY):
+                continue
+            alike = (own > 0.0) == (value > 0.0)
+            sign = 1.0 if alike == turned else -1.0
+            angle = self._added(self._angles[one], self._angles[other], sign)
+            del a[monomial], a[partner]
+            (factor,) = self._turned(angle, "sin" if turned else "cos").items()
+            _add(a, _joined(rest, factor[0]), value * factor[1])
+            return True
+        return False
+
     def _other(self, code: int) -> Callable[..., Terms]:
         def apply(*operands: Terms) -> Terms:
             shown = [self.sum(operand) for operand in operands]
@@ -260,7 +294,7 @@ class _Expander:
 
     def sum(self, a: Terms) -> ca.SX:
         """Return terms as an expression, first those that are added."""
-        a = self._paired(dict(a))
+        a = self._joined_angles(self._paired(dict(a)))
         ranked = sorted(a.items(), key=lambda entry: entry[1] < 0.0)
         total = ca.SX(0)
         for monomial, value in ranked:

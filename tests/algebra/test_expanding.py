@@ -18,6 +18,10 @@ a, b, m, r = (ca.SX.sym(name) for name in ("a", "b", "m", "r"))
         ((a * r + b * r) / r, "(a+b)"),
         ((r * ca.cos(a) - m) ** 2 / (r * ca.cos(a) - m), "((r*cos(a))-m)"),
         (ca.sin(-a) + ca.sin(a) + ca.cos(-a) - ca.cos(a), "0"),
+        (ca.cos(a) * ca.cos(b) + ca.sin(a) * ca.sin(b), "cos((a-b))"),
+        (m * ca.cos(a) * ca.cos(b) - m * ca.sin(b) * ca.sin(a), "(m*cos((a+b)))"),
+        (ca.sin(a) * ca.cos(b) + ca.cos(a) * ca.sin(b), "sin((a+b))"),
+        (ca.cos(a) * ca.sin(b) - ca.sin(a) * ca.cos(b), "(-sin((a-b)))"),
         ((np.sqrt(3) / 2) ** 2 * m + m / 4, "m"),
     ],
 )
