@@ -208,7 +208,8 @@ class _Expander:
         common: Monomial = tuple(sorted((k, n) for k, n in shared.items() if n))
         inverse: Monomial = tuple((place, -power) for place, power in common)
         rest = {_joined(monomial, inverse): value for monomial, value in a.items()}
-        number = rest[max(rest, key=lambda own: (len(own), own))]
+        leading = rest[max(rest, key=lambda own: (len(own), own))]
+        number = math.copysign(min(map(abs, rest.values())), leading)
         return common, number, {monomial: value / number for monomial, value in rest.items()}
 
     def _power(self, a: Terms, b: Terms) -> Terms:
