@@ -63,6 +63,10 @@ COMMANDS = {
         "pages.page",
         "Run a case and write its page: equations, parameters, drift, figures, animation.",
     ),
+    "equations": (
+        "equations.equations",
+        "Write the equations of a case: as LaTeX, as a module of Python, or as C.",
+    ),
     "doctor": (
         "doctor.command",
         "List the solvers that are usable here, how to add the others, and what packages add.",

@@ -18,8 +18,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from daesolve.errors import DegenerateConstraintError, PluginError, VariantError
-from daesolve.gallery.equations import sections, symbols_of
-from daesolve.gallery.forms import GREEK
+from daesolve.export.forms import GREEK
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Case, Choice
 from daesolve.plugins.foreign import called
@@ -34,6 +33,7 @@ from daesolve.reporting.document import (
     replace_file,
     with_drawing,
 )
+from daesolve.system.equation_sections import sections, symbols_of
 from daesolve.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def write_page(
     bound = problem.case(case)
     horizon = bound.case.until if until is None else until
     run = _drawing_added(problem, _run(bound, horizon))
-    equations = sections(bound.system)
+    equations = sections(bound.system, bound.system.dynamics)
     target, stem = Path(directory), file_stem(problem.name)
     beside = target / stem
     figures = _write_figures(problem, run, beside)

@@ -85,6 +85,28 @@ class ExportableCase:
         system, further = self._exported(rate)
         return writers[language](system.plant(case.problem.name, **further), version("daesolve"))
 
+    def to_latex(
+        self, path: str | Path | None = None, *, reduced: bool = False, document: bool = True
+    ) -> str:
+        """Return the equations as LaTeX, as they hold where the case starts.
+
+        Parameters
+        ----------
+        path, reduced, document
+            As `MechanicalSystem.to_latex` takes them.
+
+        Raises
+        ------
+        DaesolveError
+            As `MechanicalSystem.to_latex` does.
+        """
+        case: Any = self
+        system = case.system
+        values = {n: v for n, v in case.values.items() if n in system.dynamics.ranges}
+        return system.to_latex(
+            path, reduced=reduced, document=document, values=values, title=case.problem.title
+        )
+
     def _exported(self, rate: float) -> tuple[Any, dict[str, Any]]:
         """Return the system of the case, and what its exports are asked for."""
         case: Any = self

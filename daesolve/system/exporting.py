@@ -17,9 +17,10 @@ from daesolve.export.quantities import Equations
 from daesolve.export.words import distinct, plain
 from daesolve.export.writing import python_path, write
 from daesolve.storage.files import located
+from daesolve.system.latex_document import Printable
 
 
-class Exportable:
+class Exportable(Printable):
     """What a system has for use elsewhere."""
 
     def _units(self) -> dict[str, str]:

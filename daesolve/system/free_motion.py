@@ -111,7 +111,7 @@ def hamel(functions: ca.SX, k: Kinematics, accelerations: ca.SX) -> ca.SX:
 def _inertial_forces(functions: ca.SX, momenta: ca.SX, k: Kinematics) -> ca.SX:
     """Return what is free of v' in -[u] for each function u with du/dv, as columns (nv, m)."""
     directions = ca.jacobian(k.q_dot, k.v)
-    structure = _structure(directions, k) if k.quasi else None
+    structure = structure_of(directions, k) if k.quasi else None
     columns: list[ca.SX] = []
     for function, momentum in zip(ca.vertsplit(functions), ca.horzsplit(momenta), strict=True):
         force = (
@@ -143,7 +143,7 @@ def _potential_force(potential: ca.SX, k: Kinematics) -> ca.SX:
     return -ca.jacobian(k.q_dot, k.v).T @ ca.gradient(potential, k.q)
 
 
-def _structure(directions: ca.SX, k: Kinematics) -> ca.SX:
+def structure_of(directions: ca.SX, k: Kinematics) -> ca.SX:
     """Return the sums over b of v_b c^c_ba, row c and column a: [S_b, S_a] = sum S_c c^c_ba.
 
     Where S contains time, dS_a/dt comes beside the brackets.

@@ -11,8 +11,9 @@ from fractions import Fraction
 import casadi as ca
 
 from daesolve.algebra.translation import OPERATION_NAMES
-from daesolve.gallery.forms import (
+from daesolve.export.forms import (
     LARGEST_DENOMINATOR,
+    LEAST_NAMED,
     LEAVES,
     NEARLY,
     PI,
@@ -27,10 +28,10 @@ from daesolve.gallery.forms import (
 )
 
 MOST = 250
-"""Operations beyond which expressions are not printed."""
+"""Operations beyond which expressions are not printed on a page."""
 WIDTH = 60
 """Where a line of a formula is broken, in characters as they are seen."""
-LARGEST_SQUARE = 16
+LARGEST_SQUARE = 64
 """The largest denominator of a number that is printed as a root."""
 SHORT = 12
 """Characters up to which a bracket stays where it is."""
@@ -98,7 +99,7 @@ def aligned(equations: Iterable[tuple[str, Sequence[str]]], end: str = "") -> st
     for left, terms in equations:
         lines, width = [""], 0
         for term in terms:
-            size = _seen(term)
+            size = seen(term)
             if width and width + size > WIDTH:
                 lines.append("")
                 width = 0
@@ -112,7 +113,7 @@ def aligned(equations: Iterable[tuple[str, Sequence[str]]], end: str = "") -> st
     return "\\begin{aligned}\n" + " \\\\\n".join(rows) + "\n\\end{aligned}"
 
 
-def _seen(text: str) -> float:
+def seen(text: str) -> float:
     """Return about how wide LaTeX is, in characters; indices and exponents are small."""
     plain = re.sub(r"\\(left|right|d+ot|mathrm|operatorname|begin|end|quad|,)", "", text)
     plain = re.sub(rf"\\({'|'.join(WORDS)})(?![A-Za-z])", r"\1", plain.replace(r"\frac", "/"))
@@ -152,14 +153,29 @@ class FormulaWriter:
         LaTeX by the name of a symbol; `symbol` makes that of others.
     constants
         The names of symbols that come first in products.
+    most
+        Operations beyond which expressions are not printed.
+    least_named
+        Operations from which on a part that occurs often enough is named.
     """
 
-    def __init__(self, letters: Mapping[str, str], constants: Collection[str] = ()) -> None:
+    def __init__(
+        self,
+        letters: Mapping[str, str],
+        constants: Collection[str] = (),
+        most: int = MOST,
+        least_named: int = LEAST_NAMED,
+    ) -> None:
         self._letters = {PI: PI, **letters}
         self._constants = frozenset(constants)
-        self._graph = Graph()
+        self._most = most
+        self._graph = Graph(least_named)
         self._names: dict[int, str] = {}
         self._stem = _free_stem(self._letters.values())
+
+    def prepare(self, expressions: Sequence[ca.SX]) -> None:
+        """Let sums that stand in several denominators of expressions have names of their own."""
+        self._graph.name_denominators([self._graph.enter(one) for one in expressions])
 
     def write(self, expressions: Sequence[ca.SX]) -> Written:
         """Return scalar expressions as LaTeX."""
@@ -167,7 +183,7 @@ class FormulaWriter:
         roots = [graph.enter(expression) for expression in expressions]
         order = graph.below(roots, graph.operands)
         count = sum(self._graph.operation(node) not in LEAVES for node in order)
-        if count > MOST:
+        if count > self._most:
             return Written(count)
         graph.settle(roots, order)
         known = dict(self._names)
@@ -198,7 +214,7 @@ class FormulaWriter:
             form = self._graph.forms[node]
             terms = [term for _, term in form.terms] if isinstance(form, Sum) else [node]
             for term, text in zip(terms, self._terms(node), strict=False):
-                if _seen(text) > WIDTH:
+                if seen(text) > WIDTH:
                     widths = {one: self._width(one) for one in self._brackets(term) if one != node}
                     wide = max(widths, key=lambda one: widths[one], default=None)
                     if wide is not None and widths[wide] > SHORT:
@@ -218,7 +234,7 @@ class FormulaWriter:
         return found
 
     def _width(self, node: int) -> float:
-        return _seen(" ".join(self._terms(node)))
+        return seen(" ".join(self._terms(node)))
 
     def _terms(self, node: int) -> tuple[str, ...]:
         """Return the signed terms of a node."""
@@ -270,6 +286,10 @@ class FormulaWriter:
             if number == 1 and above:
                 return self._factors(above)
             return _beside([_rational_text(number), self._factors(above)])
+        root = None if _is_fraction(number) else _root(float(number))
+        if root is not None:
+            top = _beside([root[0], self._factors(above)])
+            return f"\\frac{{{top}}}{{{self._side(Fraction(root[1]), below)}}}"
         short = _is_fraction(number)
         top = self._side(Fraction(number.numerator) if short else number, above)
         bottom = self._side(Fraction(number.denominator if short else 1), below)
@@ -423,28 +443,28 @@ def _number(value: float) -> str:
     if value.is_integer() and value < 1e6:
         return str(int(value))
     root = _root(value)
-    if root:
-        return root
+    if root is not None:
+        return root[0] if root[1] == 1 else f"\\frac{{{root[0]}}}{{{root[1]}}}"
     mantissa, _, exponent = repr(value).partition("e")
     mantissa = mantissa.removesuffix(".0")
     return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
-def _root(value: float) -> str:
-    """Return a number that is the root of a fraction as LaTeX; an empty text for others."""
+def _root(value: float) -> tuple[str, int] | None:
+    """Return a number that is the root of a fraction as LaTeX over a number; None for others."""
     square = Fraction(value * value).limit_denominator(LARGEST_SQUARE) if value < 100.0 else 0
     if not math.isclose(math.sqrt(square), value, rel_tol=NEARLY):
-        return ""
+        return None
     product, factor = square.numerator * square.denominator, 1
     for divisor in range(math.isqrt(product), 1, -1):
         if product % divisor**2 == 0:
             product, factor = product // divisor**2, divisor
             break
     if product == 1:
-        return ""
+        return None
     share = Fraction(factor, square.denominator)
     above = f"{share.numerator if share.numerator > 1 else ''}\\sqrt{{{product}}}"
-    return above if share.denominator == 1 else f"\\frac{{{above}}}{{{share.denominator}}}"
+    return above, share.denominator
 
 
 def _free_stem(taken: Iterable[str]) -> str:

@@ -137,7 +137,12 @@ def _word(word: str) -> str:
         return f"\\{word}"
     if word in KEPT:
         return KEPT[word]
-    return word if re.fullmatch(r"[A-Za-z]\d*|\d+", word) else f"\\mathrm{{{word}}}"
+    if re.fullmatch(r"[A-Za-z]\d*|\d+", word):
+        return word
+    if word.isalnum() and word.isascii():
+        return f"\\mathrm{{{word}}}"
+    # Names of goals may have any letters: what is none, or of another alphabet, becomes a dash.
+    return f"\\text{{{re.sub(r'[^A-Za-z0-9 .,:()+-]', '-', word)}}}"
 
 
 def _dotted(text: str, dots: int) -> str:
@@ -185,6 +190,11 @@ Form = Sum | Product | Cases | Call
 class Graph:
     """Expressions that share what is equal in them; a number identifies a node.
 
+    Parameters
+    ----------
+    least_named
+        Operations below which nothing is named that fits on its line.
+
     Attributes
     ----------
     nodes
@@ -197,7 +207,8 @@ class Graph:
         The nodes that are printed by a name.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, least_named: int = LEAST_NAMED) -> None:
+        self._least_named = least_named
         self.nodes: list[Node] = []
         self.forms: dict[int, Form] = {}
         self.sizes: dict[int, int] = {}
@@ -217,8 +228,25 @@ class Graph:
                 self.forms[node] = self._form(node)
                 self.sizes[node] = self._size(self.forms[node], node)
             size = self.sizes[node]
-            if size >= LEAST_NAMED and (uses[node] - 1) * size >= REPEATED:
+            if size >= self._least_named and (uses[node] - 1) * size >= REPEATED:
                 self.named.add(node)
+
+    def name_denominators(self, roots: Sequence[int]) -> None:
+        """Let sums that stand in several denominators have names."""
+        uses: Counter[int] = Counter()
+        for node in self.below(roots, self.operands):
+            operation, operands = self.operation(node), self.operands(node)
+            if operation not in (ca.OP_DIV, ca.OP_INV):
+                continue
+            pending = [operands[-1]]
+            while pending:
+                factor = pending.pop()
+                operation = self.operation(factor)
+                if operation in (ca.OP_ADD, ca.OP_SUB):
+                    uses[factor] += 1
+                elif operation in (ca.OP_MUL, ca.OP_SQ, ca.OP_TWICE, ca.OP_POW, ca.OP_CONSTPOW):
+                    pending += self.operands(factor)
+        self.named |= {node for node, count in uses.items() if count > 1}
 
     def enter(self, expression: ca.SX) -> int:
         """Return the node of an expression; equal ones are one."""

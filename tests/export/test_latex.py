@@ -5,9 +5,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from daesolve.gallery.forms import LONG, letters, symbol
-from daesolve.gallery.latex import MOST, SMALL, WIDTH, FormulaWriter, _seen, aligned
-from tests.gallery.reading import value
+from daesolve.export.forms import LONG, letters, symbol
+from daesolve.export.latex import MOST, SMALL, WIDTH, FormulaWriter, aligned, seen
+from tests.export.reading import value
 
 NAMES = ("m", "x", "x_dot", "theta_1", "speed")
 SYMBOLS = {name: ca.SX.sym(name) for name in NAMES}
@@ -220,12 +220,12 @@ def test_the_widest_bracket_of_a_term_that_does_not_fit_on_a_line_has_a_name():
     assert len(terms) == 6
     assert any(name in term for term in written.formulas[0])
     lines = aligned([("T", written.formulas[0]), *written.parts]).splitlines()[1:-1]
-    assert max(map(_seen, lines)) < 1.3 * WIDTH
+    assert max(map(seen, lines)) < 1.3 * WIDTH
     fits = sum(names[:5], start=ca.SX(0))
     assert FormulaWriter({}).write([x * fits]).parts == ()
 
 
 def test_indices_are_small_and_a_fraction_is_as_wide_as_its_wider_side():
-    assert _seen(r"m_{\mathrm{wheel}}") == pytest.approx(1 + 5 * SMALL)
-    assert _seen(r"\frac{x + y}{\dot{z}}") == _seen("x + y") == 3
-    assert _seen(r"\sin \theta") == 4
+    assert seen(r"m_{\mathrm{wheel}}") == pytest.approx(1 + 5 * SMALL)
+    assert seen(r"\frac{x + y}{\dot{z}}") == seen("x + y") == 3
+    assert seen(r"\sin \theta") == 4

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import casadi as ca
 
-from daesolve.gallery.forms import letters, symbol
-from daesolve.gallery.latex import FormulaWriter, aligned
+from daesolve.equations.dynamics import Dynamics
+from daesolve.export.forms import letters, symbol
+from daesolve.export.sections import PAGE, EquationWriter, Section, named, not_zero
 from daesolve.posing.events import Action, Direction, Event, Record, Reset, Stop
 from daesolve.posing.goals import AnyGoal, Expression, Goal, Implicit, Invariant, Relation
 from daesolve.posing.supports import Support, VariantPair
 from daesolve.posing.symbols import velocity_name
-from daesolve.system.system import ControlSystem, MechanicalSystem, System
+from daesolve.system.posed import PosedControl, PosedMechanics
 from daesolve.system.unilateral import Contact
 
-MOST_FORMULAS = 12
-"""Goals and events whose formulas are printed."""
-MOST_ROWS = 18
-"""Equations of one kind that are printed."""
-LARGEST_MATRIX = 6
+System = PosedMechanics | PosedControl
 LAGRANGE = (
     "The motion obeys Lagrange's equations, each reaction λ along the gradient of its goal, a row "
     "of J:\n\n$$\n"
@@ -47,14 +45,6 @@ DIRECTIONS = {
 
 
 @dataclass(frozen=True)
-class EquationSection:
-    """A part of the equations: its title and its Markdown."""
-
-    title: str
-    text: str
-
-
-@dataclass(frozen=True)
 class GoalLine:
     """A goal: its name, what it is, its relative degree, and the reaction that fulfils it.
 
@@ -70,7 +60,7 @@ class GoalLine:
 def symbols_of(system: System) -> dict[str, str]:
     """Return the LaTeX of every name of a system, that of a goal for the goal's reaction."""
     own = [*system.parameters.names, *system.discrete.names, *system.inputs.names]
-    if isinstance(system, ControlSystem):
+    if isinstance(system, PosedControl):
         return letters(own, ["t", *system.states.names, *system.controls.names])
     vectors = [
         system.coordinates,
@@ -90,18 +80,37 @@ def symbols_of(system: System) -> dict[str, str]:
         for goal in system.goals
         if isinstance(goal, Goal) and goal.ideal
     }
+    # Names of goals may have any letters, of which some cannot be printed.
+    many = Counter(multipliers.values())
+    for number, (name, text) in enumerate(multipliers.items(), 1):
+        if many[text] > 1:
+            multipliers[name] = f"\\lambda_{{{number}}}"
     supports = {pair.name: symbol(f"N_{pair.name}") for pair in system.pairs}
     return {**multipliers, **supports, **found}
 
 
-def sections(system: System) -> list[EquationSection]:
-    """Return what a system consists of, in the order in which it is posed."""
+def constants_of(system: System) -> list[str]:
+    """Return the names of what no motion changes."""
+    return [*system.parameters.names, *system.discrete.names, *system.inputs.names]
+
+
+def sections(
+    system: System, dynamics: Dynamics, writer: EquationWriter | None = None
+) -> list[Section]:
+    """Return what a system consists of, in the order in which it is posed.
+
+    Parameters
+    ----------
+    system, dynamics
+        What was posed, and its equations.
+    writer
+        What writes its formulas; None makes one for a page.
+    """
     symbols = symbols_of(system)
-    writer = FormulaWriter(
-        symbols, [*system.parameters.names, *system.discrete.names, *system.inputs.names]
+    page = _Page(
+        system, dynamics, symbols, writer or EquationWriter(symbols, constants_of(system), PAGE)
     )
-    page = _Page(system, symbols, writer)
-    if isinstance(system, ControlSystem):
+    if isinstance(system, PosedControl):
         found = [page.rates(system)]
     else:
         found = [
@@ -117,21 +126,21 @@ def sections(system: System) -> list[EquationSection]:
     return [section for section in found if section is not None and section.text]
 
 
-def goal_lines(system: System) -> list[GoalLine]:
+def goal_lines(system: System, dynamics: Dynamics) -> list[GoalLine]:
     """Return a line for each goal."""
-    rows = {row.name: row for row in system.dynamics.rows}
+    rows = {row.name: row for row in dynamics.rows}
     lines: list[GoalLine] = []
-    directed = "the controls" if isinstance(system, ControlSystem) else "those in the forces"
+    directed = "the controls" if isinstance(system, PosedControl) else "those in the forces"
     for goal in system.goals:
         if isinstance(goal, Goal):
             row = rows[goal.name]
             kind = f"contact ({row.kind})" if isinstance(goal, Contact) else row.kind
-            own = directed if row.reaction is None else f"`{goal.reaction_label}`"
+            own = directed if row.reaction is None else named(goal.reaction_label)
             lines.append(GoalLine(goal.name, kind, str(row.degree), own))
         else:
             lines.append(_other_line(goal))
     known = {goal.name for goal in system.goals}
-    for row in system.dynamics.invariants:
+    for row in dynamics.invariants:
         if row.name not in known:
             lines.append(
                 GoalLine(
@@ -143,7 +152,8 @@ def goal_lines(system: System) -> list[GoalLine]:
 
 def _other_line(goal: AnyGoal) -> GoalLine:
     if isinstance(goal, Implicit):
-        return GoalLine(goal.name, "implicit equation", "tracked", f"the unknown `{goal.unknown}`")
+        unknown = f"the unknown {named(str(goal.unknown))}"
+        return GoalLine(goal.name, "implicit equation", "tracked", unknown)
     if isinstance(goal, Relation):
         return GoalLine(goal.name, "relation between reactions", "0", "those in it")
     assert isinstance(goal, Invariant)
@@ -151,34 +161,21 @@ def _other_line(goal: AnyGoal) -> GoalLine:
     return GoalLine(goal.name, kind, "none", f"none; it acts on {goal.on}")
 
 
-def displayed(maths: str) -> str:
-    """Return a formula on lines of its own."""
-    return f"$$\n{maths}\n$$"
-
-
 class _Page:
     """Writes the sections of one system; what is named in one is known in the next."""
 
-    def __init__(self, system: System, symbols: Mapping[str, str], writer: FormulaWriter) -> None:
-        self._system, self._symbols, self._writer = system, symbols, writer
+    def __init__(
+        self,
+        system: System,
+        dynamics: Dynamics,
+        symbols: Mapping[str, str],
+        writer: EquationWriter,
+    ) -> None:
+        self._system, self._dynamics, self._symbols = system, dynamics, symbols
+        self._writer, self._extent = writer, writer.extent
+        self.equations = writer.equations
 
-    def equations(self, entries: Sequence[tuple[str, Expression]], end: str = "") -> str:
-        """Return equations with left-hand sides and what is named in them."""
-        shown = entries[:MOST_ROWS]
-        written = self._writer.write([ca.SX(expression) for _, expression in shown])
-        if not written.printed:
-            return f"{_listed(shown)}{written.operations} operations; not printed."
-        rows = zip([left for left, _ in shown], written.formulas, strict=True)
-        text = displayed(aligned(rows, end))
-        if len(entries) > len(shown):
-            text += f"\n\nand {len(entries) - len(shown)} more, which are not printed"
-        if written.parts:
-            text += f"\n\nwith\n\n{displayed(aligned(written.parts))}"
-        elif len(entries) > len(shown):
-            text += "."
-        return text
-
-    def coordinates(self, system: MechanicalSystem) -> EquationSection:
+    def coordinates(self, system: PosedMechanics) -> Section:
         groups = [
             ("Coordinates", system.coordinates.names),
             ("Quasi-velocities", system.velocities.names if system.velocities else ()),
@@ -189,14 +186,18 @@ class _Page:
             ("Inputs", system.inputs.names),
         ]
         lines = [f"- {title}: {self._all(names)}." for title, names in groups if names]
-        return EquationSection("Coordinates", "\n".join(lines))
+        return Section("Coordinates", "\n".join(lines))
 
     def _all(self, names: Sequence[str]) -> str:
         """Return names as symbols, of many the first and how many there are."""
-        listed = ", ".join(f"${self._symbols[name]}$" for name in names[:MOST_ROWS])
-        return listed if len(names) <= MOST_ROWS else f"{listed} and so on, {len(names)} in all"
+        listed = ", ".join(f"${self._symbols[name]}$" for name in names[: self._extent.rows])
+        return (
+            listed
+            if len(names) <= self._extent.rows
+            else f"{listed} and so on, {len(names)} in all"
+        )
 
-    def named(self, system: MechanicalSystem) -> EquationSection | None:
+    def named(self, system: PosedMechanics) -> Section | None:
         meanings = ca.vertsplit(system.auxiliaries.meanings) if len(system.auxiliaries) else []
         entries = [
             (self._symbols[name], meaning)
@@ -204,9 +205,9 @@ class _Page:
         ]
         if not entries:
             return None
-        return EquationSection("Names for expressions", self.equations(entries))
+        return Section("Names for expressions", self.equations(entries))
 
-    def energies(self, system: MechanicalSystem) -> EquationSection:
+    def energies(self, system: PosedMechanics) -> Section:
         parts: list[str] = []
         if system.kinetic is not None:
             parts.append(f"Kinetic energy:\n\n{self.equations([('T', system.kinetic)])}")
@@ -214,40 +215,18 @@ class _Page:
             parts.append(f"Potential energy:\n\n{self.equations([('V', system.potential)])}")
         if system.mass_matrix is None:
             parts.append(LAGRANGE if system.velocities is None else HAMEL)
-        return EquationSection("Energies", "\n\n".join(parts))
+        return Section("Energies", "\n\n".join(parts))
 
-    def masses(self, system: MechanicalSystem) -> EquationSection | None:
+    def masses(self, system: PosedMechanics) -> Section | None:
         if system.mass_matrix is None:
             return None
-        matrix = ca.sparsify(ca.SX(system.mass_matrix))
-        size = matrix.shape[0]
-        parts = [NEWTON_EULER]
-        if size > LARGEST_MATRIX:
-            parts.append(
-                f"The mass matrix M is {size} by {size}, with {matrix.nnz()} entries that are not "
-                "zero."
-            )
-        else:
-            parts.append(self._matrix(matrix, size))
-        gyroscopic = _not_zero(self._column(system.gyroscopic, r"\Gamma", _force_names(system)))
+        parts = [NEWTON_EULER, self._writer.matrix("M", ca.SX(system.mass_matrix))]
+        gyroscopic = not_zero(self._column(system.gyroscopic, r"\Gamma", _force_names(system)))
         if gyroscopic:
             parts.append(f"Inertial forces that do no work:\n\n{self.equations(gyroscopic)}")
-        return EquationSection("Masses", "\n\n".join(parts))
+        return Section("Masses", "\n\n".join(parts))
 
-    def _matrix(self, matrix: ca.SX, size: int) -> str:
-        dense = ca.densify(matrix)
-        written = self._writer.write([dense[i, j] for i in range(size) for j in range(size)])
-        if not written.printed:
-            return f"The mass matrix M: {written.operations} operations; not printed."
-        entries = [" ".join(terms) for terms in written.formulas]
-        rows = [" & ".join(entries[size * i : size * (i + 1)]) for i in range(size)]
-        body = " \\\\\n".join(rows)
-        text = displayed(f"M = \\begin{{pmatrix}}\n{body}\n\\end{{pmatrix}}")
-        if written.parts:
-            text += f"\n\nwith\n\n{displayed(aligned(written.parts))}"
-        return text
-
-    def kinematics(self, system: MechanicalSystem) -> EquationSection | None:
+    def kinematics(self, system: PosedMechanics) -> Section | None:
         parts: list[str] = []
         if system.kinematics is not None:
             rates = ca.vertsplit(ca.densify(ca.SX(system.kinematics)))
@@ -260,13 +239,13 @@ class _Page:
             named = zip(system.quadratures.names, integrated, strict=True)
             entries = [(symbol(velocity_name(name)), rate) for name, (_, rate) in named]
             parts.append(f"Integrated along the motion:\n\n{self.equations(entries)}")
-        return EquationSection("Kinematics", "\n\n".join(parts)) if parts else None
+        return Section("Kinematics", "\n\n".join(parts)) if parts else None
 
-    def forces(self, system: MechanicalSystem) -> EquationSection | None:
-        entries = _not_zero(self._column(system.force, "Q", _force_names(system)))
+    def forces(self, system: PosedMechanics) -> Section | None:
+        entries = not_zero(self._column(system.force, "Q", _force_names(system)))
         if not entries:
             return None
-        return EquationSection("Forces", self.equations(entries))
+        return Section("Forces", self.equations(entries))
 
     def _column(
         self, given: Mapping[str, Expression] | Sequence[Expression] | ca.SX, left: str,
@@ -280,7 +259,7 @@ class _Page:
             pairs = [*zip(names, dense, strict=False)] if len(dense) == len(names) else []
         return [(f"{left}_{{{self._symbols[name]}}}", force) for name, force in pairs]
 
-    def supports(self, system: MechanicalSystem) -> EquationSection | None:
+    def supports(self, system: PosedMechanics) -> Section | None:
         if not len(system.pairs):
             return None
         parts = [
@@ -288,10 +267,10 @@ class _Page:
             "of a pair is that of its second support less that of its first."
         ]
         parts += [self._pair(pair) for pair in system.pairs]
-        return EquationSection("Pairs of supports", "\n\n".join(parts))
+        return Section("Pairs of supports", "\n\n".join(parts))
 
     def _pair(self, pair: VariantPair) -> str:
-        texts = [f"`{pair.name}` ({pair.kind}), r its place, n its normal, μ its friction:"]
+        texts = [f"{named(pair.name)} ({pair.kind}), r its place, n its normal, μ its friction:"]
         entries: list[tuple[str, Expression]] = []
         for place, support in enumerate(pair.supports, start=1):
             entries += self._support(support, place)
@@ -310,7 +289,7 @@ class _Page:
                 found += [(f"{letter}_{{{place},{axis}}}", entry) for axis, entry in axes]
         return [*found, (f"\\mu_{{{place}}}", support.friction)]
 
-    def rates(self, system: ControlSystem) -> EquationSection:
+    def rates(self, system: PosedControl) -> Section:
         column = self._column(system.rate, "", system.states.names)
         entries = [
             (symbol(velocity_name(name)), rate)
@@ -320,70 +299,50 @@ class _Page:
         lines = [f"States: {self._all(system.states.names)}."]
         if len(system.controls):
             lines.append(f"Controls: {self._all(system.controls.names)}.")
-        return EquationSection(
-            "Equations of motion", "\n\n".join([*lines, self.equations(entries)])
-        )
+        return Section("Equations of motion", "\n\n".join([*lines, self.equations(entries)]))
 
-    def goals(self, system: System) -> EquationSection | None:
-        lines = goal_lines(system)
+    def goals(self, system: System) -> Section | None:
+        lines = goal_lines(system, self._dynamics)
         if not lines:
             return None
         table = [
             "| goal | kind | relative degree | reaction |",
             "|---|---|---|---|",
-            *(f"| `{one.name}` | {one.kind} | {one.degree} | {one.reaction} |" for one in lines),
+            *(
+                f"| {named(one.name)} | {one.kind} | {one.degree} | {one.reaction} |"
+                for one in lines
+            ),
         ]
-        formulas = _each(system.goals, self._goal, "goals", "system.goals")
-        return EquationSection("Goals", "\n\n".join(["\n".join(table), *formulas]))
+        formulas = self._writer.each(system.goals, self._goal, "goals", "system.goals")
+        return Section("Goals", "\n\n".join(["\n".join(table), *formulas]))
 
     def _goal(self, goal: AnyGoal) -> str:
         if isinstance(goal, Invariant):
-            return f"`{goal.name}` is constant:\n\n{self.equations([('', goal.value)])}"
+            return f"{named(goal.name)} is constant:\n\n{self.equations([('', goal.value)])}"
         if isinstance(goal, Goal) and goal.from_start:
             kept = self.equations([("", goal.residual)])
-            return f"`{goal.name}` keeps its value at the start:\n\n{kept}"
-        return f"`{goal.name}`:\n\n{self.equations([('', goal.residual)], '= 0')}"
+            return f"{named(goal.name)} keeps its value at the start:\n\n{kept}"
+        return f"{named(goal.name)}:\n\n{self.equations([('', goal.residual)], '= 0')}"
 
-    def events(self, system: System) -> EquationSection | None:
+    def events(self, system: System) -> Section | None:
         listed = [event for event in system.events if event.listed]
-        formulas = _each(listed, self._event, "events", "system.events")
-        return EquationSection("Events", "\n\n".join(formulas)) if formulas else None
+        formulas = self._writer.each(listed, self._event, "events", "system.events")
+        return Section("Events", "\n\n".join(formulas)) if formulas else None
 
     def _event(self, event: Event) -> str:
         guards = [("", guard) for guard in ca.vertsplit(event.guards)]
-        shown = guards[:MOST_FORMULAS]
+        shown = guards[: self._extent.formulas]
         more = f" (the first of {len(guards)})" if len(guards) > len(shown) else ""
         which = "one of" if len(guards) > 1 else "this"
         return (
-            f"`{event.name}`, where {which} {DIRECTIONS[event.direction]}{more}: "
+            f"{named(event.name)}, where {which} {DIRECTIONS[event.direction]}{more}: "
             f"{_done(event.then)}.\n\n{self.equations(shown)}"
         )
 
 
-def _not_zero(entries: Iterable[tuple[str, Expression]]) -> list[tuple[str, Expression]]:
-    return [(left, entry) for left, entry in entries if not ca.SX(entry).is_zero()]
-
-
-def _force_names(system: MechanicalSystem) -> tuple[str, ...]:
+def _force_names(system: PosedMechanics) -> tuple[str, ...]:
     given = system.coordinates if system.velocities is None else system.velocities
     return given.names
-
-
-def _listed(entries: Sequence[tuple[str, Expression]]) -> str:
-    lefts = [f"${left}$" for left, _ in entries if left][:MOST_FORMULAS]
-    more = ", …" if len(entries) > len(lefts) and lefts else ""
-    return f"{', '.join(lefts)}{more}: " if lefts else ""
-
-
-def _each(
-    given: Sequence[AnyGoal] | Sequence[Event], write: Callable[..., str], what: str, where: str
-) -> list[str]:
-    """Return the first of many formulas, and how many others there are."""
-    texts = [write(entry) for entry in given[:MOST_FORMULAS]]
-    rest = len(given) - len(texts)
-    if rest:
-        texts.append(f"The formulas of {rest} more {what} are not printed; they are in `{where}`.")
-    return texts
 
 
 def _done(action: Action) -> str:
@@ -404,8 +363,8 @@ def _reset(reset: Reset) -> str:
     if callable(reset.changes):
         phrases.append("values change with the guards that passed")
     elif reset.changes:
-        phrases.append(f"{', '.join(f'`{name}`' for name in reset.changes)} change")
+        phrases.append(f"{', '.join(named(name) for name in reset.changes)} change")
     if reset.impose:
         names = [goal if isinstance(goal, str) else goal.name for goal in reset.impose]
-        phrases.append(f"an impact imposes {', '.join(f'`{name}`' for name in names)}")
+        phrases.append(f"an impact imposes {', '.join(named(name) for name in names)}")
     return " and ".join(phrases) or "the state is made consistent"

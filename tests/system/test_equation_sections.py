@@ -1,11 +1,11 @@
 import casadi as ca
 
 import daesolve as ds
-from daesolve.gallery.equations import goal_lines, sections, symbols_of
+from daesolve.system.equation_sections import goal_lines, sections, symbols_of
 
 
 def told(system):
-    return {section.title: section.text for section in sections(system)}
+    return {section.title: section.text for section in sections(system, system.dynamics)}
 
 
 def test_quasi_velocities_have_their_kinematics_and_trivial_rates_are_left_out():
@@ -50,7 +50,10 @@ def test_each_kind_of_goal_has_its_degree_and_what_fulfils_it():
         q, kinetic=(q.dot.x**2 + q.dot.y**2) / 2, goals=goals, reactions=u, implicit=w,
         force={"y": u.push + u.pull},
     )  # fmt: skip
-    lines = {line.name: (line.kind, line.degree, line.reaction) for line in goal_lines(system)}
+    lines = {
+        line.name: (line.kind, line.degree, line.reaction)
+        for line in goal_lines(system, system.dynamics)
+    }
     assert lines["line"] == ("holonomic", "2", "those in the forces")
     assert lines["drive"] == ("nonholonomic", "1", "`drive`")
     assert lines["tie"] == ("relation between reactions", "0", "those in it")
@@ -76,7 +79,7 @@ def test_a_control_system_has_its_rates_its_controls_and_the_degree_of_its_goals
         r"\dot{\mathrm{speed}} &= \mathrm{push} - \mathrm{speed}"
         in told(system)["Equations of motion"]
     )
-    [line] = goal_lines(system)
+    [line] = goal_lines(system, system.dynamics)
     assert (line.kind, line.degree, line.reaction) == ("control", "2", "the controls")
 
 

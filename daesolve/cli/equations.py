@@ -1,0 +1,75 @@
+"""The command `daesolve equations`: those of a case, to print or to use elsewhere."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from daesolve.cli.options import (
+    CaseName,
+    Changes,
+    ModelName,
+    ParameterFile,
+    ProblemName,
+    StartValues,
+    case,
+)
+from daesolve.errors import OutOfRangeError
+
+
+class Language(StrEnum):
+    """What equations are written in."""
+
+    LATEX = "latex"
+    PYTHON = "python"
+    C = "c"
+
+
+def equations(
+    problem: ProblemName,
+    case_name: CaseName = None,
+    model: ModelName = None,
+    changes: Changes = None,
+    parameters: ParameterFile = None,
+    initial: StartValues = None,
+    reduced: Annotated[
+        bool,
+        typer.Option(
+            "--reduced",
+            help="In pseudo-velocities, without reactions, where there are such; else with the "
+            "reactions eliminated.",
+        ),
+    ] = False,
+    language: Annotated[
+        Language, typer.Option("--as", help="What the equations are written in.")
+    ] = Language.LATEX,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--to",
+            metavar="PATH",
+            help="A file .tex or .py; of C a directory, with a test and a Makefile. Standard "
+            "output where none is given.",
+        ),
+    ] = None,
+) -> None:
+    """Write the equations of a case: as LaTeX, as a module of Python, or as C."""
+    if reduced and language is not Language.LATEX:
+        raise OutOfRangeError(
+            f"--reduced equations are written as latex, not as {language}: leave out one of the two"
+        )
+    chosen = case(problem, case_name, model, parameters, changes or [], initial or [])
+    if language is Language.LATEX:
+        text = chosen.to_latex(to, reduced=reduced)
+    elif to is None:
+        text = chosen.written(language.value)
+    else:
+        text = ""
+        _ = chosen.to_python(to) if language is Language.PYTHON else chosen.to_c(to)
+    if to is None:
+        typer.echo(text, nl=False)
+    else:
+        typer.echo(f"equations: {to}")

@@ -1,0 +1,130 @@
+"""The equations of a system as a LaTeX document: as they are posed, and reduced."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from daesolve.equations.dynamics import Dynamics
+from daesolve.export.document import body_of, document_of
+from daesolve.export.sections import DOCUMENT, EquationWriter, Section
+from daesolve.export.writing import write
+from daesolve.storage.files import located
+from daesolve.system.eliminated_equations import matrices
+from daesolve.system.equation_sections import System, constants_of, sections, symbols_of
+from daesolve.system.reduced_equations import reduced_equations
+from daesolve.system.reduced_sections import (
+    ReducedSections,
+    eliminated_sections,
+    matrix_sections,
+    mode_section,
+    pseudo_symbols,
+)
+
+
+class Printable:
+    """What a system has for print."""
+
+    def to_latex(
+        self,
+        path: str | Path | None = None,
+        *,
+        reduced: bool = False,
+        document: bool = True,
+        values: Mapping[str, float] | None = None,
+        title: str = "",
+    ) -> str:
+        """Return the equations as LaTeX, which `pdflatex` compiles.
+
+        Parameters
+        ----------
+        path
+            Of the file, such as "plant.tex"; none is written without.
+        reduced
+            The reduced equations in place of those that were posed: the mass matrix, the
+            brackets and the equations of motion in pseudo-velocities, first integrals, and the
+            reactions as functions of the motion. They are in pseudo-velocities where all reactions
+            act along the gradients of their goals and the velocities follow from some of them:
+            those of `independent=`, or some that are chosen. Else the reactions are eliminated
+            from the equations in all velocities.
+        document
+            A whole document; without, its sections, to be put into one that loads `amsmath`.
+        values
+            Parameters and discrete values by name, the defaults for others: they decide which
+            goals hold, and conditions such as which wheel stands on which roller. All other
+            parameters stay letters.
+        title
+            Of the document.
+
+        Returns
+        -------
+        str
+            What is in the file.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such value.
+        OutputExistsError, StorageError
+            What is there was not written by an export, or it cannot be written.
+
+        Notes
+        -----
+        A part that occurs several times has a name; it is listed where it first occurs. Of
+        equations with thousands of operations their number is said instead.
+
+        Examples
+        --------
+        >>> import casadi as ca
+        >>> import daesolve as ds
+        >>> q = ds.coordinates(angle="rad")
+        >>> p = ds.parameters(mass=1.0, length=1.0, gravity=9.81)
+        >>> swing = ds.MechanicalSystem(
+        ...     q,
+        ...     p,
+        ...     kinetic=p.mass * p.length**2 * q.dot.angle**2 / 2,
+        ...     potential=p.mass * p.gravity * p.length * (1 - ca.cos(q.angle)),
+        ... )
+        >>> "M^* = " in swing.to_latex(reduced=True)
+        True
+        """
+        system: Any = self
+        found = (_reduced if reduced else _posed)(system, system.dynamics, values or {})
+        if document:
+            name = "Reduced equations" if reduced else "Equations of motion"
+            text = document_of(f"{title}: {name.lower()}" if title else name, found)
+        else:
+            text = body_of(found)
+        if path is not None:
+            write({located(path): text})
+        return text
+
+
+def _posed(system: System, dynamics: Dynamics, values: Mapping[str, float]) -> list[Section]:
+    """Return the equations as they are posed, and the matrices that follow."""
+    symbols = symbols_of(system)
+    writer = EquationWriter(symbols, constants_of(system), DOCUMENT)
+    found = matrices(dynamics, values)
+    return [
+        *mode_section(found.mode, symbols),
+        *sections(system, dynamics, writer),
+        *matrix_sections(found, symbols, writer),
+    ]
+
+
+def _reduced(system: System, dynamics: Dynamics, values: Mapping[str, float]) -> list[Section]:
+    """Return the reduced equations: in pseudo-velocities, else with the reactions eliminated."""
+    symbols = symbols_of(system)
+    found = reduced_equations(system, dynamics, values)
+    if found is not None:
+        symbols = {**symbols, **pseudo_symbols(found, symbols)}
+        writer = EquationWriter(symbols, constants_of(system), DOCUMENT)
+        return ReducedSections(found, symbols, writer).all()
+    writer = EquationWriter(symbols, constants_of(system), DOCUMENT)
+    posed = matrices(dynamics, values)
+    return [
+        *mode_section(posed.mode, symbols),
+        *matrix_sections(posed, symbols, writer),
+        *eliminated_sections(posed, symbols, writer),
+    ]
