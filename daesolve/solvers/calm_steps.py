@@ -14,10 +14,11 @@ import numpy as np
 
 from daesolve.algebra.blocks import evaluate_lanes
 from daesolve.formulations import OdeProblem
-from daesolve.solvers.guards import INNER
-from daesolve.solvers.hidden_terms import HiddenTerms
+from daesolve.solvers.accepted_steps import INNER
+from daesolve.solvers.hidden_terms import HiddenTerms, phases
 from daesolve.solvers.shapes import AROUND, FEW, stretches_near
 from daesolve.solvers.step_checks import TURNED, excess, hidden_terms_of
+from daesolve.solvers.swings import FAR
 from daesolve.solvers.waking import FIRST_LOOKS, may_wake_in
 from daesolve.taylor_kernel.looks import looked
 from daesolve.taylor_kernel.marching import Stretch
@@ -120,7 +121,17 @@ class Screen:
             moments[:, place::each] = times
             table[:, place::each] = evaluate_lanes(self.problem.guards, times, states, values)
         near = stretches_near(moments, table)
-        return np.any(near.reshape(lanes, count, each), axis=2)
+        return np.any(near.reshape(lanes, count, each), axis=2) | self._swings(steps, values)
+
+    def _swings(self, steps: _Steps, values: np.ndarray) -> np.ndarray:
+        """Tell in which steps a sine in a guard turns far, (lanes, k)."""
+        arguments = phases(self.problem.guards)
+        if arguments is None:
+            return np.zeros(steps.spans.shape, dtype=bool)
+        ends = evaluate_lanes(arguments, steps.times, steps.states, values)
+        inner = evaluate_lanes(arguments, *steps.within(0), values)
+        ways = np.abs(inner - ends[:, :-1]) + np.abs(ends[:, 1:] - inner)
+        return np.any(ways > FAR, axis=2)
 
 
 @dataclass(frozen=True, eq=False)

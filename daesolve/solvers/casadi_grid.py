@@ -14,8 +14,9 @@ import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
 from daesolve.formulations import OdeProblem
+from daesolve.solvers.accepted_steps import Steps, inner_states
 from daesolve.solvers.courses import Course, cubics
-from daesolve.solvers.guards import LOOKS, Steps, found_hits, inner_states
+from daesolve.solvers.guards import LOOKS, found_hits
 from daesolve.solvers.segment import (
     NOT_FINITE,
     Block,

@@ -14,67 +14,24 @@ from daesolve.algebra.term_sizes import ROUNDING
 from daesolve.elimination.saddle import SHARED_ROUNDING
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
+from daesolve.solvers.accepted_steps import Steps, inner_times
 from daesolve.solvers.clear_steps import are_clear
 from daesolve.solvers.grazing import MOST_ITERATIONS, Look, guard_evaluator, guards_at, hidden
 from daesolve.solvers.plain_steps import Looks, plain_steps
 from daesolve.solvers.resting import goes_back, sizes_of_terms, still_steps
 from daesolve.solvers.segment import EventHit, GuardError
 from daesolve.solvers.shapes import appears, dips, extrema, unresolved, worth_a_look
+from daesolve.solvers.swings import with_swings
 
 LOOKS = 8
 """Parts of a step at whose ends guards are evaluated."""
 MOST_LOOKS = 4096
 AT_ONCE = 256
 """Steps that are looked into together, whose looks are to fit into the cache."""
-INNER = 0.381966
-"""Part of a step at which guards are judged besides its ends: no ratio of small whole numbers, so
-that no oscillation falls in step with both."""
 NOWHERE = 1.0
 """Stands for a guard that is not to be looked at."""
 POLE = 1e3
 """What a guard is at a place over what it was around, beyond which this is a pole and no zero."""
-
-
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """Accepted steps, and the states between their ends.
-
-    Parameters
-    ----------
-    times
-        (k + 1,) from the start of the first step.
-    states
-        (k + 1, size)
-    inner
-        (k, size) at the part `INNER` of each step, as near as is needed to judge guards by.
-    dense
-        times (j,) -> states (j, size) between the first and the last, by the method's own
-        interpolant.
-    advance
-        (number of a step, time in it) -> state of the method's own accuracy.
-    """
-
-    times: np.ndarray
-    states: np.ndarray
-    inner: np.ndarray
-    dense: Callable[[np.ndarray], np.ndarray]
-    advance: Callable[[int, float], np.ndarray]
-
-
-def inner_times(times: np.ndarray) -> np.ndarray:
-    """Return the time within each step at which guards are judged besides its ends."""
-    return times[:-1] + INNER * np.diff(times)
-
-
-def inner_states(times: np.ndarray, states: np.ndarray, rates: np.ndarray) -> np.ndarray:
-    """Return the states at the part `INNER` of each step, by cubics through both its ends."""
-    part, rest = INNER, 1.0 - INNER
-    spans = np.diff(times)[:, None]
-    return (
-        rest**2 * (1.0 + 2.0 * part) * states[:-1]
-        + part**2 * (1.0 + 2.0 * rest) * states[1:]
-        + part * rest * spans * (rest * rates[:-1] - part * rates[1:])
-    )
 
 
 def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventHit]:
@@ -99,8 +56,9 @@ def find_events(problem: OdeProblem, p: np.ndarray, steps: Steps) -> list[EventH
     Raises
     ------
     GuardError
-        A guard is not finite where the motion comes to.
+        A guard is not finite where the motion comes to, or swings too often to be searched.
     """
+    steps = with_swings(problem, p, steps)
     judged = _judged(problem, p, steps)
     worth, looks = _worth(problem, p, steps, judged)
     if not worth:

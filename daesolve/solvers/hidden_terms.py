@@ -11,6 +11,7 @@ roots and angles have a branch point, which a series continues past.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any
@@ -153,6 +154,25 @@ def hidden_terms(*functions: ca.Function, branches: bool = True) -> HiddenTerms 
     return known[key]
 
 
+def phases(function: ca.Function) -> ca.Function | None:
+    """Return (t, x, p) -> (m,) the arguments of all sines and cosines that move; None without any.
+
+    Parameters
+    ----------
+    function
+        Of (t, x, p), with one output.
+    """
+    if function not in _phases:
+        found = kept_of("phases", (function,), _CLASSES, lambda: _phases_of(function))
+        _phases[function] = found[0] if found else None
+    return _phases[function]
+
+
+def _phases_of(function: ca.Function) -> tuple[ca.Function] | tuple[()]:
+    return _walked((function,), False).phases()
+
+
+_phases: WeakKeyDictionary[ca.Function, ca.Function | None] = WeakKeyDictionary()
 _known: WeakKeyDictionary[
     ca.Function, dict[tuple[bool, tuple[ca.Function, ...]], HiddenTerms | None]
 ] = WeakKeyDictionary()
@@ -195,7 +215,8 @@ class _Walk:
             self._look(number, *self._step(number))
             if len(self.arguments) > known:
                 found.append(number)
-        for operand in self._turning(found):
+        within = taken_by(self._values.taken, found) if found else set[int]()
+        for operand in self._turning(within):
             self._keep(self._expression(operand), TURNS)
 
     @property
@@ -207,18 +228,12 @@ class _Walk:
         taken: list[int] = self._values.operands[number].tolist()
         return int(self._values.kinds[number]), [operand for operand in taken if operand != NONE]
 
-    def _turning(self, found: list[int]) -> list[int]:
-        """Return the values whose sines or cosines some values contain."""
+    def _turning(self, within: Container[int] | None = None) -> list[int]:
+        """Return the values whose sines or cosines are among some values, or are anywhere."""
         kinds = self._values.kinds
         turned = np.flatnonzero(((kinds == ca.OP_SIN) | (kinds == ca.OP_COS)) & self._moves)
-        if not found or not len(turned):
-            return []
-        within = taken_by(self._values.taken, found)
-        operands: dict[int, bool] = {}
-        for number in turned.tolist():
-            operand = int(self._values.taken[number, 0])
-            operands[operand] = operands.get(operand, False) or number in within
-        return [operand for operand, wanted in operands.items() if wanted]
+        wanted = [number for number in turned.tolist() if within is None or number in within]
+        return list(dict.fromkeys(int(self._values.taken[number, 0]) for number in wanted))
 
     def _expression(self, number: int) -> ca.SX:
         """Return a value in the inputs."""
@@ -436,6 +451,14 @@ class _Walk:
             tuple(kind for _, kind in self.arguments),
             tuple(index for index, moves in enumerate(moving) if moves),
         )
+
+    def phases(self) -> tuple[ca.Function] | tuple[()]:
+        """See `phases`."""
+        found = self._turning()
+        if not found:
+            return ()
+        arguments = ca.vertcat(*[self._expression(operand) for operand in found])
+        return (function_of("phases", self.inputs, [arguments], _NAMES, share=False),)
 
     def nodes(self) -> ca.Function:
         """See `HiddenTerms.nodes`."""

@@ -20,21 +20,16 @@ import scipy
 from daesolve.algebra.blocks import StateFunction
 from daesolve.errors import OutOfRangeError, is_one_of
 from daesolve.formulations import OdeProblem
+from daesolve.solvers.accepted_steps import INNER, Steps
 from daesolve.solvers.base import NEWTON
 from daesolve.solvers.collocation import ITERATIONS, Collocated, March, radau
 from daesolve.solvers.error_control import ErrorControlled
-from daesolve.solvers.guards import (
-    INNER,
-    LOOKS,
-    POLE,
-    Steps,
-    crossings,
-    find_events,
-    locate,
-)
+from daesolve.solvers.guards import LOOKS, POLE, crossings, find_events, locate
+from daesolve.solvers.hidden_terms import phases
 from daesolve.solvers.segment import NO_RATE, UNREPEATABLE, EventHit, State, StepError, first_stop
 from daesolve.solvers.shapes import dips, grazes, unresolved
 from daesolve.solvers.stepping import REPEATED_BY, Step, Stepper
+from daesolve.solvers.swings import FAR, turned
 
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
 """Rounding in Newton's iteration allows no less."""
@@ -176,6 +171,7 @@ class StepWatch:
         self._guards = StateFunction(problem.guards, p)
         self._looks = {count: StateFunction(problem.guards, p, count) for count in COUNTS}
         self._directions = [event.direction for event in problem.guarded]
+        self._swings = phases(problem.guards) is not None
         self._last: tuple[float, np.ndarray, np.ndarray] | None = None
 
     def hits(self, march: March, advance: Advance) -> list[EventHit]:
@@ -189,10 +185,11 @@ class StepWatch:
             time -> state of the method's own accuracy, from the start of the step.
         """
         values = self._values(march, LOOKS)
-        if not _near(values):
-            return []
-        if not np.all(np.isfinite(values)):
+        near, finite = _near(values), bool(np.all(np.isfinite(values)))
+        if self._turns_far(march, advance) or (near and not finite):
             return self._found_in_general(march, advance)
+        if not near:
+            return []
         if _unclear(values):
             values = self._values(march, CLOSE * LOOKS)
             if _unresolved(values) or np.any(grazes(values)):
@@ -301,6 +298,16 @@ class StepWatch:
 
     def _found_in_general(self, march: March, advance: Advance) -> list[EventHit]:
         """Ask all that is asked of blocks of steps."""
+        return find_events(self._problem, self._p, self._steps(march, advance))
+
+    def _turns_far(self, march: March, advance: Advance) -> bool:
+        """Return whether a sine or cosine in a guard turns far in the step."""
+        if not self._swings:
+            return False
+        return bool(turned(self._problem, self._p, self._steps(march, advance))[0] > FAR)
+
+    def _steps(self, march: March, advance: Advance) -> Steps:
+        """Return the step as a block of one."""
         start, span = march.start, march.step_taken
 
         def dense(moments: np.ndarray) -> np.ndarray:
@@ -310,14 +317,13 @@ class StepWatch:
             found = advance(time)
             return dense(np.array([time]))[0] if found is None else found
 
-        steps = Steps(
+        return Steps(
             np.array([start[0], march.time]),
             np.array([start[1], march.x]),
             march.inside(np.array([INNER])),
             dense,
             exact,
         )
-        return find_events(self._problem, self._p, steps)
 
 
 def _near(values: np.ndarray) -> bool:

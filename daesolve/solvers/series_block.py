@@ -9,8 +9,9 @@ import numpy as np
 
 from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.formulations import OdeProblem
+from daesolve.solvers.accepted_steps import Steps, inner_times
 from daesolve.solvers.courses import Series
-from daesolve.solvers.guards import Steps, found_hits, inner_times
+from daesolve.solvers.guards import found_hits
 from daesolve.solvers.segment import (
     Block,
     EventHit,

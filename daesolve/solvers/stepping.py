@@ -10,8 +10,9 @@ import numpy as np
 
 from daesolve.algebra.blocks import StateFunction, evaluate_block
 from daesolve.formulations import OdeProblem
+from daesolve.solvers.accepted_steps import Steps, inner_states
 from daesolve.solvers.courses import Course, cubics
-from daesolve.solvers.guards import Steps, found_hits, inner_states
+from daesolve.solvers.guards import found_hits
 from daesolve.solvers.segment import (
     NOT_FINITE,
     STALLED,

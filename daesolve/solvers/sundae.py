@@ -18,8 +18,8 @@ import scipy
 
 from daesolve.errors import MissingBackendError
 from daesolve.formulations import DaeProblem, OdeProblem, implicit
+from daesolve.solvers.accepted_steps import INNER, Steps
 from daesolve.solvers.error_control import IdaControlled, Multistep, consistent_start, control
-from daesolve.solvers.guards import INNER, Steps
 from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.segment import NO_RATE, STALLED, State, StepError
 from daesolve.solvers.stepping import Step, Stepper

@@ -43,7 +43,7 @@ ROUNDING = 64 * 2.0**-52, 4 * 2.0**-52
 ENDS = 1e3
 """Times the tolerance of a step, what the last two terms of a guard are at most of all of them: the
 step is as long as the series of the states hold, and a guard may swing faster."""
-MOST_CUTS = 8
+MOST_CUTS = 48
 """How often a step is shortened until the series of a guard holds over it."""
 BEYOND = 1.0 + 1e-6
 """Times the length of a step, how far its series is taken to where the guard itself passes."""
