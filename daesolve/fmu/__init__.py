@@ -1,0 +1,5 @@
+"""Units of FMI 3.0: a system as C code behind a standard interface, for other tools."""
+
+from daesolve.fmu.exporting import Exported, to_fmu
+
+__all__ = ["Exported", "to_fmu"]
