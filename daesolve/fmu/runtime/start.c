@@ -78,14 +78,19 @@ static fmi3Status meet(Unit *unit, Generated *function, int rows, const char *co
 
 static fmi3Status make_consistent(Unit *unit) {
   Saved *now = &unit->now;
-  int any = 0, all = 1;
-  for (int n = 0; n < MODEL_STATES; ++n) { any |= now->moved[n]; all &= now->moved[n]; }
+  int any = now->time != MODEL_START_TIME;
+  for (int n = 0; n < MODEL_STATES; ++n) any |= now->moved[n];
   for (int k = 0; k < MODEL_VALUES; ++k) any |= now->touched[k];
   if (!any) return fmi3OK;
   fmi3Status status = meet(unit, model_positions, MODEL_POSITIONS, MODEL_POSITION_NAMES);
   if (status == fmi3OK)
     status = meet(unit, model_velocities, MODEL_VELOCITIES, MODEL_VELOCITY_NAMES);
   if (status != fmi3OK) return status;
+  /* Tables and sampled laws begin anew here, and then what is held or measured. */
+  const double *from[] = {&now->time, now->x, now->p};
+  double *to[] = {unit->after_p};
+  if (call(unit, model_begin, from, to) && all_finite(unit->after_p, MODEL_VALUES))
+    memcpy(now->p, unit->after_p, sizeof now->p);
   if (!model_references(unit))
     return say(unit, fmi3Error, "an invariant has no value at the start");
   unit->rate_known = unit->shown_known = 0;
