@@ -291,7 +291,9 @@ static void shift_indicators(Unit *unit) {
     int way = MODEL_WAY[k] ? MODEL_WAY[k] : -now->side[k];
     double along = way * unit->guards[k];
     int near = now->armed[k] && along >= -now->zero[k];
-    now->shift[k] = near ? 2.0 * fmax(along, 0.0) + fmax(now->zero[k], DBL_MIN) : 0.0;
+    /* As little as keeps it above zero: what comes back is met again no deeper than before. */
+    double least = 16.0 * EPSILON * now->largest[MODEL_OWNER[k]];
+    now->shift[k] = near ? fmax(along, 0.0) + fmax(least, DBL_MIN) : 0.0;
   }
 }
 

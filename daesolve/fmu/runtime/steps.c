@@ -11,6 +11,7 @@
 #define LENGTHEN 10.0
 #define INTERIOR 0.1 /* of a guard at the ends of a step, how near to zero it is looked at between */
 #define REFINED 40
+#define FAILS -2 /* where rates are no numbers */
 
 static const double EPSILON = 2.220446049250313e-16;
 
@@ -138,6 +139,17 @@ static double passing_part(Unit *unit, int guard, double h, double low, double h
   return 0.5 * (low + high);
 }
 
+/* The part of a step at which a guard that was just sent back is well inside; negative where its
+ * excursion is below rounding: it stays where it is. */
+static double inside_part(Unit *unit, int guard, double h, double a, double da, double b,
+                          double db) {
+  double bend = 3.0 * (b - a) - 2.0 * da - db;
+  double part = da < 0.0 && bend > 0.0 ? fmin(-0.5 * da / bend, 0.5) : 0.5;
+  for (int k = 0; k < 60 && part * h > spacing(unit->now.time); ++k, part *= 0.5)
+    if (past_at(unit, guard, h, part) < 0.0) return part;
+  return -1.0;
+}
+
 /* Look whether a guard that was inside passes zero within the step; where the first does. */
 static int first_passing(Unit *unit, double h, double *part) {
   const Saved *now = &unit->now;
@@ -160,23 +172,18 @@ static int first_passing(Unit *unit, double h, double *part) {
         if (value > top) { top = value; at = s; }
       }
       if (top < -INTERIOR * reach) continue;
-      if (!dense && !dense_stages(unit, h)) return -1;
+      if (!dense && !dense_stages(unit, h)) return FAILS;
       dense = 1;
       double most;
       high = nearest_part(unit, guard, h, fmax(at - 0.2, 0.0), fmin(at + 0.2, 1.0), &most);
       if (!(most > 0.0)) continue;
-    } else if (a >= -now->zero[guard]) {
-      /* It was just sent back: where it is deepest inside is before it passes. */
-      double deepest = INFINITY;
-      for (int k = 1; k < 32; ++k) {
-        double s = k / 32.0, r = 1.0 - s;
-        double value = r * r * ((1 + 2 * s) * a + s * da) + s * s * ((1 + 2 * r) * b - r * db);
-        if (value < deepest) { deepest = value; low = s; }
-      }
-      if (!(deepest < 0.0) || da >= 0.0) low = 0.0;
     }
-    if (!dense && !dense_stages(unit, h)) return -1;
+    if (!dense && !dense_stages(unit, h)) return FAILS;
     dense = 1;
+    if (b > 0.0 && a >= -now->zero[guard]) {
+      low = inside_part(unit, guard, h, a, da, b, db);
+      if (low < 0.0) { *part = 0.0; return guard; }
+    }
     double where = passing_part(unit, guard, h, low, high);
     if (where < *part) { *part = where; found = guard; }
   }
@@ -266,8 +273,10 @@ static fmi3Status step(Unit *unit, double limit, int *located) {
       return say(unit, fmi3Error, "at t = %.10g s a guard is no number", end);
     double part;
     int guard = first_passing(unit, length, &part);
+    if (guard == FAILS)
+      return say(unit, fmi3Error, "before t = %.10g s the rates are no numbers", end);
     if (guard >= 0) {
-      if (!locate(unit, guard, length, part))
+      if (part > 0.0 && !locate(unit, guard, length, part))
         return say(unit, fmi3Error, "before t = %.10g s the rates are no numbers", end);
       *located = guard;
       return fmi3OK;
