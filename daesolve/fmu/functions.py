@@ -70,6 +70,8 @@ class UnitFunctions:
             *_listed("reaction", labels.reactions, labels.reaction_units, reactions),
             *_listed("output", labels.outputs, labels.output_units, outputs),
         ]
+        # An input is a variable of its own.
+        found = [entry for entry in found if entry.name not in self.dynamics.inputs.names]
         taken = {*labels.states, *self.problem.values, *(entry.name for entry in found)}
         for row in self.dynamics.invariants:
             if row.name not in taken:

@@ -297,6 +297,17 @@ static void shift_indicators(Unit *unit) {
   }
 }
 
+/* Whether what fires follows the last reset at once: no time lies between, or none of the guards
+ * has gone farther from zero meanwhile than what counts as zero. */
+static int at_one_instant(const Unit *unit) {
+  const Saved *now = &unit->now;
+  double since = now->time - now->last;
+  if (since <= INSTANT * fmax(fabs(now->time), fabs(now->time - now->start))) return 1;
+  for (int k = 0; k < MODEL_GUARDS; ++k)
+    if (unit->fired[k] && fabs(unit->rates[k]) * since > 4.0 * now->zero[k]) return 0;
+  return 1;
+}
+
 /* Do what is due where the unit is, until nothing is. */
 static fmi3Status settle(Unit *unit, int located) {
   Saved *now = &unit->now;
@@ -314,8 +325,7 @@ static fmi3Status settle(Unit *unit, int located) {
     if (!any) break;
     mark_nearly(unit, unit->fired);
     for (int k = 0; k < MODEL_GUARDS; ++k) stops |= unit->fired[k] && MODEL_STOPS[k];
-    double near = INSTANT * fmax(fabs(now->time), fabs(now->time - now->start));
-    now->at_once = now->time - now->last <= near ? now->at_once + 1 : 1;
+    now->at_once = at_one_instant(unit) ? now->at_once + 1 : 1;
     now->last = now->time;
     if (now->at_once > MOST_AT_ONCE) {
       int k = 0;
