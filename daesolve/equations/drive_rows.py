@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
-from daesolve.posing.inputs import PythonLaw
+from daesolve.posing.inputs import Lookup, PythonLaw
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +28,8 @@ class DriveRow:
         Whether it begins with what was there before others of these began.
     leans
         By the name of a value that is 1.0 where an argument falls at the start, the argument.
+    lookup
+        The table, where it is one.
     """
 
     name: str
@@ -37,3 +39,4 @@ class DriveRow:
     events: tuple[str, ...] = ()
     together: bool = False
     leans: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
+    lookup: Lookup | None = None

@@ -24,6 +24,7 @@ import numpy as np
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.policies import solve
+from daesolve.elimination.impacts import settle_function
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.equations.dynamics import Dynamics
@@ -38,7 +39,7 @@ from daesolve.errors import (
 from daesolve.formulations import Formulation, OdeProblem
 from daesolve.modes.guard_book import GuardBook
 from daesolve.modes.guard_table import Role
-from daesolve.modes.jumps import joined, settle_function, with_references
+from daesolve.modes.jumps import joined, with_references
 from daesolve.modes.kept_constraints import answered
 from daesolve.modes.law import Jump, Setting, SwitchingLaw
 from daesolve.posing.contacts import TOUCHING

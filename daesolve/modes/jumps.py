@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -12,9 +11,10 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
-from daesolve.elimination.saddle import EliminationPlan, Saddle
+from daesolve.elimination.impacts import changed_by, settle_function
+from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.dynamics import Dynamics, GoalRow, ResetRow
-from daesolve.errors import PosingError, ResetError
+from daesolve.errors import ResetError
 from daesolve.formulations import OdeProblem
 from daesolve.modes.continuity import Continuity
 from daesolve.posing.symbols import symbol, velocity_name
@@ -238,7 +238,7 @@ def _jump_function(
     after, values = x, p
     thrown: dict[str, ca.SX] = {}
     for reset in resets:
-        changed_x, changed_p, restitution = _changed(dynamics, reset, after, values)
+        changed_x, changed_p, restitution = changed_by(dynamics, reset, after, values)
         after, values = changed_x, changed_p
         thrown |= dict.fromkeys(reset.imposed, restitution)
     impulses = ca.SX(dynamics.reactions.numel() + len(momentary), 1)
@@ -268,97 +268,6 @@ def _jump_function(
             ["state", "values", "impulses", "energies", "before", "left"],
         ),
     )
-
-
-def _changed(dynamics: Dynamics, reset: ResetRow, x: ca.SX, p: ca.SX) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Return state, values and restitution after the changes of one event."""
-    names = list(dynamics.values)
-    numbers = {names.index(name): change for name, change in reset.values.items()}
-    changes = [*reset.states.values(), *numbers.values(), reset.restitution]
-    arguments = [dynamics.t, dynamics.x, dynamics.p, reset.fired]
-    function = ca.Function("changes", arguments, [ca.vertcat(*changes)])
-    found = function(dynamics.t, x, p, reset.fired)
-    new_x, new_p = ca.SX(x), ca.SX(p)
-    for place, index in enumerate(reset.states):
-        new_x[index] = found[place]
-    for place, index in enumerate(numbers, len(reset.states)):
-        new_p[index] = found[place]
-    return new_x, new_p, found[-1]
-
-
-def settle_function(
-    dynamics: Dynamics, plan: EliminationPlan, momentary: Sequence[GoalRow]
-) -> ca.Function:
-    """(t, x, p, restitution of each constraint) -> (x, impulses, energies): the projection."""
-    count = dynamics.reactions.numel()
-    own = [replace(row, reaction=count + k) for k, row in enumerate(momentary)]
-    symbols = [symbol(f"impulse_{row.name}") for row in own]
-    whole = replace(
-        dynamics,
-        rows=(*dynamics.rows, *own),
-        reactions=ca.vertcat(dynamics.reactions, *symbols),
-        influence=ca.horzcat(_smooth(dynamics), *[row.jacobian.T for row in own]),
-    )
-    try:
-        saddle = Saddle(whole, replace(plan, refinements=max(plan.refinements, 1)))
-    except PosingError:
-        names = ", ".join(repr(row.name) for row in whole.rows)
-        raise ResetError(
-            f"constraints that are imposed at once repeat others: of {names} some depend on each "
-            "other; impose each motion once"
-        ) from None
-    restitution = symbol("restitution", len(whole.rows))
-    before = dynamics.velocities
-    targets = [
-        row.jacobian @ before - (1.0 + restitution[k]) * row.chain[-1]
-        for k, row in enumerate(whole.rows)
-    ]
-    momentum = dynamics.mass @ before
-    after, impulses = saddle.solve(momentum, targets, [ca.SX(0)] * len(whole.relations))
-    energies = ca.vertcat(
-        ca.dot(before, momentum) / 2,
-        ca.dot(after, dynamics.mass @ after) / 2,
-        _carnot(whole, before, after, impulses, targets, symmetric=saddle.symmetric),
-    )
-    positions = dynamics.x[: dynamics.position_count]
-    return function_of(
-        "settle",
-        [dynamics.t, dynamics.x, dynamics.p, restitution],
-        [ca.vertcat(positions, after), impulses, energies],
-        (["t", "x", "p", "restitution"], ["state", "impulses", "energies"]),
-    )
-
-
-def _smooth(dynamics: Dynamics) -> ca.SX:
-    """Return how impulses act: along the gradients.
-
-    Friction of mu times an impulse would turn slip round.
-    """
-    influence = ca.SX(dynamics.influence)
-    for row in dynamics.rows:
-        if row.reaction is not None:
-            influence[:, row.reaction] = row.jacobian.T
-    return influence
-
-
-def _carnot(
-    dynamics: Dynamics,
-    before: ca.SX,
-    after: ca.SX,
-    impulses: ca.SX,
-    targets: Sequence[ca.SX],
-    *,
-    symmetric: bool,
-) -> ca.SX:
-    """Return T- - T+ - (energy of the lost velocities) + (work of the impulses at v+)."""
-    lost = after - before
-    mass = dynamics.mass
-    energy_lost = (ca.dot(before, mass @ before) - ca.dot(after, mass @ after)) / 2
-    if symmetric:  # each impulse goes with the target of its own row
-        work = ca.dot(ca.vertcat(*targets), impulses)
-    else:
-        work = ca.dot(after, dynamics.influence @ impulses)
-    return energy_lost - ca.dot(lost, mass @ lost) / 2 + work
 
 
 def with_references(dynamics: Dynamics, t: ca.SX, x: ca.SX, p: ca.SX, works: ca.SX) -> ca.SX:

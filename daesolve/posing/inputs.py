@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import casadi as ca
+import numpy as np
 
 from daesolve.errors import PosingError
+from daesolve.posing.axes import Axis
 from daesolve.posing.events import Event
 from daesolve.posing.symbols import ANY, Parameters, SymbolVector
 
@@ -121,6 +123,30 @@ class PythonLaw:
 
 
 @dataclass(frozen=True, eq=False)
+class Lookup:
+    """A table at its arguments, as numbers.
+
+    Parameters
+    ----------
+    axes
+        The nodes along each argument.
+    coefficients
+        (pieces, ..., degree + 1, ...) of the polynomials, lowest first.
+    arguments
+        Where it is read, as expressions of (t, x, p).
+    bases, terms
+        The names of the discrete values in which its expression is written: the base of each
+        argument, and the coefficients of a piece.
+    """
+
+    axes: tuple[Axis, ...]
+    coefficients: np.ndarray
+    arguments: tuple[ca.SX, ...]
+    bases: tuple[str, ...]
+    terms: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Drive:
     """What an expression that changes from time to time adds to a system.
 
@@ -140,6 +166,8 @@ class Drive:
         Whether what it sees at an instant is what was there before others changed as well.
     leans
         By the name of a value that is 1.0 where an argument falls at the start, the argument.
+    lookup
+        The table, where it is one.
     """
 
     name: str
@@ -149,6 +177,7 @@ class Drive:
     law: PythonLaw | None = None
     together: bool = False
     leans: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
+    lookup: Lookup | None = None
 
 
 def drive_values(defaults: Mapping[str, float]) -> Parameters:

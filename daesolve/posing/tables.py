@@ -19,7 +19,7 @@ from daesolve.errors import OutOfRangeError, PosingError, is_one_of
 from daesolve.posing.axes import Axis
 from daesolve.posing.events import RISING, Event, Reset, Stop
 from daesolve.posing.goals import Expression, as_scalar, is_word
-from daesolve.posing.inputs import Drive, drive_values
+from daesolve.posing.inputs import Drive, Lookup, drive_values
 from daesolve.posing.measured import Column, column_of, grid_of
 from daesolve.posing.symbols import Parameters, time
 
@@ -173,7 +173,22 @@ class Use:
             leans |= {} if rising[place] else {name: argument}
             # At a node it is in the piece into which it goes.
             found.append(axis.found(argument - axis.rounding * self.values[name]))
-        return Drive(self.name, self.values, tuple(events), begin=self._at(found), leans=leans)
+        return Drive(
+            self.name,
+            self.values,
+            tuple(events),
+            begin=self._at(found),
+            leans=leans,
+            lookup=self._lookup(),
+        )
+
+    def _lookup(self) -> Lookup:
+        """Return the table as numbers."""
+        bases = tuple(self._of_axis(place)[2] for place in range(len(self.table.axes)))
+        count = self.table.coefficients[(0,) * len(self.table.axes)].size
+        terms = tuple(f"{self.name}_{k}" for k in range(count))
+        table = self.table
+        return Lookup(table.axes, table.coefficients, self.arguments, bases, terms)
 
     def _guards(self, place: int, rises: bool) -> list[ca.SX]:
         """Return what passes zero at the ends of a piece; minus one where no other follows."""

@@ -67,7 +67,9 @@ def drive_rows(
             seen = {name: written(value) for name, value in law.arguments.items()}
             law = replace(law, arguments=seen)
         leans = {name: written(value) for name, value in drive.leans.items()}
-        found.append(
-            DriveRow(drive.name, drive.values.names, begin, law, names, drive.together, leans)
-        )
+        lookup = drive.lookup
+        if lookup is not None:
+            lookup = replace(lookup, arguments=tuple(map(written, lookup.arguments)))
+        own = drive.values.names
+        found.append(DriveRow(drive.name, own, begin, law, names, drive.together, leans, lookup))
     return tuple(found)

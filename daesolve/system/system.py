@@ -10,7 +10,6 @@ from typing import TypeVar
 
 import casadi as ca
 
-from daesolve.elimination.plan import equations
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import PosingError
 from daesolve.posing.events import Event, Reset, joined
@@ -39,6 +38,7 @@ from daesolve.system.checking import (
 from daesolve.system.contact_records import with_contact_meters, with_contact_outputs
 from daesolve.system.drives import take_drives
 from daesolve.system.equations_of_motion import control_equations, equations_of_motion
+from daesolve.system.exporting import Exportable
 from daesolve.system.posed import Forces, Output, PosedControl, PosedMechanics, is_empty
 from daesolve.system.rows import check_resets
 from daesolve.system.unilateral import (
@@ -53,7 +53,7 @@ __all__ = ["ControlSystem", "Forces", "MechanicalSystem", "Output", "System"]
 
 
 @dataclass(frozen=True, eq=False)
-class MechanicalSystem(PosedMechanics):
+class MechanicalSystem(PosedMechanics, Exportable):
     """A constrained mechanical system.
 
     Its equations are `mass_matrix @ v' = force` (Newton-Euler) where the mass matrix is given, else
@@ -266,10 +266,6 @@ class MechanicalSystem(PosedMechanics):
             return equations_of_motion(self) if posed is self else posed.dynamics
         return watched_for_jams(replace(self.posed.dynamics, guides=self.guides), self.guides)
 
-    def function(self, quantity: str, around: Mapping[str, float] | None = None) -> ca.Function:
-        """Return "accelerations", "reactions", "rhs" or "residuals"; see `export.equations`."""
-        return equations(self.dynamics, quantity, around)
-
     def without(self, names: Iterable[str]) -> MechanicalSystem:
         """Return the system without some goals: their reactions are zero wherever they occur."""
         dropped = set(names)
@@ -311,7 +307,7 @@ class MechanicalSystem(PosedMechanics):
 
 
 @dataclass(frozen=True, eq=False)
-class ControlSystem(PosedControl):
+class ControlSystem(PosedControl, Exportable):
     """x' = f(t, x) + G(t, x) u with goals that the controls u are to meet.
 
     Parameters
@@ -377,10 +373,6 @@ class ControlSystem(PosedControl):
     def dynamics(self) -> Dynamics:
         """The equations, symbolic and not yet eliminated."""
         return control_equations(self) if self.posed is self else self.posed.dynamics
-
-    def function(self, quantity: str, around: Mapping[str, float] | None = None) -> ca.Function:
-        """Return "accelerations", "reactions", "rhs" or "residuals"; see `export.equations`."""
-        return equations(self.dynamics, quantity, around)
 
     def without(self, names: Iterable[str]) -> ControlSystem:
         """Return the system without some goals."""

@@ -1,0 +1,1 @@
+"""Equations to use elsewhere: functions with names, modules of Python, C."""

@@ -1,0 +1,211 @@
+"""The instructions of a CasADi function as statements of another language.
+
+A value that occurs once is written where it occurs; one that occurs more often gets a name. Each
+operation is done on the same numbers and in the same order as in CasADi, so that the results have
+the same bits wherever arithmetic and elementary functions are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from daesolve.algebra.program import program
+from daesolve.algebra.translation import missing_operations
+from daesolve.errors import UnsupportedError
+
+SUM, PRODUCT, SIGN, ATOM = range(4)
+"""How strongly an expression holds together."""
+LONGEST = 72
+"""Letters of an expression that is written into another."""
+
+Term = tuple[str, int]
+"""An expression and how strongly it holds together."""
+Operation = Callable[..., Term]
+
+
+def within(term: Term, at_least: int) -> str:
+    """Return an expression, in parentheses where it holds together less strongly."""
+    text, strength = term
+    return text if strength >= at_least else f"({text})"
+
+
+def calls(name: str) -> Operation:
+    """Return the operation that calls a function."""
+
+    def called(*terms: Term) -> Term:
+        return f"{name}({', '.join(text for text, _ in terms)})", ATOM
+
+    return called
+
+
+def _joined(sign: str, strength: int) -> Operation:
+    def joined(a: Term, b: Term) -> Term:
+        return f"{within(a, strength)} {sign} {within(b, strength + 1)}", strength
+
+    return joined
+
+
+def _square(a: Term) -> Term:
+    return f"{within(a, ATOM)} * {within(a, ATOM)}", PRODUCT
+
+
+def _twice(a: Term) -> Term:
+    return f"2.0 * {within(a, SIGN)}", PRODUCT
+
+
+def _negative(a: Term) -> Term:
+    return f"-{within(a, ATOM)}", SIGN
+
+
+def _inverse(a: Term) -> Term:
+    return f"1.0 / {within(a, SIGN)}", PRODUCT
+
+
+def _unchanged(a: Term) -> Term:
+    return a
+
+
+ARITHMETIC: dict[int, Operation] = {
+    ca.OP_ASSIGN: _unchanged,
+    ca.OP_ADD: _joined("+", SUM),
+    ca.OP_SUB: _joined("-", SUM),
+    ca.OP_MUL: _joined("*", PRODUCT),
+    ca.OP_DIV: _joined("/", PRODUCT),
+    ca.OP_NEG: _negative,
+    ca.OP_SQ: _square,
+    ca.OP_TWICE: _twice,
+    ca.OP_INV: _inverse,
+}
+"""What all languages write alike."""
+REPEATING = frozenset({ca.OP_SQ, ca.OP_SIGN})
+"""Operations that write their operand more than once."""
+
+
+@dataclass(frozen=True)
+class Language:
+    """How another language writes what functions compute.
+
+    Parameters
+    ----------
+    name
+        For messages.
+    operations
+        By CasADi's numbers of operations, what writes each.
+    number
+        What writes a number.
+    declare
+        What writes a statement that gives a name to an expression.
+    """
+
+    name: str
+    operations: Mapping[int, Operation]
+    number: Callable[[float], str]
+    declare: Callable[[str, str], str]
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a function computes.
+
+    Parameters
+    ----------
+    used
+        For each input, the numbers of the elements that are needed.
+    lines
+        Statements, one after the other.
+    results
+        For each output, the expressions of its elements, column by column.
+    """
+
+    used: tuple[tuple[int, ...], ...]
+    lines: tuple[str, ...]
+    results: tuple[tuple[str, ...], ...]
+
+
+def body_of(
+    function: ca.Function,
+    inputs: Sequence[Sequence[str]],
+    language: Language,
+    taken: Collection[str] = (),
+) -> Body:
+    """Write what a function computes.
+
+    Parameters
+    ----------
+    function
+        Of SX expressions, with dense inputs and outputs.
+    inputs
+        For each input, what the language calls its elements.
+    language
+        The language.
+    taken
+        Further names that mean something there.
+
+    Raises
+    ------
+    UnsupportedError
+        The language lacks an operation; the message names it.
+    """
+    missing = missing_operations(function, language.operations)
+    if missing:
+        raise UnsupportedError(
+            f"{language.name} has no operation {', '.join(missing)}, which {function.name()!r} "
+            "needs"
+        )
+    whole = program(function)
+    uses = _uses(function)
+    mark = _free_mark({name for names in inputs for name in names} | set(taken))
+    terms: list[Term] = []
+    lines: list[str] = []
+    used: list[set[int]] = [set() for _ in inputs]
+    for value, (operation, operands) in enumerate(whole.steps):
+        if operation == ca.OP_INPUT:
+            used[operands[0]].add(operands[1])
+            word: str = inputs[operands[0]][operands[1]]
+            terms.append((word, ATOM))
+            continue
+        if operation == ca.OP_CONST:
+            text = language.number(operands[0])
+            terms.append((text, SIGN if text.startswith("-") else ATOM))
+            continue
+        term = language.operations[operation](*[terms[place] for place in operands])
+        if uses[value] > 1 or len(term[0]) > LONGEST:
+            name = f"{mark}{len(lines) + 1}"
+            lines.append(language.declare(name, term[0]))
+            term = (name, ATOM)
+        terms.append(term)
+    results: list[tuple[str, ...]] = []
+    for number, pairs in enumerate(whole.outputs):
+        column = [language.number(0.0)] * function.nnz_out(number)
+        for element, value in pairs:
+            column[element] = terms[value][0]
+        results.append(tuple(column))
+    return Body(tuple(tuple(sorted(own)) for own in used), tuple(lines), tuple(results))
+
+
+def _uses(function: ca.Function) -> list[int]:
+    """Return how often each value is written."""
+    whole = program(function)
+    uses = [0] * whole.size
+    for operation, operands in whole.steps:
+        if operation in (ca.OP_INPUT, ca.OP_CONST):
+            continue
+        places: tuple[Any, ...] = operands
+        for place in places:
+            uses[place] += 2 if operation in REPEATING else 1
+    for pairs in whole.outputs:
+        for _, value in pairs:
+            uses[value] += 1
+    return uses
+
+
+def _free_mark(names: Collection[str]) -> str:
+    """Return letters that no name consists of, but for digits behind them."""
+    mark = "w"
+    while any(name.startswith(mark) and name[len(mark) :].isdigit() for name in names):
+        mark += "w"
+    return mark

@@ -1,0 +1,175 @@
+"""CasADi functions whose inputs and outputs say, entry by entry, what they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+import numpy as np
+
+from daesolve.errors import OutOfRangeError, PosingError, unknown_name
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One number that goes into a function or comes out of it.
+
+    Parameters
+    ----------
+    name, unit
+        Of the user's: `phi_dot` and `rad/s`. The unit is empty where none is known.
+    kind
+        What it is: "time", "coordinate", "quadrature", "implicit unknown", "velocity", "state",
+        "parameter", "input", "discrete value", "reaction", ...
+    default
+        Its usual value; None where it has none.
+    """
+
+    name: str
+    unit: str = ""
+    kind: str = ""
+    default: float | None = None
+
+
+Entries = tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The entries of an input or an output.
+
+    Parameters
+    ----------
+    rows
+        Of a column, its entries; of a matrix, what its rows are.
+    columns
+        What the columns of a matrix are; None for a column.
+    """
+
+    rows: Entries
+    columns: Entries | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the rows."""
+        return tuple(entry.name for entry in self.rows)
+
+    @property
+    def units(self) -> tuple[str, ...]:
+        """The units of the rows."""
+        return tuple(entry.unit for entry in self.rows)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The numbers of rows and columns."""
+        return len(self.rows), 1 if self.columns is None else len(self.columns)
+
+
+class NamedFunction(ca.Function):
+    """A CasADi function that knows what its inputs and outputs are.
+
+    It is called and exported like any other; `at` calls it by names.
+
+    Attributes
+    ----------
+    inputs, outputs
+        By the names of inputs and outputs, their entries.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> q, p = ds.coordinates(height="m"), ds.parameters(gravity=(9.81, "m/s^2"))
+    >>> stone = ds.MechanicalSystem(
+    ...     q, p, kinetic=q.dot.height**2 / 2, potential=p.gravity * q.height
+    ... )
+    >>> rhs = stone.function("rhs")
+    >>> rhs.inputs["x"].names, rhs.inputs["x"].units
+    (('height', 'height_dot'), ('m', 'm/s'))
+    >>> rhs.at({"height": 2.0, "height_dot": 1.0}, {"gravity": 10.0})
+    {'height': 1.0, 'height_dot': -10.0}
+    """
+
+    def __init__(
+        self,
+        function: ca.Function,
+        inputs: Mapping[str, Shape],
+        outputs: Mapping[str, Shape],
+    ) -> None:
+        super().__init__(function)
+        self.inputs, self.outputs = dict(inputs), dict(outputs)
+        given = [*self.inputs.values(), *self.outputs.values()]
+        sizes = [function.size_in(k) for k in range(function.n_in())]
+        sizes += [function.size_out(k) for k in range(function.n_out())]
+        if [shape.size for shape in given] != [tuple(size) for size in sizes]:
+            raise PosingError(
+                f"the function {function.name()!r} has other sizes than the names of its entries"
+            )
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.serialize(), self.inputs, self.outputs)
+
+    def at(
+        self,
+        state: Mapping[str, float],
+        values: Mapping[str, float] | None = None,
+        time: float = 0.0,
+    ) -> Any:
+        """Return the first output at numbers that are given by name.
+
+        Parameters
+        ----------
+        state
+            Every state.
+        values
+            Parameters, inputs and discrete values; those that are not given have their defaults.
+        time
+            In s.
+
+        Returns
+        -------
+        dict or numpy.ndarray
+            By name the entries of a column; the array of a matrix.
+
+        Raises
+        ------
+        UnknownNameError, OutOfRangeError
+            A name is none of the function's, or a value is missing.
+        """
+        x = column_at(self.inputs["x"].rows, state, "state")
+        p = column_at(self.inputs["p"].rows, values or {}, "value")
+        found: Any = self(time, x, p)
+        first = next(iter(self.outputs.values()))
+        array = np.array(found[0] if isinstance(found, tuple) else found, dtype=float)
+        if first.columns is not None:
+            return array
+        return dict(zip(first.names, array.ravel().tolist(), strict=True))
+
+
+def _restored(
+    text: str, inputs: Mapping[str, Shape], outputs: Mapping[str, Shape]
+) -> NamedFunction:
+    return NamedFunction(ca.Function.deserialize(text), inputs, outputs)
+
+
+def column_at(entries: Iterable[Entry], given: Mapping[str, float], what: str) -> np.ndarray:
+    """Return numbers that are given by name as a column in the order of the entries.
+
+    Raises
+    ------
+    UnknownNameError, OutOfRangeError
+        A name is no entry's, or an entry without a default is not given.
+    """
+    own = tuple(entries)
+    names = [entry.name for entry in own]
+    for name in given:
+        if name not in names:
+            raise unknown_name(what, name, names)
+    column: list[float] = []
+    for entry in own:
+        value = given.get(entry.name, entry.default)
+        if value is None:
+            raise OutOfRangeError(f"the {entry.kind or what} {entry.name!r} is not given")
+        column.append(float(value))
+    return np.array(column)

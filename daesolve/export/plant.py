@@ -1,0 +1,308 @@
+"""A system as it is exported: functions of time, state and values, tables, events, a start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import function_of
+from daesolve.elimination.impacts import changed_by, settle_function
+from daesolve.equations.dynamics import ResetRow
+from daesolve.errors import OutOfRangeError
+from daesolve.export.named import Entries, Entry, NamedFunction, Shape
+from daesolve.export.quantities import QUANTITIES, Equations
+from daesolve.export.words import distinct
+from daesolve.posing.events import Direction, Event, Record
+from daesolve.posing.inputs import Lookup
+
+SIGNS = {Direction.FALLING: "falling", Direction.EITHER: "either", Direction.RISING: "rising"}
+
+
+@dataclass(frozen=True)
+class PlantEvent:
+    """An event of a plant.
+
+    Parameters
+    ----------
+    name, direction
+        Of the event, and "falling", "either" or "rising".
+    guards
+        The places of its guards among those of the plant.
+    does
+        What happens there, in a few words.
+    """
+
+    name: str
+    direction: str
+    guards: tuple[int, ...]
+    does: str
+
+
+@dataclass(frozen=True, eq=False)
+class Plant:
+    """A system to be written in another language.
+
+    Parameters
+    ----------
+    name
+        A word.
+    equations
+        The equations, with piecewise expressions as they were posed.
+    start
+        A consistent state by name; a random one where it is None.
+    time
+        That of the start, in s.
+    """
+
+    name: str
+    equations: Equations
+    start: Mapping[str, float] | None = None
+    time: float = 0.0
+
+    # -- entries -----------------------------------------------------------------------------------
+
+    @property
+    def states(self) -> Entries:
+        """The entries of the state."""
+        return self.equations.states
+
+    @cached_property
+    def _looked_up(self) -> frozenset[str]:
+        """The discrete values by which tables follow their arguments, which are no values here."""
+        rows = self.equations.dynamics.drives
+        return frozenset(n for row in rows if row.lookup is not None for n in row.values)
+
+    @cached_property
+    def values(self) -> Entries:
+        """The entries of p: parameters, inputs and discrete values, without those of tables."""
+        return tuple(e for e in self.equations.values if e.name not in self._looked_up)
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """The defaults of all values; zero where an input has none."""
+        return np.array([0.0 if e.default is None else e.default for e in self.values])
+
+    @cached_property
+    def begin(self) -> np.ndarray:
+        """The state at the start."""
+        if self.start is not None:
+            for name in self.equations.dynamics.labels.states:
+                if name not in self.start:
+                    raise OutOfRangeError(f"the start has no value of the state {name!r}")
+            return np.array([float(self.start[entry.name]) for entry in self.states])
+        return self.equations.samples[0][1]
+
+    @cached_property
+    def lookups(self) -> dict[str, Lookup]:
+        """The tables by name, those in the arguments of others first."""
+        rows = self.equations.dynamics.drives
+        names = distinct(row.name for row in rows if row.lookup is not None)
+        return dict(zip(names, [row.lookup for row in rows if row.lookup], strict=True))
+
+    @cached_property
+    def table_entries(self) -> Entries:
+        """What tables say at their arguments: the bases and coefficients of a piece of each."""
+        return tuple(
+            Entry(name, "", "table")
+            for lookup in self.lookups.values()
+            for name in (*lookup.bases, *lookup.terms)
+        )
+
+    # -- functions ---------------------------------------------------------------------------------
+
+    @cached_property
+    def _symbols(self) -> dict[str, ca.SX]:
+        """The symbols of what functions take."""
+        dynamics = self.equations.dynamics
+        own = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
+        values = [own[entry.name] for entry in self.values]
+        tables = [own[entry.name] for entry in self.table_entries]
+        empty = ca.SX(0, 1)
+        found = {"t": dynamics.t, "x": dynamics.x, "p": ca.vertcat(empty, *values)}
+        return found | ({"tables": ca.vertcat(empty, *tables)} if tables else {})
+
+    @property
+    def _inputs(self) -> dict[str, Shape]:
+        shapes = {
+            "t": Shape((Entry("time", "s", "time"),)),
+            "x": Shape(self.states),
+            "p": Shape(self.values),
+        }
+        return shapes | ({"tables": Shape(self.table_entries)} if self.table_entries else {})
+
+    def _function(
+        self, name: str, outputs: Mapping[str, tuple[ca.SX, Shape]], passed: ca.SX | None = None
+    ) -> NamedFunction:
+        symbols, inputs = dict(self._symbols), self._inputs
+        if passed is not None:
+            symbols["passed"] = passed
+            inputs["passed"] = Shape(
+                tuple(Entry(f"passed_{k + 1}", "", "passed") for k in range(passed.numel()))
+            )
+        made = function_of(
+            name,
+            list(symbols.values()),
+            [self.equations.given(ca.SX(expression)) for expression, _ in outputs.values()],
+            (list(symbols), list(outputs)),
+        )
+        return NamedFunction(made, inputs, {key: shape for key, (_, shape) in outputs.items()})
+
+    @cached_property
+    def functions(self) -> dict[str, NamedFunction]:
+        """The quantities that the system has, by name; those without entries are left out."""
+        found: dict[str, NamedFunction] = {}
+        for name in QUANTITIES:
+            if name not in self.equations.has:
+                continue
+            expression, shape = self.equations.written(name)
+            if name == "guards":
+                places = [place for event in self._own_events for place in event[1]]
+                expression = expression[places]
+                shape = Shape(tuple(shape.rows[place] for place in places))
+            if shape.size[0] and shape.size[1]:
+                found[name] = self._function(name, {name: (expression, shape)})
+        return found
+
+    @cached_property
+    def arguments(self) -> NamedFunction | None:
+        """(t, x, p, tables) -> the arguments of the tables, in their order."""
+        if not self.lookups:
+            return None
+        found = [argument for lookup in self.lookups.values() for argument in lookup.arguments]
+        rows = tuple(
+            Entry(f"{name}_at_{k + 1}", "", "argument")
+            for name, lookup in self.lookups.items()
+            for k in range(len(lookup.arguments))
+        )
+        return self._function("arguments", {"arguments": (ca.vertcat(*found), Shape(rows))})
+
+    def begun(self, time: float, state: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return what the tables say at their arguments, as runs find it when they begin."""
+        dynamics = self.equations.dynamics
+        symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
+        known = self.equations.numbers.copy()
+        names = list(dynamics.values)
+        for entry, value in zip(self.values, values, strict=True):
+            known[names.index(entry.name)] = value
+        for row in dynamics.drives:
+            if row.lookup is None:
+                continue
+            found = ca.Function(
+                "begin",
+                [dynamics.t, dynamics.x, ca.vertcat(*symbols.values())],
+                [ca.vertcat(*row.begin.values())],
+            )
+            column = np.asarray(found(time, state, known)).ravel()
+            for name, value in zip(row.begin, column, strict=True):
+                known[names.index(name)] = value
+        return np.array([known[names.index(entry.name)] for entry in self.table_entries])
+
+    # -- events ------------------------------------------------------------------------------------
+
+    @cached_property
+    def _own_events(self) -> list[tuple[int, range]]:
+        """The indices of events and the places of their guards, but for the nodes of tables."""
+        dynamics = self.equations.dynamics
+        nodes = {n for row in dynamics.drives if row.lookup is not None for n in row.events}
+        found: list[tuple[int, range]] = []
+        first = 0
+        for index, event in enumerate(dynamics.events):
+            if event.name not in nodes:
+                found.append((index, range(first, first + event.count)))
+            first += event.count
+        return found
+
+    @cached_property
+    def _decided(self) -> frozenset[int]:
+        """The indices of events after which laws of contact decide."""
+        found: set[int] = set()
+        for row in self.equations.dynamics.contacts:
+            found |= {row.lost, row.closed, *(row.rubbing.events if row.rubbing else ())}
+        return frozenset(found)
+
+    @cached_property
+    def events(self) -> tuple[PlantEvent, ...]:
+        """The events, with the places of their guards in `functions["guards"]`."""
+        found: list[PlantEvent] = []
+        first = 0
+        for index, places in self._own_events:
+            event = self.equations.dynamics.events[index]
+            own = tuple(range(first, first + len(places)))
+            first += len(places)
+            found.append(PlantEvent(event.name, SIGNS[event.direction], own, self._does(index)))
+        return tuple(found)
+
+    def _does(self, index: int) -> str:
+        event: Event = self.equations.dynamics.events[index]
+        if index in self._decided:
+            return "a contact changes, which daesolve decides"
+        words: list[str] = []
+        if event.then.reset is not None:
+            words.append("reset" if event.name in self.resets else "a reset that is not exported")
+        if event.then.stops:
+            words.append("the motion ends")
+        if any(isinstance(part, Record) for part in event.then.parts):
+            words.append("noted")
+        return ", ".join(words)
+
+    @cached_property
+    def resets(self) -> dict[str, NamedFunction]:
+        """By the event, (t, x, p, passed) -> state and values after it."""
+        dynamics = self.equations.dynamics
+        found: dict[str, NamedFunction] = {}
+        for index, _ in self._own_events:
+            if index in dynamics.resets and index not in self._decided:
+                name = dynamics.events[index].name
+                found[name] = self._reset(name, dynamics.resets[index])
+        return found
+
+    def _reset(self, name: str, row: ResetRow) -> NamedFunction:
+        equations, dynamics = self.equations, self.equations.dynamics
+        after, values, restitution = changed_by(dynamics, row, dynamics.x, dynamics.p)
+        if row.imposed:
+            rows = [*dynamics.rows, *row.momentary]
+            factors = [restitution if r.name in row.imposed else ca.SX(0) for r in rows]
+            settle = settle_function(dynamics, equations.plan, row.momentary)
+            after = settle(dynamics.t, after, values, ca.vertcat(*factors))[0]
+        names = list(dynamics.values)
+        kept = values[[names.index(entry.name) for entry in self.values]]
+        outputs = {
+            "state_after": (after, Shape(self.states)),
+            "values_after": (ca.vertcat(ca.SX(0, 1), kept), Shape(self.values)),
+        }
+        return self._function(name, outputs, row.fired)
+
+    # -- what stays behind -------------------------------------------------------------------------
+
+    @cached_property
+    def left_out(self) -> tuple[str, ...]:
+        """What the export does not do, a sentence each."""
+        dynamics = self.equations.dynamics
+        found = [
+            f"The sampled law {row.name} is a function of Python: what it gives, "
+            f"{', '.join(row.law.results)}, stays as the values say."
+            for row in dynamics.drives
+            if row.law is not None
+        ]
+        if dynamics.contacts:
+            held = ", ".join(list(dynamics.values)[row.hold] for row in dynamics.contacts)
+            found.append(
+                "Which contacts are closed, stick or slide is among the values "
+                f"({held}, ...) and stays as it is given: daesolve decides them together, which "
+                "is not exported."
+            )
+        if dynamics.guides is not None:
+            names = ", ".join(pair.name for pair in dynamics.guides.pairs)
+            found.append(
+                f"Which supports of {names} are loaded is among the values and stays as it is "
+                "given: daesolve decides it, which is not exported."
+            )
+        if dynamics.meters:
+            found.append(
+                f"What a run integrates besides, {', '.join(dynamics.meters)}, is not exported."
+            )
+        return tuple(found)

@@ -1,0 +1,177 @@
+"""What functions compute, in Python with `math` alone.
+
+`math` has the elementary functions of C, and so gives the bits that CasADi gives. It raises where
+C returns infinity or NaN. In functions that choose between branches, of which one may have no
+value, that happens all the time: there, `SAFE` calls functions that return what C does. Others are
+computed once more, with numbers of NumPy, where Python raises.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+
+import casadi as ca
+
+from daesolve.export.code import ARITHMETIC, ATOM, Language, Operation, Term, calls, within
+
+EXACT: dict[int, str] = {
+    ca.OP_ATAN: "atan",
+    ca.OP_ATAN2: "atan2",
+    ca.OP_TANH: "tanh",
+    ca.OP_ASINH: "asinh",
+    ca.OP_FABS: "fabs",
+    ca.OP_COPYSIGN: "copysign",
+    ca.OP_ERF: "erf",
+}
+RAISING: dict[int, str] = {
+    ca.OP_SIN: "sin",
+    ca.OP_COS: "cos",
+    ca.OP_TAN: "tan",
+    ca.OP_SQRT: "sqrt",
+    ca.OP_EXP: "exp",
+    ca.OP_LOG: "log",
+    ca.OP_LOG1P: "log1p",
+    ca.OP_EXPM1: "expm1",
+    ca.OP_ASIN: "asin",
+    ca.OP_ACOS: "acos",
+    ca.OP_SINH: "sinh",
+    ca.OP_COSH: "cosh",
+    ca.OP_ACOSH: "acosh",
+    ca.OP_ATANH: "atanh",
+    ca.OP_POW: "pow",
+    ca.OP_CONSTPOW: "pow",
+    ca.OP_FMOD: "fmod",
+    ca.OP_REMAINDER: "remainder",
+}
+"""Functions of `math` that raise where C returns infinity or NaN."""
+OWN: dict[int, tuple[str, str]] = {
+    ca.OP_FLOOR: (
+        "_floor",
+        "def _floor(a):\n    return float(math.floor(a)) if math.isfinite(a) else a\n",
+    ),
+    ca.OP_CEIL: (
+        "_ceil",
+        "def _ceil(a):\n    return float(math.ceil(a)) if math.isfinite(a) else a\n",
+    ),
+    ca.OP_FMIN: ("_least", "def _least(a, b):\n    return a if a <= b or b != b else b\n"),
+    ca.OP_FMAX: ("_most", "def _most(a, b):\n    return a if a >= b or b != b else b\n"),
+    ca.OP_HYPOT: ("_hypot", "def _hypot(a, b):\n    return float(np.hypot(a, b))\n"),
+    ca.OP_SIGN: (
+        "_sign",
+        "def _sign(a):\n    return 1.0 if a > 0.0 else -1.0 if a < 0.0 else a\n",
+    ),
+}
+"""Functions that the module brings along: what each is called, and how it is written."""
+CHOOSING = frozenset(
+    {ca.OP_IF_ELSE_ZERO, ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR}
+)
+"""Operations that take one branch and leave another."""
+DIVIDE = (
+    "def _divide(a, b):\n"
+    "    if b != 0.0:\n"
+    "        return a / b\n"
+    "    if a == 0.0 or a != a or b != b:\n"
+    "        return math.nan\n"
+    "    return math.copysign(math.inf, a) * math.copysign(1.0, b)\n"
+)
+"""How C divides."""
+GUARDED = (
+    "def _guarded(function):\n"
+    '    """Return a function of math that has the value of C where it would raise."""\n'
+    "    whole = getattr(np, _NUMPY.get(function.__name__, function.__name__))\n"
+    "\n"
+    "    def guarded(*given):\n"
+    "        try:\n"
+    "            return np.float64(function(*given))\n"
+    "        except (ValueError, OverflowError, ZeroDivisionError):\n"
+    '            with np.errstate(all="ignore"):\n'
+    "                return np.float64(whole(*given))\n"
+    "\n"
+    "    return guarded\n"
+)
+"""How functions of `math` are kept from raising."""
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return "math.nan"
+    if math.isinf(value):
+        return "math.inf" if value > 0 else "-math.inf"
+    return repr(value)
+
+
+def _tested(sign: str) -> Operation:
+    def tested(a: Term, b: Term) -> Term:
+        return f"float({within(a, ATOM)} {sign} {within(b, ATOM)})", ATOM
+
+    return tested
+
+
+def _both(word: str) -> Operation:
+    def both(a: Term, b: Term) -> Term:
+        texts = [f"{within(term, ATOM)} != 0.0" for term in (a, b)]
+        return f"float({f' {word} '.join(texts)})", ATOM
+
+    return both
+
+
+def _not(a: Term) -> Term:
+    return f"float({within(a, ATOM)} == 0.0)", ATOM
+
+
+def _if_else_zero(a: Term, b: Term) -> Term:
+    return f"({within(b, ATOM)} if {within(a, ATOM)} != 0.0 else 0.0)", ATOM
+
+
+PYTHON = Language(
+    "Python",
+    ARITHMETIC
+    | {operation: calls(f"math.{name}") for operation, name in (EXACT | RAISING).items()}
+    | {operation: calls(name) for operation, (name, _) in OWN.items()}
+    | {
+        ca.OP_LT: _tested("<"),
+        ca.OP_LE: _tested("<="),
+        ca.OP_EQ: _tested("=="),
+        ca.OP_NE: _tested("!="),
+        ca.OP_AND: _both("and"),
+        ca.OP_OR: _both("or"),
+        ca.OP_NOT: _not,
+        ca.OP_IF_ELSE_ZERO: _if_else_zero,
+    },
+    _number,
+    lambda name, text: f"{name} = {text}",
+)
+
+
+def _divided(a: Term, b: Term) -> Term:
+    return calls("_divide")(a, b)
+
+
+def _inverse(a: Term) -> Term:
+    return f"_divide(1.0, {a[0]})", ATOM
+
+
+SAFE = Language(
+    "Python",
+    {
+        **PYTHON.operations,
+        **{operation: calls(f"_{name}") for operation, name in RAISING.items()},
+        ca.OP_DIV: _divided,
+        ca.OP_INV: _inverse,
+    },
+    _number,
+    lambda name, text: f"{name} = {text}",
+)
+"""For functions that choose."""
+NUMPY_NAMES = {
+    "asin": "arcsin",
+    "acos": "arccos",
+    "acosh": "arccosh",
+    "atanh": "arctanh",
+    "pow": "power",
+}
+"""What NumPy calls functions of `math`, where it calls them otherwise."""
+KEYWORDS = frozenset(keyword.kwlist)
+RESERVED = KEYWORDS | {"math", "np", "float", "bisect_right"}
+"""Names that mean something in the code."""

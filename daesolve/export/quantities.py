@@ -1,0 +1,336 @@
+"""What a system can say as functions of (t, x, p): its equations, and what follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, get_args
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.translation import function_of
+from daesolve.elimination.plan import choose_plan
+from daesolve.elimination.saddle import EliminationPlan, Saddle
+from daesolve.equations.consistency import sample_states
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
+from daesolve.export.named import Entries, Entry, NamedFunction, Shape
+from daesolve.formulations.feedback import target
+from daesolve.posing.value_names import ValueKind
+
+Quantity = Literal[
+    "accelerations",
+    "reactions",
+    "rhs",
+    "residuals",
+    "mass_matrix",
+    "forces",
+    "influence",
+    "jacobian",
+    "bias",
+    "energy",
+    "outputs",
+    "guards",
+]
+QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
+FORCE_UNITS = {"m/s": "N", "rad/s": "N m"}
+"""What a generalised force is measured in, by the unit of its velocity."""
+
+Written = tuple[ca.SX, Shape]
+"""An expression and what its entries are."""
+
+
+def per_second(unit: str) -> str:
+    """Return the unit of a rate."""
+    if unit.endswith("/s"):
+        return f"{unit}^2"
+    return f"{unit}/s" if unit else "1/s"
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """The equations of a system with its reactions eliminated, in (t, x, p).
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    units
+        Of parameters, inputs and discrete values, by name.
+    around
+        A consistent state by name, near which the elimination is checked; random consistent
+        states serve without it.
+    rate
+        In 1/s: with it, constraints attract the motion, as with `Feedback`. Without, it drifts
+        off them, as rounding and the errors of steps push it.
+    defaults
+        Values by name, in place of those that were declared.
+
+    Raises
+    ------
+    UnknownNameError
+        A default is of nothing in p.
+    OutOfRangeError
+        A state has no value in `around`, or the rate is no number that is zero or more.
+    UnsupportedError
+        The reactions are not determined at any of these states.
+    """
+
+    dynamics: Dynamics
+    units: Mapping[str, str]
+    around: Mapping[str, float] | None = None
+    rate: float = 0.0
+    defaults: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    def __post_init__(self) -> None:
+        for name in self.defaults:
+            if name not in self.dynamics.ranges:
+                raise unknown_name("value", name, self.dynamics.ranges)
+        if not is_number(self.rate) or not 0.0 <= self.rate < float("inf"):
+            raise OutOfRangeError(f"the rate is {self.rate!r}, but must be a number, 0 or more")
+
+    # -- what goes in ------------------------------------------------------------------------------
+
+    @cached_property
+    def states(self) -> Entries:
+        """The entries of x."""
+        dynamics, labels = self.dynamics, self.dynamics.labels
+        kinds = ["coordinate"] * dynamics.coordinate_count
+        kinds += ["quadrature"] * dynamics.quadrature_count
+        kinds += ["implicit unknown"] * len(dynamics.implicit_rows)
+        kinds += ["state" if dynamics.kinetic is None else "velocity"] * dynamics.velocity_count
+        return tuple(map(Entry, labels.states, labels.state_units, kinds))
+
+    @cached_property
+    def values(self) -> Entries:
+        """The entries of p: parameters, discrete values and inputs, as they were declared."""
+        dynamics = self.dynamics
+        found: list[Entry] = []
+        for name in dynamics.ranges:
+            kind = "discrete value" if name in dynamics.discrete else "parameter"
+            kind = "input" if name in dynamics.inputs else kind
+            default = None if name in dynamics.inputs.unset else dynamics.values[name]
+            default = self.defaults.get(name, default)
+            found.append(Entry(name, self.units.get(name, ""), kind, default))
+        return tuple(found)
+
+    @property
+    def inputs(self) -> dict[str, Shape]:
+        """What every function takes."""
+        return {
+            "t": Shape((Entry("time", "s", "time"),)),
+            "x": Shape(self.states),
+            "p": Shape(self.values),
+        }
+
+    # -- the elimination ---------------------------------------------------------------------------
+
+    @cached_property
+    def numbers(self) -> np.ndarray:
+        """Every value as a number, the rates among them."""
+        dynamics, names = self.dynamics, list(self.dynamics.values)
+        numbers = dynamics.value_vector(self.defaults)
+        attracting = [row.name for row in dynamics.rows if not row.from_start]
+        attracting += [row.name for row in dynamics.implicit_rows]
+        attracting += [
+            row.name
+            for row in dynamics.invariants
+            if row.on == "positions" and row.fixed is not None
+        ]
+        for name in attracting:
+            place = ValueKind.RATE.name_of(name)
+            if place in names:
+                numbers[names.index(place)] = self.rate
+        return numbers
+
+    @cached_property
+    def samples(self) -> list[tuple[float, np.ndarray]]:
+        """Times and consistent states, near which the elimination is checked."""
+        state = None
+        if self.around is not None:
+            for name in self.dynamics.labels.states:
+                if name not in self.around:
+                    raise OutOfRangeError(f"around has no value of the state {name!r}")
+            state = np.array([float(self.around[name]) for name in self.dynamics.labels.states])
+        return sample_states(self.dynamics, self.numbers, state)
+
+    @cached_property
+    def plan(self) -> EliminationPlan:
+        """How the reactions are eliminated."""
+        return choose_plan(self.dynamics, self.samples, self.numbers, proximal=False)
+
+    @cached_property
+    def _solved(self) -> tuple[ca.SX, ca.SX]:
+        """The accelerations and the reactions."""
+        dynamics = self.dynamics
+        targets = [target(row) for row in dynamics.rows]
+        offsets = [row.offset for row in dynamics.relations]
+        return Saddle(dynamics, self.plan).solve(dynamics.force, targets, offsets)
+
+    def _eliminated(self, expression: ca.SX) -> ca.SX:
+        """Put the reactions into an expression."""
+        return ca.substitute(expression, self.dynamics.reactions, self._solved[1])
+
+    def given(self, expression: ca.SX) -> ca.SX:
+        """Put the numbers that the library adds to p into an expression."""
+        own, numbers = len(self.dynamics.ranges), self.numbers
+        rest = ca.SX(ca.DM(numbers[own:])) if len(numbers) > own else ca.SX(0, 1)
+        return ca.substitute(expression, self.dynamics.p[own:], rest)
+
+    # -- what comes out ----------------------------------------------------------------------------
+
+    def written(self, quantity: str) -> Written:
+        """Return a quantity and what its entries are.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such quantity.
+        UnsupportedError
+            The system has none.
+        """
+        known: dict[str, Callable[[], Written]] = {
+            "accelerations": self._accelerations,
+            "reactions": self._reactions,
+            "rhs": self._rhs,
+            "residuals": self._residuals,
+            "mass_matrix": self._mass_matrix,
+            "forces": self._forces,
+            "influence": self._influence,
+            "jacobian": self._jacobian,
+            "bias": self._bias,
+            "energy": self._energy,
+            "outputs": self._outputs,
+            "guards": self._guards,
+        }
+        if quantity not in known:
+            raise unknown_name("quantity", quantity, QUANTITIES)
+        expression, shape = known[quantity]()
+        return self.given(ca.SX(expression)), shape
+
+    def function(self, quantity: str) -> NamedFunction:
+        """Return a quantity as a function of (t, x, p); see `written`."""
+        expression, shape = self.written(quantity)
+        dynamics = self.dynamics
+        made = function_of(
+            quantity,
+            [dynamics.t, dynamics.x, dynamics.p[: len(dynamics.ranges)]],
+            [expression],
+            (["t", "x", "p"], [quantity]),
+        )
+        return NamedFunction(made, self.inputs, {quantity: shape})
+
+    @property
+    def has(self) -> tuple[str, ...]:
+        """The quantities that the system has."""
+        control = self.dynamics.kinetic is None
+        mechanical = {"mass_matrix", "forces", "influence", "jacobian", "bias", "energy"}
+        return tuple(name for name in QUANTITIES if not (control and name in mechanical))
+
+    @property
+    def velocities(self) -> Entries:
+        """The entries of v."""
+        return self.states[self.dynamics.position_count :]
+
+    def _of_mechanics(self, what: str) -> None:
+        if self.dynamics.kinetic is None:
+            raise UnsupportedError(
+                f"a control system has no {what}: ask for 'rhs', 'accelerations', 'reactions', "
+                "'residuals', 'outputs' or 'guards'"
+            )
+
+    def _accelerations(self) -> Written:
+        names, units = self.dynamics.labels.accelerations, [e.unit for e in self.velocities]
+        rows = [Entry(n, per_second(u), "acceleration") for n, u in zip(names, units, strict=True)]
+        return self._solved[0], Shape(tuple(rows))
+
+    @property
+    def unknowns(self) -> Entries:
+        """The reactions that are unknowns."""
+        labels = self.dynamics.labels
+        return tuple(
+            Entry(n, u, "reaction")
+            for n, u in zip(labels.reactions, labels.reaction_units, strict=True)
+        )
+
+    def _reactions(self) -> Written:
+        labels, dynamics = self.dynamics.labels, self.dynamics
+        others = [self._eliminated(expression) for expression in dynamics.recovered.values()]
+        rows = [
+            Entry(n, u, "reaction")
+            for n, u in zip(labels.recovered, labels.recovered_units, strict=True)
+        ]
+        return ca.vertcat(self._solved[1], *others), Shape((*self.unknowns, *rows))
+
+    def _rhs(self) -> Written:
+        rows = [Entry(f"{e.name}'", per_second(e.unit), "rate") for e in self.states]
+        return ca.vertcat(self.dynamics.position_rates, self._solved[0]), Shape(tuple(rows))
+
+    def _residuals(self) -> Written:
+        found: list[ca.SX] = []
+        rows: list[Entry] = []
+        for row in self.dynamics.rows:
+            found += row.chain
+            rows += [Entry(name, "", "residual") for name in row.links]
+        for row in self.dynamics.implicit_rows:
+            found.append(row.residual)
+            rows.append(Entry(row.name, "", "residual"))
+        return ca.vertcat(ca.SX(0, 1), *found), Shape(tuple(rows))
+
+    def _mass_matrix(self) -> Written:
+        self._of_mechanics("mass matrix")
+        return self.dynamics.mass, Shape(self.velocities, self.velocities)
+
+    def _forced(self) -> Entries:
+        return tuple(Entry(e.name, FORCE_UNITS.get(e.unit, ""), "force") for e in self.velocities)
+
+    def _forces(self) -> Written:
+        self._of_mechanics("generalised forces")
+        return self.dynamics.force, Shape(self._forced())
+
+    def _influence(self) -> Written:
+        self._of_mechanics("influence of reactions on generalised forces")
+        return self.dynamics.influence, Shape(self._forced(), self.unknowns)
+
+    def _constraints(self) -> Entries:
+        return tuple(Entry(row.name, "", "constraint") for row in self.dynamics.rows)
+
+    def _jacobian(self) -> Written:
+        self._of_mechanics("Jacobian of constraints")
+        empty = ca.SX(0, self.dynamics.velocity_count)
+        rows = ca.vertcat(empty, *[row.jacobian for row in self.dynamics.rows])
+        return rows, Shape(self._constraints(), self.velocities)
+
+    def _bias(self) -> Written:
+        self._of_mechanics("bias of constraints")
+        biases = ca.vertcat(ca.SX(0, 1), *[row.bias for row in self.dynamics.rows])
+        return biases, Shape(self._constraints())
+
+    def _energy(self) -> Written:
+        self._of_mechanics("energy")
+        kinetic, potential = self.dynamics.kinetic, self.dynamics.potential
+        assert kinetic is not None
+        names, parts = ["kinetic"], [kinetic]
+        if potential is not None:
+            names += ["potential", "total"]
+            parts += [potential, kinetic + potential]
+        return ca.vertcat(*parts), Shape(tuple(Entry(name, "J", "energy") for name in names))
+
+    def _outputs(self) -> Written:
+        labels, outputs = self.dynamics.labels, self.dynamics.outputs
+        units = dict(zip(labels.outputs, labels.output_units, strict=True))
+        found = [self._eliminated(ca.SX(value)) for value in outputs.values()]
+        rows = [Entry(name, units[name], "output") for name in outputs]
+        return ca.vertcat(ca.SX(0, 1), *found), Shape(tuple(rows))
+
+    def _guards(self) -> Written:
+        found: list[ca.SX] = []
+        rows: list[Entry] = []
+        for event in self.dynamics.events:
+            found.append(self._eliminated(event.guards))
+            names = [f"{event.name}_{k + 1}" for k in range(event.count)]
+            names = [event.name] if event.count == 1 else names
+            rows += [Entry(name, "", "guard") for name in names]
+        return ca.vertcat(ca.SX(0, 1), *found), Shape(tuple(rows))

@@ -1,0 +1,15 @@
+"""How far arguments of exported tables may go."""
+
+from __future__ import annotations
+
+import math
+
+from daesolve.posing.axes import Axis
+from daesolve.posing.tables import ROUNDING
+
+
+def reach_of(axis: Axis) -> float:
+    """Return how far beyond its nodes a table still has a value: infinitely, where it holds."""
+    if axis.periodic or axis.holds:
+        return math.inf
+    return ROUNDING * float(axis.nodes[-1] - axis.nodes[0])

@@ -1,0 +1,65 @@
+"""Where exports are written: what is not an export is never written over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from daesolve.errors import OutOfRangeError, OutputExistsError
+from daesolve.storage.files import located, make_directory, store
+
+MARK = "written by daesolve"
+"""Words in the first lines of every file that is exported."""
+
+
+def python_path(path: object) -> Path:
+    """Return the path of a module of Python.
+
+    Raises
+    ------
+    OutOfRangeError
+        It does not end with `.py`, or cannot be imported by its name.
+    """
+    found = located(path)
+    if found.suffix != ".py" or not found.stem.isidentifier():
+        raise OutOfRangeError(
+            f"{str(path)!r} is no name for a module of Python: name a file such as 'plant.py'"
+        )
+    return found
+
+
+def write(files: Mapping[Path, str]) -> tuple[Path, ...]:
+    """Write files, all of them or none, and make their directory where there is none.
+
+    Raises
+    ------
+    OutputExistsError
+        One is there that no export has written.
+    StorageError
+        They cannot be written.
+    """
+    for path in files:
+        if path.is_dir() or (path.exists() and MARK not in _beginning(path)):
+            raise OutputExistsError(
+                f"{str(path)!r} is there already, and no export of daesolve: name another place"
+            )
+    for directory in {path.parent for path in files}:
+        make_directory(directory)
+    store({path: text.encode() for path, text in files.items()})
+    return tuple(files)
+
+
+def filled(entries: Iterable[str], width: int) -> list[str]:
+    """Return lines of entries with commas between them; none is broken."""
+    lines: list[str] = []
+    for entry in entries:
+        if lines and len(lines[-1]) + len(entry) + 2 <= width:
+            lines[-1] += f" {entry},"
+        else:
+            lines.append(f"{entry},")
+    return lines
+
+
+def _beginning(path: Path) -> str:
+    with path.open("rb") as file:
+        return file.read(400).decode(errors="replace")

@@ -1,0 +1,176 @@
+"""What systems write for use elsewhere: functions with names, a module of Python, C."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from daesolve.export.c_language import RESERVED
+from daesolve.export.c_project import c_project
+from daesolve.export.named import NamedFunction
+from daesolve.export.plant import Plant
+from daesolve.export.python_module import python_module
+from daesolve.export.quantities import Equations
+from daesolve.export.words import distinct, plain
+from daesolve.export.writing import python_path, write
+from daesolve.storage.files import located
+
+
+class Exportable:
+    """What a system has for use elsewhere."""
+
+    def _units(self) -> dict[str, str]:
+        """Return the units of everything in p."""
+        system: Any = self
+        posed = system.posed
+        found: dict[str, str] = {}
+        for own in (posed.parameters, posed.inputs, posed.discrete):
+            found |= dict(zip(own.names, own.units, strict=True))
+        return found
+
+    def function(
+        self, quantity: str, around: Mapping[str, float] | None = None, *, rate: float = 0.0
+    ) -> NamedFunction:
+        """Return a quantity as a CasADi function of (t, x, p), which names its entries.
+
+        Parameters
+        ----------
+        quantity
+            "accelerations" (v'), "reactions" (u, and those that are recovered), "rhs" (x'),
+            "residuals" (each constraint, hidden constraint and implicit equation, as posed),
+            "outputs", "guards"; and of a mechanical system "mass_matrix" (M), "forces" (h),
+            "influence" (B), "jacobian" (J), "bias" (b) and "energy" (kinetic, potential, total),
+            which make up M v' = h + B u and J v' + b = 0.
+        around
+            A consistent state by name, near which the elimination is checked; without it random
+            consistent states serve.
+        rate
+            In 1/s: with it, constraints attract the motion, as with `Feedback`. Without it, a
+            motion that is integrated drifts off them. Goals that are measured from their value at
+            the start are left as they are.
+
+        Returns
+        -------
+        NamedFunction
+            x in the order of `function.inputs["x"].names`; p holds parameters, discrete values
+            and inputs as `function.inputs["p"].names` says. The reactions are eliminated.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such quantity.
+        UnsupportedError
+            The system has none: a control system has no masses.
+        OutOfRangeError
+            A state has no value in `around`, or the rate is negative.
+        """
+        system: Any = self
+        return Equations(system.dynamics, self._units(), around, rate).function(quantity)
+
+    def plant(
+        self,
+        name: str,
+        start: Mapping[str, float] | None = None,
+        *,
+        values: Mapping[str, float] | None = None,
+        rate: float = 0.0,
+        time: float = 0.0,
+    ) -> Plant:
+        """Return what `to_python` and `to_c` write; see there."""
+        system: Any = self
+        if system.dynamics.switches:
+            # Where nobody finds the instants, piecewise expressions say by the state what holds.
+            system = replace(system, switches=False)
+        equations = Equations(system.dynamics, self._units(), start, rate, dict(values or {}))
+        return Plant(plain(name), equations, start, time)
+
+    def to_python(
+        self,
+        path: str | Path,
+        start: Mapping[str, float] | None = None,
+        *,
+        values: Mapping[str, float] | None = None,
+        rate: float = 0.0,
+        time: float = 0.0,
+    ) -> Path:
+        """Write the equations as a module of Python that needs NumPy alone.
+
+        It has a function for each quantity that `function` knows, `rhs(t, x, p)` and the rest;
+        the states, the values with defaults and units; tables; events with guards and resets.
+        Piecewise expressions are as they were posed.
+
+        Parameters
+        ----------
+        path
+            Of the module, such as "plant.py".
+        start
+            A consistent state by name: START of the module. A random one, where none is given.
+        values
+            Of parameters, inputs and discrete values, in place of their defaults.
+        rate
+            In 1/s: with it, constraints attract the motion; see `function`.
+        time
+            Of the start, in s.
+
+        Returns
+        -------
+        pathlib.Path
+            Where it is.
+
+        Raises
+        ------
+        OutOfRangeError
+            The path is no name of a module, the start has no value of a state, or the rate is
+            negative.
+        UnknownNameError
+            A value is of nothing that the system has.
+        UnsupportedError
+            Python lacks an operation.
+        OutputExistsError, StorageError
+            What is there was not written by an export, or it cannot be written.
+        """
+        target = python_path(path)
+        plant = self.plant(target.stem, start, values=values, rate=rate, time=time)
+        (written,) = write({target: python_module(plant, version("daesolve"))})
+        return written
+
+    def to_c(
+        self,
+        path: str | Path,
+        start: Mapping[str, float] | None = None,
+        *,
+        values: Mapping[str, float] | None = None,
+        rate: float = 0.0,
+        time: float = 0.0,
+    ) -> Path:
+        """Write the equations as C99 that allocates nothing and has no state of its own.
+
+        The directory has a header with the names of all entries, the source, an example that
+        integrates, a test that compares with the numbers of daesolve, a Makefile and a README.
+
+        Parameters
+        ----------
+        path
+            Of the directory, such as "plant", which gives the functions their names.
+        start, values, rate, time
+            As in `to_python`.
+
+        Returns
+        -------
+        pathlib.Path
+            Where it is.
+
+        Raises
+        ------
+        OutOfRangeError, UnknownNameError, UnsupportedError, OutputExistsError, StorageError
+            As in `to_python`.
+        """
+        target = located(path)
+        (name,) = distinct([target.name], RESERVED | {"test"})
+        plant = self.plant(name, start, values=values, rate=rate, time=time)
+        files = c_project(plant, version("daesolve"))
+        write({target / file: text for file, text in files.items()})
+        return target
