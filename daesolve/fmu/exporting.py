@@ -31,6 +31,7 @@ from daesolve.integration.run_options import RunOptions, Source, check_options, 
 from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import Request
+from daesolve.storage.files import located
 from daesolve.system.system import System
 
 PARAMETERS = (FIXED, TUNABLE, SETTLED)
@@ -78,7 +79,7 @@ def to_fmu(
     initial: Mapping[str, float] | None = None,
     *,
     horizon: float | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     settled: Collection[str] = (),
     **options: Unpack[RunOptions],
 ) -> Exported:
@@ -102,7 +103,8 @@ def to_fmu(
         About how long the motion will be followed, s: the end of the unit's default experiment.
         None takes a case's own, or 10 s.
     tolerance
-        Of a step, relative to the size of each state, where the importing tool gives none.
+        Of a step, relative to the size of each state, where the importing tool gives none; None
+        is 1e-12.
     settled
         The names of parameters from which the start follows by a rule of one's own, which is not in
         the unit: to set one of them is refused there.
@@ -135,6 +137,7 @@ def to_fmu(
     (2, 0)
     """
     check_options("to_fmu", options, REFUSED, ("horizon", "tolerance"))
+    tolerance = TOLERANCE if tolerance is None else tolerance
     if not (is_number(tolerance) and 0.0 < tolerance < 1.0):
         raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must lie between 0 and 1")
     prepared = _prepared(source, initial, horizon, options)
@@ -144,7 +147,7 @@ def to_fmu(
     check_functions(functions, guards)
     variables = variables_of(functions, guards, settled)
     sheet = Sheet(functions, guards, variables, "", tolerance)
-    target = Path(path)
+    target = located(path)
     written = functions.all()
     texts = sources(_generated(sheet, written))
     sheet = replace(sheet, token=token_of(texts))

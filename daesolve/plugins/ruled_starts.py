@@ -1,0 +1,75 @@
+"""From which parameters the start of a case follows by its problem's own rules."""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
+from typing import TYPE_CHECKING, Any
+
+from daesolve.errors import Named
+
+if TYPE_CHECKING:
+    from daesolve.plugins.bound_case import BoundCase
+
+
+class Noted(Named[Any]):
+    """Values by name that note which of them are read.
+
+    Parameters
+    ----------
+    values
+        The values.
+
+    Attributes
+    ----------
+    read
+        The names of those that were.
+    """
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        super().__init__(values, "parameter")
+        self.read = set[str]()
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:  # pyright: ignore
+        """Return a value, or the default where there is none."""
+        self.read.add(name)
+        return super().get(name, default)
+
+    def __iter__(self) -> Iterator[str]:
+        self.read.update(super().keys())
+        return super().__iter__()
+
+    def keys(self) -> KeysView[str]:  # pyright: ignore
+        """Return the names; all values count as read then."""
+        self.read.update(super().keys())
+        return super().keys()  # pyright: ignore
+
+    def items(self) -> ItemsView[str, Any]:  # pyright: ignore
+        """Return names and values; all count as read then."""
+        self.read.update(super().keys())
+        return super().items()  # pyright: ignore
+
+    def values(self) -> ValuesView[Any]:  # pyright: ignore
+        """Return the values; all count as read then."""
+        self.read.update(super().keys())
+        return super().values()  # pyright: ignore
+
+
+def settled(case: BoundCase) -> frozenset[str]:
+    """Return the parameters from which a start, or other parameters, follow by a rule in Python.
+
+    Parameters
+    ----------
+    case
+        Its rules are called once, with values that note what is read of them.
+    """
+    parameters = Noted(case.full_parameters)
+    structure = case.problem.meaning(case.full_structure)
+    found = set(case.derived)
+    for rule in (case.problem.start_rule(case.model), case.problem.derived):
+        if rule is not None:
+            rule(case.full_start, parameters, structure)
+    return frozenset((found | parameters.read) & {*case.full_parameters})
