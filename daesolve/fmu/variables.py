@@ -18,6 +18,9 @@ HIDDEN, FIXED, TUNABLE, SETTLED, INPUT, DISCRETE = range(6)
 start, one that may be tuned later as well, one from which the start follows by a rule that is not
 in the unit, an input, a discrete value."""
 
+LEAST = 1e-3
+"""Of the largest state, positions and velocities apart, how large each counts at least."""
+
 
 @dataclass(frozen=True, eq=False)
 class Value:
@@ -113,6 +116,10 @@ def _states(functions: UnitFunctions) -> tuple[State, ...]:
     if prepared.path.size:
         width = prepared.path.shape[1]
         largest[:width] = np.maximum(largest[:width], np.max(np.abs(prepared.path), axis=0))
+    # What hardly moves is no more exact than the largest of its kind is.
+    kinds = np.arange(len(largest)) < functions.dynamics.position_count
+    for own in (kinds, ~kinds):
+        largest[own] = np.maximum(largest[own], LEAST * np.max(largest[own], initial=0.0))
     return tuple(
         State(name, unit, float(value), nominal_of(float(size)))
         for name, unit, value, size in zip(names, units, start, largest, strict=True)
@@ -136,10 +143,8 @@ def _values(functions: UnitFunctions, settled: Collection[str]) -> tuple[Value, 
     for place, name in enumerate(functions.problem.values):
         if name in dynamics.inputs.names:
             kind = INPUT
-        elif name in settled:
-            kind = SETTLED
         elif name in system.parameters.names and name in dynamics.posed_ranges:
-            kind = TUNABLE if name in tuned else FIXED
+            kind = SETTLED if name in settled else TUNABLE if name in tuned else FIXED
         elif name in dynamics.posed_ranges:
             kind = DISCRETE
         else:

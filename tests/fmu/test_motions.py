@@ -1,0 +1,116 @@
+"""The motions of units are those of runs, by both interfaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.fmu import findings
+from tests.fmu.driving import EXCHANGED, STEPPED, Log, apart, cart_pole, driven, pendulum
+
+AGREED = 1e-9
+"""What importing tools can tell: the tolerance of the method is 1e-14, CVode's as well; neither
+motion is chaotic."""
+STATES = ("x", "y", "x_dot", "y_dot")
+
+
+@pytest.mark.parametrize("contact", [True, False])
+@pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
+def test_a_pendulum_strikes_a_wall_as_often_and_as_hard_as_in_a_run(
+    tmp_path: Path, kind: str, contact: bool
+) -> None:
+    system, times = pendulum(contact=contact), np.linspace(0.0, 10.0, 101)
+    path = system.to_fmu(tmp_path / "wall.fmu", {"x": 0.9}).path
+    run, log = ds.solve(system, 10.0, initial={"x": 0.9}, at=times), Log()
+    parts = 40 if kind == EXCHANGED else 1
+    shown = driven(path, kind, times, parts, logger=log, debug_logging=True)
+    assert findings(path) == ()
+    assert apart(shown, run, [*STATES, "energy", "rod"]) < AGREED
+    # One event for each strike: indicators do not chatter.
+    assert len(log.named("t = ")) == len(run.events) >= 8
+
+
+@pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
+def test_a_contact_comes_to_rest_after_infinitely_many_impacts_and_holds(
+    tmp_path: Path, kind: str
+) -> None:
+    system, times = pendulum(0.3, 0.6), np.linspace(0.0, 6.0, 61)
+    path = system.to_fmu(tmp_path / "rests.fmu", {"x": 0.9}).path
+    run = ds.solve(system, 6.0, initial={"x": 0.9}, at=times)
+    shown = driven(path, kind, times, 40 if kind == EXCHANGED else 1)
+    assert run.events[-1].after["contact_stop"] == shown["contact_stop"][-1] == 1.0
+    # The end of the bounces is where they fall below what counts as zero, which rounding decides
+    # on: what the instant is off, 1e-7 s at a speed of 1e-6 m/s, is gone once it rests.
+    assert apart(shown, run, STATES) < AGREED
+    assert abs(shown["stop"][-1] - run["stop"][-1]) < 1e-9 * run["stop"][-1]
+
+
+@pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
+def test_resets_that_never_end_are_an_error_with_a_sentence(tmp_path: Path, kind: str) -> None:
+    path = pendulum(0.3, 0.6, contact=False).to_fmu(tmp_path / "never.fmu", {"x": 0.9}).path
+    log, times = Log(), np.linspace(0.0, 6.0, 61)
+    with pytest.raises(Exception, match="error"):
+        driven(path, kind, times, 40 if kind == EXCHANGED else 1, logger=log)
+    assert "the resets of strike do not end" in log.lines[-1]
+
+
+@pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
+def test_inputs_that_the_tool_holds_drive_the_motion(tmp_path: Path, kind: str) -> None:
+    system, times = cart_pole(), np.linspace(0.0, 4.0, 41)
+    held = {"push": 0.7, "torque": -0.1}
+    path = system.to_fmu(tmp_path / "cart.fmu", {"angle": 0.4}).path
+    run = ds.solve(system, 4.0, initial={"angle": 0.4}, inputs=held, at=times)
+    given = np.array(
+        [(0.0, *held.values()), (9.0, *held.values())],
+        dtype=[("time", float), ("push", float), ("torque", float)],
+    )
+    shown = driven(path, kind, times, 20 if kind == EXCHANGED else 1, input=given)
+    assert apart(shown, run) < AGREED
+
+
+@pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
+def test_tables_expressions_and_sampled_laws_act_within_a_unit(tmp_path: Path, kind: str) -> None:
+    # Samples lie between the ticks, at which a unit shows what is after them, and a run what is
+    # before.
+    system, times = cart_pole(), 0.005 + np.linspace(0.0, 2.0, 41)
+    acting = {
+        "push": ds.table("pull", [0.0, 0.5, 1.2, 2.0], [0.0, 1.0, -1.0, 0.5], "linear"),
+        "torque": ds.sampled("hold", 0.05, lambda seen: -0.4 * seen.angle - 0.1 * seen.angle_dot),
+    }
+    start = {"angle": 0.4}
+    path = system.to_fmu(tmp_path / "law.fmu", start, inputs=acting, start_time=0.005).path
+    run = ds.solve(system, 2.005, initial=start, inputs=acting, at=times, start_time=0.005)
+    shown = driven(path, kind, times, 20 if kind == EXCHANGED else 1)
+    assert findings(path) == ()
+    assert apart(shown, run, ["x", "angle", "x_dot", "angle_dot"]) < AGREED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "until"), [(STEPPED, 1800.0), (EXCHANGED, 60.0)])
+def test_the_hoop_rolls_as_in_a_run(tmp_path: Path, kind: str, until: float) -> None:
+    # CVode's own error grows with the phase: 4e-8 after 60 s at 1e-12, 4e-9 at 1e-13, 6e-10 at
+    # 1e-14, the least that it takes.
+    case, times = ds.problem("rolling-wheel").case("hoop"), np.linspace(0.0, until, 301)
+    path = case.to_fmu(tmp_path / "hoop.fmu").path
+    run = case.solve(until, at=times)
+    shown = driven(path, kind, times, 20 if kind == EXCHANGED else 1)
+    assert findings(path) == ()
+    assert apart(shown, run, run.system.dynamics.labels.states) < AGREED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "until"), [(STEPPED, 1000.0), (EXCHANGED, 60.0)])
+def test_a_vehicle_on_omni_wheels_has_the_impacts_of_a_run(
+    tmp_path: Path, kind: str, until: float
+) -> None:
+    case, times = ds.problem("omni-rolling").case("twist"), np.linspace(0.0, until, 401)
+    path = case.to_fmu(tmp_path / "twist.fmu").path
+    run, log = case.solve(until, at=times), Log()
+    parts = 20 if kind == EXCHANGED else 1
+    shown = driven(path, kind, times, parts, logger=log, debug_logging=True)
+    assert len(log.named("roller_switch")) == len(run.events)
+    assert until < 1000.0 or len(run.events) == 1618
+    assert apart(shown, run, run.system.dynamics.labels.states) < AGREED
