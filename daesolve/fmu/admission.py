@@ -1,4 +1,4 @@
-"""What a unit can be made of, and what is refused by name: laws in Python, decisions of contacts."""
+"""What a unit can be made of, and what is refused by name: laws in Python, many contacts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,9 @@ def check_exportable(prepared: Prepared) -> None:
             "states, which is what a unit integrates: take 'feedback'"
         )
     if prepared.resting:
-        raise UnsupportedError("the body rests at the start and stays there: a unit of that is none")
+        raise UnsupportedError(
+            "the body rests at the start and stays there: a unit of that is none"
+        )
     called = [row.name for row in prepared.dynamics.drives if row.law is not None]
     if called:
         raise UnsupportedError(
@@ -89,12 +91,12 @@ def check_functions(functions: UnitFunctions, guards: Sequence[WatchedGuard]) ->
     inputs = ca.vertcat(ca.SX(0, 1), *[dynamics.p[place] for place in _input_places(dynamics)])
     for guard in guards:
         event = problem.events[guard.event]
-        if guard.kind == OF_VALUES and not guard.whenever and inputs.numel():
-            if ca.depends_on(event.guards, inputs):
-                raise UnsupportedError(
-                    f"the event {event.name!r} watches inputs alone, which jump without passing "
-                    "zero: let it be whenever_past, or make the input a parameter"
-                )
+        jumps = guard.kind == OF_VALUES and not guard.whenever and inputs.numel()
+        if jumps and ca.depends_on(event.guards, inputs):
+            raise UnsupportedError(
+                f"the event {event.name!r} watches inputs alone, which jump without passing zero: "
+                "let it be whenever_past, or make the input a parameter"
+            )
 
 
 def _input_places(dynamics: Dynamics) -> list[int]:
@@ -121,7 +123,7 @@ def _check_inputs(prepared: Prepared) -> None:
             if driven and ca.depends_on(row.held, symbol):
                 rate = ValueKind.RATE.name_of(row.name)
                 raise UnsupportedError(
-                    f"the invariant {row.name!r} is driven and depends on the input {name!r}, which "
-                    f"changes it from outside: leave it undriven ({rate} off, rates={{"
+                    f"the invariant {row.name!r} is driven and depends on the input {name!r}, "
+                    f"which changes it from outside: leave it undriven ({rate} off, rates={{"
                     f"{row.name!r}: None}})"
                 )

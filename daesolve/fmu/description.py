@@ -34,9 +34,7 @@ CAN = {
 RULED = "the start follows from it by a rule that is not in the unit: export again to change it"
 
 
-def model_description(
-    sheet: Sheet, identifier: str, title: str, words: str, stop: float
-) -> bytes:
+def model_description(sheet: Sheet, identifier: str, title: str, words: str, stop: float) -> bytes:
     """Return modelDescription.xml.
 
     Parameters

@@ -254,9 +254,7 @@ class UnitFunctions:
         return gradient @ pushed, ca.fabs(gradient) @ ca.fabs(free) + ca.fabs(bias)
 
 
-def _listed(
-    what: str, names: Sequence[str], units: Sequence[str], column: ca.SX
-) -> list[Shown]:
+def _listed(what: str, names: Sequence[str], units: Sequence[str], column: ca.SX) -> list[Shown]:
     entries = ca.vertsplit(column) if column.numel() else []
     return [
         Shown(name, str(unit), what, entry)

@@ -145,7 +145,8 @@ def _events(sheet: Sheet) -> list[str]:
     resets = functions.dynamics.resets
     jumps = functions.jumps
     names = [f"model_reset_{event}" if event in jumps else "0" for event in range(count)]
-    form = "static int (*const MODEL_RESET[])(const double **, double **, long long int *, double *, int)"
+    takes = "const double **, double **, long long int *, double *, int"
+    form = f"static int (*const MODEL_RESET[])({takes})"
     return [
         _texts("EVENT", [event.name for event in sheet.events]),
         _integers("FIRST", firsts),

@@ -178,4 +178,3 @@ def rate_name(state: str) -> str:
 def bound(value: float) -> str | None:
     """Return a bound as text, None where there is none."""
     return None if abs(value) == inf else repr(float(value))
-

@@ -304,7 +304,11 @@ class BoundCase:
     def to_fmu(self, path: str | Path, **options: Any) -> Exported:
         """Write the case as a unit of FMI 3.0; see `daesolve.fmu.to_fmu`."""
         check_options("to_fmu", options, more=("initial", "horizon", "tolerance"))
-        return to_fmu(self, path, settled=settled(with_values(self, None, options)), **options)
+        case = with_values(self, options.pop("initial", None), options)
+        rules = (case.problem.start_rule(case.model), case.problem.derived)
+        structure = case.problem.meaning(case.full_structure)
+        read = settled(rules, case.full_start, case.full_parameters, structure)
+        return to_fmu(case, path, settled=read | {*case.derived}, **options)
 
     def sensitivity(
         self,

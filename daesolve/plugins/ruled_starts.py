@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
-from typing import TYPE_CHECKING, Any
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Mapping,
+    ValuesView,
+)
+from typing import Any
 
 from daesolve.errors import Named
-
-if TYPE_CHECKING:
-    from daesolve.plugins.bound_case import BoundCase
 
 
 class Noted(Named[Any]):
@@ -58,18 +63,23 @@ class Noted(Named[Any]):
         return super().values()  # pyright: ignore
 
 
-def settled(case: BoundCase) -> frozenset[str]:
-    """Return the parameters from which a start, or other parameters, follow by a rule in Python.
+def settled(
+    rules: Iterable[Callable[..., object] | None],
+    start: Mapping[str, float],
+    parameters: Mapping[str, float],
+    structure: Mapping[str, Any],
+) -> frozenset[str]:
+    """Return the parameters that rules read.
 
     Parameters
     ----------
-    case
-        Its rules are called once, with values that note what is read of them.
+    rules
+        Functions of start values, parameters and structure; each is called once.
+    start, parameters, structure
+        What they are called with.
     """
-    parameters = Noted(case.full_parameters)
-    structure = case.problem.meaning(case.full_structure)
-    found = set(case.derived)
-    for rule in (case.problem.start_rule(case.model), case.problem.derived):
+    noted = Noted(parameters)
+    for rule in rules:
         if rule is not None:
-            rule(case.full_start, parameters, structure)
-    return frozenset((found | parameters.read) & {*case.full_parameters})
+            rule(start, noted, structure)
+    return frozenset(noted.read & {*parameters})

@@ -18,7 +18,6 @@ from daesolve.export.words import distinct, plain
 from daesolve.export.writing import python_path, write
 from daesolve.storage.files import located
 
-
 if TYPE_CHECKING:
     from daesolve.fmu import Exported
 

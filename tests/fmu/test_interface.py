@@ -33,12 +33,9 @@ unit.instantiate()
 state = unit.deserializeFMUState(open(saved, "rb").read())
 unit.setFMUState(state)
 time = unit.getFloat64([0])[0]
-for _ in range(10):
-    unit.doStep(time, (float(until) - time) / 2)
+for ends in (2.1, 3.7, float(until)):
+    unit.doStep(time, ends - time)
     time = unit.getFloat64([0])[0]
-    if time > float(until) - 1e-6:
-        break
-count = len(about.modelStructure.derivatives) if hasattr(about, "modelStructure") else 0
 open(out, "w").write(repr([value.hex() for value in unit.getFloat64(list(range(9)))]))
 unit.freeFMUState(state)
 unit.freeInstance()
@@ -86,10 +83,8 @@ def test_a_state_saved_in_one_process_goes_on_in_another_to_the_same_bits(
         command = [sys.executable, "-c", RESTORING, str(wall), str(tmp_path / "saved"), str(out)]
         subprocess.run([*command, "5.0"], check=True)
         found.append(out.read_text())
-    time = 1.7
-    while time < 5.0 - 1e-6:
-        unit.doStep(time, (5.0 - time) / 2)
-        time = unit.getFloat64([0])[0]
+    for begins, ends in ((1.7, 2.1), (2.1, 3.7), (3.7, 5.0)):
+        unit.doStep(begins, ends - begins)
     own = repr([value.hex() for value in unit.getFloat64(list(range(9)))])
     assert found == [own, own]
     unit.freeFMUState(state)
@@ -223,7 +218,11 @@ def test_its_sources_compile_without_a_warning_and_run_without_python(
             cwd=tmp_path / "sources", check=True,
         )  # fmt: skip
         done = subprocess.run(
-            ["./driver", "4.0"], cwd=tmp_path / "sources", check=True, capture_output=True, text=True
+            ["./driver", "4.0"],
+            cwd=tmp_path / "sources",
+            check=True,
+            capture_output=True,
+            text=True,
         )
         printed.append(done.stdout)
     assert printed[0] == printed[1] != ""

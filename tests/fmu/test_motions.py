@@ -68,7 +68,8 @@ def test_inputs_that_the_tool_holds_drive_the_motion(tmp_path: Path, kind: str) 
         dtype=[("time", float), ("push", float), ("torque", float)],
     )
     shown = driven(path, kind, times, 20 if kind == EXCHANGED else 1, input=given)
-    assert apart(shown, run) < AGREED
+    names = ["x", "angle", "x_dot", "angle_dot", "energy", "work"]
+    assert apart(shown, run, names) < AGREED
 
 
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
