@@ -129,10 +129,13 @@ def to_fmu(
 
     Examples
     --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
     >>> import daesolve as ds
     >>> q = ds.coordinates(x="m")
     >>> spring = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
-    >>> unit = spring.to_fmu(tmp / "spring.fmu", {"x": 1.0})
+    >>> with TemporaryDirectory() as directory:
+    ...     unit = ds.fmu.to_fmu(spring, Path(directory, "spring.fmu"), {"x": 1.0})
     >>> unit.states, unit.indicators
     (2, 0)
     """
