@@ -4,6 +4,7 @@ from . import analysis as analysis
 from . import drawing as drawing
 from . import ensembles as ensembles
 from . import errors as errors
+from . import export as export
 from . import fmu as fmu
 from . import friction as friction
 from . import multibody as multibody

@@ -169,7 +169,7 @@ def _enumeration(prefix: str, plural: str, entries: Entries, name: str) -> str:
     lines = [f"/* The {plural}. */", f"enum {prefix} {{"]
     for member, entry in zip(members(prefix, entries), entries, strict=True):
         remark = ", ".join(filter(None, [entry.unit, entry.kind, _default(entry)]))
-        lines.append(f"    {member}," + (f" /* {remark} */" if remark else ""))
+        lines.append(f"    {member},{_remark(remark)}")
     return "\n".join([*lines, f"    {name.upper()}_{plural.upper()}", "};\n\n"])
 
 
@@ -199,17 +199,19 @@ def _beginnings(plant: Plant) -> str:
     lines = [f"\nvoid {plant.name}_defaults(double *values)", "{"]
     for member, entry in zip(places["p"], plant.values, strict=True):
         value = "NAN" if entry.default is None else C.number(entry.default)
-        lines.append(f"    values[{member}] = {value};" + _remark(entry))
+        lines.append(f"    values[{member}] = {value};" + _remark(entry.unit))
     lines += [] if plant.values else ["    (void)values;"]
     lines += ["}", "", f"double {plant.name}_start(double *state)", "{"]
     for member, entry, value in zip(places["x"], plant.states, plant.begin.tolist(), strict=True):
-        lines.append(f"    state[{member}] = {C.number(value)};" + _remark(entry))
+        lines.append(f"    state[{member}] = {C.number(value)};" + _remark(entry.unit))
     lines += [f"    return {C.number(float(plant.time))};", "}", ""]
     return "\n".join(lines)
 
 
-def _remark(entry: Entry) -> str:
-    return f" /* {entry.unit} */" if entry.unit else ""
+def _remark(words: str) -> str:
+    """Return a comment behind a line, which no unit ends too early."""
+    own = " ".join(words.replace("*/", "* /").split())
+    return f" /* {own} */" if own else ""
 
 
 # -- tables ----------------------------------------------------------------------------------------

@@ -165,8 +165,7 @@ def body_of(
     for value, (operation, operands) in enumerate(whole.steps):
         if operation == ca.OP_INPUT:
             used[operands[0]].add(operands[1])
-            word: str = inputs[operands[0]][operands[1]]
-            terms.append((word, ATOM))
+            terms.append((str(inputs[int(operands[0])][int(operands[1])]), ATOM))
             continue
         if operation == ca.OP_CONST:
             text = language.number(operands[0])

@@ -12,7 +12,7 @@ import numpy as np
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.impacts import changed_by, settle_function
 from daesolve.equations.dynamics import ResetRow
-from daesolve.errors import OutOfRangeError
+from daesolve.errors import InconsistentStateError, OutOfRangeError
 from daesolve.export.named import Entries, Entry, NamedFunction, Shape
 from daesolve.export.quantities import QUANTITIES, Equations
 from daesolve.export.words import distinct
@@ -94,6 +94,10 @@ class Plant:
                 if name not in self.start:
                     raise OutOfRangeError(f"the start has no value of the state {name!r}")
             return np.array([float(self.start[entry.name]) for entry in self.states])
+        if not self.equations.samples:
+            raise InconsistentStateError(
+                "no consistent state was found by chance: give a start, a value of every state"
+            )
         return self.equations.samples[0][1]
 
     @cached_property

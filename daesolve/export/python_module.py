@@ -218,7 +218,7 @@ def _constants(plant: Plant) -> str:
 
 def _value(name: str, value: float | None, *remarks: str) -> str:
     text = "None" if value is None else PYTHON.number(value)
-    remark = ", ".join(filter(None, remarks))
+    remark = " ".join(", ".join(filter(None, remarks)).split())
     return f"    {name!r}: {text}," + (f"  # {remark}" if remark else "")
 
 

@@ -15,7 +15,14 @@ from daesolve.elimination.plan import choose_plan
 from daesolve.elimination.saddle import EliminationPlan, Saddle
 from daesolve.equations.consistency import sample_states
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
+from daesolve.equations.rank import constraint_rank
+from daesolve.errors import (
+    OutOfRangeError,
+    RedundantConstraintsError,
+    UnsupportedError,
+    is_number,
+    unknown_name,
+)
 from daesolve.export.named import Entries, Entry, NamedFunction, Shape
 from daesolve.formulations.feedback import target
 from daesolve.posing.value_names import ValueKind
@@ -74,8 +81,8 @@ class Equations:
         A default is of nothing in p.
     OutOfRangeError
         A state has no value in `around`, or the rate is no number that is zero or more.
-    UnsupportedError
-        The reactions are not determined at any of these states.
+    RedundantConstraintsError
+        Goals follow from others, so that the reactions are not determined.
     """
 
     dynamics: Dynamics
@@ -157,8 +164,22 @@ class Equations:
         return sample_states(self.dynamics, self.numbers, state)
 
     @cached_property
+    def surplus(self) -> tuple[str, ...]:
+        """Goals that follow from the others everywhere, so that reactions are not determined."""
+        held = self.dynamics.in_mode(self.numbers)
+        if not self.samples:
+            return ()
+        return constraint_rank(held, self.samples, self.numbers).droppable
+
+    @cached_property
     def plan(self) -> EliminationPlan:
         """How the reactions are eliminated."""
+        if self.surplus:
+            names = ", ".join(map(repr, self.surplus))
+            raise RedundantConstraintsError(
+                f"the goals {names} follow from the others, so the reactions are not determined: "
+                f"leave them out by system.without([{names}])"
+            )
         return choose_plan(self.dynamics, self.samples, self.numbers, proximal=False)
 
     @cached_property

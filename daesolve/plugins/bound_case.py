@@ -28,6 +28,7 @@ from daesolve.integration.run_options import (
     with_values,
 )
 from daesolve.plugins.analyses import ANALYSES, Subject
+from daesolve.plugins.exported_case import ExportableCase
 from daesolve.plugins.family import Answer, Case, Family, StartRule, Structure, Values
 from daesolve.plugins.foreign import called, numbers_by_name
 from daesolve.plugins.ruled_starts import settled
@@ -49,7 +50,7 @@ USUAL = {"impact": "newton", "impact_order": None, "on_gain": "refuse"}
 
 
 @dataclass(frozen=True, eq=False)
-class BoundCase:
+class BoundCase(ExportableCase):
     """A case of a problem with every value chosen: `.solve(...)` runs it.
 
     Parameters

@@ -69,6 +69,8 @@ class Exportable:
             The system has none: a control system has no masses.
         OutOfRangeError
             A state has no value in `around`, or the rate is negative.
+        RedundantConstraintsError
+            Goals follow from others, so that the reactions are not determined.
         """
         system: Any = self
         return Equations(system.dynamics, self._units(), around, rate).function(quantity)

@@ -1,0 +1,105 @@
+"""What a case writes for use elsewhere: its system, with its own values and start."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal
+
+from daesolve.errors import OutOfRangeError, is_number
+from daesolve.export.c_source import source
+from daesolve.export.python_module import python_module
+
+
+class ExportableCase:
+    """What a case has for use elsewhere."""
+
+    def to_python(self, path: str | Path, *, rate: float = 0.0) -> Path:
+        """Write the system as a module of Python, with the values and the start of the case.
+
+        Inputs stay inputs, whatever acts in the case; what it gives as a number is their default.
+        Goals that the case drops, since they follow from others, are left out.
+
+        Parameters
+        ----------
+        path
+            Of the module, such as "plant.py".
+        rate
+            In 1/s: with it, constraints attract the motion.
+
+        Returns
+        -------
+        pathlib.Path
+            Where it is.
+
+        Raises
+        ------
+        DaesolveError
+            As `MechanicalSystem.to_python` does; or the case has no consistent start.
+        """
+        system, further = self._exported(rate)
+        return system.to_python(path, **further)
+
+    def to_c(self, path: str | Path, *, rate: float = 0.0) -> Path:
+        """Write the system as C, with the values and the start of the case; see `to_python`.
+
+        Parameters
+        ----------
+        path
+            Of the directory, such as "plant".
+        rate
+            In 1/s: with it, constraints attract the motion.
+
+        Returns
+        -------
+        pathlib.Path
+            Where it is.
+
+        Raises
+        ------
+        DaesolveError
+            As `MechanicalSystem.to_c` does; or the case has no consistent start.
+        """
+        system, further = self._exported(rate)
+        return system.to_c(path, **further)
+
+    def written(self, language: Literal["python", "c"], *, rate: float = 0.0) -> str:
+        """Return the system as text: the module of `to_python`, or the source of `to_c`.
+
+        Parameters
+        ----------
+        language
+            "python" or "c".
+        rate
+            In 1/s: with it, constraints attract the motion.
+
+        Raises
+        ------
+        OutOfRangeError
+            There is no such language.
+        """
+        writers = {"python": python_module, "c": source}
+        if language not in writers:
+            raise OutOfRangeError(f"the language is {language!r}, but must be 'python' or 'c'")
+        case: Any = self
+        system, further = self._exported(rate)
+        return writers[language](system.plant(case.problem.name, **further), version("daesolve"))
+
+    def _exported(self, rate: float) -> tuple[Any, dict[str, Any]]:
+        """Return the system of the case, and what its exports are asked for."""
+        case: Any = self
+        system = case.system
+        labels, state = system.dynamics.labels, case.consistent_start().state
+        known = system.dynamics.ranges
+        values = {name: value for name, value in case.values.items() if name in known}
+        values |= {n: float(v) for n, v in case._inputs().items() if is_number(v)}
+        further = {
+            "start": dict(zip(labels.states, state.tolist(), strict=True)),
+            "values": values,
+            "rate": rate,
+            "time": case.case.start_time,
+        }
+        if case.case.redundant == "drop":
+            surplus = system.plant("plant", **further).equations.surplus
+            system = system.without(surplus) if surplus else system
+        return system, further

@@ -1,0 +1,58 @@
+"""Cases export their system with their own values, start and inputs."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+
+
+def loaded(path):
+    specification = importlib.util.spec_from_file_location(path.stem, path)
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_a_case_exports_its_own_values_and_start(tmp_path):
+    case = ds.problem("rolling-wheel").case("hoop", gravity=9.80)
+    module = loaded(case.to_python(tmp_path / "hoop.py", rate=10.0))
+    assert module.VALUES["gravity"] == 9.80
+    start = case.consistent_start().state
+    assert np.array_equal(list(module.START.values()), start)
+    run = case.solve(until=1e-3)
+    assert module.outputs(0.0, {})[0] == pytest.approx(run["contact_x"][0], abs=1e-15)
+    ours = case.system.function("rhs", rate=10.0)(0.0, start, [*case.values.values()])
+    assert module.rhs(0.0, {}) == pytest.approx(np.asarray(ours).ravel(), rel=1e-15)
+    assert (case.to_c(tmp_path / "hoop") / "hoop.h").exists()
+
+
+def test_numbers_of_a_case_are_the_defaults_of_its_inputs(tmp_path):
+    module = loaded(ds.problem("clutches").case().to_python(tmp_path / "clutches.py"))
+    assert module.VALUES["torque"] == 60.0
+
+
+def test_goals_that_a_case_drops_are_left_out(tmp_path):
+    """Bricard's loop has hinges too many. From rest v(h) = a h, but for a term in h^3."""
+    case = ds.problem("bricard").case("benchmark", model="hinges")
+    module = loaded(case.to_python(tmp_path / "bricard.py"))
+    dynamics = case.system.dynamics
+    assert len(module.ENTRIES["jacobian"]) < len(dynamics.rows)
+    step = 1e-4
+    run = case.solve(until=step, at=[0.0, step])
+    rates = module.rhs(0.0, {})[dynamics.position_count :]
+    moved = [run.states[n][-1] / step for n in dynamics.labels.states[dynamics.position_count :]]
+    assert np.max(np.abs(rates)) > 0.1
+    assert rates == pytest.approx(moved, abs=1e-6 * np.max(np.abs(rates)))
+
+
+def test_a_case_is_written_as_text(tmp_path):
+    case = ds.problem("pendulum").case()
+    module = case.to_python(tmp_path / "pendulum.py", rate=2.0)
+    assert case.written("python", rate=2.0) == module.read_text()
+    assert "void pendulum_rhs(" in case.written("c")
+    with pytest.raises(ds.errors.OutOfRangeError, match="'python' or 'c'"):
+        case.written("fortran")
