@@ -49,14 +49,16 @@ def check_exportable(prepared: Prepared) -> None:
 def _check_laws(prepared: Prepared) -> None:
     dynamics, transitions = prepared.dynamics, prepared.transitions
     for law in () if transitions is None else transitions.laws:
-        if isinstance(law, ContactLaw | ResetLaw):
+        if type(law) in (ContactLaw, ResetLaw):
             continue
         events = prepared.problem.events
         names = ", ".join(repr(row.name) for row in dynamics.contacts)
-        whose = f"the contacts {names}" if names else f"the event {events[law.events[0]].name!r}"
+        whose = f"the event {events[law.events[0]].name!r}"
+        whose = f"the contacts {names}" if names else whose
+        whose = "the pairs of supports" if dynamics.guides is not None else whose
         raise UnsupportedError(
             f"what follows at {whose} is decided by complementarity, which is no expression of the "
-            f"state: {ELSEWHERE}"
+            f"state: {'run it with solve' if dynamics.guides is not None else ELSEWHERE}"
         )
     names = [row.name for row in dynamics.contacts]
     if len(names) > 1:

@@ -100,7 +100,7 @@ class UnitFunctions:
     def _law(self, kind: type[Law]) -> Law | None:
         transitions = self.prepared.transitions
         laws = () if transitions is None else transitions.laws
-        return next((law for law in laws if isinstance(law, kind)), None)
+        return next((law for law in laws if type(law) is kind), None)
 
     @cached_property
     def jumps(self) -> dict[int, JumpFunction]:
