@@ -40,7 +40,7 @@ def check_exportable(prepared: Prepared) -> None:
     if called:
         raise UnsupportedError(
             f"the sampled law {called[0]!r} is a function in Python, and a unit runs without "
-            "Python: write it as an expression of its arguments"
+            "Python: write it as an expression of its arguments, without traced=False"
         )
     _check_laws(prepared)
     _check_inputs(prepared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import TypeVar
 
 import casadi as ca
@@ -18,6 +19,8 @@ from daesolve.posing.symbols import symbol
 from daesolve.preparation.preparing import Prepared
 
 Law = TypeVar("Law")
+MOST_JOINT = 4
+"""Events that impose constraints, of which all sets are in a unit: they may happen together."""
 NONE = ca.SX(0, 1)
 """A column without entries."""
 
@@ -108,6 +111,20 @@ class UnitFunctions:
         law = self.reset_law
         return {} if law is None else {event: law.function((event,)) for event in law.events}
 
+    @cached_property
+    def joint(self) -> dict[tuple[int, ...], JumpFunction]:
+        """What events do together that impose constraints at one instant, by their indices."""
+        law = self.reset_law
+        imposing = [event for event, jump in self.jumps.items() if jump.imposes]
+        if law is None or len(imposing) > MOST_JOINT:
+            return {}
+        sets = [
+            events
+            for count in range(2, len(imposing) + 1)
+            for events in combinations(imposing, count)
+        ]
+        return {events: law.function(events) for events in sets}
+
     def all(self) -> list[ca.Function]:
         """Return the functions under the names by which the C code calls them."""
         t, x, p = self.t, self.x, self.p
@@ -128,14 +145,16 @@ class UnitFunctions:
             self.positions.function,
             self.velocities.function,
         ]
-        found += [self._reset(event, jump) for event, jump in self.jumps.items()]
+        found += [self._reset(f"model_reset_{k}", jump) for k, jump in self.jumps.items()]
+        joint = enumerate(self.joint.values())
+        found += [self._reset(f"model_joint_{number}", jump) for number, jump in joint]
         return found + ([] if self.contact_law is None else self._contact())
 
-    def _reset(self, event: int, jump: JumpFunction) -> ca.Function:
+    def _reset(self, name: str, jump: JumpFunction) -> ca.Function:
         t, x, p = self.t, self.x, self.p
         fired = symbol("fired", jump.function.nnz_in(3))
         after, values, _, _, before, left = jump.function(t, x, p, fired)
-        return _dense(f"model_reset_{event}", [t, x, p, fired], [after, values, before, left])
+        return _dense(name, [t, x, p, fired], [after, values, before, left])
 
     def _referred(self) -> ca.SX:
         """Return p with what is held or measured taken from its value now."""

@@ -73,6 +73,7 @@ def sizes(sheet: Sheet, compiled: Sequence[ca.Function]) -> str:
         "STARTS": rows,
         "WORK": max(function.sz_w() for function in compiled),
         "INTEGERS": max(function.sz_iw() for function in compiled),
+        "JOINTS": len(functions.joint),
         "CONTACTS": int(functions.contact_law is not None),
     }
     lines = [f"#define MODEL_{name} {number}" for name, number in numbers.items()]
@@ -145,8 +146,11 @@ def _events(sheet: Sheet) -> list[str]:
     resets = functions.dynamics.resets
     jumps = functions.jumps
     names = [f"model_reset_{event}" if event in jumps else "0" for event in range(count)]
+    joint = functions.joint
+    masks = [sum(1 << event for event in events) for events in joint]
+    together = [f"model_joint_{number}" for number in range(len(joint))]
     takes = "const double **, double **, long long int *, double *, int"
-    form = f"static int (*const MODEL_RESET[])({takes})"
+    form = f"static int (*const MODEL_{{}}[])({takes}) = {{{{{{}}}}}};\n"
     return [
         _texts("EVENT", [event.name for event in sheet.events]),
         _integers("FIRST", firsts),
@@ -154,7 +158,9 @@ def _events(sheet: Sheet) -> list[str]:
         _integers("RESETS", [event in jumps for event in range(count)]),
         _integers("IMPOSES", [e in jumps and jumps[e].imposes for e in range(count)]),
         _integers("SEQUENTIAL", [e in jumps and resets[e].sequential for e in range(count)]),
-        f"{form} = {{{', '.join(names or ['0'])}}};\n",
+        form.format("RESET", ", ".join(names or ["0"])),
+        _array("unsigned long long", "JOINT_MASK", [f"{mask}ull" for mask in masks]),
+        form.format("JOINT_RESET", ", ".join(together or ["0"])),
     ]
 
 

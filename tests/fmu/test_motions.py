@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -87,6 +88,35 @@ def test_tables_expressions_and_sampled_laws_act_within_a_unit(tmp_path: Path, k
     shown = driven(path, kind, times, 20 if kind == EXCHANGED else 1)
     assert findings(path) == ()
     assert apart(shown, run, ["x", "angle", "x_dot", "angle_dot"]) < AGREED
+
+
+@pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
+def test_blows_of_several_events_at_one_instant_are_one(tmp_path: Path, kind: str) -> None:
+    # Two masses on one rod meet two stops at once; alone, each blow would turn the rod.
+    q = ds.coordinates(y="m", turn="rad")
+    ends = [q.y + side * 0.5 * ca.sin(q.turn) for side in (-1.0, 1.0)]
+    blows = [
+        ds.Event(
+            f"end_{k}",
+            end,
+            ds.FALLING,
+            ds.Reset(impose=[ds.Holonomic(f"stop_{k}", end)], restitution=0.5),
+        )
+        for k, end in enumerate(ends)
+    ]
+    rod = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.y**2 / 2 + q.dot.turn**2 / 40,
+        potential=10.0 * q.y,
+        events=blows,
+    )
+    times, start = np.linspace(0.0, 1.4, 41), {"y": 5.0, "turn": 0.0}
+    path = rod.to_fmu(tmp_path / "rod.fmu", start).path
+    run = ds.solve(rod, 1.4, initial=start, at=times)
+    shown = driven(path, kind, times)
+    # It falls for 1 s, and leaves with half the speed and without a turn.
+    assert abs(shown["y_dot"][-1] - (5.0 - 10.0 * 0.4)) < AGREED
+    assert apart(shown, run, ["y", "turn", "y_dot", "turn_dot"]) < AGREED
 
 
 @pytest.mark.slow

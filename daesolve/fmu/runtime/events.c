@@ -165,33 +165,55 @@ static fmi3Status reset_event(Unit *unit, int event) {
       any |= taken;
     }
     if (!any) continue;
-    if (!model_reset(unit, event)) return say(unit, fmi3Error, "a reset could not be evaluated");
+    if (!model_reset(unit, MODEL_RESET[event])) return say(unit, fmi3Error, "a reset could not be evaluated");
     fmi3Status status = accept_jump(unit, event);
     if (status != fmi3OK) return status;
   }
   return fmi3OK;
 }
 
-/* Do what the guards that fired ask for: what imposes constraints comes last. */
+/* Impose what several events ask for at one instant, together. */
+static fmi3Status reset_jointly(Unit *unit, const int *asked, int one, int other) {
+  unsigned long long mask = 0;
+  int width = 0;
+  for (int event = 0; event < MODEL_EVENTS; ++event) {
+    if (!asked[event] || !MODEL_IMPOSES[event]) continue;
+    if (event < 64) mask |= 1ull << event;
+    for (int k = 0; k < MODEL_WIDTH[event]; ++k)
+      unit->column[width++] = unit->fired[MODEL_FIRST[event] + k];
+  }
+  for (int k = 0; k < MODEL_JOINTS; ++k) {
+    if (MODEL_JOINT_MASK[k] != mask) continue;
+    if (!model_reset(unit, MODEL_JOINT_RESET[k]))
+      return say(unit, fmi3Error, "a reset could not be evaluated");
+    return accept_jump(unit, one);
+  }
+  return say(unit, fmi3Error,
+             "at t = %.10g s %s and %s impose constraints at one instant: what they do together is "
+             "not in this unit", unit->now.time, MODEL_EVENT[one], MODEL_EVENT[other]);
+}
+
+/* Do what the guards that fired ask for: together, what imposes constraints last; or one after the
+ * other where an event says so. */
 static fmi3Status reset_all(Unit *unit) {
-  int asked[COUNT(MODEL_EVENTS)] = {0}, imposing = 0, other = -1;
+  int asked[COUNT(MODEL_EVENTS)] = {0}, imposing = 0, sequential = 0, one = 0, other = 0;
   for (int k = 0; k < MODEL_GUARDS; ++k)
     if (unit->fired[k]) asked[MODEL_OWNER[k]] = MODEL_RESETS[MODEL_OWNER[k]];
   for (int event = 0; event < MODEL_EVENTS; ++event) {
-    if (!asked[event] || !MODEL_IMPOSES[event]) continue;
-    if (imposing++)
-      return say(unit, fmi3Error,
-                 "at t = %.10g s %s and %s impose constraints at one instant: what they do "
-                 "together is not in this unit", unit->now.time, MODEL_EVENT[other],
-                 MODEL_EVENT[event]);
-    other = event;
+    if (!asked[event]) continue;
+    sequential |= MODEL_SEQUENTIAL[event];
+    if (!MODEL_IMPOSES[event]) continue;
+    if (imposing++) other = event;
+    else one = event;
   }
-  for (int last = 0; last < 2; ++last)
+  for (int last = 0; last < 2; ++last) {
+    if (last && imposing > 1 && !sequential) return reset_jointly(unit, asked, one, other);
     for (int event = 0; event < MODEL_EVENTS; ++event) {
-      if (!asked[event] || MODEL_IMPOSES[event] != last) continue;
+      if (!asked[event] || (sequential ? last : MODEL_IMPOSES[event] != last)) continue;
       fmi3Status status = reset_event(unit, event);
       if (status != fmi3OK) return status;
     }
+  }
   return fmi3OK;
 }
 

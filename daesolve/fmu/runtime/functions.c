@@ -31,10 +31,10 @@ static int rate_now(Unit *unit) {
   return unit->rate_known;
 }
 
-static int model_reset(Unit *unit, int event) {
+static int model_reset(Unit *unit, Generated *function) {
   const double *from[] = {&unit->now.time, unit->now.x, unit->now.p, unit->column};
   double *to[] = {unit->after_x, unit->after_p, unit->residuals[0], unit->residuals[1]};
-  return MODEL_RESET[event] && call(unit, MODEL_RESET[event], from, to);
+  return function && call(unit, function, from, to);
 }
 
 /* Take what is held or measured from its value now. */
