@@ -11,6 +11,7 @@ import pytest
 import daesolve as ds
 from daesolve.fmu import findings
 from tests.fmu.driving import EXCHANGED, STEPPED, Log, apart, cart_pole, driven, pendulum
+from tests.fmu.importer import exchanged
 
 AGREED = 1e-9
 """What importing tools can tell: the tolerance of the method is 1e-14, CVode's as well; neither
@@ -129,14 +130,15 @@ def test_the_hoop_rolls_as_in_a_run(tmp_path: Path, kind: str, until: float) -> 
     run = case.solve(until, at=times)
     shown = driven(path, kind, times, 20 if kind == EXCHANGED else 1)
     assert findings(path) == ()
-    assert apart(shown, run, run.system.dynamics.labels.states) < AGREED
+    assert apart(shown, run, [*run.states]) < AGREED
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "until"), [(STEPPED, 1000.0), (EXCHANGED, 60.0)])
+@pytest.mark.parametrize(("kind", "until"), [(STEPPED, 1000.0), (EXCHANGED, 30.0)])
 def test_a_vehicle_on_omni_wheels_has_the_impacts_of_a_run(
     tmp_path: Path, kind: str, until: float
 ) -> None:
+    # CVode's own error has grown to 1e-9 after 60 s, and to 7e-9 after 1000 s.
     case, times = ds.problem("omni-rolling").case("twist"), np.linspace(0.0, until, 401)
     path = case.to_fmu(tmp_path / "twist.fmu").path
     run, log = case.solve(until, at=times), Log()
@@ -144,4 +146,21 @@ def test_a_vehicle_on_omni_wheels_has_the_impacts_of_a_run(
     shown = driven(path, kind, times, parts, logger=log, debug_logging=True)
     assert len(log.named("roller_switch")) == len(run.events)
     assert until < 1000.0 or len(run.events) == 1618
-    assert apart(shown, run, run.system.dynamics.labels.states) < AGREED
+    assert apart(shown, run, [*run.states]) < AGREED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("problem", "case", "until", "events"),
+    [("omni-rolling", "twist", 1000.0, 1618), ("rolling-wheel", "hoop", 300.0, 0)],
+)
+def test_by_a_more_accurate_tool_model_exchange_is_as_near_over_long_motions(
+    tmp_path: Path, problem: str, case: str, until: float, events: int
+) -> None:
+    bound = ds.problem(problem).case(case)
+    path = bound.to_fmu(tmp_path / "unit.fmu").path
+    run = bound.solve(until, at=[0.0, until])
+    states, count = exchanged(path, until)
+    own = np.array([series[-1] for series in run.states.values()])
+    assert count == len(run.events) == events
+    assert np.max(np.abs(own - states[: len(own)]) / np.maximum(1.0, np.abs(own))) < AGREED
