@@ -17,7 +17,7 @@ from pathlib import Path
 
 import casadi as ca
 
-from daesolve.errors import MissingBackendError, UnsupportedError
+from daesolve.errors import MissingBackendError, StorageError, UnsupportedError
 
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off")
@@ -123,7 +123,13 @@ def suffix() -> str:
 
 
 def archive(path: Path, entries: Mapping[str, bytes]) -> None:
-    """Write the files of a unit into an archive, as a whole or not at all."""
+    """Write the files of a unit into an archive, as a whole or not at all.
+
+    Raises
+    ------
+    StorageError
+        It cannot be written there.
+    """
     partial = path.with_name(f".{path.name}.part")
     try:
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -131,5 +137,7 @@ def archive(path: Path, entries: Mapping[str, bytes]) -> None:
                 entry = zipfile.ZipInfo(name, EARLIEST)
                 packed.writestr(entry, entries[name], zipfile.ZIP_DEFLATED)
         partial.replace(path)
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         partial.unlink(missing_ok=True)

@@ -127,6 +127,34 @@ def test_a_step_lands_where_it_is_asked_to_however_it_is_divided(wall: Path) -> 
     parted.freeInstance()
 
 
+def test_a_contact_answers_at_once_to_an_input_that_jumps(tmp_path: Path) -> None:
+    q, u = ds.coordinates(x="m", y="m"), ds.inputs(lift="N", push="N")
+    floor = ds.Contact("floor", q.y, restitution=0.5)
+    block = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=10.0 * q.y,
+        goals=[floor],
+        force={"y": u.lift, "x": u.push},
+        inputs=u,
+    )
+    unit, variables = opened(block.to_fmu(tmp_path / "block.fmu", {"y": 0.0}).path)
+    sim = ds.Simulator(block, {"y": 0.0}, inputs={"lift": 0.0, "push": 0.0})
+    begun(unit, tolerance=1e-13)
+    names, lifts = ("x", "y", "x_dot", "y_dot"), (4.0, 13.0, 13.0, 0.0, 0.0, 2.0, 14.0, 1.0, 1.0)
+    held = [variables[name] for name in ("lift", "push")]
+    closed = []
+    for k, lift in enumerate(lifts):
+        values = sim.step(0.3, lift=lift, push=float(k))
+        unit.setFloat64(held, [lift, float(k)])
+        unit.doStep(0.3 * k, 0.3 * (k + 1) - 0.3 * k)
+        own = unit.getFloat64([variables[name] for name in (*names, "floor")])
+        assert np.allclose(own, [values[name] for name in (*names, "floor")], atol=1e-9)
+        closed.append(unit.getFloat64([variables["contact_floor"]])[0])
+    assert {*closed} == {0.0, 1.0}
+    unit.freeInstance()
+
+
 def test_other_parameters_lead_to_a_start_that_constraints_agree_with(tmp_path: Path) -> None:
     system = pendulum(-2.0)
     path = system.to_fmu(tmp_path / "long.fmu", {"x": 0.6}).path

@@ -14,6 +14,7 @@ from daesolve.errors import (
     MissingBackendError,
     MissingPackageError,
     OutOfRangeError,
+    StorageError,
     UnsupportedError,
 )
 from daesolve.fmu import building, checking, findings, to_fmu
@@ -95,6 +96,11 @@ def test_without_a_compiler_or_fmpy_a_sentence_names_what_to_install(
         findings(tmp_path / "any.fmu")
     with pytest.raises(OutOfRangeError, match="there is no file"):
         findings(tmp_path / "none.fmu")
+
+
+def test_a_place_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match=r"none/cart\.fmu cannot be written: No such file"):
+        cart_pole().to_fmu(tmp_path / "none" / "cart.fmu")
 
 
 def test_a_stop_asks_the_tool_to_terminate_at_its_instant(tmp_path: Path) -> None:

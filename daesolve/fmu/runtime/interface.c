@@ -299,7 +299,7 @@ static fmi3Status set_value(Unit *unit, int place, double value) {
   if (now->p[place] == value) return fmi3OK;
   now->p[place] = value;
   now->touched[place] = kind != VALUE_INPUT || early;
-  now->begun = now->begun || now->mode == STEPPING;
+  now->jumped = now->jumped || now->mode == STEPPING;
   unit->rate_known = unit->shown_known = 0;
   if (!early && kind == VALUE_TUNABLE && !model_references(unit))
     return say(unit, fmi3Error, "an invariant has no value with this %s", name);
@@ -495,8 +495,8 @@ API fmi3Status NAME(fmi3DoStep)(fmi3Instance instance, fmi3Float64 from, fmi3Flo
                from, now->time);
   if (now->stop_defined && until > now->stop + 1e-9 * fmax(length, fabs(now->stop)))
     return say(unit, fmi3Error, "the step ends at t = %.10g s, beyond the stop time", until);
-  if (now->begun) status = settle(unit, -1);
-  now->begun = 0;
+  if (now->jumped) status = settle(unit, -1);
+  now->jumped = 0;
   if (status == fmi3OK) status = go_on(unit, until);
   if (event_needed) *event_needed = fmi3False;
   if (terminate) *terminate = now->stopped != 0;
