@@ -92,6 +92,24 @@ def test_tables_expressions_and_sampled_laws_act_within_a_unit(tmp_path: Path, k
 
 
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
+def test_tables_and_parameters_begin_anew_where_a_tool_starts_otherwise(
+    tmp_path: Path, kind: str
+) -> None:
+    system, times = cart_pole(), 0.7 + np.linspace(0.0, 2.0, 41)
+    pull = ds.table("pull", [0.0, 0.5, 1.2, 2.0], [0.0, 1.0, -1.0, 0.5], "linear")
+    acting = {"push": pull, "torque": 0.0}
+    path = system.to_fmu(tmp_path / "late.fmu", {"angle": 0.4}, inputs=acting).path
+    start = {"angle": -0.2, "x_dot": 0.1}
+    run = ds.solve(
+        system, 2.7, initial=start, inputs=acting, at=times, start_time=0.7,
+        parameters={"length": 0.8},
+    )  # fmt: skip
+    given = start | {"length": 0.8}
+    shown = driven(path, kind, times, 20 if kind == EXCHANGED else 1, start_values=given)
+    assert apart(shown, run, ["x", "angle", "x_dot", "angle_dot", "energy", "work"]) < AGREED
+
+
+@pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
 def test_blows_of_several_events_at_one_instant_are_one(tmp_path: Path, kind: str) -> None:
     # Two masses on one rod meet two stops at once; alone, each blow would turn the rod.
     q = ds.coordinates(y="m", turn="rad")
