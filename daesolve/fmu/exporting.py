@@ -24,6 +24,7 @@ from daesolve.fmu.building import (
 from daesolve.fmu.description import build_description, model_description
 from daesolve.fmu.functions import UnitFunctions
 from daesolve.fmu.guards import watched_guards
+from daesolve.fmu.ruled import StartRule
 from daesolve.fmu.tables import Sheet, sizes, tables
 from daesolve.fmu.variables import FIXED, INPUT, SETTLED, TUNABLE, variables_of
 from daesolve.formulations import Feedback
@@ -81,6 +82,7 @@ def to_fmu(
     horizon: float | None = None,
     tolerance: float | None = None,
     settled: Collection[str] = (),
+    rule: StartRule | None = None,
     **options: Unpack[RunOptions],
 ) -> Exported:
     """Write a system as a unit of FMI 3.0, which runs without Python in the importing tool.
@@ -108,6 +110,8 @@ def to_fmu(
     settled
         The names of parameters from which the start follows by a rule of one's own, which is not in
         the unit: to set one of them is refused there.
+    rule
+        Such a rule as expressions, which the unit evaluates where a parameter in it is set.
     **options
         Those of `solve`, but for the solver and the samples. Inputs that are numbers, or not given,
         are inputs of the unit; an expression, a table or a sampled law acts in it.
@@ -145,7 +149,7 @@ def to_fmu(
         raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must lie between 0 and 1")
     prepared = _prepared(source, initial, horizon, options)
     check_exportable(prepared)
-    functions = UnitFunctions(prepared)
+    functions = UnitFunctions(prepared, rule)
     guards = watched_guards(prepared)
     check_functions(functions, guards)
     variables = variables_of(functions, guards, settled)

@@ -12,6 +12,7 @@ import casadi as ca
 
 from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics, GoalRow
+from daesolve.fmu.ruled import StartRule
 from daesolve.modes.contact_law import ContactLaw
 from daesolve.modes.jumps import JumpFunction, settle_function, with_references
 from daesolve.modes.reset_law import ResetLaw
@@ -58,9 +59,12 @@ class UnitFunctions:
     ----------
     prepared
         A run that a unit can be made of; see `admission`.
+    rule
+        By which its start follows from parameters; None where nothing says so.
     """
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(self, prepared: Prepared, rule: StartRule | None = None) -> None:
+        self.rule = rule
         self.prepared, self.dynamics, self.problem = prepared, prepared.dynamics, prepared.problem
         self.t, self.x, self.p = (self.problem.rhs.sx_in(k) for k in range(3))
 
@@ -142,6 +146,7 @@ class UnitFunctions:
             _dense("model_tangent", [t, x, p, along_x, along_p], tangents),
             _dense("model_refer", [t, x, p], [self._referred()]),
             _dense("model_begin", [t, x, p], [self._begun()]),
+            _dense("model_rule", [x, p], [self._ruled()]),
             self.positions.function,
             self.velocities.function,
         ]
@@ -179,6 +184,29 @@ class UnitFunctions:
                 changed[names.index(name)] = numbers[place]
             p = p if row.together else ca.SX(changed)
         return changed
+
+    @property
+    def ruling(self) -> frozenset[str]:
+        """The parameters from which the start follows by the rule."""
+        if self.rule is None:
+            return frozenset()
+        column = ca.vertcat(NONE, *self.rule.states.values())
+        symbols = self.rule.parameters
+        return frozenset(name for name in symbols if ca.depends_on(column, symbols[name]))
+
+    def _ruled(self) -> ca.SX:
+        """Return the states of a start by the rule, as far as it says."""
+        guess = ca.SX(self.x)
+        if self.rule is None:
+            return guess
+        names, states = list(self.problem.values), self.problem.labels.states
+        known = {name: own for name, own in self.rule.parameters.items() if name in names}
+        symbols = ca.vertcat(NONE, *known.values())
+        values = ca.vertcat(NONE, *[self.p[names.index(name)] for name in known])
+        for name, state in self.rule.states.items():
+            if name in states:
+                guess[states.index(name)] = ca.substitute(state, symbols, values)
+        return guess
 
     # -- starts ------------------------------------------------------------------------------------
 

@@ -116,6 +116,7 @@ def tables(sheet: Sheet) -> str:
         _doubles("HIGH", [value.range.high for value in values]),
         _integers("OPEN_LOW", [value.range.open_low for value in values]),
         _integers("VALUE_KIND", [value.kind for value in values]),
+        _integers("RULES", [value.name in functions.ruling for value in values]),
         _texts("VALUE", [value.name for value in values]),
         _integers("INDICATOR", [place for _, place in variables.indicators]),
         _integers("KIND", [guard.kind for guard in guards]),

@@ -31,7 +31,7 @@ from daesolve.plugins.analyses import ANALYSES, Subject
 from daesolve.plugins.exported_case import ExportableCase
 from daesolve.plugins.family import Answer, Case, Family, StartRule, Structure, Values
 from daesolve.plugins.foreign import called, numbers_by_name
-from daesolve.plugins.ruled_starts import settled
+from daesolve.plugins.ruled_starts import ruled_start
 from daesolve.preparation.naming import made_by_name
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
@@ -306,10 +306,9 @@ class BoundCase(ExportableCase):
         """Write the case as a unit of FMI 3.0; see `daesolve.fmu.to_fmu`."""
         check_options("to_fmu", options, more=("initial", "horizon", "tolerance"))
         case = with_values(self, options.pop("initial", None), options)
-        rules = (case.problem.start_rule(case.model), case.problem.derived)
-        structure = case.problem.meaning(case.full_structure)
-        read = settled(rules, case.full_start, case.full_parameters, structure)
-        return to_fmu(case, path, settled=read | {*case.derived}, **options)
+        given = case.full_start, case.full_parameters, case.problem.meaning(case.full_structure)
+        read, rule = ruled_start(case.problem.start_rule(case.model), case.problem.derived, given)
+        return to_fmu(case, path, settled=read | {*case.derived}, rule=rule, **options)
 
     def sensitivity(
         self,

@@ -82,6 +82,16 @@ static fmi3Status make_consistent(Unit *unit) {
   for (int n = 0; n < MODEL_STATES; ++n) any |= now->moved[n];
   for (int k = 0; k < MODEL_VALUES; ++k) any |= now->touched[k];
   if (!any) return fmi3OK;
+  int ruled = 0;
+  for (int k = 0; k < MODEL_VALUES; ++k) ruled |= now->touched[k] && MODEL_RULES[k];
+  if (ruled) {
+    const double *given[] = {now->x, now->p};
+    double *guess[] = {unit->after_x};
+    if (!call(unit, model_rule, given, guess) || !all_finite(unit->after_x, MODEL_STATES))
+      return say(unit, fmi3Error, "no start follows from these parameters");
+    for (int n = 0; n < MODEL_STATES; ++n)
+      if (!now->moved[n]) now->x[n] = unit->after_x[n];
+  }
   fmi3Status status = meet(unit, model_positions, MODEL_POSITIONS, MODEL_POSITION_NAMES);
   if (status == fmi3OK)
     status = meet(unit, model_velocities, MODEL_VELOCITIES, MODEL_VELOCITY_NAMES);
