@@ -10,7 +10,12 @@ from daesolve.export.code import ARITHMETIC, ATOM, Language, Operation, Term, ca
 
 KEYWORDS = """auto break case char const continue default do double else enum extern float for goto
 if inline int long register restrict return short signed sizeof static struct switch typedef union
-unsigned void volatile while asm typeof bool true false main"""
+unsigned void volatile while asm typeof bool true false main """
+MACROS = """NAN INFINITY HUGE_VAL HUGE_VALF HUGE_VALL FP_NAN FP_INFINITE FP_ZERO FP_SUBNORMAL
+FP_NORMAL FP_FAST_FMA FP_ILOGB0 FP_ILOGBNAN MATH_ERRNO MATH_ERREXCEPT math_errhandling fpclassify
+isfinite isinf isnan isnormal signbit isgreater isless isunordered M_E M_LOG2E M_LOG10E M_LN2
+M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2 linux unix"""
+"""What `math.h` and some compilers define, so that no name may be it."""
 FUNCTIONS: dict[int, str] = {
     ca.OP_SQRT: "sqrt",
     ca.OP_EXP: "exp",
@@ -43,7 +48,7 @@ FUNCTIONS: dict[int, str] = {
     ca.OP_FMAX: "fmax",
     ca.OP_HYPOT: "hypot",
 }
-RESERVED = frozenset(KEYWORDS.split()) | {*FUNCTIONS.values()}
+RESERVED = frozenset((KEYWORDS + MACROS).split()) | {*FUNCTIONS.values()}
 """Names that mean something in the code."""
 
 
@@ -52,7 +57,7 @@ def _number(value: float) -> str:
         return "NAN"
     if math.isinf(value):
         return "INFINITY" if value > 0 else "-INFINITY"
-    return repr(value)
+    return repr(float(value))
 
 
 def _tested(sign: str) -> Operation:

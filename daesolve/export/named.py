@@ -88,7 +88,7 @@ class NamedFunction(ca.Function):
     >>> rhs.inputs["x"].names, rhs.inputs["x"].units
     (('height', 'height_dot'), ('m', 'm/s'))
     >>> rhs.at({"height": 2.0, "height_dot": 1.0}, {"gravity": 10.0})
-    {'height': 1.0, 'height_dot': -10.0}
+    {"height'": 1.0, "height_dot'": -10.0}
     """
 
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
@@ -11,6 +11,7 @@ import numpy as np
 
 from daesolve.algebra.translation import function_of
 from daesolve.elimination.impacts import changed_by, settle_function
+from daesolve.equations.consistency import fitting_values
 from daesolve.equations.dynamics import ResetRow
 from daesolve.errors import InconsistentStateError, OutOfRangeError
 from daesolve.export.named import Entries, Entry, NamedFunction, Shape
@@ -77,9 +78,34 @@ class Plant:
         return frozenset(n for row in rows if row.lookup is not None for n in row.values)
 
     @cached_property
-    def values(self) -> Entries:
-        """The entries of p: parameters, inputs and discrete values, without those of tables."""
+    def _own(self) -> Entries:
+        """The entries of p, but for those of tables."""
         return tuple(e for e in self.equations.values if e.name not in self._looked_up)
+
+    @cached_property
+    def values(self) -> Entries:
+        """The entries of p: parameters, inputs and discrete values, without those of tables.
+
+        The defaults of discrete values are those of the mode in which a run would start.
+        """
+        fitted = self._fitted
+        return tuple(
+            replace(e, default=float(fitted[e.name])) if e.kind == "discrete value" else e
+            for e in self._own
+        )
+
+    @cached_property
+    def _fitted(self) -> dict[str, float]:
+        """Values of the mode that agrees with the start."""
+        dynamics, state = self.equations.dynamics, self.begin
+        given = np.array([0.0 if e.default is None else e.default for e in self._own])
+        known = dict(zip(dynamics.values, self._known(self.time, state, given), strict=True))
+        try:
+            return fitting_values(dynamics, known, state, self.time)
+        except InconsistentStateError:
+            if self.start is not None:
+                raise
+            return known
 
     @cached_property
     def numbers(self) -> np.ndarray:
@@ -186,24 +212,26 @@ class Plant:
 
     def begun(self, time: float, state: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return what the tables say at their arguments, as runs find it when they begin."""
+        names = list(self.equations.dynamics.values)
+        known = self._known(time, state, values)
+        return np.array([known[names.index(entry.name)] for entry in self.table_entries])
+
+    def _known(self, time: float, state: np.ndarray, values: np.ndarray) -> np.ndarray:
+        """Return all numbers of the equations, those of tables at their arguments."""
         dynamics = self.equations.dynamics
-        symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
-        known = self.equations.numbers.copy()
         names = list(dynamics.values)
-        for entry, value in zip(self.values, values, strict=True):
+        known = self.equations.numbers.copy()
+        for entry, value in zip(self._own, values, strict=True):
             known[names.index(entry.name)] = value
         for row in dynamics.drives:
             if row.lookup is None:
                 continue
-            found = ca.Function(
-                "begin",
-                [dynamics.t, dynamics.x, ca.vertcat(*symbols.values())],
-                [ca.vertcat(*row.begin.values())],
-            )
+            begin = ca.vertcat(*row.begin.values())
+            found = ca.Function("begin", [dynamics.t, dynamics.x, dynamics.p], [begin])
             column = np.asarray(found(time, state, known)).ravel()
             for name, value in zip(row.begin, column, strict=True):
                 known[names.index(name)] = value
-        return np.array([known[names.index(entry.name)] for entry in self.table_entries])
+        return known
 
     # -- events ------------------------------------------------------------------------------------
 

@@ -98,7 +98,7 @@ def _number(value: float) -> str:
         return "math.nan"
     if math.isinf(value):
         return "math.inf" if value > 0 else "-math.inf"
-    return repr(value)
+    return repr(float(value))
 
 
 def _tested(sign: str) -> Operation:

@@ -16,6 +16,7 @@ from daesolve.elimination.saddle import EliminationPlan, Saddle
 from daesolve.equations.consistency import sample_states
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import constraint_rank
+from daesolve.equations.scaled_rows import are_independent
 from daesolve.errors import (
     OutOfRangeError,
     RedundantConstraintsError,
@@ -166,10 +167,11 @@ class Equations:
     @cached_property
     def surplus(self) -> tuple[str, ...]:
         """Goals that follow from the others everywhere, so that reactions are not determined."""
-        held = self.dynamics.in_mode(self.numbers)
-        if not self.samples:
+        held, numbers = self.dynamics.in_mode(self.numbers), self.numbers
+        dependent = [(t, x) for t, x in self.samples if not are_independent(held, t, x, numbers)]
+        if len(dependent) < max(len(self.samples), 1):
             return ()
-        return constraint_rank(held, self.samples, self.numbers).droppable
+        return constraint_rank(held, dependent, numbers).droppable
 
     @cached_property
     def plan(self) -> EliminationPlan:

@@ -56,3 +56,15 @@ def test_a_case_is_written_as_text(tmp_path):
     assert "void pendulum_rhs(" in case.written("c")
     with pytest.raises(ds.errors.OutOfRangeError, match="'python' or 'c'"):
         case.written("fortran")
+
+
+def test_values_are_those_of_the_mode_in_which_the_case_starts(tmp_path):
+    """Both clutches stick: three shafts turn as one. 1e-5 s change the rate by less than 1e-5."""
+    case = ds.problem("clutches").case("overload")
+    module = loaded(case.to_python(tmp_path / "clutches.py"))
+    assert module.VALUES["sticks_clutch_1"] == module.VALUES["sticks_clutch_2"] == 1.0
+    run = case.solve(until=1e-5, at=[0.0, 1e-5], inputs={"resistance": 0.0})
+    moved = run.states["engine_dot"][-1] - run.states["engine_dot"][0]
+    found = module.named("rhs", module.rhs(0.0, {}))
+    assert found["engine_dot'"] == pytest.approx(moved / 1e-5, rel=1e-5)
+    assert found["load_dot'"] == pytest.approx(found["engine_dot'"], rel=1e-14)
