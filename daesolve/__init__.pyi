@@ -5,6 +5,7 @@ from . import drawing as drawing
 from . import ensembles as ensembles
 from . import errors as errors
 from . import export as export
+from . import fmu as fmu
 from . import friction as friction
 from . import multibody as multibody
 from . import nonholonomic as nonholonomic

@@ -55,6 +55,10 @@ COMMANDS = {
         "pages.animate",
         "Animate the drawing of a run: a page with a player, a GIF or a film.",
     ),
+    "export": (
+        "export.export",
+        "Write a case as a unit of FMI 3.0, which runs in other tools without Python.",
+    ),
     "new": (
         "problems.new",
         "Write a plugin project to start from, which installs and passes its own tests.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self, Unpack
 
 from daesolve.analysis.sensitivity import Sensitivity, nominal_values, sensitivity_of
@@ -18,6 +19,7 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
+from daesolve.fmu import Exported, to_fmu
 from daesolve.formulations import Formulation
 from daesolve.integration.run_options import (
     RunOptions,
@@ -29,6 +31,7 @@ from daesolve.plugins.analyses import ANALYSES, Subject
 from daesolve.plugins.exported_case import ExportableCase
 from daesolve.plugins.family import Answer, Case, Family, StartRule, Structure, Values
 from daesolve.plugins.foreign import called, numbers_by_name
+from daesolve.plugins.ruled_starts import ruled_start
 from daesolve.preparation.naming import made_by_name
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
@@ -298,6 +301,14 @@ class BoundCase(ExportableCase):
         case = with_values(self, initial, options)
         chosen = case.solve_options(until, options)
         return reference_run(case.system, tolerance=tolerance, progress=progress, **chosen)
+
+    def to_fmu(self, path: str | Path, **options: Any) -> Exported:
+        """Write the case as a unit of FMI 3.0; see `daesolve.fmu.to_fmu`."""
+        check_options("to_fmu", options, more=("initial", "horizon", "tolerance"))
+        case = with_values(self, options.pop("initial", None), options)
+        given = case.full_start, case.full_parameters, case.problem.meaning(case.full_structure)
+        read, rule = ruled_start(case.problem.start_rule(case.model), case.problem.derived, given)
+        return to_fmu(case, path, settled=read | {*case.derived}, rule=rule, **options)
 
     def sensitivity(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from daesolve.export.c_language import RESERVED
 from daesolve.export.c_project import c_project
@@ -18,6 +18,9 @@ from daesolve.export.words import distinct, plain
 from daesolve.export.writing import python_path, write
 from daesolve.storage.files import located
 from daesolve.system.latex_document import Printable
+
+if TYPE_CHECKING:
+    from daesolve.fmu import Exported
 
 
 class Exportable(Printable):
@@ -177,3 +180,36 @@ class Exportable(Printable):
         files = c_project(plant, version("daesolve"))
         write({target / file: text for file, text in files.items()})
         return target
+
+    def to_fmu(
+        self,
+        path: str | Path,
+        initial: Mapping[str, float] | None = None,
+        *,
+        horizon: float | None = None,
+        tolerance: float | None = None,
+        **options: Any,
+    ) -> Exported:
+        """Write the system as a unit of FMI 3.0, which runs without Python in the importing tool.
+
+        Parameters
+        ----------
+        path
+            Of the file, such as "plant.fmu".
+        initial, horizon, tolerance, **options
+            As in `daesolve.fmu.to_fmu`.
+
+        Returns
+        -------
+        Exported
+            What was written.
+
+        Raises
+        ------
+        UnsupportedError, MissingBackendError, DaesolveError
+            As in `daesolve.fmu.to_fmu`.
+        """
+        from daesolve.fmu import to_fmu
+
+        system: Any = self
+        return to_fmu(system, path, initial, horizon=horizon, tolerance=tolerance, **options)

@@ -1,0 +1,24 @@
+"""A rule by which the start of a unit follows from its parameters, as expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import casadi as ca
+
+
+@dataclass(frozen=True, eq=False)
+class StartRule:
+    """States at the start as expressions of parameters.
+
+    Parameters
+    ----------
+    parameters
+        By name, the symbols that stand for them.
+    states
+        By name, expressions of these; they are made consistent once they are evaluated.
+    """
+
+    parameters: Mapping[str, ca.SX]
+    states: Mapping[str, ca.SX]

@@ -1,0 +1,693 @@
+/* The functions of FMI 3.0. */
+
+#ifdef FMI3_FUNCTION_PREFIX
+#define JOINED(a, b) a##b
+#define PREFIXED(a, b) JOINED(a, b)
+#define NAME(name) PREFIXED(FMI3_FUNCTION_PREFIX, name)
+#else
+#define NAME(name) name
+#endif
+#if defined(_WIN32)
+#define API __declspec(dllexport)
+#elif defined(__GNUC__)
+#define API __attribute__((visibility("default")))
+#else
+#define API
+#endif
+#define UNUSED(x) ((void)(x))
+
+#define FIRST_STATE 1u
+#define FIRST_RATE (FIRST_STATE + MODEL_STATES)
+#define FIRST_VALUE (FIRST_RATE + MODEL_STATES)
+#define FIRST_SHOWN (FIRST_VALUE + MODEL_VALUES)
+#define FIRST_INDICATOR (FIRST_SHOWN + MODEL_SHOWN)
+#define END (FIRST_INDICATOR + MODEL_INDICATORS)
+#define IN(modes) (1u << (modes))
+
+static const char *const MODE_NAMES[] = {
+  "before initialization", "initialization mode", "event mode", "continuous-time mode",
+  "step mode", "after termination", "after an error"
+};
+
+static fmi3Status say(Unit *unit, fmi3Status status, const char *format, ...) {
+  char text[MESSAGE];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  if (unit && unit->log && (status != fmi3OK || unit->logging))
+    unit->log(unit->environment, status, status == fmi3OK ? "logEvents" : "logStatusError", text);
+  return status;
+}
+
+/* Check that a call is allowed where the unit is. */
+static fmi3Status allowed(Unit *unit, const char *what, unsigned modes) {
+  if (!unit) return fmi3Error;
+  if (modes & IN(unit->now.mode)) return fmi3OK;
+  return say(unit, fmi3Error, "%s is no call for now: the unit is in %s", what,
+             MODE_NAMES[unit->now.mode]);
+}
+
+static fmi3Status failed(Unit *unit, fmi3Status status) {
+  if (status >= fmi3Error) unit->now.mode = FAILED;
+  return status;
+}
+
+static void set_defaults(Unit *unit) {
+  memset(&unit->now, 0, sizeof unit->now);
+  memcpy(unit->now.x, MODEL_START, sizeof unit->now.x);
+  memcpy(unit->now.p, MODEL_DEFAULTS, sizeof unit->now.p);
+  unit->now.time = unit->now.start = MODEL_START_TIME;
+  unit->now.tolerance = MODEL_TOLERANCE;
+  unit->now.mode = INSTANTIATED;
+  unit->rate_known = unit->shown_known = 0;
+}
+
+static fmi3Instance made(fmi3String name, fmi3String token, fmi3Boolean logging,
+                         fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
+                         int exchanges) {
+  Unit *unit = calloc(1, sizeof *unit);
+  if (!unit) return NULL;
+  unit->log = log;
+  unit->environment = environment;
+  unit->logging = logging;
+  unit->exchanges = exchanges;
+  if (!name || !*name || !token || strcmp(token, MODEL_TOKEN) != 0) {
+    say(unit, fmi3Error, !name || !*name ? "an instance needs a name"
+                                         : "the instantiation token is that of another unit");
+    free(unit);
+    return NULL;
+  }
+  set_defaults(unit);
+  return unit;
+}
+
+API const char *NAME(fmi3GetVersion)(void) { return "3.0"; }
+
+API fmi3Status NAME(fmi3SetDebugLogging)(fmi3Instance instance, fmi3Boolean on, size_t count,
+                                         const fmi3String categories[]) {
+  Unit *unit = instance;
+  if (!unit) return fmi3Error;
+  for (size_t k = 0; k < count; ++k)
+    if (!categories || !categories[k] ||
+        (strcmp(categories[k], "logEvents") && strcmp(categories[k], "logStatusError")))
+      return say(unit, fmi3Error, "there is no such category of messages");
+  unit->logging = on;
+  return fmi3OK;
+}
+
+API fmi3Instance NAME(fmi3InstantiateModelExchange)(
+    fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
+    fmi3Boolean logging, fmi3InstanceEnvironment environment, fmi3LogMessageCallback log) {
+  UNUSED(resources); UNUSED(visible);
+  return made(name, token, logging, environment, log, 1);
+}
+
+API fmi3Instance NAME(fmi3InstantiateCoSimulation)(
+    fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
+    fmi3Boolean logging, fmi3Boolean event_mode, fmi3Boolean early_return,
+    const fmi3ValueReference required[], size_t count, fmi3InstanceEnvironment environment,
+    fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback update) {
+  UNUSED(resources); UNUSED(visible); UNUSED(early_return); UNUSED(required); UNUSED(update);
+  if (event_mode || count) {
+    if (log) log(environment, fmi3Error, "logStatusError",
+                 "the unit handles its events itself, and has no intermediate variables");
+    return NULL;
+  }
+  return made(name, token, logging, environment, log, 0);
+}
+
+API fmi3Instance NAME(fmi3InstantiateScheduledExecution)(
+    fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible,
+    fmi3Boolean logging, fmi3InstanceEnvironment environment, fmi3LogMessageCallback log,
+    fmi3ClockUpdateCallback clock, fmi3LockPreemptionCallback lock,
+    fmi3UnlockPreemptionCallback unlock) {
+  UNUSED(name); UNUSED(token); UNUSED(resources); UNUSED(visible); UNUSED(logging); UNUSED(clock);
+  UNUSED(lock); UNUSED(unlock);
+  if (log) log(environment, fmi3Error, "logStatusError", "the unit has no scheduled execution");
+  return NULL;
+}
+
+API void NAME(fmi3FreeInstance)(fmi3Instance instance) { free(instance); }
+
+/* -- from one mode to the next ------------------------------------------------------------------ */
+
+API fmi3Status NAME(fmi3EnterInitializationMode)(fmi3Instance instance, fmi3Boolean has_tolerance,
+                                                 fmi3Float64 tolerance, fmi3Float64 start,
+                                                 fmi3Boolean has_stop, fmi3Float64 stop) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3EnterInitializationMode", IN(INSTANTIATED));
+  if (status != fmi3OK) return status;
+  if (!isfinite(start) || (has_stop && !(stop >= start)))
+    return say(unit, fmi3Error, "the start or the stop time is none");
+  if (has_tolerance && !(tolerance > 0.0 && tolerance < 1.0))
+    return say(unit, fmi3Error, "the tolerance is %.3g, but must lie between 0 and 1", tolerance);
+  unit->now.time = unit->now.start = start;
+  unit->now.stop_defined = has_stop;
+  unit->now.stop = has_stop ? stop : 0.0;
+  if (has_tolerance) unit->now.tolerance = fmax(tolerance, MODEL_LEAST_TOLERANCE);
+  unit->now.mode = INITIALIZING;
+  unit->rate_known = unit->shown_known = 0;
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3ExitInitializationMode)(fmi3Instance instance) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3ExitInitializationMode", IN(INITIALIZING));
+  if (status != fmi3OK) return status;
+  status = make_consistent(unit);
+  if (status != fmi3OK) return failed(unit, status);
+  if (!rate_now(unit))
+    return failed(unit, say(unit, fmi3Error, "at the start the rates are no numbers"));
+  status = begin_guards(unit);
+  if (status >= fmi3Error) return failed(unit, status);
+  if (!unit->exchanges && !unit->now.stopped) status = settle(unit, -1);
+  unit->now.mode = unit->exchanges ? EVENT_MODE : STEPPING;
+  return failed(unit, status);
+}
+
+API fmi3Status NAME(fmi3EnterEventMode)(fmi3Instance instance) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3EnterEventMode", IN(CONTINUOUS));
+  if (status == fmi3OK) unit->now.mode = EVENT_MODE;
+  return status;
+}
+
+API fmi3Status NAME(fmi3Terminate)(fmi3Instance instance) {
+  Unit *unit = instance;
+  fmi3Status status =
+      allowed(unit, "fmi3Terminate", IN(EVENT_MODE) | IN(CONTINUOUS) | IN(STEPPING));
+  if (status == fmi3OK) unit->now.mode = TERMINATED;
+  return status;
+}
+
+API fmi3Status NAME(fmi3Reset)(fmi3Instance instance) {
+  if (!instance) return fmi3Error;
+  set_defaults(instance);
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3EnterConfigurationMode)(fmi3Instance instance) {
+  return say(instance, fmi3Error, "the unit has no structural parameters");
+}
+
+API fmi3Status NAME(fmi3ExitConfigurationMode)(fmi3Instance instance) {
+  return say(instance, fmi3Error, "the unit has no structural parameters");
+}
+
+API fmi3Status NAME(fmi3EnterContinuousTimeMode)(fmi3Instance instance) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3EnterContinuousTimeMode", IN(EVENT_MODE));
+  if (status == fmi3OK && !unit->exchanges)
+    status = say(unit, fmi3Error, "a unit for co-simulation has no continuous-time mode");
+  if (status == fmi3OK) unit->now.mode = CONTINUOUS;
+  return status;
+}
+
+API fmi3Status NAME(fmi3EnterStepMode)(fmi3Instance instance) {
+  return say(instance, fmi3Error, "the unit handles its events itself: there is no event mode");
+}
+
+API fmi3Status NAME(fmi3EvaluateDiscreteStates)(fmi3Instance instance) {
+  return allowed(instance, "fmi3EvaluateDiscreteStates", IN(INITIALIZING) | IN(EVENT_MODE));
+}
+
+API fmi3Status NAME(fmi3UpdateDiscreteStates)(fmi3Instance instance, fmi3Boolean *again,
+                                              fmi3Boolean *terminate, fmi3Boolean *nominals,
+                                              fmi3Boolean *values, fmi3Boolean *has_next,
+                                              fmi3Float64 *next) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3UpdateDiscreteStates", IN(EVENT_MODE));
+  if (status != fmi3OK) return status;
+  Saved *now = &unit->now;
+  now->changed = 0;
+  if (!now->stopped) status = settle(unit, -1);
+  if (status >= fmi3Error) return failed(unit, status);
+  double due = MODEL_GUARDS > 0 ? next_event_time(unit) : INFINITY;
+  if (again) *again = fmi3False;
+  if (terminate) *terminate = now->stopped != 0;
+  if (nominals) *nominals = fmi3False;
+  if (values) *values = now->changed != 0;
+  if (has_next) *has_next = isfinite(due);
+  if (next) *next = isfinite(due) ? due : 0.0;
+  return status;
+}
+
+/* -- numbers ------------------------------------------------------------------------------------ */
+
+#define SETTABLE (IN(INSTANTIATED) | IN(INITIALIZING) | IN(EVENT_MODE) | IN(CONTINUOUS) | IN(STEPPING))
+
+static fmi3Status get_one(Unit *unit, fmi3ValueReference reference, double *value) {
+  const Saved *now = &unit->now;
+  if (reference == 0) { *value = now->time; return fmi3OK; }
+  if (reference < FIRST_RATE) { *value = now->x[reference - FIRST_STATE]; return fmi3OK; }
+  if (reference < FIRST_VALUE) {
+    if (!rate_now(unit)) return say(unit, fmi3Discard, "the rates are no numbers here");
+    *value = unit->rate[reference - FIRST_RATE];
+    return fmi3OK;
+  }
+  if (reference < FIRST_SHOWN) {
+    if (MODEL_VALUE_KIND[reference - FIRST_VALUE] != VALUE_HIDDEN) {
+      *value = now->p[reference - FIRST_VALUE];
+      return fmi3OK;
+    }
+  } else if (reference < FIRST_INDICATOR) {
+    if (!shown_now(unit)) return say(unit, fmi3Discard, "an output is no number here");
+    *value = unit->shown[reference - FIRST_SHOWN];
+    return fmi3OK;
+  } else if (reference < END) {
+    double all[COUNT(MODEL_INDICATORS)];
+    if (!guards_at(unit, now->time, now->x, unit->others, unit->slopes))
+      return say(unit, fmi3Discard, "an event indicator is no number here");
+    indicators(unit, all);
+    *value = all[reference - FIRST_INDICATOR];
+    return fmi3OK;
+  }
+  return say(unit, fmi3Error, "there is no variable with the value reference %u", reference);
+}
+
+API fmi3Status NAME(fmi3GetFloat64)(fmi3Instance instance, const fmi3ValueReference references[],
+                                    size_t count, fmi3Float64 values[], size_t size) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3GetFloat64", ~0u);
+  if (status != fmi3OK) return status;
+  if (size != count || (count && (!references || !values)))
+    return say(unit, fmi3Error, "fmi3GetFloat64 needs as many values as references");
+  for (size_t k = 0; k < count; ++k) {
+    status = get_one(unit, references[k], &values[k]);
+    if (status != fmi3OK) return status;
+  }
+  return fmi3OK;
+}
+
+static fmi3Status set_value(Unit *unit, int place, double value) {
+  Saved *now = &unit->now;
+  int kind = MODEL_VALUE_KIND[place], early = now->mode <= INITIALIZING;
+  const char *name = MODEL_VALUE[place];
+  if (kind == VALUE_HIDDEN) return say(unit, fmi3Error, "there is no such variable");
+  if (value < MODEL_LOW[place] || value > MODEL_HIGH[place] ||
+      (MODEL_OPEN_LOW[place] && value <= MODEL_LOW[place]))
+    return say(unit, fmi3Error, "%s is %.10g, beyond its range", name, value);
+  if (kind == VALUE_SETTLED && value != MODEL_DEFAULTS[place])
+    return say(unit, fmi3Error,
+               "the start of this case follows from %s by a rule that is not in the unit: export "
+               "it again with --set %s=%.10g", name, name, value);
+  if (!early && kind != VALUE_INPUT && kind != VALUE_TUNABLE)
+    return say(unit, fmi3Error, "%s is fixed once the unit is initialized", name);
+  if (!early && kind == VALUE_TUNABLE && now->mode == CONTINUOUS)
+    return say(unit, fmi3Error, "%s may be tuned at events alone", name);
+  if (now->p[place] == value) return fmi3OK;
+  now->p[place] = value;
+  now->touched[place] = kind != VALUE_INPUT || early;
+  now->jumped = now->jumped || now->mode == STEPPING;
+  unit->rate_known = unit->shown_known = 0;
+  if (!early && kind == VALUE_TUNABLE && !model_references(unit))
+    return say(unit, fmi3Error, "an invariant has no value with this %s", name);
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3SetFloat64)(fmi3Instance instance, const fmi3ValueReference references[],
+                                    size_t count, const fmi3Float64 values[], size_t size) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3SetFloat64", SETTABLE);
+  if (status != fmi3OK) return status;
+  if (size != count || (count && (!references || !values)))
+    return say(unit, fmi3Error, "fmi3SetFloat64 needs as many values as references");
+  for (size_t k = 0; k < count; ++k) {
+    fmi3ValueReference reference = references[k];
+    if (!isfinite(values[k]))
+      return say(unit, fmi3Error, "the value for the value reference %u is no finite number",
+                 reference);
+    if (reference >= FIRST_VALUE && reference < FIRST_SHOWN) {
+      status = set_value(unit, (int)(reference - FIRST_VALUE), values[k]);
+    } else if (reference >= FIRST_STATE && reference < FIRST_RATE) {
+      if (unit->now.mode > INITIALIZING)
+        return say(unit, fmi3Error, "states are set before or in initialization mode");
+      if (unit->now.x[reference - FIRST_STATE] != values[k]) {
+        unit->now.x[reference - FIRST_STATE] = values[k];
+        unit->now.moved[reference - FIRST_STATE] = 1;
+        unit->rate_known = unit->shown_known = 0;
+      }
+    } else {
+      status = say(unit, fmi3Error, "the variable with the value reference %u is not set from "
+                   "outside", reference);
+    }
+    if (status != fmi3OK) return status;
+  }
+  return fmi3OK;
+}
+
+/* All variables are of the type Float64. */
+#define OTHER_TYPE(type, ctype)                                                                  \
+  API fmi3Status NAME(fmi3Get##type)(fmi3Instance instance, const fmi3ValueReference r[],        \
+                                     size_t count, ctype values[], size_t size) {                \
+    UNUSED(r); UNUSED(values); UNUSED(size);                                                     \
+    return count ? say(instance, fmi3Error, "the unit has no variables of type " #type) : fmi3OK; \
+  }                                                                                              \
+  API fmi3Status NAME(fmi3Set##type)(fmi3Instance instance, const fmi3ValueReference r[],        \
+                                     size_t count, const ctype values[], size_t size) {          \
+    UNUSED(r); UNUSED(values); UNUSED(size);                                                     \
+    return count ? say(instance, fmi3Error, "the unit has no variables of type " #type) : fmi3OK; \
+  }
+OTHER_TYPE(Float32, fmi3Float32)
+OTHER_TYPE(Int8, fmi3Int8)
+OTHER_TYPE(UInt8, fmi3UInt8)
+OTHER_TYPE(Int16, fmi3Int16)
+OTHER_TYPE(UInt16, fmi3UInt16)
+OTHER_TYPE(Int32, fmi3Int32)
+OTHER_TYPE(UInt32, fmi3UInt32)
+OTHER_TYPE(Int64, fmi3Int64)
+OTHER_TYPE(UInt64, fmi3UInt64)
+OTHER_TYPE(Boolean, fmi3Boolean)
+OTHER_TYPE(String, fmi3String)
+
+API fmi3Status NAME(fmi3GetBinary)(fmi3Instance instance, const fmi3ValueReference r[],
+                                   size_t count, size_t sizes[], fmi3Binary values[],
+                                   size_t size) {
+  UNUSED(r); UNUSED(sizes); UNUSED(values); UNUSED(size);
+  return count ? say(instance, fmi3Error, "the unit has no binary variables") : fmi3OK;
+}
+
+API fmi3Status NAME(fmi3SetBinary)(fmi3Instance instance, const fmi3ValueReference r[],
+                                   size_t count, const size_t sizes[], const fmi3Binary values[],
+                                   size_t size) {
+  UNUSED(r); UNUSED(sizes); UNUSED(values); UNUSED(size);
+  return count ? say(instance, fmi3Error, "the unit has no binary variables") : fmi3OK;
+}
+
+/* -- model exchange ----------------------------------------------------------------------------- */
+
+API fmi3Status NAME(fmi3SetTime)(fmi3Instance instance, fmi3Float64 time) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3SetTime", IN(CONTINUOUS) | IN(EVENT_MODE));
+  if (status != fmi3OK) return status;
+  if (!isfinite(time)) return say(unit, fmi3Error, "the time is no finite number");
+  unit->now.time = time;
+  unit->rate_known = unit->shown_known = 0;
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3SetContinuousStates)(fmi3Instance instance, const fmi3Float64 values[],
+                                             size_t count) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3SetContinuousStates", IN(CONTINUOUS));
+  if (status != fmi3OK) return status;
+  if (count != MODEL_STATES || !values)
+    return say(unit, fmi3Error, "the unit has %d continuous states", MODEL_STATES);
+  if (!all_finite(values, MODEL_STATES))
+    return say(unit, fmi3Error, "a continuous state is set to what is no finite number");
+  memcpy(unit->now.x, values, MODEL_STATES * sizeof(double));
+  unit->rate_known = unit->shown_known = 0;
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3GetContinuousStates)(fmi3Instance instance, fmi3Float64 values[],
+                                             size_t count) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3GetContinuousStates", ~0u);
+  if (status != fmi3OK) return status;
+  if (count != MODEL_STATES || !values)
+    return say(unit, fmi3Error, "the unit has %d continuous states", MODEL_STATES);
+  memcpy(values, unit->now.x, MODEL_STATES * sizeof(double));
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3GetContinuousStateDerivatives)(fmi3Instance instance,
+                                                       fmi3Float64 values[], size_t count) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3GetContinuousStateDerivatives", ~0u);
+  if (status != fmi3OK) return status;
+  if (count != MODEL_STATES || !values)
+    return say(unit, fmi3Error, "the unit has %d continuous states", MODEL_STATES);
+  if (!rate_now(unit))
+    return say(unit, fmi3Discard, "at t = %.10g s the rates are no numbers", unit->now.time);
+  memcpy(values, unit->rate, MODEL_STATES * sizeof(double));
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3GetNominalsOfContinuousStates)(fmi3Instance instance,
+                                                       fmi3Float64 values[], size_t count) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3GetNominalsOfContinuousStates", ~0u);
+  if (status != fmi3OK) return status;
+  if (count != MODEL_STATES || !values)
+    return say(unit, fmi3Error, "the unit has %d continuous states", MODEL_STATES);
+  memcpy(values, MODEL_NOMINAL, MODEL_STATES * sizeof(double));
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3GetEventIndicators)(fmi3Instance instance, fmi3Float64 values[],
+                                            size_t count) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3GetEventIndicators", ~0u);
+  if (status != fmi3OK) return status;
+  if (count != MODEL_INDICATORS || (count && !values))
+    return say(unit, fmi3Error, "the unit has %d event indicators", MODEL_INDICATORS);
+  if (count && !guards_at(unit, unit->now.time, unit->now.x, unit->others, unit->slopes))
+    return say(unit, fmi3Discard, "at t = %.10g s an event indicator is no number",
+               unit->now.time);
+  if (count) indicators(unit, values);
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3GetNumberOfEventIndicators)(fmi3Instance instance, size_t *count) {
+  if (!instance || !count) return fmi3Error;
+  *count = MODEL_INDICATORS;
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3GetNumberOfContinuousStates)(fmi3Instance instance, size_t *count) {
+  if (!instance || !count) return fmi3Error;
+  *count = MODEL_STATES;
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3CompletedIntegratorStep)(fmi3Instance instance, fmi3Boolean no_return,
+                                                 fmi3Boolean *enter_event_mode,
+                                                 fmi3Boolean *terminate) {
+  Unit *unit = instance;
+  UNUSED(no_return);
+  fmi3Status status = allowed(unit, "fmi3CompletedIntegratorStep", IN(CONTINUOUS));
+  if (status != fmi3OK) return status;
+  int fired[COUNT(MODEL_GUARDS)] = {0};
+  note_step(unit);
+  if (enter_event_mode) *enter_event_mode = MODEL_GUARDS > 0 && mark_due(unit, fired) > 0;
+  if (terminate) *terminate = unit->now.stopped != 0;
+  return fmi3OK;
+}
+
+/* -- co-simulation ------------------------------------------------------------------------------ */
+
+API fmi3Status NAME(fmi3DoStep)(fmi3Instance instance, fmi3Float64 from, fmi3Float64 length,
+                                fmi3Boolean no_return, fmi3Boolean *event_needed,
+                                fmi3Boolean *terminate, fmi3Boolean *early_return,
+                                fmi3Float64 *last_time) {
+  Unit *unit = instance;
+  UNUSED(no_return);
+  fmi3Status status = allowed(unit, "fmi3DoStep", IN(STEPPING));
+  if (status != fmi3OK) return status;
+  Saved *now = &unit->now;
+  double until = from + length;
+  if (!isfinite(until) || !(length > 0.0))
+    return say(unit, fmi3Error, "a step of %.10g s from t = %.10g s is none", length, from);
+  if (fabs(from - now->time) > 1e-9 * fmax(length, fabs(now->time)))
+    return say(unit, fmi3Error, "the step is to begin at t = %.10g s, but the unit is at %.10g s",
+               from, now->time);
+  if (now->stop_defined && until > now->stop + 1e-9 * fmax(length, fabs(now->stop)))
+    return say(unit, fmi3Error, "the step ends at t = %.10g s, beyond the stop time", until);
+  if (now->jumped) status = settle(unit, -1);
+  now->jumped = 0;
+  if (status == fmi3OK) status = go_on(unit, until);
+  if (event_needed) *event_needed = fmi3False;
+  if (terminate) *terminate = now->stopped != 0;
+  if (early_return) *early_return = fmi3False;
+  if (last_time) *last_time = now->time;
+  return failed(unit, status);
+}
+
+API fmi3Status NAME(fmi3GetOutputDerivatives)(fmi3Instance instance, const fmi3ValueReference r[],
+                                              size_t count, const fmi3Int32 orders[],
+                                              fmi3Float64 values[], size_t size) {
+  UNUSED(r); UNUSED(count); UNUSED(orders); UNUSED(values); UNUSED(size);
+  return say(instance, fmi3Error, "the unit gives no derivatives of outputs in time");
+}
+
+/* -- the whole state ---------------------------------------------------------------------------- */
+
+typedef struct {
+  char token[40];
+  uint64_t size;
+  Saved saved;
+} Stored;
+
+API fmi3Status NAME(fmi3GetFMUState)(fmi3Instance instance, fmi3FMUState *state) {
+  Unit *unit = instance;
+  if (!unit || !state) return fmi3Error;
+  Stored *stored = *state ? *state : calloc(1, sizeof *stored);
+  if (!stored) return say(unit, fmi3Error, "there is no memory for the state");
+  strncpy(stored->token, MODEL_TOKEN, sizeof stored->token - 1);
+  stored->size = sizeof(Saved);
+  stored->saved = unit->now;
+  *state = stored;
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3SetFMUState)(fmi3Instance instance, fmi3FMUState state) {
+  Unit *unit = instance;
+  if (!unit || !state) return fmi3Error;
+  unit->now = ((const Stored *)state)->saved;
+  unit->rate_known = unit->shown_known = 0;
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3FreeFMUState)(fmi3Instance instance, fmi3FMUState *state) {
+  if (!instance || !state) return fmi3Error;
+  free(*state);
+  *state = NULL;
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3SerializedFMUStateSize)(fmi3Instance instance, fmi3FMUState state,
+                                                size_t *size) {
+  if (!instance || !state || !size) return fmi3Error;
+  *size = sizeof(Stored);
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3SerializeFMUState)(fmi3Instance instance, fmi3FMUState state,
+                                           fmi3Byte bytes[], size_t size) {
+  if (!instance || !state || !bytes) return fmi3Error;
+  if (size < sizeof(Stored))
+    return say(instance, fmi3Error, "the state needs %u bytes", (unsigned)sizeof(Stored));
+  memcpy(bytes, state, sizeof(Stored));
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3DeserializeFMUState)(fmi3Instance instance, const fmi3Byte bytes[],
+                                             size_t size, fmi3FMUState *state) {
+  Unit *unit = instance;
+  if (!unit || !bytes || !state) return fmi3Error;
+  Stored *stored = size == sizeof(Stored) ? calloc(1, sizeof *stored) : NULL;
+  if (stored) memcpy(stored, bytes, size);
+  if (!stored || stored->size != sizeof(Saved) ||
+      strncmp(stored->token, MODEL_TOKEN, sizeof stored->token - 1) != 0 ||
+      stored->saved.mode < INSTANTIATED || stored->saved.mode > FAILED) {
+    free(stored);
+    return say(unit, fmi3Error, "these bytes are no state of this unit");
+  }
+  if (*state) free(*state);
+  *state = stored;
+  return fmi3OK;
+}
+
+/* -- derivatives -------------------------------------------------------------------------------- */
+
+API fmi3Status NAME(fmi3GetDirectionalDerivative)(
+    fmi3Instance instance, const fmi3ValueReference unknowns[], size_t unknown_count,
+    const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[],
+    size_t seed_count, fmi3Float64 sensitivity[], size_t sensitivity_count) {
+  Unit *unit = instance;
+  fmi3Status status = allowed(unit, "fmi3GetDirectionalDerivative",
+                              IN(INITIALIZING) | IN(EVENT_MODE) | IN(CONTINUOUS) | IN(STEPPING) |
+                                  IN(TERMINATED));
+  if (status != fmi3OK) return status;
+  if (seed_count != known_count || sensitivity_count != unknown_count || !seed || !sensitivity ||
+      !knowns || !unknowns)
+    return say(unit, fmi3Error, "a directional derivative needs a seed for each known");
+  memset(unit->seed_x, 0, sizeof unit->seed_x);
+  memset(unit->seed_p, 0, sizeof unit->seed_p);
+  for (size_t k = 0; k < known_count; ++k) {
+    fmi3ValueReference r = knowns[k];
+    if (r >= FIRST_STATE && r < FIRST_RATE) unit->seed_x[r - FIRST_STATE] = seed[k];
+    else if (r >= FIRST_VALUE && r < FIRST_SHOWN && MODEL_VALUE_KIND[r - FIRST_VALUE])
+      unit->seed_p[r - FIRST_VALUE] = seed[k];
+    else return say(unit, fmi3Error, "nothing is differentiated by the value reference %u", r);
+  }
+  if (!tangent_now(unit)) return say(unit, fmi3Discard, "a derivative is no number here");
+  for (size_t k = 0; k < unknown_count; ++k) {
+    fmi3ValueReference r = unknowns[k];
+    if (r >= FIRST_STATE && r < FIRST_RATE) sensitivity[k] = unit->seed_x[r - FIRST_STATE];
+    else if (r >= FIRST_RATE && r < FIRST_VALUE)
+      sensitivity[k] = unit->tangent_rate[r - FIRST_RATE];
+    else if (r >= FIRST_SHOWN && r < FIRST_INDICATOR)
+      sensitivity[k] = unit->tangent_shown[r - FIRST_SHOWN];
+    else return say(unit, fmi3Error, "the value reference %u is not differentiated", r);
+  }
+  return fmi3OK;
+}
+
+API fmi3Status NAME(fmi3GetAdjointDerivative)(
+    fmi3Instance instance, const fmi3ValueReference unknowns[], size_t unknown_count,
+    const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[],
+    size_t seed_count, fmi3Float64 sensitivity[], size_t sensitivity_count) {
+  UNUSED(unknowns); UNUSED(unknown_count); UNUSED(knowns); UNUSED(known_count); UNUSED(seed);
+  UNUSED(seed_count); UNUSED(sensitivity); UNUSED(sensitivity_count);
+  return say(instance, fmi3Error, "the unit gives no adjoint derivatives");
+}
+
+API fmi3Status NAME(fmi3GetNumberOfVariableDependencies)(fmi3Instance instance,
+                                                         fmi3ValueReference r, size_t *count) {
+  UNUSED(r); UNUSED(count);
+  return say(instance, fmi3Error, "the dependencies of variables do not change");
+}
+
+API fmi3Status NAME(fmi3GetVariableDependencies)(
+    fmi3Instance instance, fmi3ValueReference dependent, size_t elements[],
+    fmi3ValueReference independents[], size_t others[], fmi3DependencyKind kinds[],
+    size_t count) {
+  UNUSED(dependent); UNUSED(elements); UNUSED(independents); UNUSED(others); UNUSED(kinds);
+  UNUSED(count);
+  return say(instance, fmi3Error, "the dependencies of variables do not change");
+}
+
+/* -- clocks: there are none --------------------------------------------------------------------- */
+
+#define NO_CLOCK(name, ...)                                            \
+  API fmi3Status NAME(name)(fmi3Instance instance, __VA_ARGS__) {      \
+    UNUSED(r); UNUSED(count); UNUSED(a); UNUSED(b);                    \
+    return say(instance, fmi3Error, "the unit has no clocks");         \
+  }
+API fmi3Status NAME(fmi3GetClock)(fmi3Instance instance, const fmi3ValueReference r[],
+                                  size_t count, fmi3Clock values[]) {
+  UNUSED(r); UNUSED(values);
+  return count ? say(instance, fmi3Error, "the unit has no clocks") : fmi3OK;
+}
+API fmi3Status NAME(fmi3SetClock)(fmi3Instance instance, const fmi3ValueReference r[],
+                                  size_t count, const fmi3Clock values[]) {
+  UNUSED(r); UNUSED(values);
+  return count ? say(instance, fmi3Error, "the unit has no clocks") : fmi3OK;
+}
+NO_CLOCK(fmi3GetIntervalDecimal, const fmi3ValueReference r[], size_t count, fmi3Float64 a[],
+         fmi3IntervalQualifier b[])
+NO_CLOCK(fmi3GetShiftFraction, const fmi3ValueReference r[], size_t count, fmi3UInt64 a[],
+         fmi3UInt64 b[])
+NO_CLOCK(fmi3SetIntervalFraction, const fmi3ValueReference r[], size_t count,
+         const fmi3UInt64 a[], const fmi3UInt64 b[])
+NO_CLOCK(fmi3SetShiftFraction, const fmi3ValueReference r[], size_t count, const fmi3UInt64 a[],
+         const fmi3UInt64 b[])
+API fmi3Status NAME(fmi3GetIntervalFraction)(fmi3Instance instance, const fmi3ValueReference r[],
+                                             size_t count, fmi3UInt64 a[], fmi3UInt64 b[],
+                                             fmi3IntervalQualifier c[]) {
+  UNUSED(r); UNUSED(count); UNUSED(a); UNUSED(b); UNUSED(c);
+  return say(instance, fmi3Error, "the unit has no clocks");
+}
+API fmi3Status NAME(fmi3GetShiftDecimal)(fmi3Instance instance, const fmi3ValueReference r[],
+                                         size_t count, fmi3Float64 a[]) {
+  UNUSED(r); UNUSED(count); UNUSED(a);
+  return say(instance, fmi3Error, "the unit has no clocks");
+}
+API fmi3Status NAME(fmi3SetIntervalDecimal)(fmi3Instance instance, const fmi3ValueReference r[],
+                                            size_t count, const fmi3Float64 a[]) {
+  UNUSED(r); UNUSED(count); UNUSED(a);
+  return say(instance, fmi3Error, "the unit has no clocks");
+}
+API fmi3Status NAME(fmi3SetShiftDecimal)(fmi3Instance instance, const fmi3ValueReference r[],
+                                         size_t count, const fmi3Float64 a[]) {
+  UNUSED(r); UNUSED(count); UNUSED(a);
+  return say(instance, fmi3Error, "the unit has no clocks");
+}
+API fmi3Status NAME(fmi3ActivateModelPartition)(fmi3Instance instance, fmi3ValueReference clock,
+                                                fmi3Float64 time) {
+  UNUSED(clock); UNUSED(time);
+  return say(instance, fmi3Error, "the unit has no model partitions");
+}

@@ -1,0 +1,86 @@
+/* An instance of the unit, and what its parts ask of each other.
+ *
+ * What a saved state holds is `Saved`, numbers alone: it is copied as it is, and two instances with
+ * the same bytes in it go on alike to the last bit. All else of an instance is memory to work in.
+ */
+#ifndef DAESOLVE_UNIT_H
+#define DAESOLVE_UNIT_H
+
+#include "fmi3.h"
+#include "model.h"
+
+#define COUNT(n) ((n) > 0 ? (n) : 1)
+#define STAGES 16 /* of the method, with those of its dense output */
+#define MESSAGE 512
+
+typedef enum {
+  INSTANTIATED, INITIALIZING, EVENT_MODE, CONTINUOUS, STEPPING, TERMINATED, FAILED
+} Mode;
+
+typedef struct {
+  double time, start, stop;
+  double tolerance; /* of a step, relative, and of each state as a part of its nominal value */
+  double length;    /* of the next step, s; zero where none was taken yet */
+  double entered;   /* when guards were last measured to fire or to begin, s */
+  double last;      /* when resets happened last, s */
+  double x[COUNT(MODEL_STATES)];
+  double p[COUNT(MODEL_VALUES)];
+  double largest[COUNT(MODEL_EVENTS)];  /* of the guards of an event */
+  double zero[COUNT(MODEL_GUARDS)];     /* what counts as none of each guard */
+  double early[COUNT(MODEL_GUARDS)];    /* where a guard fired before it was at zero: how far */
+  double reached[COUNT(MODEL_GUARDS)];  /* how far guards go that are seen at zero alone */
+  double shift[COUNT(MODEL_GUARDS)];    /* of the indicator after its own event */
+  int32_t armed[COUNT(MODEL_GUARDS)];
+  int32_t side[COUNT(MODEL_GUARDS)];    /* on which a guard that counts either way is, 1 or -1 */
+  int32_t touched[COUNT(MODEL_VALUES)]; /* which values were set from outside */
+  int32_t moved[COUNT(MODEL_STATES)];   /* and which states */
+  int32_t mode, at_once, jumped, stopped, changed, stop_defined;
+} Saved;
+
+typedef struct {
+  Saved now;
+  int exchanges;     /* whether it is for Model Exchange */
+  int logging;
+  fmi3InstanceEnvironment environment;
+  fmi3LogMessageCallback log;
+  char *name;
+  double work[COUNT(MODEL_WORK)];
+  long long int integers[COUNT(MODEL_INTEGERS)];
+  double stages[STAGES][COUNT(MODEL_STATES)];
+  double trial[COUNT(MODEL_STATES)], place[COUNT(MODEL_STATES)], ahead[COUNT(MODEL_STATES)];
+  double guards[COUNT(MODEL_GUARDS)], rates[COUNT(MODEL_GUARDS)];
+  double others[COUNT(MODEL_GUARDS)], slopes[COUNT(MODEL_GUARDS)];
+  double before[COUNT(MODEL_GUARDS)], before_rates[COUNT(MODEL_GUARDS)];
+  int fired[COUNT(MODEL_GUARDS)];
+  double column[COUNT(MODEL_GUARDS)];
+  double after_x[COUNT(MODEL_STATES)], after_p[COUNT(MODEL_VALUES)];
+  double residuals[2][COUNT(MODEL_LINKS)];
+  double factors[COUNT(MODEL_ROWS)];
+  double shown[COUNT(MODEL_SHOWN)], rate[COUNT(MODEL_STATES)];
+  double seed_x[COUNT(MODEL_STATES)], seed_p[COUNT(MODEL_VALUES)];
+  double tangent_rate[COUNT(MODEL_STATES)], tangent_shown[COUNT(MODEL_SHOWN)];
+  double links[COUNT(MODEL_STARTS)], jacobian[COUNT(MODEL_STARTS * MODEL_STATES)];
+  double gram[COUNT(MODEL_STARTS * MODEL_STARTS)], solution[COUNT(MODEL_STARTS)];
+  int shown_known, rate_known;
+} Unit;
+
+/* Write a sentence to the logger; it returns its status. */
+static fmi3Status say(Unit *unit, fmi3Status status, const char *format, ...);
+
+/* The functions of the model at a place; they return 0 where a number is none. */
+static int rate_at(Unit *unit, double t, const double *x, double *rate);
+static int guards_at(Unit *unit, double t, const double *x, double *guards, double *rates);
+
+/* Events (events.c). */
+static fmi3Status begin_guards(Unit *unit);
+static fmi3Status settle(Unit *unit, int located);
+static int measure(Unit *unit);
+static double next_event_time(Unit *unit);
+static void note_step(Unit *unit);
+static void indicators(Unit *unit, double *values);
+
+/* Going on in time by itself (steps.c), and the start (start.c). */
+static fmi3Status go_on(Unit *unit, double until);
+static fmi3Status make_consistent(Unit *unit);
+
+#endif
