@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import casadi as ca
 import numpy as np
@@ -69,14 +70,14 @@ class Chain(Joint):
                 f"the joints {names} of one body cannot be taken together: a chain has slides, and "
                 "up to three hinges or one ball"
             )
-        for one, other in zip(axes, axes[1:], strict=False):
+        for one, other in pairwise(axes):
             if np.linalg.norm(np.cross(one, other)) < PARALLEL:
                 raise UnsupportedError(
                     f"two hinges in a row of one body, among {names}, have parallel axes, and "
                     "nothing with a mass is between them: give each a body of its own"
                 )
         slides = [link.axis for link in self.links if link.kind == "slide"]
-        if slides and np.linalg.svd(np.array(slides))[1][-1] < PARALLEL or len(slides) > 3:
+        if (slides and np.linalg.svd(np.array(slides))[1][-1] < PARALLEL) or len(slides) > 3:
             raise UnsupportedError(
                 f"the slides among {names} of one body go in directions that depend on each other"
             )
@@ -142,20 +143,23 @@ class Chain(Joint):
         return -1.0 if volume < 0.0 else 1.0
 
     @cached_property
-    def turns(self) -> list[ca.SX]:
-        """The angles of its hinges from where they are not moved, rad, from -pi to pi."""
+    def turns(self) -> list[tuple[ca.SX, ca.SX]]:
+        """Cosine and sine of the turns of its hinges from where they are not moved.
+
+        Both times the same, so that they tell the angle.
+        """
         if not self.axes:
             return []
         first, second = self._frames
         own = [link.axis for link in self._turns]
         if len(own) == 1:
             normal = axes_with_third(own[0].tolist())[:, 0]
-            return [_angle(self.axes[0], first.rotation @ normal, second.rotation @ normal)]
-        found = [_angle(self.axes[0], first.rotation @ own[1], self.axes[1])]
+            return [_turn(self.axes[0], first.rotation @ normal, second.rotation @ normal)]
+        found = [_turn(self.axes[0], first.rotation @ own[1], self.axes[1])]
         if len(own) == 3:
             begun = _number_angle(own[1], own[0], own[2])
-            found.append(_angle(self.axes[1], self.axes[0], self.axes[2], begun))
-        return [*found, _angle(self.axes[-1], self.axes[-2], second.rotation @ own[-2])]
+            found.append(_turn(self.axes[1], self.axes[0], self.axes[2], begun))
+        return [*found, _turn(self.axes[-1], self.axes[-2], second.rotation @ own[-2])]
 
     @cached_property
     def _orientations(self) -> list[ca.SX]:
@@ -165,9 +169,9 @@ class Chain(Joint):
         if len(self._turns) == 0:
             return [first.rotation]
         if self._bent and len(self._turns) >= 2:
-            found[1] = first.rotation @ _turn_matrix(self._turns[0].axis, self.turns[0])
+            found[1] = first.rotation @ _turn_matrix(self._turns[0].axis, self.turns[0], 1)
         if self._bent and len(self._turns) == 3:
-            found[2] = second.rotation @ _turn_matrix(self._turns[2].axis, -self.turns[2])
+            found[2] = second.rotation @ _turn_matrix(self._turns[2].axis, self.turns[2], -1)
         return found
 
     @cached_property
@@ -283,12 +287,12 @@ class Chain(Joint):
         return [ca.dot(way, turning) / volume for way in across]
 
 
-def _angle(axis: ca.SX, start: ca.SX, end: ca.SX, begun: float = 0.0) -> ca.SX:
-    """Return the turn about an axis from one direction to another, less one that is begun with."""
+def _turn(axis: ca.SX, start: ca.SX, end: ca.SX, begun: float = 0.0) -> tuple[ca.SX, ca.SX]:
+    """Return cosine and sine of the turn about an axis from one direction to another, less one that is begun with."""
     cosine = ca.dot(start, end) - ca.dot(axis, start) * ca.dot(axis, end)
     sine = ca.dot(axis, ca.cross(start, end))
     c, s = float(np.cos(begun)), float(np.sin(begun))
-    return ca.atan2(c * sine - s * cosine, c * cosine + s * sine)
+    return c * cosine + s * sine, c * sine - s * cosine
 
 
 def _number_angle(axis: np.ndarray, start: np.ndarray, end: np.ndarray) -> float:
@@ -296,8 +300,10 @@ def _number_angle(axis: np.ndarray, start: np.ndarray, end: np.ndarray) -> float
     return float(np.arctan2(axis @ np.cross(start, end), cosine))
 
 
-def _turn_matrix(axis: np.ndarray, angle: ca.SX) -> ca.SX:
-    """Return the rotation about a fixed axis by an angle, (3, 3)."""
+def _turn_matrix(axis: np.ndarray, turn: tuple[ca.SX, ca.SX], sense: int) -> ca.SX:
+    """Return the rotation about a fixed axis by a turn, or back by it, (3, 3)."""
     x, y, z = axis
     cross = ca.DM([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return ca.SX(np.eye(3) + ca.sin(angle) * cross + (1 - ca.cos(angle)) * (cross @ cross))
+    size = ca.sqrt(turn[0] ** 2 + turn[1] ** 2)
+    cosine, sine = turn[0] / size, sense * turn[1] / size
+    return ca.SX(np.eye(3) + sine * cross + (1 - cosine) * (cross @ cross))
