@@ -17,7 +17,7 @@ e_2 . e_3 = a_2 . a_3 and its length, but for a sign; where e_1 and e_3 are para
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -26,13 +26,19 @@ import numpy as np
 
 from daesolve.errors import UnsupportedError
 from daesolve.multibody.bodies import rate_of
+from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.joint_rows import AnyFrame, Row, same_orientation
 from daesolve.multibody.joints import Joint
 from daesolve.multibody.model_files.model import FileJoint
+from daesolve.multibody.model_files.poses import turned_about
 from daesolve.multibody.places import Frame, axes_with_third
+from daesolve.posing.events import FALLING, Event, Stop
+from daesolve.posing.symbols import Interval, Parameters
 
 PARALLEL = 1e-6
 """The sine of an angle below which axes count as parallel."""
+IN_ONE_PLANE = 1e-4
+"""The volume that three axes of length one span, below which they are in one plane."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,21 +132,52 @@ class Chain(Joint):
         squared = 1 - between**2
         along = (before - after * between) / squared
         other = (after - before * between) / squared
-        left = 1 - (along**2 + other**2 + 2 * along * other * between)
-        return along * outer + other * inner + self.side * ca.sqrt(left / squared) * normal
+        height = ca.sqrt(self._volume_squared) / squared
+        return along * outer + other * inner + self.side.vector * height * normal
+
+    @cached_property
+    def _volume_squared(self) -> ca.SX:
+        """The square of the volume that three axes span."""
+        a, b, c = (link.axis for link in self._turns)
+        before, after = float(a @ b), float(b @ c)
+        first, second = self._frames
+        between = ca.dot(first.rotation @ a, second.rotation @ c)
+        return 1 + 2 * before * after * between - before**2 - after**2 - between**2
+
+    @cached_property
+    def side(self) -> Parameters:
+        """On which side of the plane of the outer axes the middle one of three is: 1 or -1."""
+        if len(self.axial) < 3:
+            return Parameters({}, {}, {}, "discrete value")
+        name = f"side_{self.name}"
+        return Parameters(
+            {name: self.side_at(0.0)}, {name: ""}, {name: Interval(-1.0, 1.0)}, "discrete value"
+        )
+
+    def side_at(self, middle: float) -> float:
+        """Return the side where the second of three hinges is turned by an angle, rad."""
+        a, b, c = self.axial
+        volume = float(b @ np.cross(a, turned_about(b, middle) @ c))
+        return -1.0 if volume < 0.0 else 1.0
 
     @property
-    def side(self) -> float:
-        """On which side of the plane of the outer axes the middle one of three is: 1 or -1."""
-        a, b, c = (link.axis for link in self._turns)
-        volume = float(np.dot(a, np.cross(b, c)))
-        if abs(volume) < PARALLEL:
-            names = ", ".join(link.name for link in self.links)
-            raise UnsupportedError(
-                f"the three hinges {names} of one body have axes in one plane where they are not "
-                "moved, so that their turns are not told apart there"
-            )
-        return -1.0 if volume < 0.0 else 1.0
+    def axial(self) -> list[np.ndarray]:
+        """The axes of its hinges where none is moved."""
+        return [link.axis for link in self.links if link.kind == "hinge"]
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism: of three hinges the side of the middle one as well."""
+        own = super().contribution
+        if not len(self.side):
+            return own
+        why = (
+            f"the axes of the three hinges {', '.join(link.name for link in self.links)} come into "
+            "one plane, where their turns are not told apart"
+        )
+        guard = self._volume_squared - IN_ONE_PLANE**2
+        locked = Event(f"{self.name}_locked", guard, FALLING, Stop(why, whenever_past=True))
+        return replace(own, discrete=self.side, events=(locked,))
 
     @cached_property
     def turns(self) -> list[tuple[ca.SX, ca.SX]]:

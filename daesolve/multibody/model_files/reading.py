@@ -20,6 +20,7 @@ from daesolve.multibody.model_files.actuators import (
     counted_by_actuators,
 )
 from daesolve.multibody.model_files.assembly import Assembly, assembled
+from daesolve.multibody.model_files.chains import Chain
 from daesolve.multibody.model_files.equalities import add_equalities, counted_by_equalities
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.left_out import Left, LeftOut, add_what_is_not_read
@@ -163,12 +164,25 @@ class FileMechanism(Mechanism):
         return self.start_from(qpos, qvel)
 
     def told_with(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Return the discrete values that go with start values: from where angles are counted."""
+        """Return the discrete values that go with start values.
+
+        Those from where angles are counted, and on which side the middle one of three hinges is.
+
+        Parameters
+        ----------
+        values
+            As in `start_with`.
+        """
         qpos, _ = self._coordinates_of(values)
         found: dict[str, float] = {}
         for freedom in self.freedoms.values():
             turned = qpos[freedom.joint.place] - freedom.joint.reference[0]
             found |= {name: float(turned) for name in freedom.told_from.names}
+        for joint in self.assembly.joints:
+            if isinstance(joint, Chain) and len(joint.side):
+                middle = [link for link in joint.links if link.kind == "hinge"][1]
+                turned = float(qpos[middle.place] - middle.reference[0])
+                found |= dict.fromkeys(joint.side.names, joint.side_at(turned))
         return found
 
     def _coordinates_of(self, values: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
