@@ -137,8 +137,9 @@ def _masses(
 ) -> list[tuple[float, np.ndarray, np.ndarray]]:
     """Return mass, centre and inertia of all that is welded to a body, in the frame of it."""
     found: list[tuple[float, np.ndarray, np.ndarray]] = []
-    for number, body in enumerate(model.bodies):
-        if body.welded != root or body.mass == 0.0:
+    for number in model.welded_to[root]:
+        body = model.bodies[number]
+        if body.mass == 0.0:
             continue
         place, own = relative[number]
         turned = own @ matrix_of(body.axes)
