@@ -282,8 +282,10 @@ class FileModel:
             name: tuple(kind.of(entry) for entry in given[name]) for name, kind in kinds.items()
         }
         others = [entry.name for entry in fields(cls) if entry.name not in kinds]
-        found |= {name: _plain(given[name]) for name in others}
-        return cls(**{**found, "missing": tuple(given["missing"])})
+        for name in others:
+            found[name] = _plain(given[name])
+        found["missing"] = tuple(given["missing"])
+        return cls(**found)
 
     def switched_off(self, *bits: int) -> bool:
         """Return whether one of MuJoCo's bits, by which parts of a model are disabled, is set."""

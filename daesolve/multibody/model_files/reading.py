@@ -255,8 +255,9 @@ def read(path: str | Path, *, within: str | Path | None = None) -> FileMechanism
     MissingPackageError
         MuJoCo, whose parser reads it, is not installed.
     """
-    for given in (path, within):
-        if not isinstance(given, str | Path | None) or path is None:
+    home = path if within is None else within
+    for given in (path, home):
+        if not isinstance(given, str | Path):
             raise ModelFileError(f"the path of a model file is a text or a Path, not {given!r}")
     home = None if within is None else Path(within)
     return mechanism_of(parsed(Path(path), home), Path(path))
