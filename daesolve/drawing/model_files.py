@@ -24,8 +24,10 @@ SHOWN_GROUPS = 3
 """Groups of geoms that viewers show: 0, 1, 2."""
 CORNERS = 16
 """Of a circle that is seen from its side."""
-WIDEST = 3.0
-"""Of the extent of a model, how large a plane without end is drawn."""
+WIDEST = 0.75
+"""Of the extent of a model, half of how large a plane is drawn at most."""
+MOST_NAMED = 6
+"""Bodies up to which a legend names them."""
 
 Wire = np.ndarray
 """(k, 3), points that are joined by lines."""
@@ -93,7 +95,7 @@ def _shapes(mechanism: FileMechanism, plane: np.ndarray) -> Iterator[Shape]:
         for points, radius in _wires(geom, size):
             ends = [_seen(place + turned @ point, number, plane) for point in points]
             label = ""
-            if number is not None and number not in labelled:
+            if number is not None and number not in labelled and len(numbers) <= MOST_NAMED:
                 label = mechanism.bodies[number].name
                 labelled.add(number)
             if radius is None:
@@ -102,7 +104,9 @@ def _shapes(mechanism: FileMechanism, plane: np.ndarray) -> Iterator[Shape]:
                 yield Circle(ends[0], radius, role=role, label=label)
     for root in sorted(bare):
         at = _seen(np.zeros(3), numbers[root], plane)
-        yield Dot(at, label=mechanism.bodies[numbers[root]].name)
+        yield Dot(
+            at, label=mechanism.bodies[numbers[root]].name if len(numbers) <= MOST_NAMED else ""
+        )
         yield Trace(at)
 
 
