@@ -29,6 +29,7 @@ from daesolve.multibody.loads import (
     TorsionSpring,
 )
 from daesolve.multibody.mechanism import Mechanism
+from daesolve.multibody.model_files import FileMechanism, FileStart, Freedom, LeftOut, read
 from daesolve.multibody.painleve import friction_margin
 from daesolve.multibody.places import GROUND, Frame, PlanarFrame, PlanarPoint, Point, quaternion
 from daesolve.multibody.plane_contact import PlaneContact, Rolling
@@ -53,13 +54,17 @@ __all__ = [
     "Distance",
     "ElastoGap",
     "Ellipsoid",
+    "FileMechanism",
+    "FileStart",
     "Fixed",
     "Frame",
+    "Freedom",
     "Gear",
     "GearedInertia",
     "HuntCrossley",
     "JointFriction",
     "KelvinVoigt",
+    "LeftOut",
     "Mechanism",
     "Motor",
     "Part",
@@ -95,4 +100,5 @@ __all__ = [
     "feet",
     "friction_margin",
     "quaternion",
+    "read",
 ]

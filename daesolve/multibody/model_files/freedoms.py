@@ -1,0 +1,224 @@
+"""The motion that a joint of a file leaves free, and what acts along it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import cos
+
+import casadi as ca
+import numpy as np
+
+from daesolve.multibody.contribution import AppliedForce, Contribution, GearedInertia, merged
+from daesolve.multibody.friction_laws import Coulomb
+from daesolve.multibody.model_files.model import FileJoint
+from daesolve.posing.events import FALLING, Event, Reset
+from daesolve.posing.symbols import ANY, Parameters
+from daesolve.system.system import Output
+
+TOLD_ANEW = 3.0
+"""rad, how far an angle turns before that from which it is counted is told anew; below pi."""
+STARTS = {
+    "hinge": (("angle",), ("rate",)),
+    "slide": (("displacement",), ("speed",)),
+    "ball": (("q0", "q1", "q2", "q3"), ("w1", "w2", "w3")),
+    "free": (
+        ("x", "y", "z", "q0", "q1", "q2", "q3"),
+        ("x_dot", "y_dot", "z_dot", "w1", "w2", "w3"),
+    ),
+}
+"""What the coordinates and velocities of a joint are called, after its name."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """A force along a freedom.
+
+    Parameters
+    ----------
+    name
+        A word.
+    force
+        N or N m, an expression of inputs, positions and velocities.
+    damping, armature
+        What it adds to the damping and to the rotor of the joint.
+    """
+
+    name: str
+    force: ca.SX
+    damping: float = 0.0
+    armature: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Freedom:
+    """The motion of one joint, with its spring, damper, friction, rotor and drives.
+
+    Parameters
+    ----------
+    name
+        A word.
+    joint
+        As the file has it.
+    way
+        How far a slide is moved from its reference, m.
+    direction
+        Cosine and sine of the turn of a hinge from its reference, each times the same.
+    rates
+        Its velocities, in the order of the file.
+    counted
+        Whether whole turns count.
+    """
+
+    name: str
+    joint: FileJoint
+    rates: Sequence[ca.SX]
+    way: ca.SX | None = None
+    direction: tuple[ca.SX, ca.SX] | None = None
+    counted: bool = False
+    drives: list[Drive] = field(default_factory=list[Drive])
+
+    @property
+    def turns(self) -> bool:
+        """Whether it is a hinge."""
+        return self.joint.kind == "hinge"
+
+    @cached_property
+    def told_from(self) -> Parameters:
+        """The angle from which it is counted, rad; nothing where it is not."""
+        if not self.counted:
+            return Parameters({}, {}, {}, "discrete value")
+        name = f"told_{self.name}"
+        return Parameters({name: 0.0}, {name: "rad"}, {name: ANY}, "discrete value")
+
+    @cached_property
+    def place(self) -> ca.SX:
+        """Its coordinate as the file counts it, rad or m."""
+        reference = float(self.joint.reference[0])
+        if self.way is not None:
+            return reference + self.way
+        assert self.direction is not None
+        if not self.counted:
+            cosine, sine = self.direction
+            return reference + ca.atan2(sine, cosine)
+        cosine, sine = self._turned
+        # As atan2, but without its jump after half a turn, which this never comes to.
+        size = ca.sqrt(cosine**2 + sine**2)
+        return reference + self.told_from.vector + 2 * ca.atan(sine / (size + cosine))
+
+    @cached_property
+    def _turned(self) -> tuple[ca.SX, ca.SX]:
+        """Cosine and sine of the turn from where it is counted."""
+        assert self.direction is not None
+        (cosine, sine), origin = self.direction, self.told_from.vector
+        c, s = ca.cos(origin), ca.sin(origin)
+        return c * cosine + s * sine, c * sine - s * cosine
+
+    @property
+    def start_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The names of its coordinates and of its velocities as start values."""
+        places, rates = STARTS[self.joint.kind]
+        return (
+            tuple(f"{self.name}_{word}" for word in places),
+            tuple(f"{self.name}_{word}" for word in rates),
+        )
+
+    @property
+    def start_values(self) -> dict[str, float]:
+        """Its start values where nothing is moved."""
+        places, rates = self.start_names
+        return dict(zip(places, self.joint.reference.tolist(), strict=True)) | dict.fromkeys(
+            rates, 0.0
+        )
+
+    def values_of(self, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, float]:
+        """Return its start values, by the coordinates and velocities of the file."""
+        found: dict[str, float] = {}
+        for first, names, source in zip(
+            (self.joint.place, self.joint.rate), self.start_names, (qpos, qvel), strict=True
+        ):
+            found |= {name: float(source[number]) for number, name in enumerate(names, first)}
+        return found
+
+    def put(self, values: Mapping[str, float], qpos: np.ndarray, qvel: np.ndarray) -> None:
+        """Write those of its start values that are given to coordinates and velocities."""
+        for first, names, into in zip(
+            (self.joint.place, self.joint.rate), self.start_names, (qpos, qvel), strict=True
+        ):
+            for number, name in enumerate(names, first):
+                into[number] = values.get(name, into[number])
+
+    @property
+    def outputs(self) -> dict[str, Output]:
+        """Its place and rate by name."""
+        if self.way is None and self.direction is None:
+            return {}
+        unit = "rad" if self.turns else "m"
+        (place,), (rate,) = self.start_names
+        return {place: (self.place, unit), rate: (self.rates[0], f"{unit}/s")}
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        joint = self.joint
+        damping = joint.damping + sum(drive.damping for drive in self.drives)
+        armature = joint.armature + sum(drive.armature for drive in self.drives)
+        forces = [
+            AppliedForce(rate, -float(factor) * rate)
+            for rate, factor in zip(self.rates, damping, strict=True)
+            if factor
+        ]
+        forces += [AppliedForce(self.rates[0], drive.force) for drive in self.drives]
+        inertias = [
+            GearedInertia(rate, float(rotor))
+            for rate, rotor in zip(self.rates, armature, strict=True)
+            if rotor
+        ]
+        potential = ca.SX(0)
+        if joint.stiffness:
+            potential = joint.stiffness * (self.place - float(joint.slack[0])) ** 2 / 2
+        unit = "N" if joint.kind == "slide" else "N m"
+        own = Contribution(
+            potential=potential,
+            forces=forces,
+            inertias=inertias,
+            discrete=self.told_from,
+            events=self._counting(),
+            outputs={**self.outputs, **{f"{d.name}_force": (d.force, unit) for d in self.drives}},
+            meters={f"{d.name}_work": (d.force * self.rates[0], "J") for d in self.drives},
+        )
+        return merged([own, *self._rubbing()])
+
+    def _rubbing(self) -> list[Contribution]:
+        """Return the dry friction along each of its velocities."""
+        sizes = [float(size) for size in self.joint.friction]
+        found: list[Contribution] = []
+        for number, (rate, size) in enumerate(zip(self.rates, sizes, strict=True), 1):
+            if not size:
+                continue
+            name = self.name if len(sizes) == 1 else f"{self.name}_{number}"
+            slides = self.joint.kind == "slide" or (self.joint.kind == "free" and number <= 3)
+            unit = "N" if slides else "N m"
+            law = Coulomb(1.0).act(f"{name}_rub", rate, ca.SX(size), unit=unit)
+            found.append(
+                Contribution(
+                    goals=law.goals,
+                    forces=[AppliedForce(law.slip, law.force)],
+                    discrete=law.discrete,
+                    events=law.events,
+                    outputs={f"{name}_friction": (law.total, unit)},
+                    meters={f"{name}_friction_work": (law.power, "J")},
+                )
+            )
+        return found
+
+    def _counting(self) -> tuple[Event, ...]:
+        """Return the event that tells whole turns: what it changes has no effect on the motion."""
+        if not self.counted:
+            return ()
+        turned = self.place - float(self.joint.reference[0])
+        cosine, sine = self._turned
+        anew = Reset({f"told_{self.name}": turned}, whenever_past=True)
+        guard = cosine - cos(TOLD_ANEW) * ca.sqrt(cosine**2 + sine**2)
+        return (Event(f"{self.name}_told_anew", guard, FALLING, anew, listed=False),)

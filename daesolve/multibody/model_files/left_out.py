@@ -1,0 +1,160 @@
+"""What a model file says and a mechanism does not have: named, and never dropped in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from daesolve.errors import UnsupportedError
+from daesolve.multibody.model_files.model import FileJoint, FileModel
+
+MOST_NAMES = 6
+"""Names of one kind that a sentence lists."""
+EFFECTS = {
+    "contacts between geoms": "bodies pass through each other and through the floor",
+    "limits of joints": "joints go on beyond them",
+    "tendons": "their springs, dampers and limits do not act",
+    "actuators of other kinds": "they do not act",
+    "actuators that are switched off": "they do not act",
+    "ranges of controls": "inputs act as they are given",
+    "ranges of forces": "forces are as large as inputs ask for",
+    "limits of forces at joints": "forces are as large as inputs ask for",
+    "equalities of tendons and flexes": "they do not hold",
+    "equalities within one body": "they hold by themselves",
+    "inactive equalities": "they do not hold",
+    "bodies that a program moves": "they stand still where the file has them",
+    "the fluid": "bodies move as in empty space",
+    "plugins": "they do not act",
+    "files that are missing": "what they show is not drawn",
+    "skins": "they are not drawn",
+    "height fields": "they are not drawn",
+    "pairs of geoms": "they do not touch",
+}
+"""By the kind of what is left out, what follows."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Something that a file has and its mechanism has not.
+
+    Parameters
+    ----------
+    kind
+        What it is, in the plural.
+    names
+        Which, as far as they have names.
+    effect
+        What follows.
+    """
+
+    kind: str
+    names: tuple[str, ...]
+    effect: str
+
+    def __str__(self) -> str:
+        listed = ", ".join(self.names[:MOST_NAMES])
+        more = len(self.names) - MOST_NAMES
+        listed += f" and {more} more" if more > 0 else ""
+        named = f" ({listed})" if self.names else ""
+        return f"left out of the file: {self.kind}{named}; {self.effect}"
+
+
+class Left:
+    """What is left out, as it is found."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, list[str]] = {}
+
+    def add(self, kind: str, *names: str) -> None:
+        """Leave something out, one of `EFFECTS`."""
+        self._names.setdefault(kind, []).extend(names)
+
+    @property
+    def all(self) -> tuple[LeftOut, ...]:
+        """All of it, by kind."""
+        return tuple(
+            LeftOut(kind, tuple(self._names[kind]), effect)
+            for kind, effect in EFFECTS.items()
+            if kind in self._names
+        )
+
+
+def add_what_is_not_read(model: FileModel, left: Left) -> None:
+    """Name what no part of a mechanism is made of.
+
+    Raises
+    ------
+    UnsupportedError
+        A joint has a spring or a damper of another kind, or there are deformable bodies.
+    """
+    if model.counts["flex"]:
+        raise UnsupportedError(
+            "the file has flexes, bodies that are deformed, which are not taken: it would be "
+            "another mechanism without them"
+        )
+    for number, joint in enumerate(model.joints):
+        _check_joint(joint, joint.name or f"number {number}")
+    limits = not model.switched_off(1, 8)
+    listed = {
+        "limits of joints": [(j.name, j.limited and limits) for j in model.joints],
+        "limits of forces at joints": [(j.name, j.force_limited) for j in model.joints],
+        "tendons": [(tendon.name, tendon.acts) for tendon in model.tendons],
+        "bodies that a program moves": [(body.name, body.mocap) for body in model.bodies],
+    }
+    for kind, entries in listed.items():
+        found = [name or f"number {n}" for n, (name, there) in enumerate(entries) if there]
+        if found:
+            left.add(kind, *found)
+    _add_contacts(model, left)
+    if model.density or model.viscosity:
+        left.add("the fluid")
+    counts = {"plugin": "plugins", "skin": "skins", "hfield": "height fields"}
+    for name, kind in counts.items():
+        if model.counts[name]:
+            left.add(kind)
+    if model.missing:
+        left.add("files that are missing", *model.missing)
+
+
+def _add_contacts(model: FileModel, left: Left) -> None:
+    if model.switched_off(1, 16):
+        return
+    names = _touching(model)
+    if names:
+        left.add("contacts between geoms", *names)
+    if model.counts["pair"]:
+        left.add("pairs of geoms")
+
+
+def _check_joint(joint: FileJoint, title: str) -> None:
+    """Refuse springs and dampers that would be other ones without what is not taken."""
+    if joint.stiffness and joint.kind in ("ball", "free"):
+        raise UnsupportedError(
+            f"the joint {title} is a {joint.kind} joint with a spring, which is not taken: give it "
+            "hinges, or take the spring out"
+        )
+    if joint.stiffness_more.any() or joint.damping_more.any() or joint.yields:
+        raise UnsupportedError(
+            f"the joint {title} has a spring or a damper that is not linear, or yields, which is "
+            "not taken: give it one number"
+        )
+
+
+def _touching(model: FileModel) -> Sequence[str]:
+    """Return the names of the geoms that may touch another one of another body."""
+    bits = [(int(geom.collides[0]), int(geom.collides[1])) for geom in model.geoms]
+    owners = [model.bodies[geom.body].welded for geom in model.geoms]
+    kinds = set(zip(owners, bits, strict=True))
+    meets = {
+        (own, (kind, affinity)): any(
+            own != other and (kind & other_affinity or other_kind & affinity)
+            for other, (other_kind, other_affinity) in kinds
+        )
+        for own, (kind, affinity) in kinds
+    }
+    found: list[str] = []
+    for number, geom in enumerate(model.geoms):
+        if meets[owners[number], bits[number]]:
+            body = model.bodies[geom.body].name or f"body {geom.body}"
+            found.append(geom.name or f"number {number} of {body}")
+    return found
