@@ -1,0 +1,223 @@
+"""MuJoCo, as the referee needs it: the measuring of a state, and a start whose loops are closed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from daesolve.errors import DaesolveError, MissingPackageError
+
+CLOSED = 1e-14
+"""How far a loop of the start may gape, over the extent of the model."""
+TRIES = 50
+SINGULAR = 1e-9
+"""Singular values below this part of the largest belong to rows that say the same twice."""
+
+
+class OpenLoopError(DaesolveError, ValueError):
+    """A start whose loops cannot be closed from where the file puts the bodies."""
+
+
+def engine() -> Any:
+    """Return MuJoCo.
+
+    Raises
+    ------
+    MissingPackageError
+        It is not installed.
+    """
+    if find_spec("mujoco") is None:
+        raise MissingPackageError("mujoco", "import")
+    return import_module("mujoco")
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where both sides begin.
+
+    Parameters
+    ----------
+    qpos, qvel
+        Positions and speeds of MuJoCo's joints, (nq,) and (nv,).
+    moved
+        How far closing the loops moved the positions at most, in their units.
+    """
+
+    qpos: np.ndarray
+    qvel: np.ndarray
+    moved: float = 0.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one equality of the file holds.
+
+    Parameters
+    ----------
+    name
+        Of the equality.
+    unit
+        "m", or "rad" of a turn.
+    rows
+        Their places among the rows of equalities.
+    """
+
+    name: str
+    unit: str
+    rows: tuple[int, ...]
+
+
+class Gauge:
+    """Measures states of a model, apart from the data with which MuJoCo steps.
+
+    Parameters
+    ----------
+    model
+        MuJoCo's. It is asked for dense Jacobians and for energies.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model, self._mj = model, engine()
+        model.opt.jacobian = self._mj.mjtJacobian.mjJAC_DENSE
+        model.opt.enableflags |= int(self._mj.mjtEnableBit.mjENBL_ENERGY)
+        self.data = self._mj.MjData(model)
+
+    def look(self, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray | None = None) -> None:
+        """Evaluate everything at a state."""
+        self.data.qpos[:], self.data.qvel[:] = qpos, qvel
+        if ctrl is not None:
+            self.data.ctrl[:] = ctrl
+        self._mj.mj_forward(self.model, self.data)
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """What the equalities leave open, row by row; m, rad."""
+        return np.array(self.data.efc_pos[self._equalities])
+
+    @property
+    def jacobian(self) -> np.ndarray:
+        """Of the equalities, (rows, nv)."""
+        whole = np.array(self.data.efc_J).reshape(-1, self.model.nv)
+        return whole[self._equalities]
+
+    @property
+    def _equalities(self) -> np.ndarray:
+        kind = int(self._mj.mjtConstraint.mjCNSTR_EQUALITY)
+        return np.flatnonzero(np.asarray(self.data.efc_type) == kind)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """(bodies, 3) the mass centres of all bodies but the world, m."""
+        return np.array(self.data.xipos[1:])
+
+    @property
+    def energies(self) -> tuple[float, float]:
+        """Potential and kinetic, J."""
+        potential, kinetic = self.data.energy
+        return float(potential), float(kinetic)
+
+    @property
+    def power(self) -> float:
+        """Of dampers, dry friction, fluids, weights that are borne, and actuators, W."""
+        d = self.data
+        forces = d.qfrc_passive - d.qfrc_spring + d.qfrc_actuator
+        kind = int(self._mj.mjtConstraint.mjCNSTR_FRICTION_DOF)
+        rubbing = np.flatnonzero(np.asarray(d.efc_type) == kind)
+        dofs = np.asarray(d.efc_id)[rubbing]
+        lost = np.asarray(d.efc_force)[rubbing] @ np.asarray(d.qvel)[dofs]
+        return float(forces @ d.qvel + lost)
+
+    @property
+    def rows(self) -> list[Row]:
+        """What the rows of the equalities are, in their order."""
+        found: list[Row] = []
+        at = 0
+        ids = np.asarray(self.data.efc_id)[self._equalities]
+        for number in dict.fromkeys(int(one) for one in ids):
+            count = int(np.sum(ids == number))
+            name = self.model.equality(number).name or f"equality_{number}"
+            for unit, rows in _parts(self._unit(number), range(at, at + count)):
+                found.append(Row(name, unit, tuple(rows)))
+            at += count
+        return found
+
+    def _unit(self, number: int) -> str:
+        kinds, model = self._mj.mjtEq, self.model
+        if model.eq_type[number] == kinds.mjEQ_JOINT:
+            slides = self._mj.mjtJoint.mjJNT_SLIDE
+            return "m" if model.jnt_type[model.eq_obj1id[number]] == slides else "rad"
+        return "m and rad" if model.eq_type[number] == kinds.mjEQ_WELD else "m"
+
+    def gaps(self, rows: Sequence[Row]) -> np.ndarray:
+        """Return the length of each part of the equalities, m or rad."""
+        open_ = self.residuals
+        return np.array([np.linalg.norm(open_[list(row.rows)]) for row in rows])
+
+
+def _parts(unit: str, rows: range) -> list[tuple[str, range]]:
+    if unit == "m and rad":
+        return [("m", rows[:3]), ("rad", rows[3:])]
+    return [(unit, rows)]
+
+
+def closed(gauge: Gauge, qpos: np.ndarray, qvel: np.ndarray) -> Start:
+    """Return the nearest start with closed loops, by Newton's method in the joints.
+
+    The speeds change least in the kinetic energy.
+
+    Parameters
+    ----------
+    gauge
+        Of the model.
+    qpos, qvel
+        Where the file puts the joints, (nq,) and (nv,).
+
+    Raises
+    ------
+    OpenLoopError
+        The loops do not close from there.
+    """
+    mj, model = engine(), gauge.model
+    place, bound = np.array(qpos, dtype=float), CLOSED * max(1.0, float(model.stat.extent))
+    gauge.look(place, qvel)
+    least, best = np.inf, place.copy()
+    for _ in range(TRIES):
+        open_ = gauge.residuals
+        size = float(np.max(np.abs(open_), initial=0.0))
+        if size >= least:
+            break
+        least, best = size, place.copy()
+        if not size:
+            break
+        step = -np.linalg.pinv(gauge.jacobian, rcond=SINGULAR) @ open_
+        mj.mj_integratePos(model, place, step, 1.0)
+        gauge.look(place, qvel)
+    if least > 100.0 * bound:
+        raise OpenLoopError(
+            f"the loops do not close from the start of the file: {least:.3g} is left of what the "
+            "equalities hold; give another start, by a keyframe or --initial"
+        )
+    gauge.look(best, qvel)
+    change: np.ndarray = np.zeros(model.nv)
+    mj.mj_differentiatePos(model, change, 1.0, np.asarray(qpos, dtype=float), best)
+    moved = float(np.max(np.abs(change), initial=0.0))
+    return Start(best, _admissible(gauge, np.asarray(qvel, dtype=float)), moved)
+
+
+def _admissible(gauge: Gauge, qvel: np.ndarray) -> np.ndarray:
+    """Return speeds that the closed loops allow: the nearest ones, in the kinetic energy."""
+    model = gauge.model
+    rows = gauge.jacobian
+    if not rows.size or not np.any(qvel):
+        return qvel.copy()
+    mass: np.ndarray = np.zeros((model.nv, model.nv))
+    engine().mj_fullM(model, gauge.data, mass)
+    root = np.linalg.cholesky(mass)
+    scaled = np.linalg.solve(root, rows.T).T
+    lost = np.linalg.pinv(scaled, rcond=SINGULAR) @ (rows @ qvel)
+    return qvel - np.linalg.solve(root.T, lost)
