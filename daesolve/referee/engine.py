@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -110,10 +111,27 @@ class Gauge:
         kind = int(self._mj.mjtConstraint.mjCNSTR_EQUALITY)
         return np.flatnonzero(np.asarray(self.data.efc_type) == kind)
 
+    @cached_property
+    def roots(self) -> list[int]:
+        """The numbers of the bodies that move and have mass: the first of what is welded."""
+        masses = self._masses
+        return [int(root) for root in np.unique(self._welded) if root and np.sum(masses[root])]
+
+    @cached_property
+    def _welded(self) -> np.ndarray:
+        return np.array(self.model.body_weldid)
+
+    @cached_property
+    def _masses(self) -> np.ndarray:
+        """(bodies, bodies) what each body has of the mass of what is welded to another."""
+        welded = self._welded[None, :] == np.arange(self.model.nbody)[:, None]
+        return np.where(welded, np.array(self.model.body_mass)[None, :], 0.0)
+
     @property
     def positions(self) -> np.ndarray:
-        """(bodies, 3) the mass centres of all bodies but the world, m."""
-        return np.array(self.data.xipos[1:])
+        """(roots, 3) the mass centres of what moves in one piece, m."""
+        shares = self._masses[self.roots]
+        return shares @ np.array(self.data.xipos) / np.sum(shares, axis=1)[:, None]
 
     @property
     def energies(self) -> tuple[float, float]:
@@ -182,7 +200,7 @@ def closed(gauge: Gauge, qpos: np.ndarray, qvel: np.ndarray) -> Start:
     OpenLoopError
         The loops do not close from there.
     """
-    mj, model = engine(), gauge.model
+    model = gauge.model
     place, bound = np.array(qpos, dtype=float), CLOSED * max(1.0, float(model.stat.extent))
     gauge.look(place, qvel)
     least, best = np.inf, place.copy()
@@ -195,7 +213,7 @@ def closed(gauge: Gauge, qpos: np.ndarray, qvel: np.ndarray) -> Start:
         if not size:
             break
         step = -np.linalg.pinv(gauge.jacobian, rcond=SINGULAR) @ open_
-        mj.mj_integratePos(model, place, step, 1.0)
+        engine().mj_integratePos(model, place, step, 1.0)
         gauge.look(place, qvel)
     if least > 100.0 * bound:
         raise OpenLoopError(
@@ -203,9 +221,7 @@ def closed(gauge: Gauge, qpos: np.ndarray, qvel: np.ndarray) -> Start:
             "equalities hold; give another start, by a keyframe or --initial"
         )
     gauge.look(best, qvel)
-    change: np.ndarray = np.zeros(model.nv)
-    mj.mj_differentiatePos(model, change, 1.0, np.asarray(qpos, dtype=float), best)
-    moved = float(np.max(np.abs(change), initial=0.0))
+    moved = float(np.max(np.abs(best - qpos), initial=0.0))
     return Start(best, _admissible(gauge, np.asarray(qvel, dtype=float)), moved)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -176,7 +177,7 @@ def order(divergences: Sequence[Divergence]) -> list[float | None]:
     small = np.flatnonzero(first[1:] <= 1e-3 * np.max(first))
     place = 1 + (int(small[-1]) if small.size else 0)
     found: list[float | None] = []
-    for coarse, fine in zip(divergences[:-1], divergences[1:], strict=True):
+    for coarse, fine in pairwise(divergences):
         far, near = coarse.distances[place], fine.distances[place]
         halved = np.log2(coarse.step / fine.step)
         found.append(float(np.log2(far / near) / halved) if far > 0.0 and near > 0.0 else None)

@@ -88,7 +88,7 @@ def motion(x):
     return Motion(times, places, zeros, zeros, np.zeros((len(x), 0)), 1.0, 0.0)
 
 
-def test_motions_are_apart_when_a_body_is_beyond_the_tolerance_and_the_order_is_that_of_the_errors():
+def test_motions_are_apart_beyond_the_tolerance_and_come_nearer_by_the_order_of_the_errors():
     times = np.linspace(0.0, 1.0, 101)
     own = motion(np.sin(times))
     others = [divergence(own, motion(np.sin(times) + 0.1 * h**3 * times**4), h, 1e-3)

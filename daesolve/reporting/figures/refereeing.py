@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -96,8 +97,12 @@ def _curves(
                 )
         if level is not None:
             axes.axhline(level, color=QUIET, linewidth=0.8, linestyle=":")
-            axes.annotate("apart", (1.0, level), xycoords=("axes fraction", "data"), xytext=(4, 0),
-                          textcoords="offset points", va="center", color=QUIET, fontsize=8)  # fmt: skip
+            place: dict[str, Any] = {
+                "xycoords": ("axes fraction", "data"),
+                "textcoords": "offset points",
+            }
+            looks: dict[str, Any] = {"va": "center", "color": QUIET, "fontsize": 8}
+            axes.annotate("apart", (1.0, level), xytext=(4, 0), **place, **looks)
         _logarithmic(axes)
         axes.set_xlabel("time (s)")
         axes.set_ylabel(label)
