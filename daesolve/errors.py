@@ -163,6 +163,10 @@ class PluginError(DaesolveError, RuntimeError):
     """A plugin that could not be loaded or does not define a problem."""
 
 
+class ModelFileError(DaesolveError, ValueError):
+    """A model file (MJCF, URDF) that is missing, or that holds no model."""
+
+
 class OutputExistsError(DaesolveError, FileExistsError):
     """The directory for the results is there already and not empty, or cannot be made."""
 

@@ -29,6 +29,7 @@ from daesolve.multibody.loads import (
     TorsionSpring,
 )
 from daesolve.multibody.mechanism import Mechanism
+from daesolve.multibody.model_files import FileMechanism, read
 from daesolve.multibody.painleve import friction_margin
 from daesolve.multibody.places import GROUND, Frame, PlanarFrame, PlanarPoint, Point, quaternion
 from daesolve.multibody.plane_contact import PlaneContact, Rolling
@@ -53,6 +54,7 @@ __all__ = [
     "Distance",
     "ElastoGap",
     "Ellipsoid",
+    "FileMechanism",
     "Fixed",
     "Frame",
     "Gear",
@@ -95,4 +97,5 @@ __all__ = [
     "feet",
     "friction_margin",
     "quaternion",
+    "read",
 ]

@@ -10,9 +10,11 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from daesolve.errors import PluginError, Tell, in_words, is_one_of, unknown_name
+from daesolve.errors import ModelFileError, PluginError, Tell, in_words, is_one_of, unknown_name
+from daesolve.multibody.model_files.sources import digest_of_model
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Family
+from daesolve.plugins.model_files import fields_of, is_model_file
 from daesolve.preparation.extensions import BrokenPlugin, load, offered
 
 GROUP = "daesolve.problems"
@@ -132,8 +134,9 @@ def problem(name: str) -> Problem:
     Parameters
     ----------
     name
-        A name from `daesolve list`, or a path that ends in `.py` to a file that defines `problem`.
-        The file is executed.
+        A name from `daesolve list`; a path that ends in `.py` to a file that defines `problem`,
+        which is executed; or a path of a model file, MJCF or URDF (`.xml`, `.mjcf`, `.urdf`), which
+        is read.
 
     Raises
     ------
@@ -141,7 +144,11 @@ def problem(name: str) -> Problem:
         No plugin offers a problem of this name.
     PluginError
         The plugin or the file could not be loaded, or defines no problem.
+    ModelFileError, MissingPackageError
+        The model file cannot be read (`daesolve.multibody.read`).
     """
+    if is_model_file(name):
+        return of_model_file(Path(name))
     if isinstance(name, str | Path) and str(name).endswith(".py"):
         return of_file(Path(name))
     return installed(name)
@@ -169,8 +176,32 @@ def _wrong(name: str, given: object) -> str | None:
     return f"gives a {type(given).__name__}, but must give a daesolve.Problem"
 
 
+def of_model_file(path: Path, digest: str | None = None) -> Problem:
+    """Return the problem that a model file poses; nothing is executed.
+
+    Parameters
+    ----------
+    path
+        Of an MJCF or URDF file.
+    digest
+        That of the file, and of those that it includes, when a run began; None takes any.
+
+    Raises
+    ------
+    ModelFileError, MissingPackageError
+        It cannot be read, or is not as it was.
+    """
+    found = digest_of_model(path)
+    if digest is not None and found != digest:
+        raise ModelFileError(
+            f"{path}, or a file that it includes, is not as it was when the run began: give the "
+            f"files as they were, whose SHA-256 begins with {digest[:12]}"
+        )
+    return Problem(**fields_of(path), path=path, digest=found)
+
+
 def of_file(path: Path, digest: str | None = None, tell: Tell | None = None) -> Problem:
-    """Execute a Python file and return the problem that it defines.
+    """Execute a Python file and return the problem that it defines; a model file is read.
 
     Parameters
     ----------
@@ -187,6 +218,8 @@ def of_file(path: Path, digest: str | None = None, tell: Tell | None = None) -> 
         There is no such file, it holds something else, it cannot be executed, or it defines no
         problem.
     """
+    if is_model_file(path):
+        return of_model_file(path, digest)
     content = _content(path)
     found = hashlib.sha256(content).hexdigest()
     if digest is not None and found != digest:

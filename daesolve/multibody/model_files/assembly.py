@@ -1,0 +1,200 @@
+"""The bodies and parts of a mechanism from a compiled model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import casadi as ca
+import numpy as np
+
+from daesolve.multibody.bodies import Body
+from daesolve.multibody.contribution import Part
+from daesolve.multibody.joints import Joint, Prismatic, Revolute, Spherical
+from daesolve.multibody.model_files.chains import Chain
+from daesolve.multibody.model_files.freedoms import Freedom
+from daesolve.multibody.model_files.model import FileJoint, FileModel
+from daesolve.multibody.model_files.names import Words
+from daesolve.multibody.model_files.poses import (
+    composed,
+    matrix_of,
+    poses,
+    quaternion_of,
+    relative_to_root,
+)
+from daesolve.multibody.places import GROUND, Frame, axes_with_third
+
+ROUNDING = 1e-15
+"""Of its largest entry, what counts as zero in an inertia."""
+
+
+@dataclass(frozen=True, eq=False)
+class Carrier:
+    """What moves as one: a body with all that is welded to it, or the ground.
+
+    Parameters
+    ----------
+    body
+        None for the ground.
+    centre
+        The mass centre in the frame of its outermost body, m.
+    """
+
+    body: Body | None
+    centre: np.ndarray
+
+    def frame(self, position: np.ndarray, axes: np.ndarray) -> Frame:
+        """Return a frame of it, by position and axes in the frame of its outermost body."""
+        if self.body is None:
+            found = GROUND.frame(position.tolist(), ca.DM(axes))  # pyright: ignore
+        else:
+            found = self.body.frame((position - self.centre).tolist(), ca.DM(axes))  # pyright: ignore
+        assert isinstance(found, Frame)
+        return found
+
+
+@dataclass(eq=False)
+class Assembly:
+    """Bodies and parts, as they are put together.
+
+    Parameters
+    ----------
+    model
+        What the file says.
+    words
+        That are given out.
+    carriers
+        By the number of the outermost body of each.
+    relative
+        Position and axes of each body in the frame of the outermost one that it is welded to.
+    joints
+        Rigid joints.
+    freedoms
+        By the number of the joint in the file.
+    """
+
+    model: FileModel
+    words: Words
+    carriers: dict[int, Carrier] = field(default_factory=dict[int, Carrier])
+    relative: Sequence[tuple[np.ndarray, np.ndarray]] = ()
+    joints: list[Joint] = field(default_factory=list[Joint])
+    freedoms: dict[int, Freedom] = field(default_factory=dict[int, Freedom])
+    parts: list[Part] = field(default_factory=list[Part])
+
+    def frame(self, body: int, position: np.ndarray, axes: np.ndarray) -> Frame:
+        """Return a frame of a body of the file, by position and axes in its frame."""
+        place, own = self.relative[body]
+        carrier = self.carriers[self.model.bodies[body].welded]
+        return carrier.frame(place + own @ position, own @ axes)
+
+
+def assembled(model: FileModel, counted: set[int]) -> Assembly:
+    """Return the bodies and joints of a model.
+
+    Parameters
+    ----------
+    model
+        What the file says.
+    counted
+        The numbers of joints whose whole turns count.
+    """
+    found = Assembly(model, Words(), relative=relative_to_root(model))
+    found.carriers[0] = Carrier(None, np.zeros(3))
+    placed = poses(model, model.qpos0, np.zeros(sum(len(j.damping) for j in model.joints)))
+    for number, body in enumerate(model.bodies):
+        if number == 0 or body.welded != number:
+            continue
+        mass, centre, inertia = composed(_masses(model, number, found.relative))
+        inertia[np.abs(inertia) < ROUNDING * np.max(np.abs(inertia))] = 0.0
+        pose = placed[number].then(centre, np.eye(3))
+        name = found.words.word(body.name, f"body_{number}")
+        found.carriers[number] = Carrier(
+            Body(
+                name,
+                mass,
+                inertia,
+                position=pose.position.tolist(),
+                rotation=quaternion_of(pose.rotation).tolist(),
+            ),
+            centre,
+        )
+    numbers = {id(joint): number for number, joint in enumerate(model.joints)}
+    for number in found.carriers:
+        links = model.joints_of(number)
+        if links:
+            _join(found, number, {numbers[id(link)]: link for link in links}, counted)
+    return found
+
+
+def _masses(
+    model: FileModel, root: int, relative: Sequence[tuple[np.ndarray, np.ndarray]]
+) -> list[tuple[float, np.ndarray, np.ndarray]]:
+    """Return mass, centre and inertia of all that is welded to a body, in the frame of it."""
+    found: list[tuple[float, np.ndarray, np.ndarray]] = []
+    for number, body in enumerate(model.bodies):
+        if body.welded != root or body.mass == 0.0:
+            continue
+        place, own = relative[number]
+        turned = own @ matrix_of(body.axes)
+        found.append(
+            (body.mass, place + own @ body.centre, turned @ np.diag(body.moments) @ turned.T)
+        )
+    return found
+
+
+def _join(found: Assembly, number: int, links: Mapping[int, FileJoint], counted: set[int]) -> None:
+    """Put the joints of a body between it and its parent."""
+    model = found.model
+    body, carrier = model.bodies[number], found.carriers[number]
+    own = carrier.body
+    assert own is not None
+    names = {
+        place: found.words.word(link.name, f"{own.name}_{link.kind}")
+        for place, link in links.items()
+    }
+    base = found.frame(body.parent, body.position, matrix_of(body.rotation))
+    tip = carrier.frame(np.zeros(3), np.eye(3))
+    if len(links) > 1:
+        name = found.words.word(f"{own.name}_chain", "chain")
+        chain = Chain(name, base, tip, tuple(links.values()))
+        found.joints.append(chain)
+        ways, turns = iter(chain.slides), iter(chain.turns)
+        speeds, spins = iter(chain.slide_rates), iter(chain.turn_rates)
+        for place, link in links.items():
+            if link.kind == "ball":
+                motion = None, list(spins)
+            elif link.kind == "slide":
+                motion = next(ways), [next(speeds)]
+            else:
+                motion = next(turns), [next(spins)]
+            found.freedoms[place] = Freedom(names[place], link, *motion, place in counted)
+        return
+    ((place, link),) = links.items()
+    shift, rates = _single(found, number, names[place], link)
+    found.freedoms[place] = Freedom(names[place], link, shift, rates, place in counted)
+
+
+def _single(
+    found: Assembly, number: int, name: str, link: FileJoint
+) -> tuple[ca.SX | None, list[ca.SX]]:
+    """Put the only joint of a body in its place; return how far it is moved, and its rates."""
+    body, carrier = found.model.bodies[number], found.carriers[number]
+    tip = carrier.frame(np.zeros(3), np.eye(3))
+    if link.kind == "free":
+        turning = tip.rotation.T @ tip.angular_velocity
+        return None, [*ca.vertsplit(tip.velocity), *ca.vertsplit(turning)]
+    axes = np.eye(3) if link.kind == "ball" else axes_with_third(link.axis.tolist())
+    base = matrix_of(body.rotation)
+    first = found.frame(body.parent, body.position + base @ link.position, base @ axes)
+    second = carrier.frame(link.position, axes)
+    if link.kind == "ball":
+        found.joints.append(Spherical(name, first, second))
+        turning = second.angular_velocity - first.angular_velocity
+        return None, ca.vertsplit(tip.rotation.T @ turning)
+    if link.kind == "slide":
+        slide = Prismatic(name, first, second, axis=2)
+        found.joints.append(slide)
+        return slide.displacement, [slide.speed]
+    hinge = Revolute(name, first, second)
+    found.joints.append(hinge)
+    return hinge.angle, [hinge.rate]

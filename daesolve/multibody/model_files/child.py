@@ -1,0 +1,200 @@
+"""What reads a model file in a process of its own: `python child.py FILE`.
+
+A file of somebody else's may ask for more memory than there is, or make the parser fall. The parser
+of MuJoCo is written in C++, and what happens to it happens to the process. So it has one of its
+own, which prints what it found as JSON: `{"model": ...}`, or `{"error": sentence}`. Nothing of
+daesolve is imported here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+MEMORY = 4 << 30
+"""Bytes that the process may take."""
+
+
+def main(path: str) -> None:
+    """Print what a model file holds."""
+    _limit_memory()
+    try:
+        answer = {"model": extracted(compiled(Path(path)))}
+    except ImportError:
+        answer = {"missing": "mujoco"}
+    except MemoryError:
+        answer = {"error": "it needs more memory than a model may"}
+    except (ValueError, OSError, RuntimeError) as error:
+        answer = {"error": " ".join(str(error).split())}
+    json.dump(answer, sys.stdout)
+
+
+def _limit_memory() -> None:
+    try:
+        resource = importlib.import_module("resource")
+    except ImportError:  # not on Windows
+        return
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def compiled(path: Path) -> Any:
+    """Return the compiled model of a file."""
+    mujoco: Any = importlib.import_module("mujoco")
+    spec = mujoco.MjSpec.from_file(str(path))
+    return spec.compile()
+
+
+def extracted(model: Any) -> dict[str, Any]:
+    """Return what a compiled model says of its mechanics, as plain data."""
+    option = model.opt
+    return {
+        "gravity": _list(option.gravity),
+        "density": option.density,
+        "viscosity": option.viscosity,
+        "wind": _list(option.wind),
+        "disabled": int(option.disableflags),
+        "qpos0": _list(model.qpos0),
+        "bodies": [_body(model, number) for number in range(model.nbody)],
+        "joints": [_joint(model, number) for number in range(model.njnt)],
+        "equalities": [_equality(model, number) for number in range(model.neq)],
+        "actuators": [_actuator(model, number) for number in range(model.nactuator)],
+        "sites": [_placed(model, "site", number) for number in range(model.nsite)],
+        "geoms": [_geom(model, number) for number in range(model.ngeom)],
+        "tendons": [_tendon(model, number) for number in range(model.ntendon)],
+        "keys": [_key(model, number) for number in range(model.nkey)],
+        "counts": {
+            name: int(getattr(model, f"n{name}"))
+            for name in ("flex", "plugin", "pair", "hfield", "skin", "mocap")
+        },
+    }
+
+
+def _list(array: Any) -> list[Any]:
+    return array.tolist()
+
+
+def _name(model: Any, kind: str, number: int) -> str:
+    addresses = getattr(model, f"name_{kind}adr")
+    first = int(addresses[number])
+    return model.names[first : model.names.index(b"\0", first)].decode("utf-8", "replace")
+
+
+def _placed(model: Any, kind: str, number: int) -> dict[str, Any]:
+    return {
+        "name": _name(model, kind, number),
+        "body": int(getattr(model, f"{kind}_bodyid")[number]),
+        "position": _list(getattr(model, f"{kind}_pos")[number]),
+        "rotation": _list(getattr(model, f"{kind}_quat")[number]),
+    }
+
+
+def _body(model: Any, number: int) -> dict[str, Any]:
+    return {
+        "name": _name(model, "body", number),
+        "parent": int(model.body_parentid[number]),
+        "welded": int(model.body_weldid[number]),
+        "position": _list(model.body_pos[number]),
+        "rotation": _list(model.body_quat[number]),
+        "mass": float(model.body_mass[number]),
+        "centre": _list(model.body_ipos[number]),
+        "axes": _list(model.body_iquat[number]),
+        "moments": _list(model.body_inertia[number]),
+        "weightless": float(model.body_gravcomp[number]),
+        "mocap": int(model.body_mocapid[number]) >= 0,
+    }
+
+
+def _joint(model: Any, number: int) -> dict[str, Any]:
+    kind = int(model.jnt_type[number])
+    place, rate = int(model.jnt_qposadr[number]), int(model.jnt_dofadr[number])
+    places = slice(place, place + (7, 4, 1, 1)[kind])
+    rates = slice(rate, rate + (6, 3, 1, 1)[kind])
+    return {
+        "name": _name(model, "jnt", number),
+        "kind": ("free", "ball", "slide", "hinge")[kind],
+        "body": int(model.jnt_bodyid[number]),
+        "position": _list(model.jnt_pos[number]),
+        "axis": _list(model.jnt_axis[number]),
+        "place": place,
+        "rate": rate,
+        "reference": _list(model.qpos0[places]),
+        "slack": _list(model.qpos_spring[places]),
+        "stiffness": float(model.jnt_stiffness[number]),
+        "stiffness_more": _list(model.jnt_stiffnesspoly[number]),
+        "yields": bool(model.jnt_springyield[number].any()),
+        "limited": bool(model.jnt_limited[number]),
+        "range": _list(model.jnt_range[number]),
+        "force_limited": bool(model.jnt_actfrclimited[number]),
+        "damping": _list(model.dof_damping[rates]),
+        "damping_more": _list(model.dof_dampingpoly[rates]),
+        "armature": _list(model.dof_armature[rates]),
+        "friction": _list(model.dof_frictionloss[rates]),
+    }
+
+
+def _equality(model: Any, number: int) -> dict[str, Any]:
+    return {
+        "name": _name(model, "eq", number),
+        "kind": int(model.eq_type[number]),
+        "between": int(model.eq_objtype[number]),
+        "first": int(model.eq_obj1id[number]),
+        "second": int(model.eq_obj2id[number]),
+        "active": bool(model.eq_active0[number]),
+        "data": _list(model.eq_data[number]),
+    }
+
+
+def _actuator(model: Any, number: int) -> dict[str, Any]:
+    return {
+        "name": _name(model, "actuator", number),
+        "transmission": int(model.actuator_trntype[number]),
+        "target": int(model.actuator_trnid[number][0]),
+        "gear": _list(model.actuator_gear[number]),
+        "gain_kind": int(model.actuator_gaintype[number]),
+        "gain": _list(model.actuator_gainprm[number]),
+        "bias_kind": int(model.actuator_biastype[number]),
+        "bias": _list(model.actuator_biasprm[number]),
+        "dynamics": int(model.actuator_dyntype[number]),
+        "controls": int(model.actuator_ctrlnum[number]),
+        "control": int(model.actuator_ctrladr[number]),
+        "control_limited": bool(model.actuator_ctrllimited[number]),
+        "control_range": _list(model.actuator_ctrlrange[number]),
+        "force_limited": bool(model.actuator_forcelimited[number]),
+        "force_range": _list(model.actuator_forcerange[number]),
+        "delay": float(model.actuator_delay[number]),
+        "plugin": int(model.actuator_plugin[number]),
+    }
+
+
+def _geom(model: Any, number: int) -> dict[str, Any]:
+    return {
+        **_placed(model, "geom", number),
+        "kind": int(model.geom_type[number]),
+        "size": _list(model.geom_size[number]),
+        "box": _list(model.geom_aabb[number]),
+        "collides": [int(model.geom_contype[number]), int(model.geom_conaffinity[number])],
+        "group": int(model.geom_group[number]),
+        "fluid": bool(model.geom_fluid[number][0]),
+    }
+
+
+def _tendon(model: Any, number: int) -> dict[str, Any]:
+    return {"name": _name(model, "tendon", number)}
+
+
+def _key(model: Any, number: int) -> dict[str, Any]:
+    return {
+        "name": _name(model, "key", number),
+        "time": float(model.key_time[number]),
+        "qpos": _list(model.key_qpos[number]),
+        "qvel": _list(model.key_qvel[number]),
+        "ctrl": _list(model.key_ctrl[number]),
+    }
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

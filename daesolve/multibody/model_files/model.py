@@ -1,0 +1,279 @@
+"""What a model file says, compiled: bodies, joints, equalities, actuators, by their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self
+
+import numpy as np
+
+Kind = Literal["free", "ball", "slide", "hinge"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    """Anything that is read by the names of its fields; lists become arrays."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Return it from plain data."""
+        return cls(**{entry.name: _plain(given[entry.name]) for entry in fields(cls)})
+
+
+def _plain(value: Any) -> Any:
+    return np.asarray(value, dtype=float) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, eq=False)
+class FileBody(_Entry):
+    """A body: its frame in that of its parent, and its inertia about its mass centre.
+
+    Parameters
+    ----------
+    parent, welded
+        Numbers of bodies: of the parent, and of the outermost one without a joint between.
+    position, rotation
+        Of its frame in the parent's, m, and a quaternion.
+    mass, centre, axes, moments
+        kg; the mass centre, m, and the axes of inertia, a quaternion, in its frame; kg m^2.
+    weightless
+        Which part of its weight is taken off it.
+    mocap
+        Whether a program moves it.
+    """
+
+    name: str
+    parent: int
+    welded: int
+    position: np.ndarray
+    rotation: np.ndarray
+    mass: float
+    centre: np.ndarray
+    axes: np.ndarray
+    moments: np.ndarray
+    weightless: float
+    mocap: bool
+
+
+@dataclass(frozen=True, eq=False)
+class FileJoint(_Entry):
+    """A joint of a body with its parent; several of one body follow each other.
+
+    Parameters
+    ----------
+    position, axis
+        In the frame of its body, where all joints of it are at their reference.
+    place, rate
+        Where its entries in qpos and in qvel begin.
+    reference, slack
+        Its qpos where nothing is moved, and where its spring is slack.
+    stiffness, damping, armature, friction
+        N m/rad or N/m; the others by component.
+    stiffness_more, damping_more
+        Coefficients of higher powers.
+    yields, limited, force_limited
+        Whether its spring yields, and whether there are limits of it and of its actuators.
+    range
+        Of its motion.
+    """
+
+    name: str
+    kind: Kind
+    body: int
+    position: np.ndarray
+    axis: np.ndarray
+    place: int
+    rate: int
+    reference: np.ndarray
+    slack: np.ndarray
+    stiffness: float
+    stiffness_more: np.ndarray
+    yields: bool
+    limited: bool
+    range: np.ndarray
+    force_limited: bool
+    damping: np.ndarray
+    damping_more: np.ndarray
+    armature: np.ndarray
+    friction: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class FileEquality(_Entry):
+    """What holds two bodies or two joints together.
+
+    Parameters
+    ----------
+    kind, between
+        MuJoCo's numbers of the kind and of what it is between.
+    first, second
+        The numbers of these.
+    active, data
+        Whether it holds at the start, and its numbers.
+    """
+
+    name: str
+    kind: int
+    between: int
+    first: int
+    second: int
+    active: bool
+    data: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class FileActuator(_Entry):
+    """What drives a joint, or something else.
+
+    Parameters
+    ----------
+    transmission, target, gear
+        MuJoCo's number of what it acts on, which one that is, and by how much.
+    gain_kind, gain, bias_kind, bias
+        Its force is gain . (1, length, velocity) times the control, plus bias . the same.
+    dynamics, controls, control, delay, plugin
+        Of its control: how it gets to the force, how many there are, which the first is.
+    control_limited, control_range, force_limited, force_range
+        Bounds.
+    """
+
+    name: str
+    transmission: int
+    target: int
+    gear: np.ndarray
+    gain_kind: int
+    gain: np.ndarray
+    bias_kind: int
+    bias: np.ndarray
+    dynamics: int
+    controls: int
+    control: int
+    control_limited: bool
+    control_range: np.ndarray
+    force_limited: bool
+    force_range: np.ndarray
+    delay: float
+    plugin: int
+
+
+@dataclass(frozen=True, eq=False)
+class FilePlace(_Entry):
+    """A site: a frame of a body."""
+
+    name: str
+    body: int
+    position: np.ndarray
+    rotation: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class FileGeom(_Entry):
+    """What a body looks like.
+
+    Parameters
+    ----------
+    kind, size
+        MuJoCo's number of its kind; half its lengths, m.
+    box
+        The middle of the box about it and half the lengths of that, m.
+    collides
+        Its bits, of what touches and of what is touched.
+    group
+        As viewers show it or not.
+    fluid
+        Whether a fluid acts on it.
+    """
+
+    name: str
+    body: int
+    position: np.ndarray
+    rotation: np.ndarray
+    kind: int
+    size: np.ndarray
+    box: np.ndarray
+    collides: np.ndarray
+    group: int
+    fluid: bool
+
+
+@dataclass(frozen=True, eq=False)
+class FileKey(_Entry):
+    """A start by a name."""
+
+    name: str
+    time: float
+    qpos: np.ndarray
+    qvel: np.ndarray
+    ctrl: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class FileTendon(_Entry):
+    """A tendon, of which only the name is needed."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class FileModel:
+    """A compiled model.
+
+    Parameters
+    ----------
+    gravity
+        m/s^2, (3,).
+    density, viscosity, wind, disabled
+        Of the medium, and MuJoCo's bits of what is switched off.
+    qpos0
+        The coordinates where nothing is moved.
+    bodies
+        The first is the ground, and a parent comes before its children.
+    joints, equalities, actuators, sites, geoms, tendons, keys
+        In the order of the file.
+    counts
+        How many there are of what is not read.
+    """
+
+    gravity: np.ndarray
+    density: float
+    viscosity: float
+    wind: np.ndarray
+    disabled: int
+    qpos0: np.ndarray
+    bodies: Sequence[FileBody]
+    joints: Sequence[FileJoint]
+    equalities: Sequence[FileEquality]
+    actuators: Sequence[FileActuator]
+    sites: Sequence[FilePlace]
+    geoms: Sequence[FileGeom]
+    tendons: Sequence[FileTendon]
+    keys: Sequence[FileKey]
+    counts: Mapping[str, int]
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Return it from plain data, as the process that compiled it prints them."""
+        kinds: dict[str, type[_Entry]] = {
+            "bodies": FileBody,
+            "joints": FileJoint,
+            "equalities": FileEquality,
+            "actuators": FileActuator,
+            "sites": FilePlace,
+            "geoms": FileGeom,
+            "tendons": FileTendon,
+            "keys": FileKey,
+        }
+        listed = {
+            name: tuple(kind.of(entry) for entry in given[name]) for name, kind in kinds.items()
+        }
+        others = {
+            entry.name: _plain(given[entry.name])
+            for entry in fields(cls)
+            if entry.name not in kinds
+        }
+        return cls(**others, **listed)
+
+    def joints_of(self, body: int) -> list[FileJoint]:
+        """Return the joints of a body, from its parent outwards."""
+        return [joint for joint in self.joints if joint.body == body]
