@@ -29,6 +29,7 @@ from daesolve.algebra.singular_values import equilibrated, singular_directions
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Alternatives, Dynamics, GoalRow
 from daesolve.equations.projection import Level, Projection, levels, metrics
+from daesolve.equations.scaled_rows import without_rounding
 from daesolve.errors import PosingError
 from daesolve.posing.symbols import symbol
 from daesolve.posing.value_names import ValueKind
@@ -172,7 +173,7 @@ def _left_out(stack: np.ndarray, masses: np.ndarray, surplus: int) -> list[int]:
     for number, (matrix, mass) in enumerate(zip(stack, masses, strict=True)):
         if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(mass))):
             continue
-        scaled, factors, _ = equilibrated(matrix)
+        scaled, factors, _ = equilibrated(without_rounding(matrix))
         found = singular_directions(scaled)
         held = len(matrix) - surplus
         if number == 0 or (held and found.values[held - 1] > DEPENDENT):
