@@ -124,8 +124,8 @@ class Gauge:
     @cached_property
     def _masses(self) -> np.ndarray:
         """(bodies, bodies) what each body has of the mass of what is welded to another."""
-        welded = self._welded[None, :] == np.arange(self.model.nbody)[:, None]
-        return np.where(welded, np.array(self.model.body_mass)[None, :], 0.0)
+        together = np.array([self._welded == root for root in range(int(self.model.nbody))])
+        return np.where(together, np.array(self.model.body_mass)[None, :], 0.0)
 
     @property
     def positions(self) -> np.ndarray:

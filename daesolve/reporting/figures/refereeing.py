@@ -19,6 +19,7 @@ from daesolve.reporting.film import around, framed
 
 LOWEST = 1e-18
 """What is smaller is drawn here: a zero has no logarithm."""
+STROKES = ("-", "--", "-.", ":")
 HEIGHT = 2.9
 TALLEST = 4.6
 
@@ -91,18 +92,18 @@ def _curves(
                 axes.plot(
                     side.motion.times[: sizes.size],
                     np.maximum(sizes, LOWEST),
-                    "-" if place == 0 else ("--", "-.", ":")[(place - 1) % 3],
+                    STROKES[place % len(STROKES)],
                     color=colour(place),
                     label=side.title,
                 )
         if level is not None:
             axes.axhline(level, color=QUIET, linewidth=0.8, linestyle=":")
-            place: dict[str, Any] = {
+            near: dict[str, Any] = {
                 "xycoords": ("axes fraction", "data"),
                 "textcoords": "offset points",
             }
             looks: dict[str, Any] = {"va": "center", "color": QUIET, "fontsize": 8}
-            axes.annotate("apart", (1.0, level), xytext=(4, 0), **place, **looks)
+            axes.annotate("apart", (1.0, level), xytext=(4, 0), **near, **looks)
         _logarithmic(axes)
         axes.set_xlabel("time (s)")
         axes.set_ylabel(label)
