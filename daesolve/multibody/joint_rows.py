@@ -96,11 +96,11 @@ def turn(first: AnyFrame, second: AnyFrame, axis: int) -> ca.SX:
     """
     if isinstance(first, PlanarFrame) and isinstance(second, PlanarFrame):
         return second.angle - first.angle
-    cosine, sine = _direction(first, second, axis)
+    cosine, sine = direction(first, second, axis)
     return ca.atan2(sine, cosine)
 
 
-def _direction(first: AnyFrame, second: AnyFrame, axis: int) -> tuple[ca.SX, ca.SX]:
+def direction(first: AnyFrame, second: AnyFrame, axis: int) -> tuple[ca.SX, ca.SX]:
     """Return cosine and sine of the turn of the second frame about an axis of both."""
     if isinstance(first, PlanarFrame) and isinstance(second, PlanarFrame):
         turned = second.angle - first.angle
@@ -116,7 +116,7 @@ def ahead(angle: ca.SX, first: AnyFrame, second: AnyFrame, axis: int) -> ca.SX:
     It vanishes with d, whole turns apart, at the same rate as d, and nowhere else; and it is smooth
     but for half a turn, where the angle of frames in space jumps and wrapped angles do.
     """
-    cosine, sine = _direction(first, second, axis)
+    cosine, sine = direction(first, second, axis)
     whole = ca.sin(angle) * cosine - ca.cos(angle) * sine
     along = ca.cos(angle) * cosine + ca.sin(angle) * sine
     return 2 * whole / (ca.sqrt(cosine**2 + sine**2) + along)

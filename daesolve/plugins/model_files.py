@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from daesolve.multibody.model_files import FileMechanism, read
+from daesolve.multibody.model_files import FileMechanism, FileStart, read
 from daesolve.multibody.model_files.parsing import SUFFIXES
 from daesolve.plugins.family import Case, Structure, Values
+from daesolve.preparation.request import Redundant
 
 HORIZON = 10.0
 """s"""
@@ -32,16 +32,29 @@ def fields_of(path: Path) -> dict[str, Any]:
     def start(values: Values, parameters: Values, structure: Structure) -> dict[str, float]:
         return mechanism.start_with(values)
 
+    def derived(values: Values, parameters: Values, structure: Structure) -> dict[str, float]:
+        return mechanism.told_with(values)
+
+    def start_values(structure: Structure) -> list[str]:
+        return list(mechanism.start_values)
+
     return {
         "name": path.stem,
-        "title": f"The model {mechanism.title}",
+        "title": f"The model file {path.name}",
         "models": {"mechanism": mechanism.system},
         "cases": _cases(mechanism),
         "start": start,
-        "start_values": lambda structure: list(mechanism.start_values()),
+        "start_values": start_values,
+        "derived": derived,
     }
 
 
 def _cases(mechanism: FileMechanism) -> list[Case]:
-    starts: Mapping[str, Mapping[str, float]] = mechanism.starts
-    return [Case(name, HORIZON, start=values) for name, values in starts.items()]
+    """Return the starts of a model: where nothing is moved, and its keyframes."""
+    name = "default" if "default" not in mechanism.starts else "unmoved"
+    closed: Redundant = "minimum-norm" if mechanism.has_loops else "error"
+    starts = {name: FileStart({}, {}), **mechanism.starts}
+    return [
+        Case(name, HORIZON, start=start.values, inputs=start.inputs, redundant=closed)
+        for name, start in starts.items()
+    ]

@@ -169,7 +169,7 @@ def prepare(system: System, request: Request) -> Prepared:
     check_system(system)
     system, request = checked(system, request)
     request = replace(request, until=float(request.until), start_time=float(request.start_time))
-    notes: list[str] = []
+    notes = list(system.notes)
     posed = _posed(system, request, notes)
     stiff, probe = _short_run(posed, request)
     posed = _refined(posed, probe, notes)

@@ -61,12 +61,15 @@ class Piecewise:
         What acts from outside, from `inputs`.
     drives
         What tables and sampled laws add to it; see `inputs.Drive`.
+    notes
+        Sentences that are to be among the notes of every run.
     """
 
     switches: bool = True
     switching: Switching | None = None
     inputs: Inputs = NO_INPUTS
     drives: Sequence[Drive] = ()
+    notes: Sequence[str] = ()
 
     @cached_property
     def digest(self) -> str | None:

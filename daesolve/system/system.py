@@ -120,6 +120,8 @@ class MechanicalSystem(PosedMechanics):
     recovered
         Reactions that are no unknowns, such as those of constraints that were eliminated, by name:
         an expression of time, states and reactions, or (expression, unit).
+    notes
+        Sentences that are to be among the notes of every run, in a list.
 
     Raises
     ------
@@ -320,7 +322,7 @@ class ControlSystem(PosedControl):
         x, from `states`.
     rate
         x' by the name of a state or as a column; linear in the controls.
-    parameters, discrete, events, outputs, switches, switching, inputs, drives
+    parameters, discrete, events, outputs, switches, switching, inputs, drives, notes
         As in `MechanicalSystem`.
     controls
         u, from `reactions`.

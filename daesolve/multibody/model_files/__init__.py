@@ -1,5 +1,5 @@
 """Mechanisms from files of other programs: MJCF and URDF, by MuJoCo's parser."""
 
-from daesolve.multibody.model_files.reading import FileMechanism, read
+from daesolve.multibody.model_files.reading import FileMechanism, FileStart, read
 
-__all__ = ["FileMechanism", "read"]
+__all__ = ["FileMechanism", "FileStart", "read"]

@@ -10,6 +10,7 @@ import numpy as np
 
 from daesolve.multibody.bodies import Body
 from daesolve.multibody.contribution import Part
+from daesolve.multibody.joint_rows import direction
 from daesolve.multibody.joints import Joint, Prismatic, Revolute, Spherical
 from daesolve.multibody.model_files.chains import Chain
 from daesolve.multibody.model_files.freedoms import Freedom
@@ -71,6 +72,10 @@ class Assembly:
         Rigid joints.
     freedoms
         By the number of the joint in the file.
+    parts
+        What else there is.
+    equalities
+        How many of its joints and parts close loops.
     """
 
     model: FileModel
@@ -80,6 +85,7 @@ class Assembly:
     joints: list[Joint] = field(default_factory=list[Joint])
     freedoms: dict[int, Freedom] = field(default_factory=dict[int, Freedom])
     parts: list[Part] = field(default_factory=list[Part])
+    equalities: int = 0
 
     def frame(self, body: int, position: np.ndarray, axes: np.ndarray) -> Frame:
         """Return a frame of a body of the file, by position and axes in its frame."""
@@ -100,7 +106,7 @@ def assembled(model: FileModel, counted: set[int]) -> Assembly:
     """
     found = Assembly(model, Words(), relative=relative_to_root(model))
     found.carriers[0] = Carrier(None, np.zeros(3))
-    placed = poses(model, model.qpos0, np.zeros(sum(len(j.damping) for j in model.joints)))
+    placed = poses(model, model.qpos0, np.zeros(model.rates))
     for number, body in enumerate(model.bodies):
         if number == 0 or body.welded != number:
             continue
@@ -161,28 +167,28 @@ def _join(found: Assembly, number: int, links: Mapping[int, FileJoint], counted:
         ways, turns = iter(chain.slides), iter(chain.turns)
         speeds, spins = iter(chain.slide_rates), iter(chain.turn_rates)
         for place, link in links.items():
+            about = (names[place], link)
             if link.kind == "ball":
-                motion = None, list(spins)
+                made = Freedom(*about, list(spins))
             elif link.kind == "slide":
-                motion = next(ways), [next(speeds)]
+                made = Freedom(*about, [next(speeds)], way=next(ways))
             else:
-                motion = next(turns), [next(spins)]
-            found.freedoms[place] = Freedom(names[place], link, *motion, place in counted)
+                made = Freedom(
+                    *about, [next(spins)], direction=next(turns), counted=place in counted
+                )
+            found.freedoms[place] = made
         return
     ((place, link),) = links.items()
-    shift, rates = _single(found, number, names[place], link)
-    found.freedoms[place] = Freedom(names[place], link, shift, rates, place in counted)
+    found.freedoms[place] = _single(found, number, names[place], link, place in counted)
 
 
-def _single(
-    found: Assembly, number: int, name: str, link: FileJoint
-) -> tuple[ca.SX | None, list[ca.SX]]:
-    """Put the only joint of a body in its place; return how far it is moved, and its rates."""
+def _single(found: Assembly, number: int, name: str, link: FileJoint, counted: bool) -> Freedom:
+    """Put the only joint of a body in its place, and return the motion that it leaves."""
     body, carrier = found.model.bodies[number], found.carriers[number]
     tip = carrier.frame(np.zeros(3), np.eye(3))
     if link.kind == "free":
         turning = tip.rotation.T @ tip.angular_velocity
-        return None, [*ca.vertsplit(tip.velocity), *ca.vertsplit(turning)]
+        return Freedom(name, link, [*ca.vertsplit(tip.velocity), *ca.vertsplit(turning)])
     axes = np.eye(3) if link.kind == "ball" else axes_with_third(link.axis.tolist())
     base = matrix_of(body.rotation)
     first = found.frame(body.parent, body.position + base @ link.position, base @ axes)
@@ -190,11 +196,12 @@ def _single(
     if link.kind == "ball":
         found.joints.append(Spherical(name, first, second))
         turning = second.angular_velocity - first.angular_velocity
-        return None, ca.vertsplit(tip.rotation.T @ turning)
+        return Freedom(name, link, ca.vertsplit(tip.rotation.T @ turning))
     if link.kind == "slide":
         slide = Prismatic(name, first, second, axis=2)
         found.joints.append(slide)
-        return slide.displacement, [slide.speed]
+        return Freedom(name, link, [slide.speed], way=slide.displacement)
     hinge = Revolute(name, first, second)
     found.joints.append(hinge)
-    return hinge.angle, [hinge.rate]
+    turned = direction(first, second, hinge.axis)
+    return Freedom(name, link, [hinge.rate], direction=turned, counted=counted)

@@ -17,21 +17,28 @@ e_2 . e_3 = a_2 . a_3 and its length, but for a sign; where e_1 and e_3 are para
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import casadi as ca
 import numpy as np
 
 from daesolve.errors import UnsupportedError
 from daesolve.multibody.bodies import rate_of
+from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.joint_rows import AnyFrame, Row, same_orientation
 from daesolve.multibody.joints import Joint
 from daesolve.multibody.model_files.model import FileJoint
+from daesolve.multibody.model_files.poses import turned_about
 from daesolve.multibody.places import Frame, axes_with_third
+from daesolve.posing.events import FALLING, Event, Stop
+from daesolve.posing.symbols import Interval, Parameters
 
 PARALLEL = 1e-6
 """The sine of an angle below which axes count as parallel."""
+IN_ONE_PLANE = 1e-4
+"""The volume that three axes of length one span, below which they are in one plane."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,14 +76,14 @@ class Chain(Joint):
                 f"the joints {names} of one body cannot be taken together: a chain has slides, and "
                 "up to three hinges or one ball"
             )
-        for one, other in zip(axes, axes[1:], strict=False):
+        for one, other in pairwise(axes):
             if np.linalg.norm(np.cross(one, other)) < PARALLEL:
                 raise UnsupportedError(
                     f"two hinges in a row of one body, among {names}, have parallel axes, and "
                     "nothing with a mass is between them: give each a body of its own"
                 )
         slides = [link.axis for link in self.links if link.kind == "slide"]
-        if slides and np.linalg.svd(np.array(slides))[1][-1] < PARALLEL or len(slides) > 3:
+        if (slides and np.linalg.svd(np.array(slides))[1][-1] < PARALLEL) or len(slides) > 3:
             raise UnsupportedError(
                 f"the slides among {names} of one body go in directions that depend on each other"
             )
@@ -125,37 +132,71 @@ class Chain(Joint):
         squared = 1 - between**2
         along = (before - after * between) / squared
         other = (after - before * between) / squared
-        left = 1 - (along**2 + other**2 + 2 * along * other * between)
-        return along * outer + other * inner + self.side * ca.sqrt(left / squared) * normal
-
-    @property
-    def side(self) -> float:
-        """On which side of the plane of the outer axes the middle one of three is: 1 or -1."""
-        a, b, c = (link.axis for link in self._turns)
-        volume = float(np.dot(a, np.cross(b, c)))
-        if abs(volume) < PARALLEL:
-            names = ", ".join(link.name for link in self.links)
-            raise UnsupportedError(
-                f"the three hinges {names} of one body have axes in one plane where they are not "
-                "moved, so that their turns are not told apart there"
-            )
-        return -1.0 if volume < 0.0 else 1.0
+        height = ca.sqrt(self._volume_squared) / squared
+        return along * outer + other * inner + self.side.vector * height * normal
 
     @cached_property
-    def turns(self) -> list[ca.SX]:
-        """The angles of its hinges from where they are not moved, rad, from -pi to pi."""
+    def _volume_squared(self) -> ca.SX:
+        """The square of the volume that three axes span."""
+        a, b, c = (link.axis for link in self._turns)
+        before, after = float(a @ b), float(b @ c)
+        first, second = self._frames
+        between = ca.dot(first.rotation @ a, second.rotation @ c)
+        return 1 + 2 * before * after * between - before**2 - after**2 - between**2
+
+    @cached_property
+    def side(self) -> Parameters:
+        """On which side of the plane of the outer axes the middle one of three is: 1 or -1."""
+        if len(self.axial) < 3:
+            return Parameters({}, {}, {}, "discrete value")
+        name = f"side_{self.name}"
+        return Parameters(
+            {name: self.side_at(0.0)}, {name: ""}, {name: Interval(-1.0, 1.0)}, "discrete value"
+        )
+
+    def side_at(self, middle: float) -> float:
+        """Return the side where the second of three hinges is turned by an angle, rad."""
+        a, b, c = self.axial
+        volume = float(b @ np.cross(a, turned_about(b, middle) @ c))
+        return -1.0 if volume < 0.0 else 1.0
+
+    @property
+    def axial(self) -> list[np.ndarray]:
+        """The axes of its hinges where none is moved."""
+        return [link.axis for link in self.links if link.kind == "hinge"]
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism: of three hinges the side of the middle one as well."""
+        own = super().contribution
+        if not len(self.side):
+            return own
+        why = (
+            f"the axes of the three hinges {', '.join(link.name for link in self.links)} come into "
+            "one plane, where their turns are not told apart"
+        )
+        guard = self._volume_squared - IN_ONE_PLANE**2
+        locked = Event(f"{self.name}_locked", guard, FALLING, Stop(why, whenever_past=True))
+        return replace(own, discrete=self.side, events=(locked,))
+
+    @cached_property
+    def turns(self) -> list[tuple[ca.SX, ca.SX]]:
+        """Cosine and sine of the turns of its hinges from where they are not moved.
+
+        Both times the same, so that they tell the angle.
+        """
         if not self.axes:
             return []
         first, second = self._frames
         own = [link.axis for link in self._turns]
         if len(own) == 1:
             normal = axes_with_third(own[0].tolist())[:, 0]
-            return [_angle(self.axes[0], first.rotation @ normal, second.rotation @ normal)]
-        found = [_angle(self.axes[0], first.rotation @ own[1], self.axes[1])]
+            return [_turn(self.axes[0], first.rotation @ normal, second.rotation @ normal)]
+        found = [_turn(self.axes[0], first.rotation @ own[1], self.axes[1])]
         if len(own) == 3:
             begun = _number_angle(own[1], own[0], own[2])
-            found.append(_angle(self.axes[1], self.axes[0], self.axes[2], begun))
-        return [*found, _angle(self.axes[-1], self.axes[-2], second.rotation @ own[-2])]
+            found.append(_turn(self.axes[1], self.axes[0], self.axes[2], begun))
+        return [*found, _turn(self.axes[-1], self.axes[-2], second.rotation @ own[-2])]
 
     @cached_property
     def _orientations(self) -> list[ca.SX]:
@@ -165,9 +206,9 @@ class Chain(Joint):
         if len(self._turns) == 0:
             return [first.rotation]
         if self._bent and len(self._turns) >= 2:
-            found[1] = first.rotation @ _turn_matrix(self._turns[0].axis, self.turns[0])
+            found[1] = first.rotation @ _turn_matrix(self._turns[0].axis, self.turns[0], 1)
         if self._bent and len(self._turns) == 3:
-            found[2] = second.rotation @ _turn_matrix(self._turns[2].axis, -self.turns[2])
+            found[2] = second.rotation @ _turn_matrix(self._turns[2].axis, self.turns[2], -1)
         return found
 
     @cached_property
@@ -283,12 +324,12 @@ class Chain(Joint):
         return [ca.dot(way, turning) / volume for way in across]
 
 
-def _angle(axis: ca.SX, start: ca.SX, end: ca.SX, begun: float = 0.0) -> ca.SX:
-    """Return the turn about an axis from one direction to another, less one that is begun with."""
+def _turn(axis: ca.SX, start: ca.SX, end: ca.SX, begun: float = 0.0) -> tuple[ca.SX, ca.SX]:
+    """Return cosine and sine of the turn about an axis from one direction to another, less one that is begun with."""
     cosine = ca.dot(start, end) - ca.dot(axis, start) * ca.dot(axis, end)
     sine = ca.dot(axis, ca.cross(start, end))
     c, s = float(np.cos(begun)), float(np.sin(begun))
-    return ca.atan2(c * sine - s * cosine, c * cosine + s * sine)
+    return c * cosine + s * sine, c * sine - s * cosine
 
 
 def _number_angle(axis: np.ndarray, start: np.ndarray, end: np.ndarray) -> float:
@@ -296,8 +337,10 @@ def _number_angle(axis: np.ndarray, start: np.ndarray, end: np.ndarray) -> float
     return float(np.arctan2(axis @ np.cross(start, end), cosine))
 
 
-def _turn_matrix(axis: np.ndarray, angle: ca.SX) -> ca.SX:
-    """Return the rotation about a fixed axis by an angle, (3, 3)."""
+def _turn_matrix(axis: np.ndarray, turn: tuple[ca.SX, ca.SX], sense: int) -> ca.SX:
+    """Return the rotation about a fixed axis by a turn, or back by it, (3, 3)."""
     x, y, z = axis
     cross = ca.DM([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return ca.SX(np.eye(3) + ca.sin(angle) * cross + (1 - ca.cos(angle)) * (cross @ cross))
+    size = ca.sqrt(turn[0] ** 2 + turn[1] ** 2)
+    cosine, sine = turn[0] / size, sense * turn[1] / size
+    return ca.SX(np.eye(3) + sine * cross + (1 - cosine) * (cross @ cross))

@@ -149,22 +149,24 @@ def _equality(model: Any, number: int) -> dict[str, Any]:
 
 
 def _actuator(model: Any, number: int) -> dict[str, Any]:
+    first, controls = int(model.actuator_ctrladr[number]), int(model.actuator_ctrlnum[number])
     return {
         "name": _name(model, "actuator", number),
         "transmission": int(model.actuator_trntype[number]),
         "target": int(model.actuator_trnid[number][0]),
-        "gear": _list(model.actuator_gear[number]),
+        "gear": _list(model.actuator_gear[int(model.actuator_outadr[number])]),
         "gain_kind": int(model.actuator_gaintype[number]),
         "gain": _list(model.actuator_gainprm[number]),
         "bias_kind": int(model.actuator_biastype[number]),
         "bias": _list(model.actuator_biasprm[number]),
         "dynamics": int(model.actuator_dyntype[number]),
-        "controls": int(model.actuator_ctrlnum[number]),
-        "control": int(model.actuator_ctrladr[number]),
-        "control_limited": bool(model.actuator_ctrllimited[number]),
-        "control_range": _list(model.actuator_ctrlrange[number]),
+        "controls": controls,
+        "control": first,
+        "control_limited": bool(model.actuator_ctrllimited[first : first + controls].any()),
+        "damping": float(model.actuator_damping[number]),
+        "damping_more": _list(model.actuator_dampingpoly[number]),
+        "armature": float(model.actuator_armature[number]),
         "force_limited": bool(model.actuator_forcelimited[number]),
-        "force_range": _list(model.actuator_forcerange[number]),
         "delay": float(model.actuator_delay[number]),
         "plugin": int(model.actuator_plugin[number]),
     }
@@ -183,7 +185,10 @@ def _geom(model: Any, number: int) -> dict[str, Any]:
 
 
 def _tendon(model: Any, number: int) -> dict[str, Any]:
-    return {"name": _name(model, "tendon", number)}
+    passive = ("stiffness", "damping", "frictionloss", "armature", "limited", "stiffnesspoly",
+               "dampingpoly")  # fmt: skip
+    acts = any(getattr(model, f"tendon_{name}")[number].any() for name in passive)
+    return {"name": _name(model, "tendon", number), "acts": acts}
 
 
 def _key(model: Any, number: int) -> dict[str, Any]:

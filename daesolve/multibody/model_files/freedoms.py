@@ -10,9 +10,8 @@ from math import cos
 import casadi as ca
 import numpy as np
 
-from daesolve.multibody.contribution import AppliedForce, Contribution, GearedInertia
+from daesolve.multibody.contribution import AppliedForce, Contribution, GearedInertia, merged
 from daesolve.multibody.friction_laws import Coulomb
-from daesolve.multibody.joint_rows import wrapped
 from daesolve.multibody.model_files.model import FileJoint
 from daesolve.posing.events import FALLING, Event, Reset
 from daesolve.posing.symbols import ANY, Parameters
@@ -42,10 +41,14 @@ class Drive:
         A word.
     force
         N or N m, an expression of inputs, positions and velocities.
+    damping, armature
+        What it adds to the damping and to the rotor of the joint.
     """
 
     name: str
     force: ca.SX
+    damping: float = 0.0
+    armature: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +61,10 @@ class Freedom:
         A word.
     joint
         As the file has it.
-    shift
-        How far it is moved from its reference: an angle between -pi and pi, rad, or a way, m; None
-        for a ball and for a free body.
+    way
+        How far a slide is moved from its reference, m.
+    direction
+        Cosine and sine of the turn of a hinge from its reference, each times the same.
     rates
         Its velocities, in the order of the file.
     counted
@@ -69,8 +73,9 @@ class Freedom:
 
     name: str
     joint: FileJoint
-    shift: ca.SX | None
     rates: Sequence[ca.SX]
+    way: ca.SX | None = None
+    direction: tuple[ca.SX, ca.SX] | None = None
     counted: bool = False
     drives: list[Drive] = field(default_factory=list[Drive])
 
@@ -90,12 +95,25 @@ class Freedom:
     @cached_property
     def place(self) -> ca.SX:
         """Its coordinate as the file counts it, rad or m."""
-        assert self.shift is not None
         reference = float(self.joint.reference[0])
+        if self.way is not None:
+            return reference + self.way
+        assert self.direction is not None
         if not self.counted:
-            return reference + self.shift
-        origin = self.told_from.vector
-        return reference + origin + wrapped(self.shift - origin)
+            cosine, sine = self.direction
+            return reference + ca.atan2(sine, cosine)
+        cosine, sine = self._turned
+        # As atan2, but without its jump after half a turn, which this never comes to.
+        size = ca.sqrt(cosine**2 + sine**2)
+        return reference + self.told_from.vector + 2 * ca.atan(sine / (size + cosine))
+
+    @cached_property
+    def _turned(self) -> tuple[ca.SX, ca.SX]:
+        """Cosine and sine of the turn from where it is counted."""
+        assert self.direction is not None
+        (cosine, sine), origin = self.direction, self.told_from.vector
+        c, s = ca.cos(origin), ca.sin(origin)
+        return c * cosine + s * sine, c * sine - s * cosine
 
     @property
     def start_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -114,6 +132,15 @@ class Freedom:
             rates, 0.0
         )
 
+    def values_of(self, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, float]:
+        """Return its start values, by the coordinates and velocities of the file."""
+        found: dict[str, float] = {}
+        for first, names, source in zip(
+            (self.joint.place, self.joint.rate), self.start_names, (qpos, qvel), strict=True
+        ):
+            found |= {name: float(source[number]) for number, name in enumerate(names, first)}
+        return found
+
     def put(self, values: Mapping[str, float], qpos: np.ndarray, qvel: np.ndarray) -> None:
         """Write those of its start values that are given to coordinates and velocities."""
         for first, names, into in zip(
@@ -125,7 +152,7 @@ class Freedom:
     @property
     def outputs(self) -> dict[str, Output]:
         """Its place and rate by name."""
-        if self.shift is None:
+        if self.way is None and self.direction is None:
             return {}
         unit = "rad" if self.turns else "m"
         (place,), (rate,) = self.start_names
@@ -135,56 +162,63 @@ class Freedom:
     def contribution(self) -> Contribution:
         """What it adds to a mechanism."""
         joint = self.joint
+        damping = joint.damping + sum(drive.damping for drive in self.drives)
+        armature = joint.armature + sum(drive.armature for drive in self.drives)
         forces = [
-            AppliedForce(rate, -damping * rate)
-            for rate, damping in zip(self.rates, joint.damping, strict=True)
-            if damping
+            AppliedForce(rate, -float(factor) * rate)
+            for rate, factor in zip(self.rates, damping, strict=True)
+            if factor
         ]
         forces += [AppliedForce(self.rates[0], drive.force) for drive in self.drives]
         inertias = [
             GearedInertia(rate, float(rotor))
-            for rate, rotor in zip(self.rates, joint.armature, strict=True)
+            for rate, rotor in zip(self.rates, armature, strict=True)
             if rotor
         ]
         potential = ca.SX(0)
         if joint.stiffness:
             potential = joint.stiffness * (self.place - float(joint.slack[0])) ** 2 / 2
         unit = "N" if joint.kind == "slide" else "N m"
-        rubs = [
-            Coulomb(1.0).act(f"{self.name}_rubs", self.rates[0], ca.SX(float(size)), unit=unit)
-            for size in joint.friction
-            if size
-        ]
-        meters: dict[str, Output] = {
-            f"{drive.name}_work": (drive.force * self.rates[0], "J") for drive in self.drives
-        }
-        outputs: dict[str, Output] = {drive.name: (drive.force, unit) for drive in self.drives}
-        discrete, events = self.told_from, list(self._counting())
-        goals = [goal for law in rubs for goal in law.goals]
-        for law in rubs:
-            forces.append(AppliedForce(law.slip, law.force))
-            discrete = discrete.joined(law.discrete)
-            events += law.events
-            outputs[f"{self.name}_friction"] = (law.total, unit)
-            meters[f"{self.name}_friction_work"] = (law.power, "J")
-        return Contribution(
-            goals=goals,
+        own = Contribution(
             potential=potential,
             forces=forces,
             inertias=inertias,
-            discrete=discrete,
-            events=events,
-            outputs={**self.outputs, **outputs},
-            meters=meters,
+            discrete=self.told_from,
+            events=self._counting(),
+            outputs={**self.outputs, **{f"{d.name}_force": (d.force, unit) for d in self.drives}},
+            meters={f"{d.name}_work": (d.force * self.rates[0], "J") for d in self.drives},
         )
+        return merged([own, *self._rubbing()])
+
+    def _rubbing(self) -> list[Contribution]:
+        """Return the dry friction along each of its velocities."""
+        sizes = [float(size) for size in self.joint.friction]
+        found: list[Contribution] = []
+        for number, (rate, size) in enumerate(zip(self.rates, sizes, strict=True), 1):
+            if not size:
+                continue
+            name = self.name if len(sizes) == 1 else f"{self.name}_{number}"
+            slides = self.joint.kind == "slide" or (self.joint.kind == "free" and number <= 3)
+            unit = "N" if slides else "N m"
+            law = Coulomb(1.0).act(f"{name}_rub", rate, ca.SX(size), unit=unit)
+            found.append(
+                Contribution(
+                    goals=law.goals,
+                    forces=[AppliedForce(law.slip, law.force)],
+                    discrete=law.discrete,
+                    events=law.events,
+                    outputs={f"{name}_friction": (law.total, unit)},
+                    meters={f"{name}_friction_work": (law.power, "J")},
+                )
+            )
+        return found
 
     def _counting(self) -> tuple[Event, ...]:
         """Return the event that tells whole turns: what it changes has no effect on the motion."""
         if not self.counted:
             return ()
-        assert self.shift is not None
-        origin = self.told_from.vector
         turned = self.place - float(self.joint.reference[0])
+        cosine, sine = self._turned
         anew = Reset({f"told_{self.name}": turned}, whenever_past=True)
-        guard = ca.cos(self.shift - origin) - cos(TOLD_ANEW)
+        guard = cosine - cos(TOLD_ANEW) * ca.sqrt(cosine**2 + sine**2)
         return (Event(f"{self.name}_told_anew", guard, FALLING, anew, listed=False),)

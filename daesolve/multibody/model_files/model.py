@@ -22,7 +22,7 @@ class _Entry:
 
 
 def _plain(value: Any) -> Any:
-    return np.asarray(value, dtype=float) if isinstance(value, list) else value
+    return np.array(value, dtype=float) if isinstance(value, list) else value  # pyright: ignore
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +134,10 @@ class FileActuator(_Entry):
         Its force is gain . (1, length, velocity) times the control, plus bias . the same.
     dynamics, controls, control, delay, plugin
         Of its control: how it gets to the force, how many there are, which the first is.
-    control_limited, control_range, force_limited, force_range
-        Bounds.
+    control_limited, force_limited
+        Whether there are bounds.
+    damping, damping_more, armature
+        What it adds to the joint.
     """
 
     name: str
@@ -150,9 +152,10 @@ class FileActuator(_Entry):
     controls: int
     control: int
     control_limited: bool
-    control_range: np.ndarray
     force_limited: bool
-    force_range: np.ndarray
+    damping: float
+    damping_more: np.ndarray
+    armature: float
     delay: float
     plugin: int
 
@@ -210,9 +213,16 @@ class FileKey(_Entry):
 
 @dataclass(frozen=True, eq=False)
 class FileTendon(_Entry):
-    """A tendon, of which only the name is needed."""
+    """A tendon.
+
+    Parameters
+    ----------
+    acts
+        Whether it is a spring, damps, rubs, is heavy or limited.
+    """
 
     name: str
+    acts: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,15 +274,20 @@ class FileModel:
             "tendons": FileTendon,
             "keys": FileKey,
         }
-        listed = {
+        found: dict[str, Any] = {
             name: tuple(kind.of(entry) for entry in given[name]) for name, kind in kinds.items()
         }
-        others = {
-            entry.name: _plain(given[entry.name])
-            for entry in fields(cls)
-            if entry.name not in kinds
-        }
-        return cls(**others, **listed)
+        others = [entry.name for entry in fields(cls) if entry.name not in kinds]
+        return cls(**found, **{name: _plain(given[name]) for name in others})
+
+    def switched_off(self, *bits: int) -> bool:
+        """Return whether one of MuJoCo's bits, by which parts of a model are disabled, is set."""
+        return any(self.disabled & bit for bit in bits)
+
+    @property
+    def rates(self) -> int:
+        """How many velocities there are."""
+        return sum(len(joint.damping) for joint in self.joints)
 
     def joints_of(self, body: int) -> list[FileJoint]:
         """Return the joints of a body, from its parent outwards."""

@@ -3,24 +3,82 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
+from daesolve.errors import ModelFileError, unknown_name
+from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.mechanism import Mechanism
+from daesolve.multibody.model_files.actuators import (
+    add_actuators,
+    controls_of,
+    counted_by_actuators,
+)
 from daesolve.multibody.model_files.assembly import Assembly, assembled
+from daesolve.multibody.model_files.chains import Chain
+from daesolve.multibody.model_files.equalities import add_equalities, counted_by_equalities
 from daesolve.multibody.model_files.freedoms import Freedom
+from daesolve.multibody.model_files.left_out import Left, LeftOut, add_what_is_not_read
+from daesolve.multibody.model_files.model import FileJoint, FileModel
+from daesolve.multibody.model_files.names import Words
 from daesolve.multibody.model_files.parsing import parsed
-from daesolve.multibody.model_files.poses import poses, quaternion_of
+from daesolve.multibody.model_files.poses import matrix_of, poses, quaternion_of
+from daesolve.multibody.places import Frame
 from daesolve.posing.inputs import NO_INPUTS, Inputs
 from daesolve.system.system import MechanicalSystem
+
+NO_FRICTION, NO_SPRINGS, NO_DAMPERS, NO_GRAVITY = 1 | 4, 32, 64, 128
+"""MuJoCo's bits of what is disabled."""
+
+
+@dataclass(frozen=True, eq=False)
+class FileStart:
+    """A start by a name.
+
+    Parameters
+    ----------
+    values
+        Start values of joints that differ from those where nothing is moved and all is at rest.
+    inputs
+        Values of inputs that are not zero.
+    """
+
+    values: Mapping[str, float]
+    inputs: Mapping[str, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Weightless:
+    """Bodies of which a part of the weight is taken off.
+
+    Parameters
+    ----------
+    lifted
+        Mass centres, each with the mass that does not weigh, kg.
+    gravity
+        m/s^2, (3,).
+    """
+
+    lifted: list[tuple[ca.SX, float]]
+    gravity: np.ndarray
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """What it adds to a mechanism."""
+        total = ca.SX(0)
+        for position, mass in self.lifted:
+            total = total + mass * ca.dot(ca.SX(self.gravity), position)
+        return Contribution(potential=total)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FileMechanism(Mechanism):
-    """A mechanism that stands in a file.
+    """A mechanism that stands in a file; `daesolve.multibody.read` makes it.
 
     Parameters
     ----------
@@ -29,12 +87,20 @@ class FileMechanism(Mechanism):
     assembly
         What became of what the file says.
     inputs
-        Of its actuators.
+        Of its actuators, each with the default 0.
+    left_out
+        What the file has and the mechanism has not.
+
+    Examples
+    --------
+    `read("arm.xml").system()` is an ordinary system; `start_with({"elbow_angle": 0.3})` its states
+    by what joints show; `starts` has the keyframes of the file.
     """
 
     path: Path
     assembly: Assembly
     inputs: Inputs = NO_INPUTS
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def freedoms(self) -> Mapping[str, Freedom]:
@@ -42,34 +108,101 @@ class FileMechanism(Mechanism):
         return {freedom.name: freedom for freedom in self.assembly.freedoms.values()}
 
     @property
-    def title(self) -> str:
-        """What the file is called."""
-        return self.path.name
+    def has_loops(self) -> bool:
+        """Whether something besides the joints of the tree holds bodies together."""
+        return self.assembly.equalities > 0
 
-    @property
-    def starts(self) -> Mapping[str, Mapping[str, float]]:
-        """Start values by the names of keyframes; first, those where nothing is moved."""
-        return {"default": {}}
+    @cached_property
+    def sites(self) -> Mapping[str, Frame]:
+        """The sites of the file, by their names: frames of bodies or of the ground."""
+        words = Words()
+        return {
+            words.word(site.name, f"site_{number}"): self.assembly.frame(
+                site.body, site.position, matrix_of(site.rotation)
+            )
+            for number, site in enumerate(self.assembly.model.sites)
+        }
 
+    @cached_property
+    def starts(self) -> Mapping[str, FileStart]:
+        """The keyframes of the file, by their names."""
+        words = Words()
+        found: dict[str, FileStart] = {}
+        for number, key in enumerate(self.assembly.model.keys):
+            usual = self.start_values
+            values: dict[str, float] = {}
+            for freedom in self.freedoms.values():
+                values |= freedom.values_of(key.qpos, key.qvel)
+            found[words.word(key.name, f"key_{number}")] = FileStart(
+                {name: value for name, value in values.items() if value != usual[name]},
+                controls_of(self.assembly, self.inputs, key.ctrl),
+            )
+        return found
+
+    @cached_property
     def start_values(self) -> Mapping[str, float]:
-        """Return the start values that there are, where nothing is moved and all is at rest."""
+        """The start values of joints, where nothing is moved and all is at rest."""
         values: dict[str, float] = {}
         for freedom in self.freedoms.values():
             values |= freedom.start_values
         return values
 
     def start_with(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Return the states of all bodies, by start values of joints; the others are as usual."""
-        model = self.assembly.model
-        qpos = np.array(model.qpos0)
-        qvel = np.zeros(sum(len(joint.damping) for joint in model.joints))
-        for freedom in self.freedoms.values():
-            freedom.put(values, qpos, qvel)
+        """Return the states of all bodies, by start values of joints: a `guess` for `solve`.
+
+        Parameters
+        ----------
+        values
+            Those that differ from `start_values`.
+
+        Raises
+        ------
+        UnknownNameError
+            No joint has such a value.
+        """
+        qpos, qvel = self._coordinates_of(values)
         return self.start_from(qpos, qvel)
 
+    def told_with(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return the discrete values that go with start values.
+
+        Those from where angles are counted, and on which side the middle one of three hinges is.
+
+        Parameters
+        ----------
+        values
+            As in `start_with`.
+        """
+        qpos, _ = self._coordinates_of(values)
+        found: dict[str, float] = {}
+        for freedom in self.freedoms.values():
+            turned = qpos[freedom.joint.place] - freedom.joint.reference[0]
+            found |= {name: float(turned) for name in freedom.told_from.names}
+        for joint in self.assembly.joints:
+            if isinstance(joint, Chain) and len(joint.side):
+                middle = [link for link in joint.links if link.kind == "hinge"][1]
+                turned = float(qpos[middle.place] - middle.reference[0])
+                found |= dict.fromkeys(joint.side.names, joint.side_at(turned))
+        return found
+
+    def _coordinates_of(self, values: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
+        """Return coordinates and velocities as the file orders them."""
+        for name in values:
+            if name not in self.start_values:
+                raise unknown_name("start value", name, self.start_values)
+        model = self.assembly.model
+        qpos, qvel = np.array(model.qpos0), np.zeros(model.rates)
+        for freedom in self.freedoms.values():
+            freedom.put(values, qpos, qvel)
+        return qpos, qvel
+
     def system(self, **further: Any) -> MechanicalSystem:
-        """Return the equations of motion; see `Mechanism.system`."""
-        own = {"inputs": self.inputs} if self.inputs.names else {}
+        """Return the equations of motion; see `Mechanism.system`.
+
+        What was left out of the file is among the notes of every run.
+        """
+        own: dict[str, Any] = {"inputs": self.inputs} if self.inputs.names else {}
+        own["notes"] = tuple(map(str, self.left_out))
         return super().system(**own, **further)
 
     def start_from(self, qpos: np.ndarray, qvel: np.ndarray) -> dict[str, float]:
@@ -98,28 +231,84 @@ class FileMechanism(Mechanism):
 
 
 def read(path: str | Path) -> FileMechanism:
-    """Return the mechanism of a model file.
+    """Return the mechanism of a model file, MJCF or URDF.
+
+    What is read is what MuJoCo's compiler makes of the file: defaults and includes resolved, masses
+    and inertias of geoms computed. Bodies, joints, springs, dampers, friction and rotors of joints,
+    equalities, actuators of joints, sites, keyframes and gravity are taken; what is not is listed
+    as `left_out`.
 
     Parameters
     ----------
     path
-        Of an MJCF or URDF file.
+        Of the file.
 
     Raises
     ------
     ModelFileError
-        There is no such file, or it holds no model.
+        There is no such file, it holds no model, or one without anything that moves.
+    UnsupportedError
+        A joint that cannot be taken.
     MissingPackageError
         MuJoCo, whose parser reads it, is not installed.
     """
-    path = Path(path)
-    model = parsed(path)
-    assembly = assembled(model, set())
+    if not isinstance(path, str | Path):
+        raise ModelFileError(f"the path of a model file is a text or a Path, not {path!r}")
+    return mechanism_of(parsed(Path(path)), Path(path))
+
+
+def mechanism_of(model: FileModel, path: Path) -> FileMechanism:
+    """Return the mechanism of a compiled model; see `read`."""
+    model = _switched(model)
+    left = Left()
+    add_what_is_not_read(model, left)
+    assembly = assembled(model, _counted(model))
     bodies = [carrier.body for carrier in assembly.carriers.values() if carrier.body is not None]
+    if not bodies:
+        raise ModelFileError(f"{path} has no body that can move")
+    add_equalities(assembly, left)
+    inputs = add_actuators(assembly, left)
+    gravity = np.zeros(3) if model.switched_off(NO_GRAVITY) else model.gravity
+    weightless = Weightless(_lifted(assembly), gravity)
+    lifting = [weightless] if weightless.lifted and gravity.any() else []
     return FileMechanism(
         bodies,
-        [*assembly.joints, *assembly.freedoms.values(), *assembly.parts],
-        gravity=model.gravity.tolist(),
+        [*assembly.joints, *assembly.freedoms.values(), *assembly.parts, *lifting],
+        gravity=gravity.tolist(),
         path=path,
         assembly=assembly,
+        inputs=inputs,
+        left_out=left.all,
     )
+
+
+def _switched(model: FileModel) -> FileModel:
+    """Return a model without the springs, dampers and friction that it disables."""
+
+    def effective(joint: FileJoint) -> FileJoint:
+        if model.switched_off(NO_FRICTION):
+            joint = replace(joint, friction=np.zeros_like(joint.friction))
+        if model.switched_off(NO_SPRINGS):
+            joint = replace(joint, stiffness=0.0)
+        if model.switched_off(NO_DAMPERS):
+            joint = replace(joint, damping=np.zeros_like(joint.damping))
+        return joint
+
+    return replace(model, joints=tuple(map(effective, model.joints)))
+
+
+def _counted(model: FileModel) -> set[int]:
+    """Return the numbers of the hinges of whose angle a force or a goal depends."""
+    sprung = {number for number, joint in enumerate(model.joints) if joint.stiffness}
+    found = sprung | counted_by_equalities(model) | counted_by_actuators(model)
+    return {number for number in found if model.joints[number].kind == "hinge"}
+
+
+def _lifted(assembly: Assembly) -> list[tuple[ca.SX, float]]:
+    found: list[tuple[ca.SX, float]] = []
+    for number, body in enumerate(assembly.model.bodies):
+        carried = assembly.carriers[body.welded].body
+        if body.weightless and carried is not None:
+            place = assembly.frame(number, body.centre, np.eye(3))
+            found.append((place.position, body.weightless * body.mass))
+    return found

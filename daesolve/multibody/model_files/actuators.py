@@ -1,0 +1,119 @@
+"""Actuators of a model file: a force along a joint, by an input of the actuator's name.
+
+The force is the gain times the input, plus the bias: numbers, or linear in the place and the rate
+of the joint, each times the gear. A motor has a gain, a position servo kp (input - place), a
+velocity servo kv (input - rate).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import casadi as ca
+import numpy as np
+
+from daesolve.multibody.model_files.assembly import Assembly
+from daesolve.multibody.model_files.freedoms import Drive
+from daesolve.multibody.model_files.left_out import Left
+from daesolve.multibody.model_files.model import FileActuator, FileModel
+from daesolve.posing.inputs import Inputs
+
+JOINT, JOINT_IN_PARENT = 0, 1
+"""MuJoCo's numbers of what an actuator acts on."""
+NO_ACTUATION = 2048
+"""MuJoCo's bit of actuators, where they are disabled."""
+
+
+def _taken(model: FileModel, actuator: FileActuator) -> bool:
+    """Return whether an actuator is of a kind that is taken."""
+    return (
+        actuator.transmission in (JOINT, JOINT_IN_PARENT)
+        and model.joints[actuator.target].kind in ("hinge", "slide")
+        and actuator.gain_kind in (0, 1)
+        and actuator.bias_kind in (0, 1)
+        and actuator.dynamics == 0
+        and actuator.controls == 1
+        and actuator.plugin < 0
+        and not actuator.delay
+        and not np.any(actuator.damping_more)
+    )
+
+
+def counted_by_actuators(model: FileModel) -> set[int]:
+    """Return the numbers of the joints of whose place the force of an actuator depends."""
+    return {
+        actuator.target
+        for actuator in model.actuators
+        if _taken(model, actuator)
+        and ((actuator.gain_kind and actuator.gain[1]) or (actuator.bias_kind and actuator.bias[1]))
+    }
+
+
+def add_actuators(found: Assembly, left: Left) -> Inputs:
+    """Put the actuators of a model into its mechanism, and return their inputs."""
+    defaults: dict[str, float | None] = {}
+    units: dict[str, str] = {}
+    taken: dict[int, str] = {}
+    for number, actuator in enumerate(found.model.actuators):
+        title = actuator.name or f"number {number}"
+        if found.model.switched_off(NO_ACTUATION):
+            left.add("actuators that are switched off", title)
+            continue
+        if not _taken(found.model, actuator):
+            left.add("actuators of other kinds", title)
+            continue
+        if actuator.control_limited:
+            left.add("ranges of controls", title)
+        if actuator.force_limited:
+            left.add("ranges of forces", title)
+        freedom = found.freedoms[actuator.target]
+        name = found.words.word(actuator.name, f"{freedom.name}_drive")
+        defaults[name], units[name] = 0.0, _unit(actuator, turns=freedom.turns)
+        taken[number] = name
+    inputs = Inputs(defaults, units)
+    for number, name in taken.items():
+        actuator = found.model.actuators[number]
+        freedom = found.freedoms[actuator.target]
+        gear = float(actuator.gear[0])
+        force = gear * _force(actuator, inputs[name], gear, freedom.place, freedom.rates[0])
+        freedom.drives.append(
+            Drive(name, force, float(actuator.damping), gear**2 * actuator.armature)
+        )
+    return inputs
+
+
+def _unit(actuator: FileActuator, *, turns: bool) -> str:
+    """Return the unit of the control, as far as its bias tells it."""
+    if actuator.bias_kind and actuator.bias[1] and actuator.bias[1] == -actuator.gain[0]:
+        return "rad" if turns else "m"
+    if actuator.bias_kind and actuator.bias[2] and actuator.bias[2] == -actuator.gain[0]:
+        return "rad/s" if turns else "m/s"
+    return ""
+
+
+def _force(actuator: FileActuator, control: ca.SX, gear: float, place: ca.SX, rate: ca.SX) -> ca.SX:
+    """Return the force of an actuator before its gear."""
+    length, speed = gear * place, gear * rate
+
+    def linear(kind: int, numbers: np.ndarray) -> ca.SX:
+        constant, by_length, by_speed = (float(number) for number in numbers[:3])
+        found = ca.SX(constant)
+        if kind and by_length:
+            found = found + by_length * length
+        return found + by_speed * speed if kind and by_speed else found
+
+    gain = linear(actuator.gain_kind, actuator.gain)
+    bias = linear(1, actuator.bias) if actuator.bias_kind else ca.SX(0)
+    return gain * control + bias
+
+
+def controls_of(found: Assembly, inputs: Inputs, ctrl: np.ndarray) -> Mapping[str, float]:
+    """Return the values of inputs by the controls of a keyframe, those that are not zero."""
+    names = iter(inputs.posed)
+    values: dict[str, float] = {}
+    for actuator in found.model.actuators:
+        if _taken(found.model, actuator) and not found.model.switched_off(NO_ACTUATION):
+            name = next(names)
+            if ctrl[actuator.control]:
+                values[name] = float(ctrl[actuator.control])
+    return values
