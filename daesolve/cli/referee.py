@@ -10,6 +10,7 @@ import typer
 from daesolve import reporting
 from daesolve.cli import options
 from daesolve.cli.options import AsJson, StartValues, console
+from daesolve.drawing import drawing_of
 from daesolve.referee import refereed
 
 UNTIL = 10.0
@@ -50,11 +51,13 @@ def referee(
         file, until, case=case, initial=given, step=step, tolerance=tolerance, hard=hard
     )
     document = reporting.referee_document(found.verdict)
+    written: Path | None = None
     if out is not None:
-        page = reporting.write_referee(out, found.verdict, found.stills)
+        drawn = drawing_of(found.mechanism)
+        written = reporting.write_referee(out, found.verdict, reporting.stills(found, drawn))
     if as_json:
         typer.echo(reporting.dump(document))
         return
     console().print(reporting.referee_text(document))
-    if out is not None:
-        typer.echo(f"report: {page}")
+    if written is not None:
+        typer.echo(f"report: {written}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
@@ -47,11 +47,16 @@ class Start:
         Positions and speeds of MuJoCo's joints, (nq,) and (nv,).
     moved
         How far closing the loops moved the positions at most, in their units.
+    ctrl, inputs
+        What is held of actuators: for MuJoCo, (nu,), zeros where it is None; and what of it is not
+        zero, by daesolve's names of inputs.
     """
 
     qpos: np.ndarray
     qvel: np.ndarray
     moved: float = 0.0
+    ctrl: np.ndarray | None = None
+    inputs: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 @dataclass(frozen=True)

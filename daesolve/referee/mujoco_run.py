@@ -73,7 +73,7 @@ class Stepped:
 def meters(model: Any) -> bool:
     """Return whether anything but weights and springs acts, so that energy is not conserved."""
     return bool(
-        model.nu
+        model.nactuator
         or np.any(model.dof_damping)
         or np.any(model.dof_dampingpoly)
         or np.any(model.dof_frictionloss)
@@ -83,9 +83,7 @@ def meters(model: Any) -> bool:
     )
 
 
-def stepped(
-    model: Any, start: Start, counts: Sequence[int], step: float, ctrl: np.ndarray | None = None
-) -> Stepped:
+def stepped(model: Any, start: Start, counts: Sequence[int], step: float) -> Stepped:
     """Run a model by MuJoCo.
 
     Parameters
@@ -98,14 +96,12 @@ def stepped(
         After how many steps it is looked at; rising, from zero.
     step
         s
-    ctrl
-        Held values of the actuators; zeros without.
     """
     mj = engine()
     model.opt.timestep = step
     gauge, data = Gauge(model), mj.MjData(model)
     data.qpos[:], data.qvel[:] = start.qpos, start.qvel
-    data.ctrl[:] = 0.0 if ctrl is None else ctrl
+    data.ctrl[:] = 0.0 if start.ctrl is None else start.ctrl
     metered = meters(model)
     gauge.look(data.qpos, data.qvel, data.ctrl)
     rows = gauge.rows

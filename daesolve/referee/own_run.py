@@ -69,10 +69,15 @@ def own_run(
     begun = time.perf_counter()
     system = mechanism.system()
     posed = time.perf_counter()
+    values: dict[str, float] = {}
+    for freedom in mechanism.freedoms.values():
+        values |= freedom.values_of(start.qpos, start.qvel)
     run = solve(
         system,
         float(times[-1]),
         guess=mechanism.start_from(start.qpos, start.qvel),
+        parameters=mechanism.told_with(values),
+        inputs=start.inputs or None,
         at=times,
         redundant="minimum-norm",
     )
@@ -134,7 +139,7 @@ class Sight:
         self._assembly, self._gauge = mechanism.assembly, gauge
         names = [name for body in mechanism.bodies for name in body.coordinates.names]
         self._states = {name: np.array(run.states[name]) for name in names}
-        moved = [one for one in self._assembly.freedoms.values() if one.shift is not None]
+        moved = [one for one in self._assembly.freedoms.values() if one.outputs]
         names = [name for freedom in moved for name in freedom.start_names[0]]
         self._moved = {name: np.array(run.outputs[name]) for name in names}
 
@@ -164,7 +169,7 @@ class Sight:
         found = np.array(model.qpos0)
         for freedom in self._assembly.freedoms.values():
             joint = freedom.joint
-            if freedom.shift is not None:
+            if freedom.outputs:
                 found[joint.place] = self._moved[freedom.start_names[0][0]][k]
                 continue
             origin, axes = self._frame(joint.body, k)

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from daesolve.errors import OutOfRangeError, is_number, unknown_name
-from daesolve.multibody.model_files import FileMechanism, read
+from daesolve.multibody.model_files import FileMechanism, FileStart, read
 from daesolve.multibody.model_files.child import compiled
-from daesolve.referee.engine import Gauge, Start, closed, engine
-from daesolve.referee.hardness import harden
+from daesolve.referee.adapting import harden, switch_off
+from daesolve.referee.engine import Gauge, Start, closed
 from daesolve.referee.mujoco_run import Stepped, meters, stepped
 from daesolve.referee.own_run import OwnRun, own_run
 from daesolve.referee.verdict import Verdict, divergence, side
 
+UNMOVED = "default"
 SAMPLES = 400
 APART = 1e-3
 """Of the extent of the model, the distance at which motions count as apart."""
@@ -65,7 +66,8 @@ def refereed(
     until
         The horizon, s; it is rounded to steps of MuJoCo.
     case
-        A keyframe of the file; without one its first, or its default pose.
+        A keyframe of the file, or "default" for its pose with nothing moved; without one the first
+        keyframe, or that pose where there is none.
     initial
         Start values of joints, by name; loops are then closed.
     step
@@ -93,8 +95,7 @@ def refereed(
     begun = time.perf_counter()
     mechanism = read(file)
     reading = time.perf_counter() - begun
-    model = compiled(Path(file))
-    switch_off(model)
+    model = _model(mechanism)
     gauge = Gauge(model)
     start = _start(mechanism, gauge, case, initial or {})
     longest = float(model.opt.timestep) if step is None else float(step)
@@ -105,8 +106,7 @@ def refereed(
     own = own_run(mechanism, gauge, rows, start, counts * longest)
     others: list[Stepped] = []
     for parts in (2**power for power in range(halvings + 1)):
-        again = compiled(Path(file))
-        switch_off(again)
+        again = _model(mechanism)
         if hard:
             harden(again, longest / parts)
         others.append(stepped(again, start, (counts * parts).tolist(), longest / parts))
@@ -115,28 +115,35 @@ def refereed(
     return Refereed(verdict, mechanism, own, tuple(others))
 
 
-def switch_off(model: Any) -> None:
-    """Switch off in MuJoCo what daesolve leaves out: contacts between geoms, and limits."""
-    flags = engine().mjtDisableBit
-    model.opt.disableflags |= int(flags.mjDSBL_CONTACT) | int(flags.mjDSBL_LIMIT)
+def _model(mechanism: FileMechanism) -> Any:
+    """Return MuJoCo's model of a file, without what daesolve leaves out."""
+    model = compiled(mechanism.path)
+    switch_off(model, mechanism.left_out)
+    return model
 
 
 def _start(
     mechanism: FileMechanism, gauge: Gauge, case: str | None, initial: Mapping[str, float]
 ) -> Start:
-    starts = mechanism.starts
+    """Return the start of a keyframe, of the only one there is, or of the default pose."""
+    starts = dict(mechanism.starts)
+    keys = dict(zip(starts, mechanism.assembly.model.keys, strict=True))
+    starts.setdefault(UNMOVED, FileStart({}, {}))
     name = next(iter(starts)) if case is None else case
     if name not in starts:
         raise unknown_name("keyframe", name, starts)
-    known = mechanism.start_values()
+    usual = mechanism.start_values
     for given in initial:
-        if given not in known:
-            raise unknown_name("start value of a joint", given, known)
+        if given not in usual:
+            raise unknown_name("start value", given, usual)
+    values = {**usual, **starts[name].values, **initial}
     model = gauge.model
-    qpos, qvel = np.array(model.qpos0), np.zeros(int(model.nv))
+    qpos, qvel = np.zeros(int(model.nq)), np.zeros(int(model.nv))
     for freedom in mechanism.freedoms.values():
-        freedom.put({**starts[name], **initial}, qpos, qvel)
-    return closed(gauge, qpos, qvel)
+        freedom.put(values, qpos, qvel)
+    found = closed(gauge, qpos, qvel)
+    ctrl = keys[name].ctrl if name in keys else np.zeros(int(model.nu))
+    return replace(found, ctrl=ctrl, inputs=starts[name].inputs)
 
 
 def _with_reading(own: OwnRun, reading: float) -> OwnRun:
@@ -157,7 +164,7 @@ def _verdict(
     kinetic = own.motion.kinetic
     solver = str(own.trajectory.description.get("solver", ""))
     return Verdict(
-        name=mechanism.title,
+        name=mechanism.path.name,
         until=until,
         tolerance=apart,
         bodies=len(gauge.roots),

@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from daesolve.referee.refereeing import Refereed
 from daesolve.referee.verdict import Side, Verdict, order
-from daesolve.reporting.document import dump, plain, replace_file
+from daesolve.reporting.document import DrawingRule, dump, plain, replace_file
 from daesolve.reporting.facts import seconds, short, template
 from daesolve.reporting.sampling import Document
 from daesolve.solving.descriptions import versions
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from daesolve.reporting.figures.refereeing import Still
 
 NOTHING = "none"
+CONVERGES = 0.5
+"""The power of the step from which on motions count as coming nearer."""
 HEADS = ("run", "method", "loop gap", "energy drift", "apart at", "apart at the end", "seconds")
 
 
@@ -125,7 +129,13 @@ def sentences(document: Document) -> list[str]:
             "at most, for both."
         )
     orders = [value for value in document["orders"] if value is not None]
-    if orders:
+    if orders and max(orders) < CONVERGES:
+        found.append(
+            "Halving MuJoCo's step does not bring it nearer to daesolve: what parts the motions is "
+            "not the step."
+            + (" Its equalities are soft; see --hard." if document["rows_of_equalities"] else "")
+        )
+    elif orders:
         told = ", ".join(f"{value:.2f}" for value in orders)
         found.append(
             f"Halving MuJoCo's step brings it nearer to daesolve by the powers {told} of the step."
@@ -165,7 +175,39 @@ def referee_text(document: Document) -> RenderableType:
     return Group(title, Text(subtitle(document)), Text(), table, Text(), *lines)
 
 
-def write_referee(directory: Path, verdict: Verdict, stills: Sequence[Still]) -> Path:
+def stills(found: Refereed, rule: DrawingRule) -> list[Still]:
+    """Return the bodies at the end by each package; nothing where their drawing is none.
+
+    Parameters
+    ----------
+    found
+        The runs; of MuJoCo's the one with the shortest step is drawn.
+    rule
+        Draws a run of the mechanism.
+    """
+    from daesolve.reporting.figures.refereeing import Still
+
+    run, last = found.own.trajectory, found.others[-1]
+    ends = {
+        "daesolve": dict(run.end_state),
+        f"MuJoCo, {short(last.step, 6)} s": found.mechanism.start_from(
+            last.last, np.zeros(found.verdict.joints)
+        ),
+    }
+    parameters: dict[str, float] = run.description.get("parameters", {})
+    drawn: list[Still] = []
+    for title, state in ends.items():
+        states = {name: np.array([value]) for name, value in state.items()}
+        at_the_end = {"times": [0.0], "states": states, "parameters": parameters, "outputs": {}}
+        drawing = rule(at_the_end)
+        if drawing is None:
+            return []
+        values = {name: np.asarray(column, dtype=float) for name, column in drawing.series.items()}
+        drawn.append(Still(title, drawing, {**states, **values}, parameters))
+    return drawn
+
+
+def write_referee(directory: Path, verdict: Verdict, drawn: Sequence[Still]) -> Path:
     """Write report.html and report.json, and return the page.
 
     Parameters
@@ -174,8 +216,8 @@ def write_referee(directory: Path, verdict: Verdict, stills: Sequence[Still]) ->
         It is there.
     verdict
         What was found.
-    stills
-        The bodies at the end, by each package.
+    drawn
+        The bodies at the end, by each package; see `stills`.
     """
     from daesolve.reporting.figures.refereeing import at_the_end, divergence, energy, gaps
 
@@ -186,7 +228,7 @@ def write_referee(directory: Path, verdict: Verdict, stills: Sequence[Still]) ->
         "Gaps of the loops": gaps(verdict),
         "Drift of the energy": energy(verdict),
         "Distance between the motions": divergence(verdict),
-        "At the end": at_the_end(stills) if stills else None,
+        "At the end": at_the_end(drawn) if drawn else None,
     }
     return replace_file(directory / "report.html", _page(document, figures))
 
