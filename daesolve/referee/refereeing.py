@@ -179,5 +179,5 @@ def _verdict(
         start_moved=start.moved,
         goals=own.goals,
         preparation=own.preparation,
-        notes=tuple(str(note) for note in own.trajectory.description.get("notes", ())),
+        notes=tuple(map(str, mechanism.left_out)),
     )
