@@ -135,8 +135,12 @@ class Gauge:
     @property
     def positions(self) -> np.ndarray:
         """(roots, 3) the mass centres of what moves in one piece, m."""
+        return self.together(np.array(self.data.xipos))
+
+    def together(self, values: np.ndarray) -> np.ndarray:
+        """Return the means over what moves in one piece, by mass: (bodies, 3) -> (roots, 3)."""
         shares = self._masses[self.roots]
-        return shares @ np.array(self.data.xipos) / np.sum(shares, axis=1)[:, None]
+        return shares @ values / np.sum(shares, axis=1)[:, None]
 
     @property
     def energies(self) -> tuple[float, float]:
