@@ -134,3 +134,74 @@ URDF = """
 
 TREES = {"arm": ARM, "free": FREE, "chains": CHAINS, "driven": DRIVEN, "urdf": URDF}
 """Models without loops."""
+
+FOUR_BAR = """
+<mujoco>
+  <option timestep="1e-3"/>
+  <worldbody>
+    <body name="crank">
+      <joint name="drive" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 0 0 0.2" size="0.02" density="3000"/>
+      <body name="coupler" pos="0 0 0.2">
+        <joint name="upper" axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 0.5 0 0.2" size="0.02"/>
+      </body>
+    </body>
+    <body name="rocker" pos="0.5 0 0">
+      <joint name="pivot" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 0 0 0.4" size="0.02"/>
+    </body>
+  </worldbody>
+  <equality><connect name="pin" body1="coupler" body2="rocker" anchor="0.5 0 0.2"/></equality>
+</mujoco>"""
+
+WELDED = """
+<mujoco>
+  <worldbody>
+    <body name="left">
+      <joint name="left_hinge" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 0 0 0.3" size="0.02"/>
+      <body name="deck" pos="0 0 0.3">
+        <joint name="left_top" axis="0 1 0"/>
+        <geom type="box" size="0.2 0.1 0.01" pos="0.2 0 0"/>
+        <site name="edge" pos="0.4 0 0"/>
+      </body>
+    </body>
+    <body name="right" pos="0.4 0 0">
+      <joint name="right_ball" type="ball"/>
+      <geom type="capsule" fromto="0 0 0 0 0 0.3" size="0.02"/>
+      <body name="cap" pos="0 0 0.3">
+        <joint name="right_top" type="ball"/>
+        <geom type="sphere" size="0.02"/>
+        <site name="seat"/>
+      </body>
+    </body>
+  </worldbody>
+  <equality><weld name="glued" site1="edge" site2="seat"/></equality>
+</mujoco>"""
+
+GEARED = """
+<mujoco>
+  <compiler angle="radian"/>
+  <worldbody>
+    <body name="wheel">
+      <joint name="shaft" axis="0 1 0" armature="0.01"/>
+      <geom type="cylinder" size="0.1 0.02" euler="1.5707963267948966 0 0" pos="0.03 0 0"/>
+    </body>
+    <body name="rack" pos="0 0 -0.5">
+      <joint name="goes" type="slide" axis="1 0 0.5" stiffness="30"/>
+      <geom type="box" size="0.2 0.02 0.02"/>
+    </body>
+    <body name="follower" pos="1 0 0">
+      <joint name="cam" axis="1 0 0"/>
+      <geom type="box" size="0.02 0.1 0.02" pos="0 0.05 0"/>
+    </body>
+  </worldbody>
+  <equality>
+    <joint name="mesh" joint1="goes" joint2="shaft" polycoef="0 0.1 0 0 0"/>
+    <joint name="curve" joint1="cam" joint2="goes" polycoef="0 2 1 -0.5 0.3"/>
+  </equality>
+</mujoco>"""
+
+LOOPS = {"four_bar": FOUR_BAR, "welded": WELDED, "geared": GEARED}
+"""Models whose loops are closed by equalities."""
