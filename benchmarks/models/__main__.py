@@ -42,8 +42,9 @@ def measured(file: Path, until: float) -> Measurement:
     lines, reason = told_by("benchmarks.models.measuring", [str(file.resolve()), str(until)])
     if not lines:
         return Measurement(title(file), reason=reason)
-    last: dict[str, Any] = lines[-1]
-    return Measurement(**(last | {"left_out": tuple(last["left_out"])}))
+    last: dict[str, Any] = {**lines[-1]}
+    last["left_out"] = tuple(last["left_out"])
+    return Measurement(**last)
 
 
 def tables(found: list[Measurement]) -> str:

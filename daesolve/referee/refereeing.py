@@ -88,10 +88,8 @@ def refereed(
         The file cannot be read, a value is none, the loops of the start cannot be closed, or
         daesolve cannot run it.
     """
-    numbers = {"the horizon": until, "the step": step, "the tolerance": tolerance}
-    for what, value in numbers.items():
-        if value is not None and not (is_number(value) and value > 0.0):
-            raise OutOfRangeError(f"{what} is {value!r}, but must be a number > 0")
+    _check({"the horizon": until, "the step": step, "the tolerance": tolerance},
+           {"number of halvings": (halvings, 0), "number of samples": (samples, 1)})  # fmt: skip
     begun = time.perf_counter()
     mechanism = read(file)
     reading = time.perf_counter() - begun
@@ -113,6 +111,17 @@ def refereed(
     own = _with_reading(own, reading)
     verdict = _verdict(mechanism, gauge, start, own, others, until, tolerance)
     return Refereed(verdict, mechanism, own, tuple(others))
+
+
+def _check(numbers: Mapping[str, float | None], counts: Mapping[str, tuple[int, int]]) -> None:
+    for what, value in numbers.items():
+        if value is not None and not (is_number(value) and value > 0.0):
+            raise OutOfRangeError(f"{what} is {value!r}, but must be a number > 0")
+    for what, (count, least) in counts.items():
+        if not (is_number(count) and count >= least and count == int(count)):
+            raise OutOfRangeError(
+                f"the {what} is {count!r}, but must be a whole number from {least} on"
+            )
 
 
 def _model(mechanism: FileMechanism) -> Any:
