@@ -16,6 +16,7 @@ from daesolve.multibody.model_files.assembly import Assembly
 from daesolve.multibody.model_files.freedoms import Drive
 from daesolve.multibody.model_files.left_out import Left
 from daesolve.multibody.model_files.model import FileActuator, FileModel
+from daesolve.multibody.model_files.names import ACTUATOR
 from daesolve.posing.inputs import Inputs
 
 JOINT, JOINT_IN_PARENT = 0, 1
@@ -67,7 +68,7 @@ def add_actuators(found: Assembly, left: Left) -> Inputs:
         if actuator.force_limited:
             left.add("ranges of forces", title)
         freedom = found.freedoms[actuator.target]
-        name = found.words.word(actuator.name, f"{freedom.name}_drive")
+        name = found.words.word(actuator.name, f"{freedom.name}_drive", ACTUATOR)
         defaults[name], units[name] = 0.0, _unit(actuator, turns=freedom.turns)
         taken[number] = name
     inputs = Inputs(defaults, units)

@@ -15,7 +15,7 @@ from daesolve.multibody.joints import Joint, Prismatic, Revolute, Spherical
 from daesolve.multibody.model_files.chains import Chain
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.model import FileJoint, FileModel
-from daesolve.multibody.model_files.names import Words
+from daesolve.multibody.model_files.names import BODY, JOINT, TAKEN, Words
 from daesolve.multibody.model_files.poses import (
     composed,
     matrix_of,
@@ -104,7 +104,7 @@ def assembled(model: FileModel, counted: set[int]) -> Assembly:
     counted
         The numbers of joints whose whole turns count.
     """
-    found = Assembly(model, Words(), relative=relative_to_root(model))
+    found = Assembly(model, Words(TAKEN), relative=relative_to_root(model))
     found.carriers[0] = Carrier(None, np.zeros(3))
     placed = poses(model, model.qpos0, np.zeros(model.rates))
     for number, body in enumerate(model.bodies):
@@ -113,7 +113,7 @@ def assembled(model: FileModel, counted: set[int]) -> Assembly:
         mass, centre, inertia = composed(_masses(model, number, found.relative))
         inertia[np.abs(inertia) < ROUNDING * np.max(np.abs(inertia))] = 0.0
         pose = placed[number].then(centre, np.eye(3))
-        name = found.words.word(body.name, f"body_{number}")
+        name = found.words.word(body.name, f"body_{number}", BODY)
         found.carriers[number] = Carrier(
             Body(
                 name,
@@ -137,8 +137,9 @@ def _masses(
 ) -> list[tuple[float, np.ndarray, np.ndarray]]:
     """Return mass, centre and inertia of all that is welded to a body, in the frame of it."""
     found: list[tuple[float, np.ndarray, np.ndarray]] = []
-    for number, body in enumerate(model.bodies):
-        if body.welded != root or body.mass == 0.0:
+    for number in model.welded_to[root]:
+        body = model.bodies[number]
+        if body.mass == 0.0:
             continue
         place, own = relative[number]
         turned = own @ matrix_of(body.axes)
@@ -155,13 +156,13 @@ def _join(found: Assembly, number: int, links: Mapping[int, FileJoint], counted:
     own = carrier.body
     assert own is not None
     names = {
-        place: found.words.word(link.name, f"{own.name}_{link.kind}")
+        place: found.words.word(link.name, f"{own.name}_{link.kind}", JOINT)
         for place, link in links.items()
     }
     base = found.frame(body.parent, body.position, matrix_of(body.rotation))
     tip = carrier.frame(np.zeros(3), np.eye(3))
     if len(links) > 1:
-        name = found.words.word(f"{own.name}_chain", "chain")
+        name = found.words.word(f"{own.name}_chain", "chain", JOINT)
         chain = Chain(name, base, tip, tuple(links.values()))
         found.joints.append(chain)
         ways, turns = iter(chain.slides), iter(chain.turns)

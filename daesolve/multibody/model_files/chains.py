@@ -325,7 +325,15 @@ class Chain(Joint):
 
 
 def _turn(axis: ca.SX, start: ca.SX, end: ca.SX, begun: float = 0.0) -> tuple[ca.SX, ca.SX]:
-    """Return cosine and sine of the turn about an axis from one direction to another, less one that is begun with."""
+    """Return cosine and sine of the turn about an axis from one direction to another.
+
+    Parameters
+    ----------
+    axis, start, end
+        (3, 1)
+    begun
+        A turn that is taken off it, rad.
+    """
     cosine = ca.dot(start, end) - ca.dot(axis, start) * ca.dot(axis, end)
     sine = ca.dot(axis, ca.cross(start, end))
     c, s = float(np.cos(begun)), float(np.sin(begun))

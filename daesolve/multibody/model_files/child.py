@@ -16,13 +16,15 @@ from typing import Any
 
 MEMORY = 4 << 30
 """Bytes that the process may take."""
+MOST_MISSING = 1000
+"""Files that may be missing."""
 
 
 def main(path: str) -> None:
     """Print what a model file holds."""
     _limit_memory()
     try:
-        answer = {"model": extracted(compiled(Path(path)))}
+        answer = {"model": extracted(*compiled(Path(path)))}
     except ImportError:
         answer = {"missing": "mujoco"}
     except MemoryError:
@@ -41,20 +43,69 @@ def _limit_memory() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def compiled(path: Path) -> Any:
-    """Return the compiled model of a file."""
+def compiled(path: Path) -> tuple[Any, list[str]]:
+    """Return the compiled model of a file, and the names of files that are missing.
+
+    Pictures are not needed, nor shapes of bodies whose inertia the model says.
+    """
     mujoco: Any = importlib.import_module("mujoco")
     spec = mujoco.MjSpec.from_file(str(path))
-    return spec.compile()
+    missing: list[str] = []
+    for _ in range(MOST_MISSING):
+        try:
+            return spec.compile(), missing
+        except ValueError as error:
+            found = _without(spec, str(error), mujoco)
+            if not found:
+                raise
+            missing += found
+    raise ValueError(f"more than {MOST_MISSING} of its files are missing")
 
 
-def extracted(model: Any) -> dict[str, Any]:
+def _without(spec: Any, message: str, mujoco: Any) -> list[str]:
+    """Take the file that could not be opened out of a model; return its name, if that is possible.
+
+    Raises
+    ------
+    ValueError
+        It is the shape of a body that takes its inertia from it.
+    """
+    if "opening file" not in message:
+        return []
+    for texture in list(spec.textures):
+        if texture.file and texture.file in message:
+            for material in list(spec.materials):
+                if texture.name in list(material.textures):
+                    material.textures = ["" for _ in material.textures]
+            name = texture.file
+            spec.delete(texture)
+            return [name]
+    for mesh in list(spec.meshes):
+        if mesh.file and Path(mesh.file).name in message:
+            name = mesh.file
+            own = mesh.name or Path(name).stem
+            computed = (
+                spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
+            )
+            for geom in [geom for geom in spec.geoms if geom.meshname == own]:
+                if computed or not geom.parent.explicitinertial:
+                    raise ValueError(
+                        f"the file {name} is missing, from which the body {geom.parent.name!r} "
+                        "takes its inertia: give the file, or the inertia in its place"
+                    )
+                spec.delete(geom)
+            spec.delete(mesh)
+            return [name]
+    return []
+
+
+def extracted(model: Any, missing: list[str]) -> dict[str, Any]:
     """Return what a compiled model says of its mechanics, as plain data."""
     option = model.opt
     return {
         "gravity": _list(option.gravity),
-        "density": option.density,
-        "viscosity": option.viscosity,
+        "density": float(option.density),
+        "viscosity": float(option.viscosity),
         "wind": _list(option.wind),
         "disabled": int(option.disableflags),
         "qpos0": _list(model.qpos0),
@@ -68,8 +119,9 @@ def extracted(model: Any) -> dict[str, Any]:
         "keys": [_key(model, number) for number in range(model.nkey)],
         "counts": {
             name: int(getattr(model, f"n{name}"))
-            for name in ("flex", "plugin", "pair", "hfield", "skin", "mocap")
+            for name in ("flex", "plugin", "pair", "hfield", "skin")
         },
+        "missing": missing,
     }
 
 

@@ -14,6 +14,7 @@ from daesolve.multibody.model_files.assembly import Assembly
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.left_out import Left
 from daesolve.multibody.model_files.model import FileEquality, FileModel
+from daesolve.multibody.model_files.names import JOINT as JOINT_NAMES
 from daesolve.multibody.model_files.poses import matrix_of
 from daesolve.multibody.places import Frame
 from daesolve.posing.goals import Holonomic
@@ -97,7 +98,7 @@ def add_equalities(found: Assembly, left: Left) -> None:
         if entry.kind == JOINT:
             first = found.freedoms[entry.first]
             second = found.freedoms[entry.second] if entry.second >= 0 else None
-            name = found.words.word(entry.name, f"{first.name}_equality")
+            name = found.words.word(entry.name, f"{first.name}_equality", JOINT_NAMES)
             found.parts.append(JointEquality(name, first, second, entry.data[:5]))
             continue
         places = _places(found, entry)
@@ -107,7 +108,7 @@ def add_equalities(found: Assembly, left: Left) -> None:
             found.equalities -= 1
             continue
         pair = "_".join(place.body.name for place in places)
-        name = found.words.word(entry.name, f"{kind}_{pair}")
+        name = found.words.word(entry.name, f"{pair}_{kind}", JOINT_NAMES)
         made = Spherical if entry.kind == CONNECT else Fixed
         found.joints.append(made(name, *places))
 

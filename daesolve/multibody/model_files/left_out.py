@@ -25,11 +25,10 @@ EFFECTS = {
     "bodies that a program moves": "they stand still where the file has them",
     "the fluid": "bodies move as in empty space",
     "plugins": "they do not act",
-    "flexes": "they are not there",
+    "files that are missing": "what they show is not drawn",
     "skins": "they are not drawn",
     "height fields": "they are not drawn",
     "pairs of geoms": "they do not touch",
-    "the constraint solver being off": "constraints hold all the same",
 }
 """By the kind of what is left out, what follows."""
 
@@ -86,31 +85,44 @@ def add_what_is_not_read(model: FileModel, left: Left) -> None:
     Raises
     ------
     UnsupportedError
-        A joint has a spring or a damper of another kind.
+        A joint has a spring or a damper of another kind, or there are deformable bodies.
     """
+    if model.counts["flex"]:
+        raise UnsupportedError(
+            "the file has flexes, bodies that are deformed, which are not taken: it would be "
+            "another mechanism without them"
+        )
     for number, joint in enumerate(model.joints):
-        title = joint.name or f"number {number}"
-        _check_joint(joint, title)
-        if joint.limited and not model.switched_off(1, 8):
-            left.add("limits of joints", title)
-        if joint.force_limited:
-            left.add("limits of forces at joints", title)
-    left_geoms = _touching(model)
-    if left_geoms and not model.switched_off(1, 16):
-        left.add("contacts between geoms", *left_geoms)
-    for number, tendon in enumerate(model.tendons):
-        if tendon.acts:
-            left.add("tendons", tendon.name or f"number {number}")
-    for number, body in enumerate(model.bodies):
-        if body.mocap:
-            left.add("bodies that a program moves", body.name or f"number {number}")
+        _check_joint(joint, joint.name or f"number {number}")
+    limits = not model.switched_off(1, 8)
+    listed = {
+        "limits of joints": [(j.name, j.limited and limits) for j in model.joints],
+        "limits of forces at joints": [(j.name, j.force_limited) for j in model.joints],
+        "tendons": [(tendon.name, tendon.acts) for tendon in model.tendons],
+        "bodies that a program moves": [(body.name, body.mocap) for body in model.bodies],
+    }
+    for kind, entries in listed.items():
+        found = [name or f"number {n}" for n, (name, there) in enumerate(entries) if there]
+        if found:
+            left.add(kind, *found)
+    _add_contacts(model, left)
     if model.density or model.viscosity:
         left.add("the fluid")
-    counts = {"flex": "flexes", "plugin": "plugins", "skin": "skins", "hfield": "height fields"}
+    counts = {"plugin": "plugins", "skin": "skins", "hfield": "height fields"}
     for name, kind in counts.items():
         if model.counts[name]:
             left.add(kind)
-    if model.counts["pair"] and not model.switched_off(1, 16):
+    if model.missing:
+        left.add("files that are missing", *model.missing)
+
+
+def _add_contacts(model: FileModel, left: Left) -> None:
+    if model.switched_off(1, 16):
+        return
+    names = _touching(model)
+    if names:
+        left.add("contacts between geoms", *names)
+    if model.counts["pair"]:
         left.add("pairs of geoms")
 
 
@@ -130,15 +142,19 @@ def _check_joint(joint: FileJoint, title: str) -> None:
 
 def _touching(model: FileModel) -> Sequence[str]:
     """Return the names of the geoms that may touch another one of another body."""
+    bits = [(int(geom.collides[0]), int(geom.collides[1])) for geom in model.geoms]
+    owners = [model.bodies[geom.body].welded for geom in model.geoms]
+    kinds = set(zip(owners, bits, strict=True))
+    meets = {
+        (own, (kind, affinity)): any(
+            own != other and (kind & other_affinity or other_kind & affinity)
+            for other, (other_kind, other_affinity) in kinds
+        )
+        for own, (kind, affinity) in kinds
+    }
     found: list[str] = []
     for number, geom in enumerate(model.geoms):
-        own = model.bodies[geom.body].welded
-        kind, affinity = (int(bits) for bits in geom.collides)
-        for other in model.geoms:
-            if model.bodies[other.body].welded == own:
-                continue
-            if kind & int(other.collides[1]) or int(other.collides[0]) & affinity:
-                body = model.bodies[geom.body].name or f"body {geom.body}"
-                found.append(geom.name or f"number {number} of {body}")
-                break
+        if meets[owners[number], bits[number]]:
+            body = model.bodies[geom.body].name or f"body {geom.body}"
+            found.append(geom.name or f"number {number} of {body}")
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -243,6 +244,8 @@ class FileModel:
         In the order of the file.
     counts
         How many there are of what is not read.
+    missing
+        The names of files that are not there, and are not needed.
     """
 
     gravity: np.ndarray
@@ -260,6 +263,7 @@ class FileModel:
     tendons: Sequence[FileTendon]
     keys: Sequence[FileKey]
     counts: Mapping[str, int]
+    missing: Sequence[str]
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
@@ -278,7 +282,10 @@ class FileModel:
             name: tuple(kind.of(entry) for entry in given[name]) for name, kind in kinds.items()
         }
         others = [entry.name for entry in fields(cls) if entry.name not in kinds]
-        return cls(**found, **{name: _plain(given[name]) for name in others})
+        for name in others:
+            found[name] = _plain(given[name])
+        found["missing"] = tuple(given["missing"])
+        return cls(**found)
 
     def switched_off(self, *bits: int) -> bool:
         """Return whether one of MuJoCo's bits, by which parts of a model are disabled, is set."""
@@ -289,6 +296,21 @@ class FileModel:
         """How many velocities there are."""
         return sum(len(joint.damping) for joint in self.joints)
 
+    @cached_property
+    def _joints_by_body(self) -> Mapping[int, list[FileJoint]]:
+        found: dict[int, list[FileJoint]] = {}
+        for joint in self.joints:
+            found.setdefault(joint.body, []).append(joint)
+        return found
+
     def joints_of(self, body: int) -> list[FileJoint]:
         """Return the joints of a body, from its parent outwards."""
-        return [joint for joint in self.joints if joint.body == body]
+        return self._joints_by_body.get(body, [])
+
+    @cached_property
+    def welded_to(self) -> Mapping[int, list[int]]:
+        """The numbers of the bodies that are welded to each outermost one, that one first."""
+        found: dict[int, list[int]] = {}
+        for number, body in enumerate(self.bodies):
+            found.setdefault(body.welded, []).append(number)
+        return found

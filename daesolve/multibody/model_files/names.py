@@ -4,20 +4,44 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable
+
+BODY = (
+    "",
+    "x",
+    "y",
+    "z",
+    "q0",
+    "q1",
+    "q2",
+    "q3",
+    "x_dot",
+    "y_dot",
+    "z_dot",
+    "w1",
+    "w2",
+    "w3",
+    "norm",
+)
+"""What is made of the name of a body."""
+JOINT = (
+    *("", "1", "2", "3", "4", "5", "6", "angle", "rate", "displacement", "speed", "locked"),
+    *("friction", "rub", "friction_work", *BODY[1:]),
+)
+"""What is made of the name of a joint."""
+ACTUATOR = ("", "force", "work")
+"""What is made of the name of an actuator."""
+TAKEN = ("ground", "energy", "work", "t", "time", "jacobi_integral")
+"""What other things are called."""
 
 
 class Words:
-    """Words that are given out, each once.
+    """Words that are given out, each once, with all names that are made of them."""
 
-    What is made of a word (`arm_x`, `arm_1`) must be free as well, so that a word is taken where it
-    neither is one nor begins one with an underscore after it, nor the other way round.
-    """
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
 
-    def __init__(self) -> None:
-        self._taken: list[str] = []
-
-    def word(self, name: str, otherwise: str) -> str:
+    def word(self, name: str, otherwise: str, makes: Iterable[str] = ("",)) -> str:
         """Return a word for a name.
 
         Parameters
@@ -25,23 +49,23 @@ class Words:
         name
             Any text; what is no letter, digit or underscore becomes an underscore.
         otherwise
-            The word where there is nothing left of it, or another has it.
+            The word where there is nothing left of it; its last part is put behind one that is
+            taken.
+        makes
+            The ends of the names that are made of it, "" for itself.
         """
         plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
         found = re.sub(r"\W", "_", plain).strip("_")
         if not re.match("[A-Za-z]", found):
             found = f"{otherwise}_{found}" if found else otherwise
-        tried, number = found, 2
-        while self._used(tried):
-            tried = f"{found}_{number}" if number > 2 else f"{found}_{otherwise.split('_')[0]}"
+        kind = next((part for part in reversed(otherwise.split("_")) if part.isalpha()), "")
+        tried, number = found, 1
+        while not self._taken.isdisjoint(_made(tried, makes)):
             number += 1
-        self._taken.append(tried)
+            tried = f"{found}_{kind}" if number == 2 else f"{found}_{kind}{number - 1}"
+        self._taken |= {*_made(tried, makes)}
         return tried
 
-    def _used(self, word: str) -> bool:
-        return word in self._taken
 
-    @property
-    def taken(self) -> Sequence[str]:
-        """Those that were given out."""
-        return tuple(self._taken)
+def _made(word: str, makes: Iterable[str]) -> list[str]:
+    return [f"{word}_{end}" if end else word for end in makes]

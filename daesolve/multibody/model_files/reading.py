@@ -230,7 +230,7 @@ class FileMechanism(Mechanism):
         return found
 
 
-def read(path: str | Path) -> FileMechanism:
+def read(path: str | Path, *, within: str | Path | None = None) -> FileMechanism:
     """Return the mechanism of a model file, MJCF or URDF.
 
     What is read is what MuJoCo's compiler makes of the file: defaults and includes resolved, masses
@@ -242,6 +242,9 @@ def read(path: str | Path) -> FileMechanism:
     ----------
     path
         Of the file.
+    within
+        The directory that no file of the model may lie outside of, those that it includes and
+        those of its shapes; the directory of the file where None.
 
     Raises
     ------
@@ -252,9 +255,12 @@ def read(path: str | Path) -> FileMechanism:
     MissingPackageError
         MuJoCo, whose parser reads it, is not installed.
     """
-    if not isinstance(path, str | Path):
-        raise ModelFileError(f"the path of a model file is a text or a Path, not {path!r}")
-    return mechanism_of(parsed(Path(path)), Path(path))
+    home = path if within is None else within
+    for given in (path, home):
+        if not isinstance(given, str | Path):
+            raise ModelFileError(f"the path of a model file is a text or a Path, not {given!r}")
+    home = None if within is None else Path(within)
+    return mechanism_of(parsed(Path(path), home), Path(path))
 
 
 def mechanism_of(model: FileModel, path: Path) -> FileMechanism:

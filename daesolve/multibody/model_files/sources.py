@@ -1,64 +1,204 @@
-"""The files that a model file consists of: itself, and those that it includes."""
+"""The files that a model file consists of: itself, and those that it includes or takes shapes from.
+
+They are looked through before a parser sees them: that none includes itself, or leads out of the
+directory of the model, and that what is repeated is not more than a mechanism may have.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree import ElementTree
+from typing import NoReturn
+from xml.parsers import expat
 
 from daesolve.errors import ModelFileError
 
-LARGEST = 100 << 20
-"""Bytes that all files of a model together may have."""
+LARGEST = 64 << 20
+"""Bytes that a file may have."""
+MOST_BODIES = 2000
+"""Bodies that a model may have."""
+DEEPEST = 500
+"""Elements that may be within each other."""
+ROOTS = {"mujoco": "MJCF", "robot": "URDF"}
+"""The outermost elements of model files."""
+ANYWHERE = ("http://", "https://", "package://", "model://", "file://")
+"""Beginnings of names that are no paths, of which the parser takes the last part."""
 
 
-def sources(path: Path) -> list[Path]:
-    """Return the file and those that it includes, each once.
+@dataclass(eq=False)
+class _Looked:
+    """What is found in one file.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    repeated
+        How often what is open now is repeated, for each open element.
+    names
+        The values of attributes `file` and `filename`, those of includes apart.
+    folders
+        Where the compiler looks for shapes and pictures.
+    bodies
+        How many there are, repeated ones each.
+    """
+
+    path: Path
+    open: list[str] = field(default_factory=list[str])
+    repeated: list[int] = field(default_factory=lambda: [1])
+    included: list[str] = field(default_factory=list[str])
+    names: list[str] = field(default_factory=list[str])
+    folders: list[str] = field(default_factory=list[str])
+    root: str = ""
+    bodies: int = 0
+
+    def begins(self, name: str, attributes: Mapping[str, str]) -> None:
+        """Take up an element."""
+        self.root = self.root or name
+        self.open.append(name)
+        if len(self.open) > DEEPEST:
+            raise ModelFileError(f"{self.path} has more than {DEEPEST} elements within each other")
+        times = 1
+        if name == "replicate":
+            times = _whole(attributes.get("count", "1"))
+        self.repeated.append(self.repeated[-1] * times)
+        if name in ("body", "link"):
+            self.bodies += self.repeated[-1]
+        if name == "include":
+            self.included.append(attributes.get("file", ""))
+        else:
+            self.names += [attributes[key] for key in ("file", "filename") if key in attributes]
+        if name == "compiler":
+            folders = ("meshdir", "texturedir", "assetdir")
+            self.folders += [attributes[key] for key in folders if key in attributes]
+
+    def ends(self, _: str) -> None:
+        """Leave an element."""
+        self.open.pop()
+        self.repeated.pop()
+
+    def refuses(self, *_: object) -> NoReturn:
+        """Refuse what could grow without end."""
+        raise ModelFileError(f"{self.path} declares entities, which a model file does not need")
+
+
+def _whole(text: str) -> int:
+    try:
+        return max(int(text), 1)
+    except ValueError:
+        return 1  # the parser will say what is wrong with it
+
+
+def sources(path: Path, within: Path | None = None) -> list[Path]:
+    """Return the file and those that it includes or takes shapes from, each once.
+
+    Parameters
+    ----------
+    path
+        Of the file.
+    within
+        The directory that no file may lie outside of; that of the file where None.
 
     Raises
     ------
     ModelFileError
-        One is missing, is no XML, includes itself, or lies outside the directory of the model.
+        There is no such file, or it is no XML of a model; it includes itself, or lies outside of
+        the directory; or there are more bodies than a mechanism may have.
     """
-    home = path.resolve().parent
-    found: dict[Path, None] = {}
-    _gather(path.resolve(), home, (), found)
+    try:
+        path = path.resolve()
+        home = path.parent if within is None else within.resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # a loop of links, a null character
+        raise ModelFileError(f"{str(path)!r} cannot be read: {error}") from None
+    looked: dict[Path, _Looked] = {}
+    _gather(path, path.parent, home, (), looked)
+    root = looked[path].root
+    if root not in ROOTS:
+        known = " or ".join(f"<{name}> ({kind})" for name, kind in ROOTS.items())
+        raise ModelFileError(f"{path} is no model file: it begins with <{root}>, not with {known}")
+    count = sum(own.bodies for own in looked.values())
+    if count > MOST_BODIES:
+        raise ModelFileError(f"{path} has {count} bodies, and a model may have {MOST_BODIES}")
+    found = dict.fromkeys(looked)
+    folders = [path.parent, *(path.parent / f for own in looked.values() for f in own.folders)]
+    for name in (name for own in looked.values() for name in own.names):
+        found |= dict.fromkeys(_assets(path, home, folders, name))
     return list(found)
 
 
-def _gather(path: Path, home: Path, within: tuple[Path, ...], found: dict[Path, None]) -> None:
-    if path in within:
-        raise ModelFileError(f"{path} includes itself, by way of {within[-1].name}")
-    found[path] = None
-    for name in _included(path):
-        inner = (home / name).resolve()
+def _assets(path: Path, home: Path, folders: list[Path], name: str) -> list[Path]:
+    """Return where a shape or picture may be that are there."""
+    plain = Path(name).name if name.startswith(ANYWHERE) else name
+    places = [(folder / plain).resolve() for folder in folders if plain and "\0" not in plain]
+    for place in places:
+        if not place.is_relative_to(home):
+            _leads_out(path, name, home)
+    return [place for place in places if place.is_file()]
+
+
+def _leads_out(path: Path, name: str, home: Path) -> NoReturn:
+    raise ModelFileError(
+        f"{path} names the file {name!r}, which lies outside {home}: keep a model in one "
+        "directory, or say which one in Python, daesolve.multibody.read(path, within=DIR)"
+    )
+
+
+def _gather(
+    path: Path, base: Path, home: Path, above: tuple[Path, ...], looked: dict[Path, _Looked]
+) -> None:
+    if path in above:
+        raise ModelFileError(f"{above[0]} includes {path.name} within itself")
+    if path in looked:
+        return
+    looked[path] = _looked_at(path)
+    for name in looked[path].included:
+        inner = (base / name).resolve()
         if not inner.is_relative_to(home):
-            raise ModelFileError(
-                f"{path} includes {name!r}, which lies outside the directory of the model, {home}"
-            )
+            _leads_out(path, name, home)
         if not inner.is_file():
             raise ModelFileError(f"{path} includes {name!r}, and there is no such file")
-        _gather(inner, home, (*within, path), found)
+        _gather(inner, base, home, (*above, path), looked)
 
 
-def _included(path: Path) -> Iterator[str]:
+def _looked_at(path: Path) -> _Looked:
+    content = _content(path)
+    found = _Looked(path)
+    reader = expat.ParserCreate()
+    reader.StartElementHandler = found.begins
+    reader.EndElementHandler = found.ends
+    reader.EntityDeclHandler = found.refuses
     try:
-        if path.stat().st_size > LARGEST:
-            raise ModelFileError(f"{path} is larger than a model may be")
-        tree = ElementTree.fromstring(path.read_bytes())
-    except ElementTree.ParseError as error:
+        reader.Parse(content, True)
+    except expat.ExpatError as error:
         raise ModelFileError(f"{path} is no XML: {error}") from None
-    except (OSError, ValueError) as error:
-        raise ModelFileError(f"{str(path)!r} cannot be read: {error}") from None
-    for element in tree.iter("include"):
-        name = element.get("file")
-        if name:
-            yield name
+    except ValueError as error:  # an encoding that it does not know
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError(f"{path} is no XML: {error}") from None
+    return found
+
+
+def _content(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            raise ModelFileError(f"there is no model file {path}")
+        if path.stat().st_size > LARGEST:
+            raise ModelFileError(f"{path} is larger than {LARGEST >> 20} MB, which no model needs")
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {error}") from None
 
 
 def digest_of_model(path: Path) -> str:
-    """Return the SHA-256 of a model file and those that it includes."""
+    """Return the SHA-256 of a model file and of all files that it takes something from.
+
+    Raises
+    ------
+    ModelFileError
+        As for `sources`.
+    """
     whole = hashlib.sha256()
     for file in sources(path):
         content = file.read_bytes()
