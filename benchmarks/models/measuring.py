@@ -123,7 +123,7 @@ def _tree(mechanism: FileMechanism) -> Any:
     """Return MuJoCo's model with loops open and without dry friction."""
     from daesolve.multibody.model_files.child import compiled
 
-    model = compiled(mechanism.path)
+    model, _ = compiled(mechanism.path)
     switch_off(model, mechanism.left_out)
     flags = untyped("mujoco").mjtDisableBit
     model.opt.disableflags |= int(flags.mjDSBL_EQUALITY) | int(flags.mjDSBL_FRICTIONLOSS)

@@ -126,7 +126,7 @@ def _check(numbers: Mapping[str, float | None], counts: Mapping[str, tuple[int, 
 
 def _model(mechanism: FileMechanism) -> Any:
     """Return MuJoCo's model of a file, without what daesolve leaves out."""
-    model = compiled(mechanism.path)
+    model, _ = compiled(mechanism.path)
     switch_off(model, mechanism.left_out)
     return model
 
