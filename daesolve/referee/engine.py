@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -35,6 +36,19 @@ def engine() -> Any:
     if find_spec("mujoco") is None:
         raise MissingPackageError("mujoco", "import")
     return import_module("mujoco")
+
+
+@contextmanager
+def heard() -> Generator[list[str]]:
+    """Collect what MuJoCo warns of, which else goes to a file where the program runs."""
+    package = engine()
+    said: list[str] = []
+    before = package.get_mju_user_warning()
+    package.set_mju_user_warning(said.append)
+    try:
+        yield said
+    finally:
+        package.set_mju_user_warning(before)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,13 +14,14 @@ from daesolve.errors import OutOfRangeError, is_number, unknown_name
 from daesolve.multibody.model_files import FileMechanism, FileStart, read
 from daesolve.multibody.model_files.child import compiled
 from daesolve.referee.adapting import harden, switch_off
-from daesolve.referee.engine import Gauge, Start, closed
+from daesolve.referee.engine import Gauge, Start, closed, heard
 from daesolve.referee.mujoco_run import Stepped, meters, stepped
 from daesolve.referee.own_run import OwnRun, own_run
 from daesolve.referee.verdict import Verdict, divergence, side
 
 UNMOVED = "default"
 SAMPLES = 400
+MOST_WARNINGS = 3
 APART = 1e-3
 """Of the extent of the model, the distance at which motions count as apart."""
 
@@ -93,23 +94,26 @@ def refereed(
     begun = time.perf_counter()
     mechanism = read(file)
     reading = time.perf_counter() - begun
-    model = _model(mechanism)
-    gauge = Gauge(model)
-    start = _start(mechanism, gauge, case, initial or {})
-    longest = float(model.opt.timestep) if step is None else float(step)
-    steps = max(1, round(until / longest))
-    counts = np.unique(np.linspace(0, steps, min(samples, steps) + 1).round().astype(int))
-    gauge.look(start.qpos, start.qvel)
-    rows = gauge.rows
-    own = own_run(mechanism, gauge, rows, start, counts * longest)
-    others: list[Stepped] = []
-    for parts in (2**power for power in range(halvings + 1)):
-        again = _model(mechanism)
-        if hard:
-            harden(again, longest / parts)
-        others.append(stepped(again, start, (counts * parts).tolist(), longest / parts))
-    own = _with_reading(own, reading)
+    with heard() as said:
+        model = _model(mechanism)
+        gauge = Gauge(model)
+        start = _start(mechanism, gauge, case, initial or {})
+        longest = float(model.opt.timestep) if step is None else float(step)
+        steps = max(1, round(until / longest))
+        counts = np.unique(np.linspace(0, steps, min(samples, steps) + 1).round().astype(int))
+        gauge.look(start.qpos, start.qvel)
+        rows = gauge.rows
+        own = own_run(mechanism, gauge, rows, start, counts * longest)
+        others: list[Stepped] = []
+        for parts in (2**power for power in range(halvings + 1)):
+            again = _model(mechanism)
+            if hard:
+                harden(again, longest / parts)
+            others.append(stepped(again, start, (counts * parts).tolist(), longest / parts))
+    own = replace(own, preparation={"reading": reading, **own.preparation})
+    told = [f"MuJoCo warns: {words.rstrip('.')}" for words in dict.fromkeys(said)]
     verdict = _verdict(mechanism, gauge, start, own, others, until, tolerance)
+    verdict = replace(verdict, notes=(*verdict.notes, *told[:MOST_WARNINGS]))
     return Refereed(verdict, mechanism, own, tuple(others))
 
 
@@ -153,10 +157,6 @@ def _start(
     found = closed(gauge, qpos, qvel)
     ctrl = keys[name].ctrl if name in keys else np.zeros(int(model.nu))
     return replace(found, ctrl=ctrl, inputs=starts[name].inputs)
-
-
-def _with_reading(own: OwnRun, reading: float) -> OwnRun:
-    return OwnRun(own.motion, own.trajectory, own.goals, {"reading": reading, **own.preparation})
 
 
 def _verdict(

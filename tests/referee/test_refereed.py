@@ -83,11 +83,26 @@ def test_loops_stay_closed_and_keep_their_energy_for_a_thousand_seconds(loop):
     assert run.drift["energy"].max_relative <= 1e-12
 
 
+def test_a_motion_of_mujoco_that_breaks_down_is_told_and_compared_as_far_as_it_went(
+    file, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    text = PENDULUM.format(damping=0.0).replace("<joint", '<joint stiffness="1e6"')
+    found = refereed(file(text), 1.0, initial={"pin_angle": 0.1}, step=0.05, halvings=0)
+    verdict = found.verdict
+    assert "broke down" in verdict.others[0].motion.message
+    assert any(note.startswith("MuJoCo warns: ") for note in verdict.notes)
+    assert found.own.trajectory.outcome.name == "COMPLETED"
+    distances = verdict.divergences[0].distances
+    assert len(distances) == len(verdict.others[0].motion.times) < len(found.own.motion.times)
+    assert [path.name for path in tmp_path.iterdir()] == ["model.xml"]
+
+
 @pytest.mark.parametrize(
     ("words", "kind", "said"),
     [
         ({"case": "turing"}, UnknownNameError, "'turning'"),
-        ({"initial": {"crank": 1.0}}, UnknownNameError, "crank_angle"),
+        ({"initial": {"crank": 1.0}}, UnknownNameError, "knee_angle"),
         ({"step": 0.0}, OutOfRangeError, "the step is 0.0"),
         ({"tolerance": -1.0}, OutOfRangeError, "the tolerance"),
         ({"until": float("nan")}, OutOfRangeError, "the horizon"),
