@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NOTHING = "none"
 CONVERGES = 0.5
 """The power of the step from which on motions count as coming nearer."""
-HEADS = ("run", "method", "loop gap", "energy drift", "apart at", "apart at the end", "seconds")
+HEADS = ("run", "loop gap", "energy drift", "apart at", "end apart", "seconds")
 
 
 def referee_document(verdict: Verdict, *, series: bool = False) -> Document:
@@ -95,12 +95,12 @@ def rows_of(document: Document) -> list[tuple[str, ...]]:
     found: list[tuple[str, ...]] = []
     for entry in document["runs"]:
         own = entry["step"] is None
-        title = entry["package"] if own else f"{entry['package']}, step {short(entry['step'], 6)} s"
+        title = f"{entry['package']} {entry['method']}"
+        title += "" if own else f" {short(entry['step'], 6)} s"
         leaves = entry.get("apart_at")
         found.append(
             (
                 title,
-                entry["method"],
                 _gap(entry),
                 short(entry["energy_drift"]),
                 "" if own else "never" if leaves is None else f"{short(leaves, 4)} s",
@@ -167,7 +167,7 @@ def referee_text(document: Document) -> RenderableType:
     """Return a verdict for Rich's console."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
     for place, head in enumerate(HEADS):
-        table.add_column(head, justify="left" if place < 2 else "right", overflow="fold")
+        table.add_column(head, justify="right" if place else "left", no_wrap=place != 1)
     for row in rows_of(document):
         table.add_row(*row)
     lines = [Padding(Text(sentence), (0, 0, 0, 2)) for sentence in sentences(document)]
