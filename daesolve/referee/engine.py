@@ -16,6 +16,8 @@ from daesolve.errors import DaesolveError, MissingPackageError
 
 CLOSED = 1e-14
 """How far a loop of the start may gape, over the extent of the model."""
+TORQUE_SCALE = 10
+"""Where among the numbers of a weld that one stands."""
 TRIES = 50
 SINGULAR = 1e-9
 """Singular values below this part of the largest belong to rows that say the same twice."""
@@ -85,11 +87,21 @@ class Row:
         "m", or "rad" of a turn.
     rows
         Their places among the rows of equalities.
+    scale
+        Of the turn of a weld, whose rows are this times the sine of half the angle; else None.
     """
 
     name: str
     unit: str
     rows: tuple[int, ...]
+    scale: float | None = None
+
+    def gap(self, residuals: np.ndarray) -> float:
+        """Return how far the two ends are apart, m or rad, by all residuals."""
+        size = float(np.linalg.norm(residuals[list(self.rows)]))
+        if self.scale is None:
+            return size
+        return 2.0 * float(np.arcsin(min(1.0, size / self.scale)))
 
 
 class Gauge:
@@ -182,28 +194,27 @@ class Gauge:
         for number in dict.fromkeys(int(one) for one in ids):
             count = int(np.sum(ids == number))
             name = self.model.equality(number).name or f"equality_{number}"
-            for unit, rows in _parts(self._unit(number), range(at, at + count)):
-                found.append(Row(name, unit, tuple(rows)))
+            rows = tuple(range(at, at + count))
+            if self.model.eq_type[number] == self._mj.mjtEq.mjEQ_WELD:
+                found.append(Row(name, "m", rows[:3]))
+                scale = float(self.model.eq_data[number, TORQUE_SCALE])
+                found += [Row(name, "rad", rows[3:], scale)] if scale else []
+            else:
+                found.append(Row(name, self._unit(number), rows))
             at += count
         return found
 
     def _unit(self, number: int) -> str:
-        kinds, model = self._mj.mjtEq, self.model
-        if model.eq_type[number] == kinds.mjEQ_JOINT:
-            slides = self._mj.mjtJoint.mjJNT_SLIDE
-            return "m" if model.jnt_type[model.eq_obj1id[number]] == slides else "rad"
-        return "m and rad" if model.eq_type[number] == kinds.mjEQ_WELD else "m"
+        model = self.model
+        if model.eq_type[number] != self._mj.mjtEq.mjEQ_JOINT:
+            return "m"
+        slides = model.jnt_type[model.eq_obj1id[number]] == self._mj.mjtJoint.mjJNT_SLIDE
+        return "m" if slides else "rad"
 
     def gaps(self, rows: Sequence[Row]) -> np.ndarray:
-        """Return the length of each part of the equalities, m or rad."""
-        open_ = self.residuals
-        return np.array([np.linalg.norm(open_[list(row.rows)]) for row in rows])
-
-
-def _parts(unit: str, rows: range) -> list[tuple[str, range]]:
-    if unit == "m and rad":
-        return [("m", rows[:3]), ("rad", rows[3:])]
-    return [(unit, rows)]
+        """Return how far each part of the equalities gapes, m or rad."""
+        residuals = self.residuals
+        return np.array([row.gap(residuals) for row in rows])
 
 
 def closed(gauge: Gauge, qpos: np.ndarray, qvel: np.ndarray) -> Start:

@@ -81,6 +81,18 @@ def test_gaps_are_those_of_the_two_ends():
     assert found.integrator == "RK4"
 
 
+@pytest.mark.parametrize("scale", [1.0, 2.5])
+def test_the_turn_of_a_weld_is_told_in_radians_whatever_its_rows_are_scaled_by(scale):
+    text = f"""<mujoco><worldbody><body name="a"><joint type="ball"/><geom size="0.1"/></body>
+    </worldbody><equality><weld body1="a" torquescale="{scale}"/></equality></mujoco>"""
+    gauge = Gauge(mujoco.MjModel.from_xml_string(text))
+    axis = np.array([2.0, -1.0, 2.0]) / 3.0
+    for angle in (1e-9, 0.3, 2.0):
+        gauge.look(np.array([np.cos(angle / 2), *(np.sin(angle / 2) * axis)]), np.zeros(3))
+        assert [row.unit for row in gauge.rows] == ["m", "rad"]
+        assert gauge.gaps(gauge.rows) == pytest.approx([0.0, angle], rel=1e-12, abs=1e-15)
+
+
 def motion(x):
     times = np.linspace(0.0, 1.0, len(x))
     zeros = np.zeros(len(x))
