@@ -34,7 +34,11 @@ VerifySame = Annotated[
     typer.Option("--verify-same", help="Repeat by the same method, tightened, and compare."),
 ]
 ProblemName = Annotated[
-    str, typer.Argument(metavar="PROBLEM", help="A problem's name, or a Python file of yours.")
+    str,
+    typer.Argument(
+        metavar="PROBLEM",
+        help="A problem's name, a Python file of yours, or a model file (MJCF, URDF).",
+    ),
 ]
 CaseName = Annotated[
     str | None, typer.Option("--case", help="A case; the first where none is given.")
@@ -61,7 +65,7 @@ SourceFile = Annotated[
     typer.Option(
         "--source",
         metavar="FILE",
-        help="The Python file of the run's problem, as it was then: it is run, and no other is.",
+        help="The file of the run's problem, as it was then: a Python file is run, and no other.",
     ),
 ]
 StartValues = Annotated[

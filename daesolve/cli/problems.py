@@ -117,6 +117,7 @@ def description(problem: Problem) -> dict[str, Any]:
         "events": _events(dynamics),
         "cases": [_case(case, case.model or model) for case in problem.cases],
         "analyses": [*ANALYSES, *problem.analyses],
+        "notes": list(system.notes),
         "references": list(problem.sources),
     }
 
@@ -183,6 +184,7 @@ def description_tables(document: dict[str, Any]) -> RenderableType:
         start = ", ".join(f"{name} = {value:g}" for name, value in case["start"].items())
         cases.add_row(case["name"], start, f"{case['until']:g} s", case["note"])
     parts += [Text(), cases, Text()]
+    parts += [Text(note) for note in document["notes"]]
     parts += [Text(reference) for reference in document["references"]]
     return Group(*parts)
 

@@ -12,12 +12,14 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from daesolve.drawing.model_files import drawing_of_file
 from daesolve.drawing.shapes import Dot, Drawing, Line, Shape, Trace
 from daesolve.drawing.systems import drawing_of_system
 from daesolve.drawing.viewing import FROM_THE_FRONT, plane_seen_from
 from daesolve.errors import PosingError
 from daesolve.multibody.clearance import Clearance
 from daesolve.multibody.mechanism import Mechanism
+from daesolve.multibody.model_files import FileMechanism
 from daesolve.multibody.places import Ground, Place, PlanarFrame, PlanarPoint, Point
 from daesolve.multibody.touching import material
 from daesolve.multibody.wheels import Skate, WheelPair
@@ -32,7 +34,8 @@ def drawing_of(
     Parameters
     ----------
     mechanism
-        Its bodies and parts; the parts' `first` and `second` are the places that are drawn. Or a
+        Its bodies and parts; the parts' `first` and `second` are the places that are drawn. One
+        from a file is drawn by the geoms of the file. Or a
         system that was posed by hand: its points (coordinates and outputs in m that are called x
         and y, bob_x and bob_y, x1 and y1) with their paths, and as rods the holonomic goals that
         hold two points, or a point and a fixed place, at a distance. A problem without a drawing of
@@ -53,6 +56,8 @@ def drawing_of(
                 "called x and y, or tip_x and tip_y; give such outputs"
             )
         return found
+    if isinstance(mechanism, FileMechanism) and mechanism.assembly.model.geoms:
+        return drawing_of_file(mechanism, towards_the_eye)
     plane = np.eye(2) if mechanism.planar else plane_seen_from(towards_the_eye)
     wheels = _wheels(mechanism)
     places = [*_places(mechanism), *(end for ends in wheels for end in ends)]

@@ -29,7 +29,7 @@ from daesolve.multibody.loads import (
     TorsionSpring,
 )
 from daesolve.multibody.mechanism import Mechanism
-from daesolve.multibody.model_files import FileMechanism, read
+from daesolve.multibody.model_files import FileMechanism, FileStart, Freedom, LeftOut, read
 from daesolve.multibody.painleve import friction_margin
 from daesolve.multibody.places import GROUND, Frame, PlanarFrame, PlanarPoint, Point, quaternion
 from daesolve.multibody.plane_contact import PlaneContact, Rolling
@@ -55,13 +55,16 @@ __all__ = [
     "ElastoGap",
     "Ellipsoid",
     "FileMechanism",
+    "FileStart",
     "Fixed",
     "Frame",
+    "Freedom",
     "Gear",
     "GearedInertia",
     "HuntCrossley",
     "JointFriction",
     "KelvinVoigt",
+    "LeftOut",
     "Mechanism",
     "Motor",
     "Part",

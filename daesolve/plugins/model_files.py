@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from daesolve.drawing.mechanisms import drawing_of
 from daesolve.multibody.model_files import FileMechanism, FileStart, read
 from daesolve.multibody.model_files.parsing import SUFFIXES
 from daesolve.plugins.family import Case, Structure, Values
@@ -46,6 +47,7 @@ def fields_of(path: Path) -> dict[str, Any]:
         "start": start,
         "start_values": start_values,
         "derived": derived,
+        "drawing": drawing_of(mechanism),
     }
 
 

@@ -9,6 +9,7 @@ import pytest
 import daesolve as ds
 from daesolve.equations.consistency import sample_states
 from daesolve.equations.rank import check_weights, constraint_rank, friction_on_redundant
+from daesolve.equations.row_choice import _left_out
 from daesolve.errors import (
     ContradictoryGoalsError,
     OutOfRangeError,
@@ -337,3 +338,14 @@ def test_determined_reactions_may_rub():
 def test_weights_without_meaning_are_refused(weights, kind, words):
     with pytest.raises(kind, match=words):
         check_weights(point(floors).dynamics, weights)
+
+
+def test_what_is_rounding_in_rows_does_not_say_which_of_them_depend():
+    """Three rows on two velocities, and on a third by rounding alone: the first two are parallel.
+
+    Scaled by columns, the third would count as firmly as the others, and no two rows be parallel:
+    the third row would seem to follow as well as the others.
+    """
+    matrix = np.array([[1.0, 0.0, 1e-17], [2.0, 0.0, -2e-17], [1.0, 1.0, 1e-19]])
+    (left,) = _left_out(matrix[None], np.eye(3)[None], 1)
+    assert left in (0, 1)

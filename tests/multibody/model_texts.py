@@ -52,7 +52,7 @@ CHAINS = """
         <joint name="hip_y" axis="0 1 0" armature="0.03" damping="0.3" stiffness="1"/>
         <geom type="capsule" fromto="0 0 0 0 0.1 -0.4" size="0.05"/>
         <body name="shin" pos="0 0.1 -0.4">
-          <joint name="knee_1" axis="0 1 0" pos="0 0 0" armature="0.01" springref="10" stiffness="5"/>
+          <joint name="knee_1" axis="0 1 0" armature="0.01" springref="10" stiffness="5"/>
           <joint name="knee_2" axis="1 0 0.5" pos="0 0 -0.05" armature="0.02" damping="0.1"/>
           <geom type="capsule" fromto="0 0 0 0 0 -0.4" size="0.04"/>
         </body>
@@ -116,7 +116,9 @@ URDF = """
     <visual><geometry><box size="0.8 0.1 0.1"/></geometry></visual>
   </link>
   <link name="hook">
-    <inertial><mass value="0.5"/><inertia ixx="1e-3" iyy="2e-3" izz="2e-3" ixy="0" ixz="0" iyz="0"/></inertial>
+    <inertial>
+      <mass value="0.5"/><inertia ixx="1e-3" iyy="2e-3" izz="2e-3" ixy="0" ixz="0" iyz="0"/>
+    </inertial>
   </link>
   <joint name="slew" type="continuous">
     <parent link="base"/><child link="column"/><axis xyz="0 0 1"/>

@@ -1,5 +1,7 @@
 """Mechanisms from files of other programs: MJCF and URDF, by MuJoCo's parser."""
 
+from daesolve.multibody.model_files.freedoms import Freedom
+from daesolve.multibody.model_files.left_out import LeftOut
 from daesolve.multibody.model_files.reading import FileMechanism, FileStart, read
 
-__all__ = ["FileMechanism", "FileStart", "read"]
+__all__ = ["FileMechanism", "FileStart", "Freedom", "LeftOut", "read"]

@@ -283,8 +283,7 @@ class FileModel:
         }
         others = [entry.name for entry in fields(cls) if entry.name not in kinds]
         for name in others:
-            found[name] = _plain(given[name])
-        found["missing"] = tuple(given["missing"])
+            found[name] = tuple(given[name]) if name == "missing" else _plain(given[name])
         return cls(**found)
 
     def switched_off(self, *bits: int) -> bool:
