@@ -17,7 +17,7 @@ from daesolve.referee.adapting import harden, switch_off
 from daesolve.referee.engine import Gauge, Start, closed, heard
 from daesolve.referee.mujoco_run import Stepped, meters, stepped
 from daesolve.referee.own_run import OwnRun, own_run
-from daesolve.referee.verdict import Verdict, divergence, side
+from daesolve.referee.verdict import Divergence, Side, Verdict, divergence, side
 
 UNMOVED = "default"
 SAMPLES = 400
@@ -38,12 +38,16 @@ class Refereed:
         The file as it was read.
     own, others
         The runs by daesolve and by MuJoCo.
+    start, counts
+        Where they began, and the samples in MuJoCo's longest steps.
     """
 
     verdict: Verdict
     mechanism: FileMechanism
     own: OwnRun
     others: tuple[Stepped, ...]
+    start: Start
+    counts: np.ndarray
 
 
 def refereed(
@@ -104,17 +108,47 @@ def refereed(
         gauge.look(start.qpos, start.qvel)
         rows = gauge.rows
         own = own_run(mechanism, gauge, rows, start, counts * longest)
-        others: list[Stepped] = []
-        for parts in (2**power for power in range(halvings + 1)):
-            again = _model(mechanism)
-            if hard:
-                harden(again, longest / parts)
-            others.append(stepped(again, start, (counts * parts).tolist(), longest / parts))
+        parts = [2**power for power in range(halvings + 1)]
+        others = [_stepped(mechanism, start, counts, longest, n, hard=hard) for n in parts]
     own = replace(own, preparation={"reading": reading, **own.preparation})
     told = [f"MuJoCo warns: {words.rstrip('.')}" for words in dict.fromkeys(said)]
     verdict = _verdict(mechanism, gauge, start, own, others, until, tolerance)
     verdict = replace(verdict, notes=(*verdict.notes, *told[:MOST_WARNINGS]))
-    return Refereed(verdict, mechanism, own, tuple(others))
+    return Refereed(verdict, mechanism, own, tuple(others), start, counts)
+
+
+def hardened(found: Refereed) -> tuple[Side, Divergence]:
+    """Run MuJoCo again with its longest step, its equalities as hard as that allows.
+
+    Parameters
+    ----------
+    found
+        What the same file gave with its own.
+    """
+    step, own = found.others[0].step, found.own.motion
+    with heard():
+        again = _stepped(found.mechanism, found.start, found.counts, step, 1, hard=True)
+        gauge = Gauge(_model(found.mechanism))
+    gauge.look(found.start.qpos, found.start.qvel)
+    return (
+        side("MuJoCo", again.integrator, step, again.motion, gauge.rows, own.kinetic),
+        divergence(own, again.motion, step, found.verdict.tolerance),
+    )
+
+
+def _stepped(
+    mechanism: FileMechanism,
+    start: Start,
+    counts: np.ndarray,
+    longest: float,
+    parts: int,
+    *,
+    hard: bool,
+) -> Stepped:
+    model = _model(mechanism)
+    if hard:
+        harden(model, longest / parts)
+    return stepped(model, start, (counts * parts).tolist(), longest / parts)
 
 
 def _check(numbers: Mapping[str, float | None], counts: Mapping[str, tuple[int, int]]) -> None:
