@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -110,14 +111,14 @@ class Gauge:
     Parameters
     ----------
     model
-        MuJoCo's. It is asked for dense Jacobians and for energies.
+        MuJoCo's. A copy of it is asked for dense Jacobians and for energies.
     """
 
     def __init__(self, model: Any) -> None:
-        self.model, self._mj = model, engine()
-        model.opt.jacobian = self._mj.mjtJacobian.mjJAC_DENSE
-        model.opt.enableflags |= int(self._mj.mjtEnableBit.mjENBL_ENERGY)
-        self.data = self._mj.MjData(model)
+        self.model, self._mj = copy(model), engine()
+        self.model.opt.jacobian = self._mj.mjtJacobian.mjJAC_DENSE
+        self.model.opt.enableflags |= int(self._mj.mjtEnableBit.mjENBL_ENERGY)
+        self.data = self._mj.MjData(self.model)
 
     def look(self, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray | None = None) -> None:
         """Evaluate everything at a state."""
