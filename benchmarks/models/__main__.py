@@ -6,7 +6,8 @@ contacts and limits from its first keyframe, or its default pose, with random sp
 those of the mass centres at 20 random states against MuJoCo's, loops open and without dry friction,
 over the largest there. The gap is that of all joints and loops over every accepted step; MuJoCo's
 is that of its loops at samples. The drift of the energy, less the work of dampers and motors, is
-over the largest kinetic energy; MuJoCo's work is summed by the trapezoidal rule over its steps. Seconds are those of the clock, in a process for each file.
+over the largest kinetic energy; MuJoCo's work is summed by the trapezoidal rule over its steps.
+Seconds are those of the clock, in a process for each file.
 """
 
 from __future__ import annotations
