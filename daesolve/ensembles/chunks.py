@@ -16,7 +16,13 @@ import numpy as np
 
 from daesolve.ensembles.batches import run_batch, run_in_lanes
 from daesolve.ensembles.members import member_case
-from daesolve.errors import DaesolveError, PluginError, in_words
+from daesolve.errors import (
+    DaesolveError,
+    MissingPackageError,
+    ModelFileError,
+    PluginError,
+    in_words,
+)
 from daesolve.integration.run_options import At
 from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
@@ -316,7 +322,7 @@ def _problem(name: str, digest: str | None) -> Problem:
                 f"a worker on {platform.node()} has another file {name}: give each the same"
             )
         return registry.of_file(Path(name), digest)
-    except (OSError, PluginError, LookupError) as error:
+    except (OSError, PluginError, LookupError, ModelFileError, MissingPackageError) as error:
         raise WorkerError(
             f"a worker on {platform.node()} has not got the problem {name!r}: {error}"
         ) from error

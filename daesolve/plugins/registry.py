@@ -191,7 +191,7 @@ def of_model_file(path: Path, digest: str | None = None) -> Problem:
     ModelFileError, MissingPackageError
         It cannot be read, or is not as it was.
     """
-    found = digest_of_model(path)
+    found = digest_of(path)
     if digest is not None and found != digest:
         raise ModelFileError(
             f"{path}, or a file that it includes, is not as it was when the run began: give the "
@@ -248,11 +248,15 @@ def of_file(path: Path, digest: str | None = None, tell: Tell | None = None) -> 
 def digest_of(path: Path) -> str:
     """Return what shows whether two files hold the same: the SHA-256 of the content.
 
+    Of a model file it is that of all files which it consists of.
+
     Raises
     ------
-    PluginError
+    PluginError, ModelFileError
         There is no such file, or it cannot be read.
     """
+    if is_model_file(path):
+        return digest_of_model(path)
     return hashlib.sha256(_content(path)).hexdigest()
 
 

@@ -205,5 +205,17 @@ GEARED = """
   </equality>
 </mujoco>"""
 
-LOOPS = {"four_bar": FOUR_BAR, "welded": WELDED, "geared": GEARED}
+WELDED_BAR = FOUR_BAR.replace(
+    '<geom type="capsule" fromto="0 0 0 0.5 0 0.2" size="0.02"/>',
+    """<geom type="capsule" fromto="0 0 0 0.5 0 0.2" size="0.02"/>
+        <body name="cap" pos="0.5 0 0.2">
+          <joint name="knuckle" axis="0 1 0"/>
+          <geom type="sphere" size="0.03"/>
+        </body>""",
+).replace(
+    '<connect name="pin" body1="coupler" body2="rocker" anchor="0.5 0 0.2"/>',
+    '<weld name="pin" body1="cap" body2="rocker"/>',
+)
+
+LOOPS = {"four_bar": FOUR_BAR, "welded_bar": WELDED_BAR, "welded": WELDED, "geared": GEARED}
 """Models whose loops are closed by equalities."""

@@ -19,7 +19,8 @@ ROD = """<mujoco><compiler angle="radian"/><worldbody>
 <body name="rod">
   <joint name="pin" axis="0 1 0" stiffness="0.1"/>
   <geom type="capsule" fromto="0 0 0 0 0 -1" size="0.02"/>
-  <body name="ball" pos="0 0 -1"><joint name="ball" type="ball"/><geom size="0.1" pos="0 0 -0.2"/></body>
+  <body name="ball" pos="0 0 -1"><joint name="ball" type="ball"/><geom size="0.1" pos="0 0 -0.2"/>
+  </body>
 </body></worldbody>
 <actuator><motor name="push" joint="pin"/></actuator>
 <keyframe><key name="wound" qpos="9 1 0 0 0" qvel="0.5 0 0 0" ctrl="0.7"/></keyframe></mujoco>"""
@@ -33,8 +34,7 @@ def rod(tmp_path):
 
 
 def invoked(*words):
-    found = CliRunner().invoke(app, list(map(str, words)))
-    return found
+    return CliRunner().invoke(app, list(map(str, words)))
 
 
 def test_cases_are_the_placement_of_the_file_and_its_keyframes(rod):
@@ -59,7 +59,8 @@ def test_a_run_of_a_file_is_stored_and_gone_on_with_only_by_the_same_file(rod, t
     with pytest.raises(NotResumableError, match="--source"):
         ds.resume(place, 1.0)
     run = ds.resume(place, 1.0, source=rod)
-    assert run.end_state == whole.end_state
+    # The extended run has a boundary at 0.5 s, at which the integrator starts anew.
+    assert run.end_state == pytest.approx(whole.end_state, rel=1e-11, abs=1e-11)
     assert any("left out of the file: contacts" in note for note in run.description["notes"])
     rod.write_text(ROD.replace('stiffness="0.1"', 'stiffness="0.2"'))
     with pytest.raises(NotResumableError, match="not as it was"):

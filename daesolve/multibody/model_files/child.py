@@ -27,6 +27,8 @@ def main(path: str) -> None:
         answer = {"model": extracted(*compiled(Path(path)))}
     except ImportError:
         answer = {"missing": "mujoco"}
+    except AttributeError as error:
+        answer = {"error": f"this version of MuJoCo lacks something, install 4.0 or newer: {error}"}
     except MemoryError:
         answer = {"error": "it needs more memory than a model may"}
     except (ValueError, OSError, RuntimeError) as error:
