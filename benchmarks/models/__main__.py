@@ -4,10 +4,10 @@ Files are given by hand, for they are not ours to give. Each is read, prepared a
 contacts and limits from its first keyframe, or its default pose, with random speeds of all joints
 (1 rad/s, 1 m/s), that its loops allow; then by MuJoCo, with the step of the file. Accelerations are
 those of mass centres and of turns at 20 random states against MuJoCo's, loops open and without dry
-friction, over the largest of their kind. The gap is that of all joints and loops over every accepted step; MuJoCo's
-is that of its loops at samples. The drift of the energy, less the work of dampers and motors, is
-over the largest kinetic energy; MuJoCo's work is summed by the trapezoidal rule over its steps.
-Seconds are those of the clock, in a process for each file.
+friction, over the largest of their kind. The gap is that of all joints and loops over every
+accepted step; MuJoCo's is that of its loops at samples. The drift of the energy, less the work of
+dampers and motors, is over the largest kinetic energy; MuJoCo's work is summed by the trapezoidal
+rule over its steps. Seconds are those of the clock, in a process for each file.
 """
 
 from __future__ import annotations
