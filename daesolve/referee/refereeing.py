@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -164,7 +165,10 @@ def _check(numbers: Mapping[str, float | None], counts: Mapping[str, tuple[int, 
 
 def _model(mechanism: FileMechanism) -> Any:
     """Return MuJoCo's model of a file, without what daesolve leaves out."""
-    model, _ = compiled(mechanism.path)
+    with warnings.catch_warnings():
+        # That words of the file are deprecated has nothing to do with the motion.
+        warnings.simplefilter("ignore", UserWarning)
+        model, _ = compiled(mechanism.path)
     switch_off(model, mechanism.left_out)
     return model
 

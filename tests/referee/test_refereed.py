@@ -46,6 +46,13 @@ def test_mujoco_comes_nearer_to_a_tree_by_the_order_of_its_method(file, damping)
     assert np.abs(start).max() <= 1e-16
 
 
+def test_deprecated_words_of_a_file_are_no_matter_of_the_referee(file):
+    text = PENDULUM.format(damping=0.0)
+    text = text.replace("<worldbody>", '<compiler settotalmass="2"/><worldbody>', 1)
+    found = refereed(file(text), 0.1, initial={"pin_angle": 2.0}, halvings=0, samples=5)
+    assert found.verdict.divergences[0].distances[-1] <= 1e-5
+
+
 @pytest.mark.parametrize("loop", LOOPS)
 def test_both_measure_the_same_energy_and_closed_loops_at_the_start(loop):
     file = ROOT / "benchmarks" / "referee" / f"{loop}.xml"
