@@ -107,6 +107,17 @@ def test_a_missing_shape_is_left_out_where_the_inertia_is_given(tmp_path: Path) 
     ]
 
 
+def test_a_missing_shape_of_the_ground_is_left_out(tmp_path: Path) -> None:
+    ground = '<geom type="mesh" mesh="m"/>' + BODY.format(0.1)
+    path = tmp_path / "model.xml"
+    asset = '<mujoco><asset><mesh name="m" file="m.stl"/></asset>'
+    path.write_text(WORLD.format(ground).replace("<mujoco>", asset))
+    mechanism = ds.multibody.read(path)
+    assert ("files that are missing", ("m.stl",)) in [
+        (entry.kind, entry.names) for entry in mechanism.left_out
+    ]
+
+
 def test_names_that_are_no_words_become_words_each_once(tmp_path: Path) -> None:
     named = ["left-knee", "left_knee", "колено", "ground", "", "1st", "left knee"]
     bodies = [

@@ -90,7 +90,8 @@ def _without(spec: Any, message: str, mujoco: Any) -> list[str]:
                 spec.compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
             )
             for geom in [geom for geom in spec.geoms if geom.meshname == own]:
-                if computed or not geom.parent.explicitinertial:
+                moves = geom.parent.name != "world"
+                if moves and (computed or not geom.parent.explicitinertial):
                     raise ValueError(
                         f"the file {name} is missing, from which the body {geom.parent.name!r} "
                         "takes its inertia: give the file, or the inertia in its place"
