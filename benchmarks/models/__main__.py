@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,13 @@ HEADS = (
 
 
 def measured(file: Path, until: float) -> Measurement:
-    """Measure a file in a process of its own."""
-    lines, reason = told_by("benchmarks.models.measuring", [str(file.resolve()), str(until)])
+    """Measure a file in a process of its own, for which nothing was prepared before."""
+    with tempfile.TemporaryDirectory() as kept:
+        lines, reason = told_by(
+            "benchmarks.models.measuring",
+            [str(file.resolve()), str(until)],
+            {"DAESOLVE_CACHE": kept},
+        )
     if not lines:
         return Measurement(title(file), reason=reason)
     last: dict[str, Any] = {**lines[-1]}
