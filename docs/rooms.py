@@ -24,7 +24,7 @@ STATIONS = {
     "by whom": ("solvers", "taylor_kernel"),
     "the run": ("preparation", "modes", "integration", "diagnostics"),
     "its result": ("trajectory", "verification", "analysis", "drawing"),
-    "how one asks for it": ("solving", "plugins", "typing", "ensembles"),
+    "how one asks for it": ("solving", "referee", "plugins", "typing", "ensembles"),
     "how one sees it": ("reporting", "gallery", "drift_testing", "template", "cli"),
     "how others have it": ("export", "fmu"),
 }

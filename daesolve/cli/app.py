@@ -47,6 +47,10 @@ COMMANDS = {
         "analyse.compare",
         "Run formulations with solvers: error, cost, drift, and whether they agree.",
     ),
+    "referee": (
+        "referee.referee",
+        "Run a model file by daesolve and by MuJoCo from the same start, and compare the motions.",
+    ),
     "report": (
         "pages.report",
         "Build report.html and report.json again, several runs side by side.",

@@ -267,21 +267,20 @@ def _check_agreement(
     """
     places = {row.name: index for index, row in enumerate(dynamics.rows)}
     moving = ca.vertcat(*[row.chain[0] for row in dynamics.rows])
-    biases = ca.vertcat(*[row.bias for row in dynamics.rows])
+    asked = [name for group in groups for name in group]
+    biases = ca.vertcat(*[dynamics.rows[places[name]].bias for name in asked])
     accelerations = function_of(
         "biases", [dynamics.t, dynamics.x, dynamics.p], [biases], (["t", "x", "p"], ["biases"])
     )
-
-    def terms(t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        return term_sizes(accelerations, t, x, p)[0]
-
+    terms = [term_sizes(accelerations, t, x, values)[0] for t, x in samples]
     start, state = samples[0]
     for group in groups:
         rows = [places[name] for name in group]
-        for t, x in samples:
+        own = [asked.index(name) for name in group]
+        for (t, x), sizes in zip(samples, terms, strict=True):
             scaled = scaled_constraints(dynamics, t, x, values, rows)
             parts = dynamics.matrices(t, x, values)
-            missed = _missed_accelerations(parts, rows, scaled, terms(t, x, values)[rows])
+            missed = _missed_accelerations(parts, rows, scaled, sizes[own])
             if missed is not None:
                 titles = [f"the acceleration of the goal {name!r}" for name in group]
                 raise _contradiction(dict(zip(titles, missed, strict=True)), t)

@@ -29,6 +29,7 @@ from daesolve.algebra.singular_values import equilibrated, singular_directions
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Alternatives, Dynamics, GoalRow
 from daesolve.equations.projection import Level, Projection, levels, metrics
+from daesolve.equations.scaled_rows import without_rounding
 from daesolve.errors import PosingError
 from daesolve.posing.symbols import symbol
 from daesolve.posing.value_names import ValueKind
@@ -45,8 +46,6 @@ SAME = 1.0 - 1e-6
 """Minors that are as large as each other: then later goals are left out."""
 DEPENDENT = 1e-6
 """A singular value below this where there should be none: nothing can be chosen there."""
-ROUNDING = 16 * float(np.finfo(float).eps)
-"""Of the largest entry of a row, in the metric of the masses, what counts as none."""
 GRIP = "kept_grip"
 """The value that says what grip the goals that are kept had when they were chosen."""
 
@@ -174,7 +173,7 @@ def _left_out(stack: np.ndarray, masses: np.ndarray, surplus: int) -> list[int]:
     for number, (matrix, mass) in enumerate(zip(stack, masses, strict=True)):
         if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(mass))):
             continue
-        scaled, factors, _ = equilibrated(_without_rounding(matrix, mass))
+        scaled, factors, _ = equilibrated(without_rounding(matrix))
         found = singular_directions(scaled)
         held = len(matrix) - surplus
         if number == 0 or (held and found.values[held - 1] > DEPENDENT):
@@ -192,16 +191,6 @@ def _left_out(stack: np.ndarray, masses: np.ndarray, surplus: int) -> list[int]:
     lasting = np.where(here > USABLE * most, np.min(minors, axis=0), 0.0)
     sizes = lasting if np.max(lasting) > LASTING * most else here
     return candidates[np.flatnonzero(sizes >= SAME * np.max(sizes))[-1]].tolist()
-
-
-def _without_rounding(matrix: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Return rows without the entries that are rounding beside the others of their row.
-
-    A velocity that no row of a group moves would else count as one that all of them move, once
-    columns are scaled: rows across a plane have 1e-17 for the velocities in it.
-    """
-    entries = np.abs(matrix) / np.sqrt(np.diagonal(mass))
-    return np.where(entries > ROUNDING * np.max(entries, axis=1, keepdims=True), matrix, 0.0)
 
 
 def _candidates(null: np.ndarray, surplus: int) -> np.ndarray:

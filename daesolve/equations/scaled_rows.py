@@ -15,6 +15,16 @@ UNCERTAIN = 1e-7
 """What a state may be off the manifold by where constraints depend on each other, relative."""
 
 
+def without_rounding(jacobian: np.ndarray) -> np.ndarray:
+    """Return rows, (m, n), without what is rounding beside the largest entry of each.
+
+    Where a motion stays in a plane, all that rows have of some velocities may be rounding, which
+    must not be brought to the size of the other entries.
+    """
+    largest = np.max(np.abs(jacobian), axis=1, initial=0.0, keepdims=True)
+    return np.where(np.abs(jacobian) > RANK_TOLERANCE * largest, jacobian, 0.0)
+
+
 def scaled_constraints(
     dynamics: Dynamics,
     t: float,
@@ -38,12 +48,10 @@ def scaled_constraints(
     parts = dynamics.matrices(t, x, values)
     own = list(range(len(dynamics.rows))) if chosen is None else list(chosen)
     jacobian = parts["jacobian"][own]
-    largest = np.max(np.abs(jacobian), axis=1, initial=0.0, keepdims=True)
-    seen = np.where(np.abs(jacobian) > RANK_TOLERANCE * largest, jacobian, 0.0)
     rows = np.linalg.solve(np.linalg.cholesky(parts["mass"]), jacobian.T).T
     by_mass = unit_length(rows, 1)
     if by_mass.size and singular_values(by_mass, len(by_mass))[-1] <= RANK_TOLERANCE:
-        by_size, factors, columns = equilibrated(seen)
+        by_size, factors, columns = equilibrated(without_rounding(jacobian))
         beside = dynamics.matrices(t, x + UNCERTAIN * np.maximum(np.abs(x), 1.0), values)
         change = factors[:, None] * (beside["jacobian"][own] - jacobian) * columns
         known = max(RANK_TOLERANCE, float(np.linalg.norm(change)))

@@ -168,7 +168,7 @@ class Mechanism:
                 total = total + ca.jtimes(action.velocity, v, action.force, True)
         return total
 
-    @property
+    @cached_property
     def _kinematics(self) -> ca.SX:
         if self.planar:
             return self._coordinates.rates.vector

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from daesolve.reporting.figures.style import style
     from daesolve.reporting.film import AnimationError, MissingFfmpegError
     from daesolve.reporting.html import FigureRule, page
+    from daesolve.reporting.refereeing import referee_document, referee_text, stills, write_referee
     from daesolve.reporting.text import answer_text, comparison_text, summary
 
 __all__ = [
@@ -65,6 +66,9 @@ __all__ = [
     "problem_of",
     "problems_given",
     "rebuild",
+    "referee_document",
+    "referee_text",
+    "stills",
     "style",
     "summary",
     "with_drawing",
@@ -72,6 +76,7 @@ __all__ = [
     "write_answer",
     "write_comparison",
     "write_measures",
+    "write_referee",
 ]
 
 _ON_DEMAND = {
@@ -82,8 +87,12 @@ _ON_DEMAND = {
     "answer_text": "text",
     "comparison_text": "text",
     "page": "html",
+    "referee_document": "refereeing",
+    "referee_text": "refereeing",
+    "stills": "refereeing",
     "style": "figures.style",
     "summary": "text",
+    "write_referee": "refereeing",
 }
 """The module of each name that is imported when it is asked for."""
 

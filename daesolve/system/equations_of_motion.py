@@ -318,7 +318,7 @@ def _gyroscopic(symbols: _Symbols) -> ca.SX:
     power, masses = ca.dot(forces, symbols.v), system.smoothed(system.mass_matrix)
     energy = ca.dot(symbols.v, masses @ symbols.v) / 2
     kept = power + ca.jtimes(energy, symbols.q, symbols.kinematics.q_dot)
-    if not vanishes(power) and not vanishes(kept):
+    if not vanishes(kept) and not vanishes(power):
         changing = ~vanishing(ca.gradient(power, symbols.v)).ravel()
         names = [repr(name) for name, by in zip(system.v.names, changing, strict=True) if by]
         raise PosingError(

@@ -22,10 +22,12 @@ SMALL = {
     "benchmarks.long_horizon.work": "--rate 3 --until 1000",
     "benchmarks.long_runs": "--part drift --part store --until 20 --horizon 10 "
     "--formulation driven --repeats 1",
+    "benchmarks.models": f"{ROOT}/benchmarks/referee/connect.xml --until 0.5",
     "benchmarks.omni_friction": "--model reduced --until 0.01 --repeats 1",
     "benchmarks.omni_rolling.run": "--case twist --until 10 --repeats 1",
     "benchmarks.peers": "--quick --peer scipy",
     "benchmarks.pendulum_chain": "--rods 2 --rods 3 --until 0.1 --patience 0.3 --package daesolve",
+    "benchmarks.referee": "--loop weld --until 0.5",
     "benchmarks.rolling_wheel": "--case hoop --until 1 --repeats 1",
     "benchmarks.accuracy": "--case pendulum --repeats 1",
     "benchmarks.driven": "--points 20 --samples 200",
@@ -237,3 +239,22 @@ def test_steps_from_python_are_right_to_rounding_and_beside_those_of_mujoco(tmp_
     assert len(own) == 2
     assert max(own) <= 1e-13
     assert len(found) > len(own)
+
+
+@pytest.mark.slow
+def test_a_loop_stays_closed_beside_one_that_gapes(tmp_path):
+    pytest.importorskip("mujoco")
+    _, found = ran(tmp_path, "benchmarks.referee")
+    own, standard, hardest = found
+    assert own["gap"] <= 1e-14
+    assert own["drift"] <= 1e-13
+    assert standard["gap"] > 1e3 * hardest["gap"] > 1e6 * own["gap"]
+
+
+@pytest.mark.slow
+def test_a_model_file_accelerates_as_in_mujoco(tmp_path):
+    pytest.importorskip("mujoco")
+    table, (found,) = ran(tmp_path, "benchmarks.models")
+    assert "referee/connect.xml" in table
+    assert found["acceleration"] <= 1e-12
+    assert found["gap"] <= 1e-14

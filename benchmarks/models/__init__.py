@@ -1,0 +1,1 @@
+"""Model files of others, given by hand; `python -m benchmarks.models --help`."""

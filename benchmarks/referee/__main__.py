@@ -1,0 +1,109 @@
+"""Four closed loops for 1000 s, each from one file, by daesolve and by MuJoCo.
+
+The files stand beside this program: a loop in space closed by a `connect`, an arm whose hand is
+welded, angles geared by polynomials, and a planar linkage in space, of whose rows one is redundant.
+Nothing takes energy from them. The gap is that of the two ends (m, or rad where an angle is held):
+MuJoCo's at 1000 samples, daesolve's over every accepted step, its other joints included. The drift
+of the energy is relative to the largest kinetic energy. MuJoCo runs with the step of the file by
+its Runge-Kutta method, with its standard constraints and with those as hard as the step allows.
+Seconds are those of the integration, by the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.common.conditions import conditions, from_json
+from benchmarks.common.ending import end
+from benchmarks.common.options import add_json, add_read, add_until, add_update, options
+from benchmarks.common.tables import markdown
+from daesolve.referee import hardened, refereed
+
+MARK = "referee"
+LOOPS = ("connect", "weld", "joint", "redundant")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One run of a file.
+
+    Parameters
+    ----------
+    loop, by
+        The file, and who ran it and how.
+    gap, drift
+        The largest gap, m or rad, and the drift of the energy over the largest kinetic energy.
+    apart
+        When a body is a millimetre from where daesolve has it, s; None where it never is.
+    seconds
+        Of the integration.
+    """
+
+    loop: str
+    by: str
+    gap: float
+    drift: float
+    apart: float | None
+    seconds: float
+
+
+def measured(loop: str, until: float) -> list[Measurement]:
+    """Run a file by both."""
+    file = Path(__file__).with_name(f"{loop}.xml")
+    found = refereed(file, until, tolerance=1e-3, halvings=0, samples=1000)
+    verdict = found.verdict
+    gap = max(size for size, _ in verdict.goals.values())
+    drift = max(verdict.own.drift, found.own.trajectory.drift["energy"].max_relative)
+    rows = [Measurement(loop, "daesolve", gap, drift, None, verdict.own.seconds)]
+    standard = verdict.others[0], verdict.divergences[0]
+    for by, (other, apart) in (
+        ("MuJoCo", standard), ("MuJoCo, as hard as it goes", hardened(found))
+    ):  # fmt: skip
+        gap = max(size for size in (other.gap, other.turn) if size is not None)
+        rows.append(Measurement(loop, by, gap, other.drift, apart.leaves, other.seconds))
+    return rows
+
+
+def table(found: list[Measurement]) -> str:
+    """Return all measurements."""
+    rows = [
+        [
+            one.loop,
+            one.by,
+            f"{one.gap:.1e}",
+            f"{one.drift:.1e}",
+            "" if one.apart is None else f"{one.apart:g}",
+            f"{one.seconds:.1f}",
+        ]
+        for one in found
+    ]
+    heads = ["loop", "by", "gap, m or rad", "energy drift", "1 mm apart after, s", "seconds"]
+    return markdown(heads, rows)
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the options."""
+    parser = options("benchmarks.referee", __doc__)
+    parser.add_argument("--loop", choices=LOOPS, action="append", help="repeatable (all)")
+    add_until(parser, 1000.0)
+    add_read(parser)
+    add_json(parser)
+    add_update(parser, MARK, "docs/benchmarks/models.md")
+    return parser
+
+
+def main() -> None:
+    """Measure or read, print, and write what was asked for."""
+    given = parser().parse_args()
+    if given.read:
+        known, found = from_json(given.read.read_text(), Measurement)
+    else:
+        known = conditions("mujoco")
+        found = [row for loop in given.loop or LOOPS for row in measured(loop, given.until)]
+    end(given, known, found, table(found), MARK)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""The command `daesolve referee`: a model file by daesolve and by MuJoCo, side by side."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from daesolve import reporting
+from daesolve.cli import options
+from daesolve.cli.options import AsJson, StartValues, console
+from daesolve.drawing import drawing_of
+from daesolve.referee import refereed
+
+UNTIL = 10.0
+
+
+def referee(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A model in MJCF or URDF.")],
+    case: Annotated[
+        str | None, typer.Option("--case", metavar="KEYFRAME", help="Of the file, the start.")
+    ] = None,
+    initial: StartValues = None,
+    until: Annotated[float, typer.Option(help="The end of the runs, s.")] = UNTIL,
+    step: Annotated[
+        float | None,
+        typer.Option(metavar="H", help="MuJoCo's longest step, s; else that of the file."),
+    ] = None,
+    tolerance: Annotated[
+        float | None,
+        typer.Option(metavar="M", help="From which distance motions count as apart, m."),
+    ] = None,
+    hard: Annotated[
+        bool,
+        typer.Option("--hard", help="MuJoCo's equalities as hard as its steps allow."),
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="A directory for report.html and report.json.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run a model file by daesolve and by MuJoCo from the same start, and compare the motions.
+
+    MuJoCo runs three times: at a step, at half and at a quarter of it.
+    """
+    given = options.numbers("--initial", initial or [])
+    if out is not None:
+        reporting.make_empty(out)
+    found = refereed(
+        file, until, case=case, initial=given, step=step, tolerance=tolerance, hard=hard
+    )
+    document = reporting.referee_document(found.verdict)
+    written: Path | None = None
+    if out is not None:
+        drawn = drawing_of(found.mechanism)
+        written = reporting.write_referee(out, found.verdict, reporting.stills(found, drawn))
+    if as_json:
+        typer.echo(reporting.dump(document))
+        return
+    console().print(reporting.referee_text(document))
+    if written is not None:
+        typer.echo(f"report: {written}")

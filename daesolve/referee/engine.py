@@ -1,0 +1,274 @@
+"""MuJoCo, as the referee needs it: the measuring of a state, and a start whose loops are closed."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from daesolve.errors import DaesolveError, MissingPackageError
+
+CLOSED = 1e-14
+"""How far a loop of the start may gape, over the extent of the model."""
+TORQUE_SCALE = 10
+"""Where among the numbers of a weld that one stands."""
+TRIES = 50
+SINGULAR = 1e-9
+"""Singular values below this part of the largest belong to rows that say the same twice."""
+
+
+class OpenLoopError(DaesolveError, ValueError):
+    """A start whose loops cannot be closed from where the file puts the bodies."""
+
+
+def engine() -> Any:
+    """Return MuJoCo.
+
+    Raises
+    ------
+    MissingPackageError
+        It is not installed.
+    """
+    if find_spec("mujoco") is None:
+        raise MissingPackageError("mujoco", "import")
+    return import_module("mujoco")
+
+
+@contextmanager
+def heard() -> Generator[list[str]]:
+    """Collect what MuJoCo warns of, which else goes to a file where the program runs."""
+    package = engine()
+    said: list[str] = []
+    before = package.get_mju_user_warning()
+    package.set_mju_user_warning(said.append)
+    try:
+        yield said
+    finally:
+        package.set_mju_user_warning(before)
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """Where both sides begin.
+
+    Parameters
+    ----------
+    qpos, qvel
+        Positions and speeds of MuJoCo's joints, (nq,) and (nv,).
+    moved
+        How far closing the loops moved the positions at most, in their units.
+    ctrl, inputs
+        What is held of actuators: for MuJoCo, (nu,), zeros where it is None; and what of it is not
+        zero, by daesolve's names of inputs.
+    """
+
+    qpos: np.ndarray
+    qvel: np.ndarray
+    moved: float = 0.0
+    ctrl: np.ndarray | None = None
+    inputs: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one equality of the file holds.
+
+    Parameters
+    ----------
+    name
+        Of the equality.
+    unit
+        "m", or "rad" of a turn.
+    rows
+        Their places among the rows of equalities.
+    scale
+        Of the turn of a weld, whose rows are this times the sine of half the angle; else None.
+    """
+
+    name: str
+    unit: str
+    rows: tuple[int, ...]
+    scale: float | None = None
+
+    def gap(self, residuals: np.ndarray) -> float:
+        """Return how far the two ends are apart, m or rad, by all residuals."""
+        size = float(np.linalg.norm(residuals[list(self.rows)]))
+        if self.scale is None:
+            return size
+        return 2.0 * float(np.arcsin(min(1.0, size / self.scale)))
+
+
+class Gauge:
+    """Measures states of a model, apart from the data with which MuJoCo steps.
+
+    Parameters
+    ----------
+    model
+        MuJoCo's. A copy of it is asked for dense Jacobians and for energies.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model, self._mj = copy(model), engine()
+        self.model.opt.jacobian = self._mj.mjtJacobian.mjJAC_DENSE
+        self.model.opt.enableflags |= int(self._mj.mjtEnableBit.mjENBL_ENERGY)
+        self.data = self._mj.MjData(self.model)
+
+    def look(self, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray | None = None) -> None:
+        """Evaluate everything at a state."""
+        self.data.qpos[:], self.data.qvel[:] = qpos, qvel
+        if ctrl is not None:
+            self.data.ctrl[:] = ctrl
+        self._mj.mj_forward(self.model, self.data)
+
+    @property
+    def residuals(self) -> np.ndarray:
+        """What the equalities leave open, row by row; m, rad."""
+        return np.array(self.data.efc_pos[self._equalities])
+
+    @property
+    def jacobian(self) -> np.ndarray:
+        """Of the equalities, (rows, nv)."""
+        whole = np.array(self.data.efc_J).reshape(-1, self.model.nv)
+        return whole[self._equalities]
+
+    @property
+    def _equalities(self) -> np.ndarray:
+        kind = int(self._mj.mjtConstraint.mjCNSTR_EQUALITY)
+        return np.flatnonzero(np.asarray(self.data.efc_type) == kind)
+
+    @cached_property
+    def roots(self) -> list[int]:
+        """The numbers of the bodies that move and have mass: the first of what is welded."""
+        masses = self._masses
+        return [int(root) for root in np.unique(self._welded) if root and np.sum(masses[root])]
+
+    @cached_property
+    def _welded(self) -> np.ndarray:
+        return np.array(self.model.body_weldid)
+
+    @cached_property
+    def _masses(self) -> np.ndarray:
+        """(bodies, bodies) what each body has of the mass of what is welded to another."""
+        together = np.array([self._welded == root for root in range(int(self.model.nbody))])
+        return np.where(together, np.array(self.model.body_mass)[None, :], 0.0)
+
+    @property
+    def positions(self) -> np.ndarray:
+        """(roots, 3) the mass centres of what moves in one piece, m."""
+        return self.together(np.array(self.data.xipos))
+
+    def together(self, values: np.ndarray) -> np.ndarray:
+        """Return the means over what moves in one piece, by mass: (bodies, 3) -> (roots, 3)."""
+        shares = self._masses[self.roots]
+        return shares @ values / np.sum(shares, axis=1)[:, None]
+
+    @property
+    def energies(self) -> tuple[float, float]:
+        """Potential and kinetic, J."""
+        potential, kinetic = self.data.energy
+        return float(potential), float(kinetic)
+
+    @property
+    def power(self) -> float:
+        """Of dampers, dry friction, fluids, weights that are borne, and actuators, W."""
+        d = self.data
+        forces = d.qfrc_passive - d.qfrc_spring + d.qfrc_actuator
+        kind = int(self._mj.mjtConstraint.mjCNSTR_FRICTION_DOF)
+        rubbing = np.flatnonzero(np.asarray(d.efc_type) == kind)
+        dofs = np.asarray(d.efc_id)[rubbing]
+        lost = np.asarray(d.efc_force)[rubbing] @ np.asarray(d.qvel)[dofs]
+        return float(forces @ d.qvel + lost)
+
+    @property
+    def rows(self) -> list[Row]:
+        """What the rows of the equalities are, in their order."""
+        found: list[Row] = []
+        at = 0
+        ids = np.asarray(self.data.efc_id)[self._equalities]
+        for number in dict.fromkeys(int(one) for one in ids):
+            count = int(np.sum(ids == number))
+            name = self.model.equality(number).name or f"equality_{number}"
+            rows = tuple(range(at, at + count))
+            if self.model.eq_type[number] == self._mj.mjtEq.mjEQ_WELD:
+                found.append(Row(name, "m", rows[:3]))
+                scale = float(self.model.eq_data[number, TORQUE_SCALE])
+                found += [Row(name, "rad", rows[3:], scale)] if scale else []
+            else:
+                found.append(Row(name, self._unit(number), rows))
+            at += count
+        return found
+
+    def _unit(self, number: int) -> str:
+        model = self.model
+        if model.eq_type[number] != self._mj.mjtEq.mjEQ_JOINT:
+            return "m"
+        slides = model.jnt_type[model.eq_obj1id[number]] == self._mj.mjtJoint.mjJNT_SLIDE
+        return "m" if slides else "rad"
+
+    def gaps(self, rows: Sequence[Row]) -> np.ndarray:
+        """Return how far each part of the equalities gapes, m or rad."""
+        residuals = self.residuals
+        return np.array([row.gap(residuals) for row in rows])
+
+
+def closed(gauge: Gauge, qpos: np.ndarray, qvel: np.ndarray) -> Start:
+    """Return the nearest start with closed loops, by Newton's method in the joints.
+
+    The speeds change least in the kinetic energy.
+
+    Parameters
+    ----------
+    gauge
+        Of the model.
+    qpos, qvel
+        Where the file puts the joints, (nq,) and (nv,).
+
+    Raises
+    ------
+    OpenLoopError
+        The loops do not close from there.
+    """
+    model = gauge.model
+    place, bound = np.array(qpos, dtype=float), CLOSED * max(1.0, float(model.stat.extent))
+    gauge.look(place, qvel)
+    least, best = np.inf, place.copy()
+    for _ in range(TRIES):
+        open_ = gauge.residuals
+        size = float(np.max(np.abs(open_), initial=0.0))
+        if size >= least:
+            break
+        least, best = size, place.copy()
+        if not size:
+            break
+        step = -np.linalg.pinv(gauge.jacobian, rcond=SINGULAR) @ open_
+        engine().mj_integratePos(model, place, step, 1.0)
+        gauge.look(place, qvel)
+    if least > 100.0 * bound:
+        raise OpenLoopError(
+            f"the loops do not close from the start of the file: {least:.3g} is left of what the "
+            "equalities hold; give another start, by a keyframe or --initial"
+        )
+    gauge.look(best, qvel)
+    moved = float(np.max(np.abs(best - qpos), initial=0.0))
+    return Start(best, _admissible(gauge, np.asarray(qvel, dtype=float)), moved)
+
+
+def _admissible(gauge: Gauge, qvel: np.ndarray) -> np.ndarray:
+    """Return speeds that the closed loops allow: the nearest ones, in the kinetic energy."""
+    model = gauge.model
+    rows = gauge.jacobian
+    if not rows.size or not np.any(qvel):
+        return qvel.copy()
+    mass: np.ndarray = np.zeros((model.nv, model.nv))
+    engine().mj_fullM(model, gauge.data, mass)
+    root = np.linalg.cholesky(mass)
+    scaled = np.linalg.solve(root, rows.T).T
+    lost = np.linalg.pinv(scaled, rcond=SINGULAR) @ (rows @ qvel)
+    return qvel - np.linalg.solve(root.T, lost)

@@ -1,0 +1,255 @@
+"""The verdict on a model file as a JSON object, in a terminal, and as a page with figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from daesolve.referee.refereeing import Refereed
+from daesolve.referee.verdict import Side, Verdict, order
+from daesolve.reporting.document import DrawingRule, dump, plain, replace_file
+from daesolve.reporting.facts import seconds, short, template
+from daesolve.reporting.sampling import Document
+from daesolve.solving.descriptions import versions
+
+if TYPE_CHECKING:
+    from daesolve.reporting.figures.refereeing import Still
+
+NOTHING = "none"
+CONVERGES = 0.5
+"""The power of the step from which on motions count as coming nearer."""
+HEADS = ("run", "loop gap", "energy drift", "apart at", "end apart", "seconds")
+
+
+def referee_document(verdict: Verdict, *, series: bool = False) -> Document:
+    """Return a verdict as an object for JSON.
+
+    Parameters
+    ----------
+    verdict
+        What was found.
+    series
+        Whether times, gaps, energies and distances come with it.
+    """
+    apart = {one.step: one for one in verdict.divergences}
+    runs: list[dict[str, Any]] = []
+    for side in (verdict.own, *verdict.others):
+        entry = _side(side, series=series)
+        if side.step is not None:
+            found = apart[side.step]
+            entry |= {"apart_at": found.leaves, "apart_at_the_end": found.distances[-1]}
+            entry |= {"distances": found.distances} if series else {}
+        runs.append(entry)
+    return plain(
+        {
+            "file": verdict.name,
+            "until": verdict.until,
+            "tolerance": verdict.tolerance,
+            "bodies": verdict.bodies,
+            "joints": verdict.joints,
+            "rows_of_equalities": verdict.loops,
+            "conserved": verdict.conserved,
+            "start_moved": verdict.start_moved,
+            "runs": runs,
+            "orders": order(verdict.divergences),
+            "goals": {
+                name: {"largest": size, "unit": unit}
+                for name, (size, unit) in verdict.goals.items()
+            },
+            "preparation": verdict.preparation,
+            "notes": verdict.notes,
+            "versions": versions(),
+        }
+    )
+
+
+def _side(side: Side, *, series: bool) -> dict[str, Any]:
+    motion = side.motion
+    entry: dict[str, Any] = {
+        "package": side.package,
+        "method": side.method,
+        "step": side.step,
+        "gap": side.gap,
+        "turn": side.turn,
+        "energy_drift": side.drift,
+        "seconds": side.seconds,
+        "end_time": motion.times[-1],
+        "message": motion.message,
+    }
+    if series:
+        entry |= {"times": motion.times, "gaps": motion.gaps, "energy": motion.energy,
+                  "work": motion.work}  # fmt: skip
+    return entry
+
+
+def rows_of(document: Document) -> list[tuple[str, ...]]:
+    """Return a row for each run, in words, under `HEADS`."""
+    found: list[tuple[str, ...]] = []
+    for entry in document["runs"]:
+        own = entry["step"] is None
+        title = f"{entry['package']} {entry['method']}"
+        title += "" if own else f" {short(entry['step'], 6)} s"
+        leaves = entry.get("apart_at")
+        found.append(
+            (
+                title,
+                _gap(entry),
+                short(entry["energy_drift"]),
+                "" if own else "never" if leaves is None else f"{short(leaves, 4)} s",
+                "" if own else f"{short(entry['apart_at_the_end'])} m",
+                seconds(entry["seconds"]),
+            )
+        )
+    return found
+
+
+def _gap(entry: Mapping[str, Any]) -> str:
+    sizes = [
+        f"{short(entry[name])} {unit}"
+        for name, unit in (("gap", "m"), ("turn", "rad"))
+        if entry[name] is not None
+    ]
+    return ", ".join(sizes) or NOTHING
+
+
+def sentences(document: Document) -> list[str]:
+    """Return what else a reader should know."""
+    found: list[str] = []
+    if document["start_moved"] > 0.0:
+        found.append(
+            f"Closing the loops moved the joints of the start by {short(document['start_moved'])} "
+            "at most, for both."
+        )
+    orders = [value for value in document["orders"] if value is not None]
+    if orders and max(orders) < CONVERGES:
+        found.append(
+            "Halving MuJoCo's step does not bring it nearer to daesolve: what parts the motions is "
+            "not the step."
+            + (" Its equalities are soft; see --hard." if document["rows_of_equalities"] else "")
+        )
+    elif orders:
+        told = ", ".join(f"{value:.2f}" for value in orders)
+        found.append(
+            f"Halving MuJoCo's step brings it nearer to daesolve by the powers {told} of the step."
+        )
+    worst = max(document["goals"].items(), key=lambda pair: pair[1]["largest"], default=None)
+    if worst is not None:
+        found.append(
+            "Over every accepted step of daesolve the largest residual of any joint or loop was "
+            f"{short(worst[1]['largest'])} {worst[1]['unit']}".rstrip()
+            + f" ({worst[0]})."
+        )
+    stages = ", ".join(f"{name} {seconds(took)}" for name, took in document["preparation"].items())
+    if stages:
+        found.append(f"Before its run daesolve took: {stages}.")
+    found += [entry["message"] for entry in document["runs"] if entry["message"]]
+    return found + list(document["notes"])
+
+
+def subtitle(document: Document) -> str:
+    """Return what was run, in a line."""
+    return (
+        f"{document['bodies']} bodies, {document['joints']} speeds of joints, "
+        f"{document['rows_of_equalities']} rows of equalities; to {short(document['until'], 6)} s; "
+        f"apart means {short(document['tolerance'])} m"
+    )
+
+
+def referee_text(document: Document) -> RenderableType:
+    """Return a verdict for Rich's console."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
+    for place, head in enumerate(HEADS):
+        table.add_column(head, justify="right" if place else "left", no_wrap=place != 1)
+    for row in rows_of(document):
+        table.add_row(*row)
+    lines = [Padding(Text(sentence), (0, 0, 0, 2)) for sentence in sentences(document)]
+    title = Text(document["file"], style="bold")
+    return Group(title, Text(subtitle(document)), Text(), table, Text(), *lines)
+
+
+def stills(found: Refereed, rule: DrawingRule) -> list[Still]:
+    """Return the bodies at the end by each package; nothing where their drawing is none.
+
+    Parameters
+    ----------
+    found
+        The runs; of MuJoCo's the one with the shortest step is drawn.
+    rule
+        Draws a run of the mechanism.
+    """
+    from daesolve.reporting.figures.refereeing import Still
+
+    run, last = found.own.trajectory, found.others[-1]
+    ends = {
+        "daesolve": dict(run.end_state),
+        f"MuJoCo, {short(last.step, 6)} s": found.mechanism.start_from(
+            last.last, np.zeros(found.verdict.joints)
+        ),
+    }
+    parameters: dict[str, float] = run.description.get("parameters", {})
+    drawn: list[Still] = []
+    for title, state in ends.items():
+        states = {name: np.array([value]) for name, value in state.items()}
+        at_the_end = {"times": [0.0], "states": states, "parameters": parameters, "outputs": {}}
+        drawing = rule(at_the_end)
+        if drawing is None:
+            return []
+        values = {name: np.asarray(column, dtype=float) for name, column in drawing.series.items()}
+        drawn.append(Still(title, drawing, {**states, **values}, parameters))
+    return drawn
+
+
+def write_referee(directory: Path, verdict: Verdict, drawn: Sequence[Still]) -> Path:
+    """Write report.html and report.json, and return the page.
+
+    Parameters
+    ----------
+    directory
+        It is there.
+    verdict
+        What was found.
+    drawn
+        The bodies at the end, by each package; see `stills`.
+    """
+    from daesolve.reporting.figures.refereeing import at_the_end, divergence, energy, gaps
+
+    document = referee_document(verdict)
+    whole = referee_document(verdict, series=True)
+    replace_file(directory / "report.json", dump(whole, indent=1) + "\n")
+    figures = {
+        "Gaps of the loops": gaps(verdict),
+        "Drift of the energy": energy(verdict),
+        "Distance between the motions": divergence(verdict),
+        "At the end": at_the_end(drawn) if drawn else None,
+    }
+    return replace_file(directory / "report.html", _page(document, figures))
+
+
+def _page(document: Document, figures: Mapping[str, Any]) -> str:
+    from markupsafe import Markup
+
+    from daesolve.reporting.figures.style import style, svg
+
+    drawn: list[tuple[str, Markup]] = []
+    with style():
+        for number, (title, figure) in enumerate(figures.items()):
+            if figure is not None:
+                drawn.append((title, Markup(svg(figure, f"referee-{number}"))))
+    return template("daesolve.reporting", "referee.html.jinja").render(
+        title=document["file"],
+        subtitle=subtitle(document),
+        heads=HEADS,
+        rows=rows_of(document),
+        sentences=sentences(document),
+        goals=document["goals"],
+        figures=drawn,
+        versions=document["versions"],
+    )
