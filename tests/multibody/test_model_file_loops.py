@@ -44,18 +44,6 @@ def test_loops_stay_closed_and_conserve_energy(tmp_path: Path, name: str) -> Non
     assert run.drift["energy"].max_relative < 1e-12
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["four_bar", "welded_bar", "geared"])
-def test_loops_stay_closed_for_a_thousand_seconds(tmp_path: Path, name: str) -> None:
-    case = ds.problem(str(written(tmp_path, name, LOOPS[name]))).case()
-    run = case.solve(1000.0, STARTS[name])
-    assert run.outcome is ds.Outcome.COMPLETED
-    for goal in CLOSED[name]:
-        gaps = [entry.max_abs for key, entry in run.drift.items() if key.startswith(goal)]
-        assert max(gaps) < GAP
-    assert run.drift["energy"].max_relative < 1e-12
-
-
 def test_a_planar_loop_in_space_is_refused_by_name_unless_a_rule_is_given(tmp_path: Path) -> None:
     mechanism = ds.multibody.read(written(tmp_path, "four_bar", FOUR_BAR))
     with pytest.raises(RedundantConstraintsError, match="pin_2"):
