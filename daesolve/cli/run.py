@@ -232,7 +232,7 @@ def _show(
     page = (
         None
         if out is None or trajectory.outcome is Outcome.INTERRUPTED
-        else _reported(out, problem)
+        else _reported(out, problem, trajectory)
     )
     if as_json:
         typer.echo(reporting.dump(reporting.document(trajectory, identity)))
@@ -266,9 +266,10 @@ def _say(trajectory: Trajectory, bound: BoundCase) -> None:
         say(sentence)
 
 
-def _reported(out: Path, problem: Rules | None) -> Path | None:
+def _reported(out: Path, problem: Rules | None, trajectory: Trajectory) -> Path | None:
     """Write the report; a full disk must not cost the word about the run."""
     try:
+        reporting.keep_opening(out, trajectory, reporting.load(out))
         return reporting.rebuild([out], lambda _: problem)
     except OSError as error:
         typer.echo(

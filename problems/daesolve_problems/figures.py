@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,23 +45,83 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def draw_paths(places: Mapping[str, np.ndarray]) -> Figure:
+Quantity = str | Callable[[Document], np.ndarray]
+Place = Callable[[Document], np.ndarray]
+"""x + i y of each sample, m."""
+Places = Callable[[Document], Mapping[str, np.ndarray]]
+"""The same of several points by name."""
+LEAST_VIEW = 1e-12
+"""What no axis magnifies: the rounding of what is at rest."""
+
+
+def draw_curve(
+    axes: Axes, document: Document, x: Quantity, y: Quantity, label: str = "", **look: Any
+) -> None:
+    """Draw one quantity of a run over another: a line where its samples follow the motion.
+
+    Where they do not, every sample is a dot, and the line goes through the beginning of the run,
+    which is sampled within each accepted step. See `daesolve.reporting.figures.curves`.
+    """
+    from daesolve.reporting.figures.curves import draw_curve as draw
+
+    draw(axes, document, x, y, label, **look)
+
+
+def place_of_centre(document: Document) -> np.ndarray:
+    """Return x + i y of each sample, m."""
+    return column(document, "x") + 1j * column(document, "y")
+
+
+def draw_path(axes: Axes, document: Document, place: Place, label: str = "", **look: Any) -> None:
+    """Draw the path of a point in the plane, with a dot where it begins."""
+    first = len(axes.lines)
+    look = {"linewidth": 1.2, **look}
+
+    def across(part: Document) -> np.ndarray:
+        return np.real(place(part))
+
+    def up(part: Document) -> np.ndarray:
+        return np.imag(place(part))
+
+    draw_curve(axes, document, across, up, label, **look)
+    begun = place(document)[:1]
+    axes.plot(begun.real, begun.imag, "o", markersize=4, color=axes.lines[first].get_color())
+
+
+def plane(axes: Axes) -> None:
+    """Give a plane of paths the same scale along both axes, and no magnified rounding."""
+    points = [np.asarray(line.get_xydata(), dtype=float) for line in axes.lines]
+    spans = [np.ptp(p[np.isfinite(p).all(axis=1)], axis=0).max(initial=0.0) for p in points]
+    if max(spans, default=0.0) < LEAST_VIEW:
+        # Limits that are set are widened by the aspect; data limits are not, and nothing is told.
+        x, y = points[0][0]
+        corners = [(x - LEAST_VIEW, y - LEAST_VIEW), (x + LEAST_VIEW, y + LEAST_VIEW)]
+        axes.update_datalim(corners)
+        axes.autoscale_view()
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("x (m)")
+    axes.set_ylabel("y (m)")
+
+
+def _one(places: Places, label: str, document: Document) -> np.ndarray:
+    return places(document)[label]
+
+
+def draw_paths(document: Document, places: Places) -> Figure:
     """Draw paths in the plane, with a dot where each begins.
 
     Parameters
     ----------
+    document
+        Of the run.
     places
-        x + i y in m, by the label of the path.
+        Returns x + i y in m of the samples of a document, by the label of the path.
     """
     figure = new_figure(6.0, 5.0)
     axes = figure.add_subplot()
-    for label, place in places.items():
-        x, y = np.real(place), np.imag(place)
-        (line,) = axes.plot(x, y, linewidth=1.2, label=label)
-        axes.plot(x[:1], y[:1], "o", markersize=4, color=line.get_color())
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
+    for number, label in enumerate(places(document)):
+        draw_path(axes, document, partial(_one, places, label), label, color=f"C{number}")
+    plane(axes)
     axes.legend()
     return figure
 

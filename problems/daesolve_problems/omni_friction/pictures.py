@@ -15,7 +15,14 @@ import numpy as np
 import daesolve as ds
 from daesolve.drawing import Camera, Dot, Drawing, Shape, Trace
 from daesolve.typing import BoundCase
-from daesolve_problems.figures import Document, column, new_figure
+from daesolve_problems.figures import (
+    Document,
+    column,
+    draw_path,
+    new_figure,
+    place_of_centre,
+    plane,
+)
 from daesolve_problems.omni_friction.comparing import MEASURES, matched_motion, turned_back
 from daesolve_problems.omni_friction.geometry import vehicle
 from daesolve_problems.omni_vehicle.motion import Sizes, Wheel
@@ -150,15 +157,9 @@ def _over_time(axes: Axes, document: Document, series: Mapping[str, np.ndarray],
 
 
 def _path(axes: Axes, document: Document) -> None:
-    x, y = (column(document, name) for name in CENTRE)
-    axes.plot(x, y, linewidth=1.2)
-    axes.plot(x[:1], y[:1], "o", markersize=4, color="C0")
-    if max(np.nanmax(x) - np.nanmin(x), np.nanmax(y) - np.nanmin(y)) < NOTHING:
-        axes.set_xlim(x[0] - NOTHING, x[0] + NOTHING)
-        axes.set_ylim(y[0] - NOTHING, y[0] + NOTHING)
-    axes.set_aspect("equal", adjustable="datalim")
+    draw_path(axes, document, place_of_centre)
+    plane(axes)
     _name(axes, "path of the centre", "x (m)")
-    axes.set_ylabel("y (m)")
 
 
 def _name(axes: Axes, what: str, across: str = "t (s)") -> None:

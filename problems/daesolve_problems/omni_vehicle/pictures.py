@@ -28,7 +28,14 @@ from daesolve.drawing import (
     Shape,
     Trace,
 )
-from daesolve_problems.figures import Document, column, new_figure
+from daesolve_problems.figures import (
+    Document,
+    column,
+    draw_path,
+    new_figure,
+    place_of_centre,
+    plane,
+)
 from daesolve_problems.omni_vehicle.geometry import pitch
 from daesolve_problems.omni_vehicle.motion import (
     Piece,
@@ -336,9 +343,6 @@ def _tell(axes: Axes, known: Sequence[Piece]) -> None:
 
 
 def _path(axes: Axes, document: Document) -> None:
-    x, y = (column(document, name) for name in CENTRE)
-    axes.plot(x, y, linewidth=1.2)
-    axes.plot(x[:1], y[:1], "o", markersize=4, color="C0")
-    axes.set_aspect("equal", adjustable="datalim")
+    draw_path(axes, document, place_of_centre)
+    plane(axes)
     _name(axes, "path of the centre", "x (m)")
-    axes.set_ylabel("y (m)")
