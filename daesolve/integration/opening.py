@@ -70,7 +70,9 @@ def _turning_points(values: np.ndarray) -> int:
 def opening(
     prepared: Prepared, steps: FirstSteps, simulate: Callable[[Prepared, At], Trajectory]
 ) -> Recorded | None:
-    """Integrate the beginning of a run once more, and return it closely sampled; None without steps.
+    """Integrate the beginning of a run once more, and return it closely sampled.
+
+    None where the run took no step.
 
     Parameters
     ----------

@@ -84,8 +84,8 @@ def draw_path(axes: Axes, document: Document, place: Place, label: str = "", **l
         return np.imag(place(part))
 
     draw_curve(axes, document, across, up, label, **look)
-    begun = place(document)[:1]
-    axes.plot(begun.real, begun.imag, "o", markersize=4, color=axes.lines[first].get_color())
+    begun = across(document)[:1], up(document)[:1]
+    axes.plot(*begun, "o", markersize=4, color=axes.lines[first].get_color())
 
 
 def plane(axes: Axes) -> None:

@@ -50,6 +50,7 @@ def draw_curve(
     begun = _beginning(document)
     every = -(-len(across) // MOST_DOTS)
     words = "samples" if every == 1 else f"one sample in {every}"
+    dot: dict[str, Any] = {n: value for n, value in look.items() if n in ("color", "zorder")}
     (dots,) = axes.plot(
         across[::every],
         up[::every],
@@ -58,12 +59,12 @@ def draw_curve(
         markeredgewidth=0.0,
         alpha=1.0 if begun is None else FAINT,
         label=f"{label}, {words}" if label else words,
-        **{name: value for name, value in look.items() if name in ("color", "zorder")},
+        **dot,
     )
     if begun is None:
         axes.legend(markerscale=3.0)
         return
-    line = {"color": dots.get_color(), "linewidth": 0.9, **look}
+    line: dict[str, Any] = {"color": dots.get_color(), "linewidth": 0.9, **look}
     span = abs(begun["times"][-1] - begun["times"][0])
     first = f"the first {short(span, 3)} s"
     axes.plot(_values(begun, x), _values(begun, y), label=first, **line)
