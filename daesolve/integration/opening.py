@@ -28,7 +28,7 @@ MOST_SAMPLES, MOST_NUMBERS = 4000, 400_000
 
 
 def close_times(steps: FirstSteps, columns: int) -> np.ndarray:
-    """Return times within the first steps, each of which is divided into the same number of parts.
+    """Return times within the first steps, long ones of which are divided.
 
     Parameters
     ----------
@@ -43,20 +43,25 @@ def close_times(steps: FirstSteps, columns: int) -> np.ndarray:
         (k,) s, in the order of the integration; the ends of the steps are among them.
     """
     times = steps.times
+    if len(times) < 2:
+        return times
     new = np.append(True, np.diff(times) != 0.0)
     times, states = times[new], steps.states[new]
     if len(times) < 2:
         return times
     turns = [_turning_points(column) for column in states.T]
-    apart = len(times) / max(max(turns, default=0), 1)
-    parts = int(np.clip(np.ceil(BETWEEN / apart), 1, MOST_PARTS))
-    most = max(min(MOST_SAMPLES, MOST_NUMBERS // max(columns, 1)), 2)
+    lengths = np.diff(times)
+    apart = abs(times[-1] - times[0]) / (BETWEEN * max(max(turns, default=0), 1))
+    parts = np.clip(np.ceil(np.abs(lengths) / apart), 1, MOST_PARTS).astype(int)
+    most = max(min(MOST_SAMPLES, MOST_NUMBERS // max(columns, 1)), MOST_PARTS)
     slowest = min((count for count in turns if count), default=0)
-    shown = len(times) if not slowest else int(np.ceil(len(times) * TURNS / slowest))
-    kept = times[: max(2, min(shown, most // parts))]
-    inner = np.arange(parts) / parts
-    divided = (kept[:-1, None] + np.diff(kept)[:, None] * inner).ravel()
-    return np.append(divided, kept[-1])
+    shown = len(lengths) if not slowest else int(np.ceil(len(lengths) * TURNS / slowest))
+    kept = min(shown, int(np.searchsorted(np.cumsum(parts), most, side="right")))
+    inner = [
+        time + length * np.arange(count) / count
+        for time, length, count in zip(times, lengths[:kept], parts, strict=False)
+    ]
+    return np.append(np.concatenate(inner), times[kept])
 
 
 def _turning_points(values: np.ndarray) -> int:

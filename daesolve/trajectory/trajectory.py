@@ -123,7 +123,7 @@ class Trajectory:
     peaks: Mapping[str, Peak] = field(default_factory=dict[str, Peak])
     sources: Sequence[str] = ()
     _evaluate: Callable[[float], TrajectoryPoint] | None = field(default=None, repr=False)
-    _begin: Callable[[], Recorded] | None = field(default=None, repr=False)
+    _begin: Callable[[], Recorded | None] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         suggest_names(self, **KINDS)

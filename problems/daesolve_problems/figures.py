@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from daesolve import Trajectory
+
 Document = Mapping[str, Any]
 KINDS = ("states", "reactions", "outputs")
 """Where a document keeps series by name."""
@@ -65,6 +67,52 @@ def draw_curve(
     from daesolve.reporting.figures.curves import draw_curve as draw
 
     draw(axes, document, x, y, label, **look)
+
+
+def near_events(run: Trajectory, even: int = 401, beside: int = 24) -> np.ndarray:
+    """Return sample times that miss nothing brief beside an event.
+
+    Parameters
+    ----------
+    run
+        Whose events they are.
+    even
+        How many there are from the first sample to the last at even steps.
+    beside
+        How many there are on each side of an event, at distances that grow in proportion.
+
+    Returns
+    -------
+    numpy.ndarray
+        (k,) s, increasing.
+    """
+    first, last = float(np.min(run.times)), float(np.max(run.times))
+    away = np.geomspace(1e-8, 1e-2, beside) * (last - first)
+    moments = [[event.time, *(event.time - away), *(event.time + away)] for event in run.events]
+    times = np.concatenate([np.linspace(first, last, even), *map(np.array, moments)])
+    return np.unique(times[(times >= first) & (times <= last)])
+
+
+def mark_peaks(axes: Axes, document: Document, names: Mapping[str, str]) -> None:
+    """Mark the values of largest magnitude over every accepted step, which samples may miss.
+
+    Parameters
+    ----------
+    axes
+        On which lines are drawn over time.
+    document
+        Of the run.
+    names
+        The output of each line, by the label of the line.
+    """
+    from daesolve.reporting.figures.curves import mark_peak
+
+    for line in list(axes.lines):
+        peak = document.get("peaks", {}).get(names.get(str(line.get_label()), ""))
+        if peak is not None:
+            mark_peak(axes, peak["time"], peak["value"], line.get_color())
+    axes.relim()
+    axes.autoscale_view()
 
 
 def place_of_centre(document: Document) -> np.ndarray:

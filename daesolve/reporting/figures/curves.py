@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.typing import ColorType
 
 from daesolve.errors import unknown_name
 from daesolve.reporting.facts import short
@@ -69,6 +70,20 @@ def draw_curve(
     first = f"the first {short(span, 3)} s"
     axes.plot(_values(begun, x), _values(begun, y), label=first, **line)
     axes.legend(markerscale=3.0)
+
+
+def mark_peak(axes: Axes, time: float, value: float, colour: ColorType) -> None:
+    """Mark the value of largest magnitude over every accepted step, which samples may miss."""
+    axes.plot(
+        [time],
+        [value],
+        "v" if value >= 0.0 else "^",
+        color=colour,
+        markersize=6.0,
+        fillstyle="none",
+        clip_on=False,
+        zorder=5,
+    )
 
 
 def _values(document: Document, of: Quantity) -> np.ndarray:
