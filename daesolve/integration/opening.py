@@ -57,7 +57,7 @@ def close_times(steps: FirstSteps, columns: int) -> np.ndarray:
     slowest = min((count for count in turns if count), default=0)
     shown = len(lengths) if not slowest else int(np.ceil(len(lengths) * TURNS / slowest))
     kept = min(shown, int(np.searchsorted(np.cumsum(parts), most, side="right")))
-    inner = [
+    inner: list[np.ndarray] = [
         time + length * np.arange(count) / count
         for time, length, count in zip(times, lengths[:kept], parts, strict=False)
     ]
