@@ -63,6 +63,10 @@ COMMANDS = {
         "pages.page",
         "Run a case and write its page: equations, parameters, drift, figures, animation.",
     ),
+    "paper": (
+        "papers.paper",
+        "Make the figures and tables of a paper again, published and exact values side by side.",
+    ),
     "doctor": (
         "doctor.command",
         "List the solvers that are usable here, how to add the others, and what packages add.",
