@@ -63,16 +63,14 @@ def bogies(quick: bool) -> Shown:
     case = problem.case("regular")
     central = case.analyse("degeneracy").values["central_square"]
     p = case.full_parameters
-    inertia = p["inertia"] if "inertia" in p else float("nan")
+    scanned = p["inertia"] / p["mass"] - p["centre"] ** 2
     return Shown(
         [
             Compared("two skates and reduced equations are apart by", "0", apart, "m, rad"),
             Compared("θ_k' + ψ' drifts by", "0, an integral", drift, "of its scale"),
             Compared(
                 "ρ_c², after (4.7)",
-                f"I and no j in the scan: {inertia / p['mass'] - p['centre'] ** 2:.4g}"
-                if np.isfinite(inertia)
-                else "I and no j in the scan",
+                f"I and no j in the scan: {scanned:.4g} m²",
                 central,
                 "m²",
                 "(I − 2j)/m − a²: the bogies keep their absolute rates",
@@ -95,7 +93,7 @@ def near_miss(quick: bool) -> Shown:
                 "force on a skate, times distance² over m",
                 "not given",
                 found["forces_by_mass_distance_squared"]["skate_1"],
-                "m²/s²·m",
+                "m³/s²",
                 "forces grow without bound as the point is neared, their sum more slowly",
             ),
             Compared(
@@ -117,7 +115,7 @@ def collapse(quick: bool) -> Shown:
     starts = np.arange(0.0, np.pi, np.pi / (8 if quick else 64))
     drawn = new_figure(8.0, 3.6)
     axes = drawn.add_subplot()
-    into, limit = 0, float("nan")
+    into = 0
     for theta in starts:
         start = {"theta_1": float(theta), "theta_2": float(theta) - 0.3}
         run = reduced.solve(0.5, initial=start, at=np.linspace(-1.0, 0.5, 301))
@@ -184,7 +182,7 @@ paper = Paper(
         ),
     ],
     missing={
-        "figures 1, 4 and 5": "sketches of the vehicles: the scenes of the problems show them",
-        "first open problem": "two-dimensional integral manifolds: the paper has no numbers of it",
+        "figure 1": "a sketch of the cart and of one of its pairs: the problem's scene shows it",
+        "first open problem": "two-dimensional integral manifolds: the paper has no number of them",
     },
 )

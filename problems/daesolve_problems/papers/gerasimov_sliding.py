@@ -5,12 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import daesolve as ds
 from daesolve.papers import Compared, Item, Paper, Shown
 from daesolve_problems.papers.common import figure, percent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PROBLEM = "omni-friction"
 COMMAND = "daesolve analyse omni-friction deviation --case {} --set roller_share={:g} --out DIR"
@@ -27,7 +31,7 @@ WHY = {
 
 def examples(quick: bool) -> Shown:
     """Figure 3.7: paths, angles and rollers in contact."""
-    found = {}
+    found: dict[str, Figure] = {}
     for letter, name in (("a", "spin"), ("b", "straight")):
         case = ds.problem(PROBLEM).case(name, roller_share=0.1)
         run = case.solve(0.5 if quick else None)
@@ -38,7 +42,7 @@ def examples(quick: bool) -> Shown:
 def deviations(name: str, shares: Sequence[float], quick: bool) -> Shown:
     """Return how far the motion is from that without inertia of the rollers, and the slip."""
     rows: list[Compared] = []
-    found = {}
+    found: dict[str, Figure] = {}
     for share in shares[:1] if quick else shares:
         answer = ds.problem(PROBLEM).case(name, roller_share=share).analyse("deviation")
         found[f"share {share:g}"] = answer.figures["deviation"]
@@ -56,13 +60,13 @@ def deviations(name: str, shares: Sequence[float], quick: bool) -> Shown:
 
 def limit(quick: bool) -> Shown:
     """Say with which order motions approach without bound."""
-    rows = []
+    rows: list[Compared] = []
     shares, until = ((1e-1, 1e-2), 0.3) if quick else ((1e-3, 1e-4, 1e-5), 2.0)
     for name, measure, order, why in (
         ("spin", "angle_deviation", "1", "no contact has a velocity along its axle"),
         ("straight", "position_deviation", "1/3", "a boundary layer at each change of rollers"),
     ):
-        found = []
+        found: list[float] = []
         for share in shares:
             case = ds.problem(PROBLEM).case(name, roller_share=share)
             run = case.solve(until=until, at=np.linspace(0.0, until, 201))

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
+import scipy
 
 import daesolve as ds
 from daesolve.papers import Compared, Item, Paper, Shown
+from daesolve.typing import BoundCase
 from daesolve_problems.papers.common import figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PROBLEM = "rolling-wheel"
 ENERGY = "energy error (the paper's figure 2)"
@@ -29,12 +35,13 @@ def energy(quick: bool) -> Shown:
 
 def reactions(quick: bool) -> Shown:
     """Figure 3: the reaction over the place, without and with the pendulum."""
-    found, widths = {}, {}
+    found: dict[str, Figure] = {}
+    widths: dict[str, float] = {}
     for name, words in (("hoop", "without pendulum"), ("pendulum", "with pendulum")):
         case = ds.problem(PROBLEM).case(name)
         run = case.solve(60.0 if quick else None)
         found[words] = figure(case, run, ALONG)
-        widths[name] = _width(run)
+        widths[name] = _width(case, run)
     return Shown(
         [
             Compared(
@@ -56,19 +63,20 @@ def reactions(quick: bool) -> Shown:
     )
 
 
-def _width(run: ds.Trajectory) -> float:
-    """Return by how much R_z at one place differs from one passage to another.
+def _width(case: BoundCase, run: ds.Trajectory) -> float:
+    """Return by how much R_z at one place differs from one passage of the curve to another.
 
-    Compared are samples with the two nearest of the run's own beginning, by a straight line.
+    The first passage from one turning point to the next is sampled so closely that the spline
+    through it is as good as the run.
     """
-    begun = run.opening()
-    assert begun is not None
-    first = slice(0, int(np.argmax(np.diff(np.sign(begun.states["x_dot"])) != 0)))
-    place, force = begun.outputs["contact_x"][first], begun.reactions["reaction_z"][first]
+    first = case.solve(5.0, at=ds.every(2e-4))
+    turns = np.flatnonzero(np.diff(np.sign(first["x_dot"])) != 0.0)
+    passage = slice(int(turns[0]) + 1, int(turns[1]))
+    place = first["contact_x"][passage]
     order = np.argsort(place)
+    curve = scipy.interpolate.CubicSpline(place[order], first["reaction_z"][passage][order])
     inside = (run["contact_x"] > place.min()) & (run["contact_x"] < place.max())
-    near = np.interp(run["contact_x"][inside], place[order], force[order])
-    return float(np.max(np.abs(run["reaction_z"][inside] - near)))
+    return float(np.max(np.abs(run["reaction_z"][inside] - curve(run["contact_x"][inside]))))
 
 
 def _span(run: ds.Trajectory) -> str:
@@ -84,11 +92,10 @@ def condition(quick: bool) -> Shown:
     ended = attempts["printed, error control"]
     rank = ds.problem(PROBLEM).case("hoop", model="printed").analyse("rank").values["at_rest"]
     missing = "the cross term 2 r² θ' α' is missing in (4)"
+    period = f"{wrong['period']:.6f} s"
     return Shown(
         [
-            Compared(
-                "period of the hoop", f"{wrong['period']:.6f} s", true["period"], "s", missing
-            ),
+            Compared("period of the hoop", period, true["period"], "s", missing),
             Compared(
                 "largest slip of the wheel",
                 f"{wrong['largest_slip']:.3f} m/s",
