@@ -70,7 +70,9 @@ def write(made: Made, directory: Path) -> list[Path]:
         replace_file(directory / "paper.json", dump(document(made), indent=1) + "\n"),
     ]
     pictures = [picture for part in parts for picture in part.pictures]
-    return files + [replace_file(directory / f"{p.stem}.svg", alone(p.drawn)) for p in pictures]
+    return files + [
+        replace_file(directory / f"{p.stem}.svg", alone(str(p.drawn))) for p in pictures
+    ]
 
 
 def fragment(made: Made) -> str:
