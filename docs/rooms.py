@@ -25,7 +25,7 @@ STATIONS = {
     "the run": ("preparation", "modes", "integration", "diagnostics"),
     "its result": ("trajectory", "verification", "analysis", "drawing"),
     "how one asks for it": ("solving", "plugins", "typing", "ensembles"),
-    "how one sees it": ("reporting", "gallery", "drift_testing", "template", "cli"),
+    "how one sees it": ("reporting", "papers", "gallery", "drift_testing", "template", "cli"),
 }
 """Each station in the order of the data, and its rooms."""
 

@@ -125,6 +125,8 @@ class FormMatrices:
         w, (nv, m).
     signs
         What N_k times it must not be below zero, (m,).
+    held
+        How many of the rows the supports keep; the others have ideal reactions.
     """
 
     mass: np.ndarray
