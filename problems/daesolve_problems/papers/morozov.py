@@ -148,6 +148,26 @@ def rough(quick: bool) -> Shown:
     )
 
 
+def laws(quick: bool) -> Shown:
+    """(7): residuals after a kick off the manifold, with one rate and with laws of their own."""
+    answer = ds.problem(PROBLEM).case("hoop").analyse("disturbance")
+    rows: list[Compared] = []
+    for name, words in (("rate", "λ = 10 for each"), ("laws", "independent coefficients")):
+        found = answer.values[name]
+        rows.append(
+            Compared(
+                f"{words}: residuals differ from (7) by",
+                "errors die out exponentially",
+                found["error"],
+                "of the kick",
+            )
+        )
+        rows += [
+            Compared(f"{words}: {goal}", "", law) for goal, law in found.items() if goal != "error"
+        ]
+    return Shown(rows, dict(answer.figures))
+
+
 def pendulum_energy(quick: bool) -> Shown:
     """(9): the energy of the bob, by the period of small swings on an axle that is fixed."""
     gravity, length = 9.81, 0.008
@@ -180,6 +200,12 @@ paper = Paper(
                 "daesolve analyse rolling-wheel turning-points --case hoop --out turning",
                 "daesolve analyse rolling-wheel rank --case hoop --model printed",
             ],
+        ),
+        Item(
+            "(7)",
+            "a disturbance, and the laws by which it dies out",
+            laws,
+            ["daesolve analyse rolling-wheel disturbance --case hoop --out disturbance"],
         ),
         Item("(9)", "the energy of the bob", pendulum_energy),
         Item(
