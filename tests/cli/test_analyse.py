@@ -117,3 +117,8 @@ def test_what_cannot_be_asked_gets_one_sentence(mine, words, sentence):
 def test_a_fixed_step_has_no_tolerance(option):
     told = call("run", "pendulum", "--fixed-step", "0.01", option, "1e-6", code=2).stderr
     assert "--fixed-step takes its step whatever the error" in told
+
+
+def test_an_answer_lists_no_values_that_the_problem_derives():
+    answer = json.loads(call("analyse", "rolling-wheel", "admissibility", "--json").stdout)
+    assert not [name for name in answer["parameters"] if name.startswith("stop_")]
