@@ -161,11 +161,22 @@ def models(quick: bool) -> Shown:
         ends = runs[MODEL].end_state, runs[model].end_state
         return max(abs(ends[0][name] - ends[1][name]) for name in names)
 
+    impacts = [event.impact for event in runs["thesis"].events if event.impact is not None]
+    lost = sum(impact.kinetic_before - impact.kinetic_after for impact in impacts)
+    energy = runs[MODEL]["energy"]
     bodies = "largest difference of x, y (m) and θ from the reduced equations, corrected"
     return Shown(
         [
             Compared("by multipliers", "equivalent", apart("thesis"), "", bodies),
             Compared("wheels at any place and tilt", "not treated", apart("general"), "", bodies),
+            Compared(f"energy lost in {len(impacts)} impacts, by multipliers", "", lost, "J"),
+            Compared("the same by the reduced equations", "", float(energy[0] - energy[-1]), "J"),
+            Compared(
+                "Carnot's theorem, of each impact, holds to",
+                "the energy of the lost velocities",
+                max(impact.carnot for impact in impacts),
+                "of T",
+            ),
         ],
         note=f"Over {until:g} s with changes of rollers. What each misprint alone "
         "does to the accelerations is computed in the documentation of this paper.",
