@@ -69,7 +69,7 @@ def draw_curve(
     draw(axes, document, x, y, label, **look)
 
 
-def near_events(run: Trajectory, even: int = 401, beside: int = 24) -> np.ndarray:
+def near_events(run: Trajectory, even: int = 401, beside: int = 120) -> np.ndarray:
     """Return sample times that miss nothing brief beside an event.
 
     Parameters
