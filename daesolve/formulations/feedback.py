@@ -74,6 +74,8 @@ class Feedback(Formulation):
     rates: Rates = field(default_factory=dict[str, float | None])
     laws: Mapping[str, Law] = field(default_factory=dict[str, Law])
     name = "feedback"
+    # Laws shape the functions, in a mapping that `shape` makes comparable by itself.
+    parameters_of_functions = ("rate", "rates", "laws")
     releases = True
     chooses_goals = True
 
@@ -87,7 +89,7 @@ class Feedback(Formulation):
     @property
     def shape(self) -> tuple[object, ...]:
         """What shapes the functions: the laws, but not the rates."""
-        return (type(self), *sorted(self.laws.items()))
+        return (*super().shape, *sorted(self.laws.items()))
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
         """Return the rate of each goal; see `Formulation.chosen_rates`."""
