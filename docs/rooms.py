@@ -25,7 +25,7 @@ STATIONS = {
     "the run": ("preparation", "modes", "integration", "diagnostics"),
     "its result": ("trajectory", "verification", "analysis", "drawing"),
     "how one asks for it": ("solving", "referee", "plugins", "typing", "ensembles"),
-    "how one sees it": ("reporting", "gallery", "drift_testing", "template", "cli"),
+    "how one sees it": ("reporting", "papers", "gallery", "drift_testing", "template", "cli"),
     "how others have it": ("export", "fmu"),
 }
 """Each station in the order of the data, and its rooms."""
@@ -77,9 +77,9 @@ def main() -> None:
             f"these rooms have no place in the picture, or are none: {sorted(missing)}"
         )
     with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "rooms"}):
-        figure, axes = plt.subplots(figsize=(9.6, 5.6))
+        figure, axes = plt.subplots(figsize=(11.0, 6.2))
         draw(axes)
-        axes.set_xlim(-2.3, 5 * (WIDTH + 0.12))
+        axes.set_xlim(-2.3, max(map(len, STATIONS.values())) * (WIDTH + 0.12))
         axes.set_ylim(-(len(STATIONS) - 1) * (HEIGHT + GAP) - 0.1, HEIGHT + 0.1)
         axes.axis("off")
         figure.tight_layout(pad=0.3)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import daesolve as ds
+from daesolve import papers
 from daesolve.algebra.linear import solve_definite
 from daesolve.gallery import write_page
 from daesolve.trajectory import results
@@ -34,6 +35,7 @@ def public_names():
                 yield f"{room}.{name}", getattr(module, name)
     yield "algebra.linear.solve_definite", solve_definite
     yield "gallery.write_page", write_page
+    yield from ((f"papers.{name}", getattr(papers, name)) for name in papers.__all__)
 
 
 def entries():

@@ -1,6 +1,7 @@
 """Small motions, sensitivities, sections, exponents, and runs in quadruple precision."""
 
 from daesolve.analysis.computed_torque import computed_torque
+from daesolve.analysis.disturbance import Disturbance, disturbance
 from daesolve.analysis.exponents import LyapunovExponent, lyapunov_exponent, many_exponents
 from daesolve.analysis.inverse_dynamics import InverseDynamics
 from daesolve.analysis.linearization import linearize
@@ -10,6 +11,7 @@ from daesolve.analysis.sensitivity import Sensitivity, sensitivity
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 
 __all__ = [
+    "Disturbance",
     "InverseDynamics",
     "LyapunovExponent",
     "ReferenceRun",
@@ -17,6 +19,7 @@ __all__ = [
     "Section",
     "Sensitivity",
     "computed_torque",
+    "disturbance",
     "linearize",
     "lyapunov_exponent",
     "many_exponents",

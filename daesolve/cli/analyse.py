@@ -57,7 +57,7 @@ def analyse(
     with reporting.style():
         answer = bound.analyse(analysis, of or [], until)
     document = reporting.answer_document(
-        {**bound.identity(), "parameters": bound.full_parameters}, analysis, answer.values
+        {**bound.identity(), "parameters": _given(bound)}, analysis, answer.values
     )
     written: list[Path] = []
     if out is not None:
@@ -173,11 +173,17 @@ def compared(
         )
     identity = {
         **bound.identity(),
-        "parameters": bound.full_parameters,
+        "parameters": _given(bound),
         "start_time": bound.case.start_time,
         "until": bound.case.until if until is None else until,
     }
     return found, reporting.comparison_document(found, identity)
+
+
+def _given(bound: BoundCase) -> dict[str, float]:
+    """Return the parameters of a case, without what the problem derives from them."""
+    derived = bound.derived
+    return {name: value for name, value in bound.full_parameters.items() if name not in derived}
 
 
 @contextmanager

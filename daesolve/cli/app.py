@@ -75,6 +75,10 @@ COMMANDS = {
         "equations.equations",
         "Write the equations of a case: as LaTeX, as a module of Python, or as C.",
     ),
+    "paper": (
+        "papers.paper",
+        "Make the figures and tables of a paper again, published and exact values side by side.",
+    ),
     "doctor": (
         "doctor.command",
         "List the solvers that are usable here, how to add the others, and what packages add.",

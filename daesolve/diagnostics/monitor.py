@@ -13,6 +13,7 @@ import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
 from daesolve.diagnostics.degeneracy import Dependence, RankWatch, restored_dependence
+from daesolve.diagnostics.first_steps import FirstSteps
 from daesolve.diagnostics.following import FollowingWatch
 from daesolve.diagnostics.losses import (
     FIRM,
@@ -109,6 +110,7 @@ class Monitor:
         self._tail: Grip | None = None
         self._pending: list[PendingSteps] = []
         self._notes: dict[str, str] = {}
+        self.first_steps = FirstSteps()
 
     def start(self, state: np.ndarray) -> None:
         """Take in the start of the run."""
@@ -168,6 +170,7 @@ class Monitor:
         """
         if not len(block.times) or self.over:
             return
+        self.first_steps.take(block)
         table = self.values if modes is None else np.array([values[int(mode)] for mode in modes])
         with np.errstate(all="ignore"):
             outputs = self._peak_watch.outputs(block, table)

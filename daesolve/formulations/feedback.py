@@ -1,4 +1,4 @@
-"""Reactions as controls: each residual obeys (d/dt + rate)^r residual = 0.
+"""Reactions as controls: each residual obeys (d/dt + rate)^r residual = 0, or a law of its own.
 
 The reactions are eliminated symbolically, which leaves an explicit ordinary differential equation
 to which the constraint manifold attracts. With ideal reactions and r = 2 this is Baumgarte's
@@ -20,6 +20,7 @@ from daesolve.elimination.saddle import Saddle
 from daesolve.equations.dynamics import Dynamics, GoalRow, InvariantRow
 from daesolve.equations.row_choice import GRIP
 from daesolve.formulations.formulation import Elimination, Formulation
+from daesolve.formulations.laws import Law, check_laws, formula, rates_of, shape_of
 from daesolve.formulations.problem import OdeProblem, Watched
 from daesolve.formulations.rates import (
     Rate,
@@ -57,26 +58,55 @@ class Feedback(Formulation):
         takes the case's, else 10.
     rates
         Rates of single goals; None or zero means: measured, not driven.
+    laws
+        Laws of single constraints, in place of a rate: the coefficients of the derivatives of the
+        residual, that of the highest first. {"contact": (50.0, 400.0)} makes it obey
+        delta'' + 50 delta' + 400 delta = 0. The polynomial must be stable; from poles,
+        `numpy.poly(poles)[1:]` gives it.
+
+    Raises
+    ------
+    OutOfRangeError
+        A rate is no finite number >= 0, or a law is not stable.
     """
 
     rate: Rate = None
     rates: Rates = field(default_factory=dict[str, float | None])
+    laws: Mapping[str, Law] = field(default_factory=dict[str, Law])
     name = "feedback"
+    # Laws shape the functions, in a mapping that `shape` makes comparable by itself.
+    parameters_of_functions = ("rate", "rates", "laws")
     releases = True
     chooses_goals = True
 
     def __post_init__(self) -> None:
         check_rates(self.rate, self.rates)
+        check_laws(self.laws, self.rates)
+        # Equal settings make equal formulations, however they were listed.
+        plain = {goal: tuple(map(float, law)) for goal, law in self.laws.items()}
+        object.__setattr__(self, "laws", plain)
+
+    @property
+    def shape(self) -> tuple[object, ...]:
+        """What shapes the functions: the laws, but not the rates."""
+        return (*super().shape, *sorted(self.laws.items()))
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
         """Return the rate of each goal; see `Formulation.chosen_rates`."""
         common = common_rate(self.rate, default)
         chosen = constraint_rates((*dynamics.rows, *dynamics.implicit_rows), common)
-        return with_single(chosen | invariant_rates(dynamics.invariants, common), self.rates)
+        own = {**self.rates, **rates_of(self.laws, dynamics.rows)}
+        return with_single(chosen | invariant_rates(dynamics.invariants, common), own)
+
+    def notes(self, dynamics: Dynamics) -> tuple[str, ...]:
+        """Return the laws of one's own as formulas, with their roots."""
+        return tuple(f"feedback {formula(goal, law)}" for goal, law in self.laws.items())
 
     def problem(self, elimination: Elimination) -> OdeProblem:
         """Eliminate the reactions and build the functions; see `Formulation.problem`."""
-        return controlled(elimination, [target(row) for row in elimination.dynamics.rows])
+        shapes = {goal: shape_of(law) for goal, law in self.laws.items()}
+        rows = elimination.dynamics.rows
+        return controlled(elimination, [target(row, shapes.get(row.name)) for row in rows])
 
 
 def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem:
@@ -266,12 +296,21 @@ def _accelerations(
     return accelerations - _correction(saddle, driven), reactions
 
 
-def target(row: GoalRow) -> ca.SX:
-    """Return what J v' is to be so that (d/dt + rate)^r residual = 0."""
+def target(row: GoalRow, shape: Sequence[float] | None = None) -> ca.SX:
+    """Return what J v' is to be so that (d/dt + rate)^r residual = 0.
+
+    Parameters
+    ----------
+    row
+        The goal.
+    shape
+        c_0, ..., c_(r-1) of another law, see `laws`.
+    """
     degree = row.degree
+    factors = [math.comb(degree, k) for k in range(degree)] if shape is None else shape
     total = row.bias
-    for order, link in enumerate(row.chain):
-        total = total + math.comb(degree, order) * row.rate ** (degree - order) * link
+    for order, (factor, link) in enumerate(zip(factors, row.chain, strict=True)):
+        total = total + factor * row.rate ** (degree - order) * link
     return -total
 
 

@@ -3,16 +3,26 @@
 from daesolve.friction.moreau import TimeStepping, moreau
 from daesolve.friction.pads import Pad, PadNodes, pad_nodes, reduced_friction
 from daesolve.friction.stiction import Stiction, StictionLimit, stiction, stiction_limit
+from daesolve.friction.variant_forms import (
+    FormMatrices,
+    GaussFunction,
+    SupportBalance,
+    VariantForm,
+)
 from daesolve.friction.variants import VariantProblem, Variants, variant_problem
 from daesolve.posing.supports import Support, VariantPair
 
 __all__ = [
+    "FormMatrices",
+    "GaussFunction",
     "Pad",
     "PadNodes",
     "Stiction",
     "StictionLimit",
     "Support",
+    "SupportBalance",
     "TimeStepping",
+    "VariantForm",
     "VariantPair",
     "VariantProblem",
     "Variants",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,6 +32,13 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.friction.support_balance import VariantState, supported_balance
+from daesolve.friction.variant_forms import (
+    FORMS,
+    GaussFunction,
+    SupportBalance,
+    VariantForm,
+    gauss_of,
+)
 from daesolve.posing.guides import SHARP, SMOOTHING, Rubbing
 from daesolve.posing.value_names import ValueKind
 from daesolve.system.consistent_state import check_system, parameter_values
@@ -126,6 +133,20 @@ class VariantProblem:
         senses
             The senses of slips in the plane, where they do not follow from the velocities.
         """
+        x, turned, p, values = self._placed(state, time, direction, numbers, senses)
+        parts = self.dynamics.matrices(time, x, p)
+        columns = [np.asarray(column) for column in self._columns(time, turned, p)]
+        return supported_balance(self.dynamics, self.guides, parts, columns, values)
+
+    def _placed(
+        self,
+        state: Mapping[str, float] | np.ndarray,
+        time: float,
+        direction: Mapping[str, float] | np.ndarray | None,
+        numbers: np.ndarray | None,
+        senses: Mapping[str, float] | None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Mapping[str, float]]:
+        """Return the state, that in which slips are taken, p, and the senses of the slips."""
         p = (self.numbers if numbers is None else numbers).copy()
         x = self.state(state, time)
         turned = x
@@ -135,9 +156,76 @@ class VariantProblem:
         values = self._senses(time, turned, p) if senses is None else senses
         for name, value in values.items():
             p[self._places[name]] = value
+        return x, turned, p, values
+
+    def form(self, number: int) -> VariantForm:
+        """Return one of the three linear forms of the equations, (2.5) to (2.7) of a prism.
+
+        Parameters
+        ----------
+        number
+            1, 2 or 3.
+
+        Raises
+        ------
+        OutOfRangeError
+            There is no such form.
+        """
+        if isinstance(number, bool) or number not in FORMS:
+            raise OutOfRangeError(f"the form is {number!r}, but must be 1, 2 or 3")
+        return VariantForm(number, self.guides, tuple(self.velocity_names), self.balance)
+
+    def balance(
+        self,
+        state: Mapping[str, float] | np.ndarray,
+        time: float = 0.0,
+        direction: Mapping[str, float] | np.ndarray | None = None,
+    ) -> SupportBalance:
+        """Return the parts of the equations, and the residual of (3.3), in a state.
+
+        Parameters
+        ----------
+        state, time, direction
+            As in `at`.
+        """
+        x, turned, p, _ = self._placed(state, time, direction, None, None)
         parts = self.dynamics.matrices(time, x, p)
         columns = [np.asarray(column) for column in self._columns(time, turned, p)]
-        return supported_balance(self.dynamics, self.guides, parts, columns, values)
+        kept = np.array([row.reaction is None for row in self.dynamics.rows], dtype=bool)
+        order = np.concatenate([np.flatnonzero(kept), np.flatnonzero(~kept)])
+        return SupportBalance(
+            parts["mass"],
+            parts["force"].ravel(),
+            np.stack([columns[0], columns[2]]),
+            np.stack([columns[1], columns[3]]),
+            parts["jacobian"][order],
+            parts["bias"].ravel()[order],
+            int(kept.sum()),
+        )
+
+    def gauss_function(
+        self,
+        state: Mapping[str, float] | np.ndarray,
+        time: float = 0.0,
+        direction: Mapping[str, float] | np.ndarray | None = None,
+        *,
+        weights: Sequence[float] | None = None,
+    ) -> GaussFunction:
+        """Return Z, the generalised function of Gauss, in a state.
+
+        Parameters
+        ----------
+        state, time, direction
+            As in `at`.
+        weights
+            mu, one a row of (3.3); 1 by default.
+
+        Raises
+        ------
+        OutOfRangeError
+            The weights are not one positive number a row.
+        """
+        return gauss_of(self.balance(state, time, direction), weights)
 
     def with_numbers(self, numbers: np.ndarray) -> VariantProblem:
         """Return the same equations with other values p."""

@@ -34,6 +34,7 @@ from daesolve.reporting.document import (
     with_drawing,
 )
 from daesolve.system.equation_sections import sections, symbols_of
+from daesolve.reporting.opening import with_opening
 from daesolve.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -174,7 +175,8 @@ def _run(bound: BoundCase, until: float) -> dict[str, Any]:
             return never_begun(bound.identity(), bound.case.start_time, error)
         run = found
     path = bound.problem.path
-    return document(run, bound.identity()) | {"path": None if path is None else path.name}
+    told = with_opening(document(run, bound.identity()), run)
+    return told | {"path": None if path is None else path.name}
 
 
 def _drawing_added(problem: Problem, run: dict[str, Any]) -> dict[str, Any]:

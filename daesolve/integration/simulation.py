@@ -33,6 +33,7 @@ from daesolve.integration.event_handling import at_start, through
 from daesolve.integration.forgetting import forget
 from daesolve.integration.late_guards import first_zero
 from daesolve.integration.looks import among, looks
+from daesolve.integration.opening import opening
 from daesolve.integration.points import last_before, point_after
 from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_options import At, sample_times
@@ -340,7 +341,9 @@ class _Run:
         """Return the trajectory with its samples."""
         lost = self.state.monitor.over
         trajectory = self.state.assembly.trajectory(outcome, message, samples, lost_for_good=lost)
-        return replace(trajectory, _evaluate=self._point)
+        monitor = self.state.monitor if self.resumed is None else None
+        begin = None if monitor is None else partial(opening, self.prepared, monitor.first_steps)
+        return replace(trajectory, _evaluate=self._point, _begin=begin and partial(begin, simulate))
 
     # -- integration --------------------------------------------------------------------------
 

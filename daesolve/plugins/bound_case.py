@@ -16,6 +16,7 @@ from daesolve.errors import (
     OutOfRangeError,
     PluginError,
     PosingError,
+    UnknownNameError,
     suggest_names,
     unknown_name,
 )
@@ -148,11 +149,21 @@ class BoundCase(ExportableCase):
         known = system.dynamics.posed_ranges
         for name in numbers:
             if name not in known:
-                raise unknown_name("parameter", name, [*known, *self.problem.structure])
+                raise shaped._no_parameter(name, [*known, *self.problem.structure])
         checked = {
             name: system.owner_of(name).check(name, value) for name, value in numbers.items()
         }
         return replace(shaped, parameters={**self.parameters, **checked})
+
+    def _no_parameter(self, name: str, known: list[str]) -> UnknownNameError:
+        """Return the error for a name that no parameter carries; start values go elsewhere."""
+        states, own = self.system.dynamics.labels.states, self.problem.start_names(self.structure)
+        if name in states or name in own:
+            return UnknownNameError(
+                f"{name!r} is a start value, not a parameter: give it as initial={{{name!r}: ...}} "
+                f"to solve, or as --initial {name}=... on the command line"
+            )
+        return unknown_name("parameter", name, [n for n in known if n not in self.derived])
 
     def starting(self, values: Mapping[str, float]) -> Self:
         """Return the case with other start values, by its own names or by those of states.

@@ -31,6 +31,7 @@ from daesolve.reporting.document import (
     with_note,
     without_series,
 )
+from daesolve.reporting.opening import keep_opening, with_kept_opening, with_opening
 from daesolve.storage import make_directory
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ __all__ = [
     "comparison_text",
     "document",
     "dump",
+    "keep_opening",
     "load",
     "make_empty",
     "never_begun",
@@ -72,6 +74,7 @@ __all__ = [
     "style",
     "summary",
     "with_drawing",
+    "with_opening",
     "without_series",
     "write_answer",
     "write_comparison",
@@ -191,7 +194,7 @@ def rebuild(
     runs: list[dict[str, Any]] = []
     owned: list[Mapping[str, FigureRule]] = []
     for directory in directories:
-        run = load(directory)
+        run = with_kept_opening(load(directory), Path(directory))
         problem = problem_of(run)
         if problem is None and is_of_file(run.get("source")):
             run = with_note(run, _left_out(run, directory))

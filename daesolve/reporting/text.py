@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, TypeGuard
 
 from rich import box
@@ -29,6 +30,7 @@ from daesolve.reporting.facts import (
     title,
 )
 from daesolve.reporting.html import peaks
+from daesolve.reporting.listing import table_of
 from daesolve.reporting.sampling import Document
 from daesolve.storage.encoding import is_list, is_mapping
 
@@ -293,7 +295,13 @@ def _entries(values: Mapping[str, Any], depth: int) -> Iterator[RenderableType]:
             yield from _entries(value, depth + 1)
         elif _is_listing(value):
             yield Padding(Text(f"{name}:"), (0, 0, 0, 2 * depth))
-            for entry in value[:MOST_SHOWN]:
+            shown = value[:MOST_SHOWN]
+            table = table_of(shown, partial(_in_a_cell, 4)) or table_of(
+                shown, partial(_in_a_cell, 3)
+            )
+            if table is not None:
+                yield Padding(table, (0, 0, 0, 2 * depth + 2))
+            for entry in value[:MOST_SHOWN] if table is None else ():
                 yield Padding(Text(_shown(entry)[1:-1]), (0, 0, 0, 2 * depth + 2))
             if len(value) > MOST_SHOWN:
                 yield Padding(Text(f"... ({len(value)} in all)"), (0, 0, 0, 2 * depth + 2))
@@ -303,6 +311,13 @@ def _entries(values: Mapping[str, Any], depth: int) -> Iterator[RenderableType]:
 
 def _is_listing(value: Any) -> TypeGuard[list[Any]]:
     return is_list(value) and any(is_mapping(entry) for entry in value)
+
+
+def _in_a_cell(digits: int, value: Any) -> str:
+    """Return a value in so many digits, and a list without spaces."""
+    if is_list(value):
+        return ",".join(_in_a_cell(digits, entry) for entry in value) or "-"
+    return short(value, digits) if isinstance(value, float) else _shown(value)
 
 
 def _shown(value: Any) -> str:

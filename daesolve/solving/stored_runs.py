@@ -363,7 +363,7 @@ def _finished(
         return run
     stored = stored_run(writer.directory)
     if stored.result is not None:
-        return replace(Trajectory.from_run(writer.directory), _evaluate=run.at)
+        return replace(Trajectory.from_run(writer.directory), _evaluate=run.at, _begin=run.opening)
     asked = writer.manifest["verify"]
     if asked and run.outcome.good:
         by: By = asked if asked in (True, "same") else restored(asked, Solver, given)
@@ -378,7 +378,7 @@ def _finished(
     except StorageError as error:
         message = f"{error}; nothing is lost: `{resuming(stored.directory)}` goes on"
         return replace(run, outcome=Outcome.INTERRUPTED, message=message)
-    return replace(Trajectory.from_run(writer.directory), _evaluate=run.at)
+    return replace(Trajectory.from_run(writer.directory), _evaluate=run.at, _begin=run.opening)
 
 
 def split_derived(description: Mapping[str, Any], derived: Sequence[str]) -> dict[str, Any]:

@@ -123,13 +123,14 @@ class Trajectory:
     peaks: Mapping[str, Peak] = field(default_factory=dict[str, Peak])
     sources: Sequence[str] = ()
     _evaluate: Callable[[float], TrajectoryPoint] | None = field(default=None, repr=False)
+    _begin: Callable[[], Recorded | None] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         suggest_names(self, **KINDS)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what integrates anew: compiled functions belong to the process."""
-        return {**vars(self), "_evaluate": None}
+        return {**vars(self), "_evaluate": None, "_begin": None}
 
     def __copy__(self) -> Trajectory:
         return replace(self)
@@ -230,6 +231,13 @@ class Trajectory:
                 "and daesolve.resume(DIR) gives one that can"
             )
         return self._evaluate(time)
+
+    def opening(self) -> Recorded | None:
+        """Return the beginning, integrated anew, with samples at and within each accepted step.
+
+        None where the trajectory was read from disk or pickled, or went on from a checkpoint.
+        """
+        return None if self._begin is None else self._begin()
 
     def thinned(self, rows: int) -> Trajectory:
         """Return the trajectory in memory with at most so many samples, evenly chosen, and events.

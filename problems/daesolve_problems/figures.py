@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from daesolve import Trajectory
 
 Document = Mapping[str, Any]
 KINDS = ("states", "reactions", "outputs")
@@ -44,23 +47,129 @@ def new_figure(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def draw_paths(places: Mapping[str, np.ndarray]) -> Figure:
+Quantity = str | Callable[[Document], np.ndarray]
+Place = Callable[[Document], np.ndarray]
+"""x + i y of each sample, m."""
+Places = Callable[[Document], Mapping[str, np.ndarray]]
+"""The same of several points by name."""
+LEAST_VIEW = 1e-12
+"""What no axis magnifies: the rounding of what is at rest."""
+
+
+def draw_curve(
+    axes: Axes, document: Document, x: Quantity, y: Quantity, label: str = "", **look: Any
+) -> None:
+    """Draw one quantity of a run over another: a line where its samples follow the motion.
+
+    Where they do not, every sample is a dot, and the line goes through the beginning of the run,
+    which is sampled within each accepted step. See `daesolve.reporting.figures.curves`.
+    """
+    from daesolve.reporting.figures.curves import draw_curve as draw
+
+    draw(axes, document, x, y, label, **look)
+
+
+def near_events(run: Trajectory, even: int = 401, beside: int = 120) -> np.ndarray:
+    """Return sample times that miss nothing brief beside an event.
+
+    Parameters
+    ----------
+    run
+        Whose events they are.
+    even
+        How many there are from the first sample to the last at even steps.
+    beside
+        How many there are on each side of an event, at distances that grow in proportion.
+
+    Returns
+    -------
+    numpy.ndarray
+        (k,) s, increasing.
+    """
+    first, last = float(np.min(run.times)), float(np.max(run.times))
+    away = np.geomspace(1e-8, 1e-2, beside) * (last - first)
+    moments = [[event.time, *(event.time - away), *(event.time + away)] for event in run.events]
+    times = np.concatenate([np.linspace(first, last, even), *map(np.array, moments)])
+    return np.unique(times[(times >= first) & (times <= last)])
+
+
+def mark_peaks(axes: Axes, document: Document, names: Mapping[str, str]) -> None:
+    """Mark the values of largest magnitude over every accepted step, which samples may miss.
+
+    Parameters
+    ----------
+    axes
+        On which lines are drawn over time.
+    document
+        Of the run.
+    names
+        The output of each line, by the label of the line.
+    """
+    from daesolve.reporting.figures.curves import mark_peak
+
+    for line in list(axes.lines):
+        peak = document.get("peaks", {}).get(names.get(str(line.get_label()), ""))
+        if peak is not None:
+            mark_peak(axes, peak["time"], peak["value"], line.get_color())
+    axes.relim()
+    axes.autoscale_view()
+
+
+def place_of_centre(document: Document) -> np.ndarray:
+    """Return x + i y of each sample, m."""
+    return column(document, "x") + 1j * column(document, "y")
+
+
+def draw_path(axes: Axes, document: Document, place: Place, label: str = "", **look: Any) -> None:
+    """Draw the path of a point in the plane, with a dot where it begins."""
+    first = len(axes.lines)
+    look = {"linewidth": 1.2, **look}
+
+    def across(part: Document) -> np.ndarray:
+        return np.real(place(part))
+
+    def up(part: Document) -> np.ndarray:
+        return np.imag(place(part))
+
+    draw_curve(axes, document, across, up, label, **look)
+    begun = across(document)[:1], up(document)[:1]
+    axes.plot(*begun, "o", markersize=4, color=axes.lines[first].get_color())
+
+
+def plane(axes: Axes) -> None:
+    """Give a plane of paths the same scale along both axes, and no magnified rounding."""
+    points = [np.asarray(line.get_xydata(), dtype=float) for line in axes.lines]
+    spans = [np.ptp(p[np.isfinite(p).all(axis=1)], axis=0).max(initial=0.0) for p in points]
+    if max(spans, default=0.0) < LEAST_VIEW:
+        # Limits that are set are widened by the aspect; data limits are not, and nothing is told.
+        x, y = points[0][0]
+        corners = [(x - LEAST_VIEW, y - LEAST_VIEW), (x + LEAST_VIEW, y + LEAST_VIEW)]
+        axes.update_datalim(corners)
+        axes.autoscale_view()
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("x (m)")
+    axes.set_ylabel("y (m)")
+
+
+def _one(places: Places, label: str, document: Document) -> np.ndarray:
+    return places(document)[label]
+
+
+def draw_paths(document: Document, places: Places) -> Figure:
     """Draw paths in the plane, with a dot where each begins.
 
     Parameters
     ----------
+    document
+        Of the run.
     places
-        x + i y in m, by the label of the path.
+        Returns x + i y in m of the samples of a document, by the label of the path.
     """
     figure = new_figure(6.0, 5.0)
     axes = figure.add_subplot()
-    for label, place in places.items():
-        x, y = np.real(place), np.imag(place)
-        (line,) = axes.plot(x, y, linewidth=1.2, label=label)
-        axes.plot(x[:1], y[:1], "o", markersize=4, color=line.get_color())
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
+    for number, label in enumerate(places(document)):
+        draw_path(axes, document, partial(_one, places, label), label, color=f"C{number}")
+    plane(axes)
     axes.legend()
     return figure
 

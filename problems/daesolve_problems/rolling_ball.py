@@ -47,7 +47,7 @@ import numpy as np
 import daesolve as ds
 from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError
 from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
-from daesolve_problems.figures import new_figure
+from daesolve_problems.figures import draw_curve, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -378,9 +378,9 @@ def path_from_above(document: Mapping[str, Any]) -> Figure:
     figure = new_figure(6.0, 6.0)
     axes = figure.add_subplot()
     if "bob_x" in outputs:
-        axes.plot(outputs["bob_x"], outputs["bob_y"], color="C1", linewidth=0.6, label="bob")
+        draw_curve(axes, document, "bob_x", "bob_y", "bob", color="C1", linewidth=0.6)
     x, y = np.array(states["contact_x"]), np.array(states["contact_y"])
-    axes.plot(x, y, color="C0", linewidth=1.2, label="contact")
+    draw_curve(axes, document, "contact_x", "contact_y", "contact", color="C0", linewidth=1.2)
     axes.plot(x[0], y[0], "o", color="C3", markersize=6, label="contact at the start")
     axes.set_aspect("equal", adjustable="datalim")
     surface = SURFACES.get(document["structure"].get("surface"))

@@ -127,13 +127,18 @@ def drawing(document: Document) -> Drawing:
     )
 
 
-def paths(document: Document) -> Figure:
-    """Draw the paths of the contact and of the mass centre."""
+def _places(document: Document) -> dict[str, np.ndarray]:
+    """Return where the contact and the mass centre are, x + i y, m."""
     state, numbers = states(document), document["parameters"]
     contact = state["x"] + 1j * state["y"]
     arm = complex(numbers["centre_normal"], numbers["centre_tangential"])
     centre = contact + arm * np.exp(1j * state["psi"])
-    return draw_paths({"contact": contact, "mass centre": centre})
+    return {"contact": contact, "mass centre": centre}
+
+
+def paths(document: Document) -> Figure:
+    """Draw the paths of the contact and of the mass centre."""
+    return draw_paths(document, _places)
 
 
 def velocities(document: Document) -> Figure:

@@ -66,10 +66,29 @@ def test_an_answer_follows_the_parameters_and_has_no_numbers_that_json_has_not(m
     assert answer["bounds"] == [1.0, None]
 
 
-def test_each_entry_of_a_list_has_a_line_of_its_own():
+def test_entries_with_the_same_values_are_a_table_with_a_row_each():
     shown = call("analyse", "prism", "variants", "--case", "none-jam").stdout.splitlines()
-    assert sum(line.startswith("  variant: ") for line in shown) == 4
+    assert len(max(shown, key=len)) <= 80
+    head = next(line.split() for line in shown if line.strip().startswith("variant"))
+    assert head[:3] == ["variant", "normal_1", "normal_2"]
+    rows = [line.split() for line in shown if line.strip().startswith(("1,", "2,"))]
+    assert [row[0] for row in rows] == ["1,1", "1,2", "2,1", "2,2"]
+    assert {len(row) for row in rows} == {len(head)}
     assert "count: 0" in [line.strip() for line in shown]
+
+
+def test_a_table_that_is_too_wide_has_a_column_for_each_entry():
+    shown = call("analyse", "three-supports", "variants").stdout.splitlines()
+    assert len(max(shown, key=len)) <= 80
+    head = next(line.split() for line in shown if line.strip().startswith("variant"))
+    assert head == ["variant", *[f"{i},{j},{k}" for i in (1, 2) for j in (1, 2) for k in (1, 2)]]
+    support = next(line.split() for line in shown if line.strip().startswith("support_1"))
+    assert len(support) == 9
+
+
+def test_entries_that_differ_in_their_values_have_a_line_each(mine):
+    shown = call("analyse", "prism", "regions").stdout.splitlines()
+    assert all(len(line) <= 80 for line in shown)
 
 
 def test_figures_are_written_whatever_their_names(mine, tmp_path):
@@ -98,3 +117,8 @@ def test_what_cannot_be_asked_gets_one_sentence(mine, words, sentence):
 def test_a_fixed_step_has_no_tolerance(option):
     told = call("run", "pendulum", "--fixed-step", "0.01", option, "1e-6", code=2).stderr
     assert "--fixed-step takes its step whatever the error" in told
+
+
+def test_an_answer_lists_no_values_that_the_problem_derives():
+    answer = json.loads(call("analyse", "rolling-wheel", "admissibility", "--json").stdout)
+    assert not [name for name in answer["parameters"] if name.startswith("stop_")]

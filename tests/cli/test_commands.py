@@ -301,3 +301,14 @@ def test_the_pair_that_is_named_is_the_one_whose_value_changed():
         changed = [pair for pair, value in loaded.items() if event["after"][pair] != value]
         assert changed == [f"variant_{name}"]
         loaded = {pair: event["after"][pair] for pair in loaded}
+
+
+def test_a_run_whose_samples_are_sparse_keeps_its_beginning_for_the_report(tmp_path):
+    words = ["run", "pendulum", "--until", "400", "--every", "1.7", "--quiet", "--out"]
+    call(*words, tmp_path / "sparse")
+    assert (tmp_path / "sparse" / "opening.json").is_file()
+    assert "the beginning" in (tmp_path / "sparse" / "report.html").read_text()
+    call("report", tmp_path / "sparse")
+    assert "the beginning" in (tmp_path / "sparse" / "report.html").read_text()
+    call("run", "pendulum", "--until", "2", "--quiet", "--out", tmp_path / "close")
+    assert not (tmp_path / "close" / "opening.json").exists()

@@ -141,3 +141,17 @@ def test_a_structural_choice_is_taken_by_name_or_by_value():
 def test_a_case_is_shown_by_its_names_and_what_was_changed():
     case = ds.problem("pendulum").case(length=2.0)
     assert repr(case) == "BoundCase('pendulum', 'release', model='cartesian', length=2.0)"
+
+
+def test_a_start_value_among_the_parameters_is_told_where_it_belongs():
+    with pytest.raises(UnknownNameError, match=r"give it as initial=\{'nu_1': \.\.\.\}"):
+        ds.problem("omni-rolling").case(nu_1=2.5)
+    with pytest.raises(UnknownNameError, match="--initial speed=") as told:
+        ds.problem("rolling-wheel").case("hoop", speed=2.5)
+    assert "unknown parameter" not in str(told.value)
+
+
+def test_what_is_derived_is_not_offered_as_a_parameter():
+    with pytest.raises(UnknownNameError) as told:
+        ds.problem("rolling-wheel").case("hoop", wheel_diameter_in_inches=2.5)
+    assert "stop_" not in str(told.value)

@@ -287,3 +287,13 @@ def test_a_wheel_that_lifts_ends_the_run():
     assert run.outcome is Outcome.DEGENERATE
     assert run.events[-1].name == "contact_lost"
     assert "no longer pressed to the floor" in run.message
+
+
+def test_on_the_spot_rollers_change_four_times_and_slip_stays_below_its_threshold():
+    case = problem.case("spin")
+    run = case.solve()
+    changes = [event for event in run.events if event.name == "roller_switch"]
+    assert len(changes) == 4
+    assert "four times" in case.case.note
+    slips = [peak.value for name, peak in run.peaks.items() if name.startswith("slip")]
+    assert max(slips) < case.full_parameters["slip_velocity"]

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from daesolve.reporting.facts import family, labels
+from daesolve.reporting.figures.curves import mark_peak
 from daesolve.reporting.figures.style import (
     MOST_DOTS,
     MOST_PANELS,
@@ -62,6 +63,8 @@ class Curve:
         How many curves of the same quantity lie above it, which it must not vanish under.
     beginning
         The first stretch where its samples can be joined.
+    peak
+        When, and how large, its value of largest magnitude is over every accepted step.
     """
 
     label: str
@@ -70,6 +73,7 @@ class Curve:
     joinable: bool
     above: int = 0
     beginning: Series | None = None
+    peak: tuple[float, float] | None = None
 
     @property
     def crowded(self) -> bool:
@@ -207,6 +211,7 @@ def arrange(documents: Sequence[Document], kind: str, names: Sequence[str]) -> l
                         joinable[place],
                         above,
                         starts[place].get(name),
+                        _peak(documents[place], kind, name),
                     )
                     for above, place in reversed(list(enumerate(reversed(_having(runs, name)))))
                 ),
@@ -217,12 +222,27 @@ def arrange(documents: Sequence[Document], kind: str, names: Sequence[str]) -> l
     panels: list[Panel] = []
     for group in _alike(found, units):
         curves = tuple(
-            Curve(name, found[name], colour(place), joinable[0], beginning=starts[0].get(name))
+            Curve(
+                name,
+                found[name],
+                colour(place),
+                joinable[0],
+                beginning=starts[0].get(name),
+                peak=_peak(documents[0], kind, name),
+            )
             for place, name in enumerate(group)
         )
         label = units.get(group[0], "") if len(group) > 1 else _with_unit(group[0], units)
         panels.append(Panel(label, curves))
     return panels
+
+
+def _peak(document: Document, kind: str, name: str) -> tuple[float, float] | None:
+    """Return when an output is largest over every accepted step, and its value, if it is known."""
+    peak = document.get("peaks", {}).get(name) if kind == "outputs" else None
+    if peak is None or peak["value"] is None or peak["time"] is None:
+        return None
+    return float(peak["time"]), float(peak["value"])
 
 
 def _having(runs: Sequence[Mapping[str, Series]], name: str) -> list[int]:
@@ -335,7 +355,10 @@ def _name(axes: Axes, panel: Panel, room: float) -> None:
 def _whole(axes: Axes, panel: Panel) -> None:
     for curve in panel.curves:
         mark(axes, curve, crowded=panel.crowded and len(curve.series.times) > FEWEST)
-    settle(axes, [curve.series.values for curve in panel.curves], LEAST_RANGE)
+        if curve.peak is not None:
+            mark_peak(axes, *curve.peak, curve.colour)
+    peaks = [np.array([curve.peak[1]]) for curve in panel.curves if curve.peak is not None]
+    settle(axes, [*(curve.series.values for curve in panel.curves), *peaks], LEAST_RANGE)
     axes.set_ylabel(panel.label)
     axes.margins(x=0.01)
 

@@ -11,7 +11,7 @@ import numpy as np
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Point, Polar, Shape, Trace
 from daesolve_problems.bogies.theory import NEAR, LocalTheory
-from daesolve_problems.figures import Document, column, new_figure
+from daesolve_problems.figures import Document, column, draw_curve, new_figure, plane
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,12 +31,11 @@ def motion_and_integrals(document: Document) -> Figure:
     path, rates = figure.add_subplot(grid[:, 0]), figure.add_subplot(grid[0, 1])
     kept = figure.add_subplot(grid[1, 1], sharex=rates)
     times = np.array(document["times"], dtype=float)
-    x, y, turning = (column(document, name) for name in ("x", "y", "psi_dot"))
-    path.plot(x, y, linewidth=1.0)
-    path.plot(x[:1], y[:1], "o", color="C3", markersize=5, label="start")
-    path.set_aspect("equal", adjustable="datalim")
-    path.set_xlabel("x (m)")
-    path.set_ylabel("y (m)")
+    turning = column(document, "psi_dot")
+    draw_curve(path, document, "x", "y", linewidth=1.0)
+    start = column(document, "x")[:1], column(document, "y")[:1]
+    path.plot(*start, "o", color="C3", markersize=5, label="start")
+    plane(path)
     path.legend(frameon=False)
     energy = column(document, "energy")
     changes = {"energy (relative)": energy / energy[0] - 1.0}

@@ -76,8 +76,8 @@ def _rates(document: Document) -> dict[str, np.ndarray]:
 # -- figures -------------------------------------------------------------------------------------
 
 
-def paths(document: Document) -> Figure:
-    """Draw the paths of the frame's origin and of the middles of the axles."""
+def _places(document: Document) -> dict[str, np.ndarray]:
+    """Return where the frame's origin and the middles of the axles are, x + i y, m."""
     state, numbers = states(document), document["parameters"]
     places = {"origin": state["x"] + 1j * state["y"]}
     for k in PAIRS:
@@ -85,7 +85,12 @@ def paths(document: Document) -> Figure:
         axle = complex(numbers[f"axle_centre_n_{k}"], numbers[f"axle_centre_tau_{k}"])
         turned = pivot + axle * np.exp(1j * state[f"theta_{k}"])
         places[f"axle {k}"] = places["origin"] + turned * np.exp(1j * state["psi"])
-    return draw_paths(places)
+    return places
+
+
+def paths(document: Document) -> Figure:
+    """Draw the paths of the frame's origin and of the middles of the axles."""
+    return draw_paths(document, _places)
 
 
 def energies(document: Document) -> Figure:

@@ -28,7 +28,7 @@ import casadi as ca
 import daesolve as ds
 from daesolve.drawing import Drawing, Line, Polar
 from daesolve_problems.contacts import feet
-from daesolve_problems.figures import column, panels_over_time, series
+from daesolve_problems.figures import draw_curve, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +58,7 @@ def cycle(document: Document) -> Figure:
     over_time.axhline(document["parameters"]["belt_speed"], color="0.6", linewidth=0.8)
     over_time.plot(times, speed, linewidth=1.2)
     over_time.set_ylabel("speed (m/s)")
-    over_place.plot(column(document, "x"), speed, linewidth=1.2)
+    draw_curve(over_place, document, "x", "x_dot", linewidth=1.2)
     over_place.set_xlabel("x (m)")
     return figure
 

@@ -81,12 +81,17 @@ def start(
     return {**still, "y": 1.0, **given}
 
 
-def paths(document: Document) -> Figure:
-    """Draw the paths of the centre and of the ends."""
+def _places(document: Document) -> dict[str, np.ndarray]:
+    """Return where the centre and the ends are, x + i y, m."""
     angle, half = series(document, "states", "theta"), document["parameters"]["half_length"]
     centre = series(document, "states", "x") + 1j * series(document, "states", "y")
     rod = half * (np.cos(angle) + 1j * np.sin(angle))
-    return draw_paths({"centre": centre, **{k: centre + side * rod for k, side in ENDS.items()}})
+    return {"centre": centre, **{k: centre + side * rod for k, side in ENDS.items()}}
+
+
+def paths(document: Document) -> Figure:
+    """Draw the paths of the centre and of the ends."""
+    return draw_paths(document, _places)
 
 
 def drawing(document: Document) -> Drawing:

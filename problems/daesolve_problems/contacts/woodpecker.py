@@ -32,7 +32,7 @@ import numpy as np
 import daesolve as ds
 from daesolve.drawing import Circle, Dot, Drawing, Line, Outline, Polar
 from daesolve.typing import BoundCase, DifferentiableVector, Parameters
-from daesolve_problems.figures import new_figure, series
+from daesolve_problems.figures import draw_curve, new_figure, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -169,8 +169,7 @@ def portrait(document: Document) -> Figure:
     """Draw the rates of the bird and of the sleeve over their angles."""
     figure = new_figure(8.0, 3.6)
     for axes, name in zip(figure.subplots(1, 2), ("phi_B", "phi_S"), strict=True):
-        angle, rate = (series(document, "states", key) for key in (name, f"{name}_dot"))
-        axes.plot(angle, rate, linewidth=0.8)
+        draw_curve(axes, document, name, f"{name}_dot", linewidth=0.8)
         axes.set_xlabel(f"{name} (rad)")
         axes.set_ylabel(f"{name}_dot (rad/s)")
     return figure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import daesolve as ds
 from daesolve.drawing import Circle, Cosine, Dot, Drawing, Line, Linear, Outline, Polar, Trace
-from daesolve_problems.figures import new_figure
+from daesolve_problems.figures import draw_curve, new_figure
 from daesolve_problems.gyroscope.models import ANGLES, SMALL
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def way_of_the_axis(document: Mapping[str, Any]) -> Figure:
     states = document["states"]
     figure = new_figure(6.0, 4.4)
     axes = figure.add_subplot()
-    axes.plot(states["alpha"], states["beta"], linewidth=0.9)
+    draw_curve(axes, document, "alpha", "beta", linewidth=0.9)
     axes.plot(states["alpha"][0], states["beta"][0], "o", color="C3", label="start")
     axes.set_xlabel("alpha (rad)")
     axes.set_ylabel("beta (rad)")

@@ -31,7 +31,7 @@ import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Trace
 from daesolve.errors import OutOfRangeError
 from daesolve.multibody import Body, Disc, Mechanism, Rolling, quaternion
-from daesolve_problems.figures import new_figure
+from daesolve_problems.figures import draw_curve, new_figure, plane
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -120,14 +120,11 @@ def steady_circle(beta: float, circle: float, parameters: Mapping[str, float]) -
 
 def path_of_the_contact(document: Mapping[str, Any]) -> Figure:
     """Draw the track on the plane, and the path of the centre."""
-    states, outputs = document["states"], document["outputs"]
     figure = new_figure(5.4, 5.4)
     axes = figure.add_subplot()
-    axes.plot(outputs["ground_x"], outputs["ground_y"], linewidth=0.9, label="contact")
-    axes.plot(states["coin_x"], states["coin_y"], linewidth=0.6, label="centre")
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
+    draw_curve(axes, document, "ground_x", "ground_y", "contact", color="C0", linewidth=0.9)
+    draw_curve(axes, document, "coin_x", "coin_y", "centre", color="C1", linewidth=0.6)
+    plane(axes)
     axes.legend()
     return figure
 

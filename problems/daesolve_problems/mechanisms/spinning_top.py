@@ -31,7 +31,7 @@ import daesolve as ds
 from daesolve.drawing import Circle, Dot, Drawing, Line, Linear, Trace
 from daesolve.errors import OutOfRangeError
 from daesolve.multibody import GROUND, Body, Mechanism, Spherical, quaternion
-from daesolve_problems.figures import new_figure
+from daesolve_problems.figures import draw_curve, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -113,10 +113,9 @@ def steady_precession(given: Mapping[str, float], parameters: Mapping[str, float
 
 def path_of_the_centre(document: Mapping[str, Any]) -> Figure:
     """Draw the path of the mass centre from above."""
-    states = document["states"]
     figure = new_figure(5.0, 5.0)
     axes = figure.add_subplot()
-    axes.plot(states["top_x"], states["top_y"], linewidth=0.8)
+    draw_curve(axes, document, "top_x", "top_y", linewidth=0.8)
     axes.plot(0.0, 0.0, "k+")
     axes.set_aspect("equal")
     axes.set_xlabel("x (m)")

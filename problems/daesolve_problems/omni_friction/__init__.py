@@ -76,7 +76,7 @@ problem = ds.Problem(
             "spin",
             start=REST | {"omega": 1.0},
             until=2.0,
-            note="on the spot: the slip stays below slip_velocity; no wheel crosses its rollers",
+            note="on the spot: rollers change four times, and the slip stays below slip_velocity",
         ),
         ds.Case(
             "straight",

@@ -15,7 +15,16 @@ import numpy as np
 import daesolve as ds
 from daesolve.drawing import Camera, Dot, Drawing, Shape, Trace
 from daesolve.typing import BoundCase
-from daesolve_problems.figures import Document, column, new_figure
+from daesolve_problems.figures import (
+    Document,
+    column,
+    draw_path,
+    mark_peaks,
+    near_events,
+    new_figure,
+    place_of_centre,
+    plane,
+)
 from daesolve_problems.omni_friction.comparing import MEASURES, matched_motion, turned_back
 from daesolve_problems.omni_friction.geometry import vehicle
 from daesolve_problems.omni_vehicle.motion import Sizes, Wheel
@@ -109,17 +118,23 @@ def deviation(document: Document) -> Figure:
     _over_time(grid[0, 1], document, {"θ": turned}, "deviation of θ (rad)")
     wheels = range(1, document["structure"]["wheels"] + 1)
     slips = {f"wheel {i}": column(document, f"slip_{i}") for i in wheels}
-    _over_time(grid[1, 0], document, slips, "slip |u| at the samples (m/s)")
+    _over_time(grid[1, 0], document, slips, "slip |u|, triangles: peaks over every step (m/s)")
+    mark_peaks(grid[1, 0], document, {name: f"slip_{i}" for i, name in enumerate(slips, start=1)})
     taken = {"work": column(document, "friction_work"), "energy": column(document, "energy")}
     _over_time(grid[1, 1], document, taken, "work of friction, energy (J)")
     return figure
 
 
 def compared(case: BoundCase) -> ds.Answer:
-    """Run a case, and measure how far it gets from the vehicle without inertia of its rollers."""
+    """Run a case, and measure how far it gets from the vehicle without inertia of its rollers.
+
+    It is run twice: slips last for a thousandth of a second after each change of rollers, so the
+    second run is sampled closely about the events of the first.
+    """
     from daesolve.reporting.document import document  # which imports Matplotlib
 
     run = case.solve()
+    run = case.solve(run.end_time, at=near_events(run))
     values = {name: measure.rule(case, run) for name, measure in MEASURES.items()}
     values |= {f"peak_{name}": abs(peak.value) for name, peak in run.peaks.items()}
     found = document(run, case.identity())
@@ -150,15 +165,9 @@ def _over_time(axes: Axes, document: Document, series: Mapping[str, np.ndarray],
 
 
 def _path(axes: Axes, document: Document) -> None:
-    x, y = (column(document, name) for name in CENTRE)
-    axes.plot(x, y, linewidth=1.2)
-    axes.plot(x[:1], y[:1], "o", markersize=4, color="C0")
-    if max(np.nanmax(x) - np.nanmin(x), np.nanmax(y) - np.nanmin(y)) < NOTHING:
-        axes.set_xlim(x[0] - NOTHING, x[0] + NOTHING)
-        axes.set_ylim(y[0] - NOTHING, y[0] + NOTHING)
-    axes.set_aspect("equal", adjustable="datalim")
+    draw_path(axes, document, place_of_centre)
+    plane(axes)
     _name(axes, "path of the centre", "x (m)")
-    axes.set_ylabel("y (m)")
 
 
 def _name(axes: Axes, what: str, across: str = "t (s)") -> None:

@@ -23,7 +23,14 @@ from daesolve.drawing import (
     Shape,
     Trace,
 )
-from daesolve_problems.figures import Document, column, new_figure
+from daesolve_problems.figures import (
+    Document,
+    column,
+    draw_path,
+    new_figure,
+    place_of_centre,
+    plane,
+)
 from daesolve_problems.omni_inertialess.vehicle import Wheel, parameters, wheels_of
 from daesolve_problems.omni_wheels import numbered
 
@@ -144,20 +151,17 @@ def motion(document: Document) -> Figure:
 
 
 def _paths(axes: Axes, document: Document, p: Mapping[str, float]) -> None:
-    x, y, theta = (column(document, name) for name in ("x", "y", "theta"))
-    axes.plot(x, y, linewidth=1.2, label="centre")
-    axes.plot(x[:1], y[:1], "o", markersize=4, color="C0")
-    if math.hypot(p["centre_x"], p["centre_y"]) > 0.0:
-        cosine, sine = np.cos(theta), np.sin(theta)
-        across = x + cosine * p["centre_x"] - sine * p["centre_y"]
-        up = y + sine * p["centre_x"] + cosine * p["centre_y"]
-        axes.plot(across, up, linewidth=1.2, label="mass centre")
-    if max(np.ptp(x), np.ptp(y)) < NOTHING:
-        axes.set_xlim(x[0] - NOTHING, x[0] + NOTHING)
-        axes.set_ylim(y[0] - NOTHING, y[0] + NOTHING)
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
+    draw_path(axes, document, place_of_centre, "centre", color="C0")
+    arm = complex(p["centre_x"], p["centre_y"])
+    if arm:
+        draw_path(
+            axes,
+            document,
+            lambda part: place_of_centre(part) + arm * np.exp(1j * column(part, "theta")),
+            "mass centre",
+            color="C1",
+        )
+    plane(axes)
     axes.legend(loc="best")
 
 

@@ -1,9 +1,9 @@
 """Vehicles on omni-wheels with massive rollers that roll without slipping.
 
-A rigid platform moves on a level floor on omni-wheels, each of which turns freely about its axle
-and stands on one of the rollers on its rim. Wheels stay upright, and the roller on the floor
-neither slips nor is held up by friction in its axle; the inertia of every roller counts. The
-unknown reactions are the two horizontal forces of the floor on each wheel, along its axle and
+A rigid platform moves on a level floor on omni-wheels, each of which turns freely about its axle,
+or by a motor, and stands on one of the rollers on its rim. Wheels stay upright, and the roller on
+the floor neither slips nor is held up by friction in its axle; the inertia of every roller counts.
+The unknown reactions are the two horizontal forces of the floor on each wheel, along its axle and
 across it. The energy is conserved between switches, and so is the momentum of every roller that is
 off the floor; where a wheel rolls on to its next roller, an inelastic impact takes energy.
 
@@ -60,6 +60,7 @@ problem = ds.Problem(
         "wheels": 3,
         "rollers": 5,
         "imposition": ds.choice(simultaneous="simultaneous", sequential="sequential"),
+        "motors": False,
     },
     start={
         "thesis": starting.start,

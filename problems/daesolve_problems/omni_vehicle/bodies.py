@@ -20,7 +20,13 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve.typing import DifferentiableVector, Order, Parameters, SymbolVector
-from daesolve_problems.omni_vehicle.geometry import next_roller, pitch, rolled_on, within_sector
+from daesolve_problems.omni_vehicle.geometry import (
+    next_roller,
+    pitch,
+    rolled_on,
+    torques,
+    within_sector,
+)
 from daesolve_problems.omni_wheels import check_counts, numbered
 
 
@@ -110,6 +116,7 @@ def system(
     slip: Sequence[tuple[ca.SX, ca.SX]],
     carried: Callable[[int, int], ca.SX],
     imposition: Order,
+    motors: bool,
 ) -> ds.MechanicalSystem:
     """Put a model together.
 
@@ -126,7 +133,12 @@ def system(
         the sum of this and its phi_ij'.
     imposition
         How wheels that switch at one instant are taken.
+    motors
+        Whether a torque acts between the platform and each wheel, about its axle.
     """
+    driving = torques(model.wheels if motors else 0)
+    turned = ca.vertcat(*[model.v[name] for name in numbered("chi_dot", model.wheels)])
+    push = {f"chi_dot_{i}": driving[name] for i, name in enumerate(driving.names, start=1)}
     goals = [
         ds.Nonholonomic(
             f"no_slip_{side}_{i}", velocity, unit="N", reaction_name=f"force_{side}_{i}"
@@ -154,6 +166,9 @@ def system(
         independent=_independent(model),
         events=[_roller_switch(model, [goal.name for goal in goals], imposition)],
         outputs={"speed": (ca.norm_2(ca.vertcat(*model.velocity)), "m/s")},
+        force=push,
+        inputs=driving,
+        meters={"motor_work": (ca.dot(driving.vector, turned), "J")} if motors else {},
     )
 
 

@@ -42,6 +42,7 @@ from daesolve_problems.omni_vehicle.geometry import (
     parameters,
     pitch,
     rolled_on,
+    torques,
     vehicle,
     within_sector,
 )
@@ -163,7 +164,9 @@ class _Equations:
     rates: list[ca.SX]
 
 
-def compact(wheels: int, rollers: int, imposition: Order) -> ds.MechanicalSystem:
+def compact(
+    wheels: int, rollers: int, imposition: Order, motors: bool = False
+) -> ds.MechanicalSystem:
     """Pose the vehicle by its three velocities; rollers off the floor keep their momenta.
 
     Raises
@@ -187,15 +190,20 @@ def compact(wheels: int, rollers: int, imposition: Order) -> ds.MechanicalSystem
     )
     equations = _equations(model)
     energy = _energy(model, equations)
+    turning = ca.vertcat(*equations.turning)
+    driving = torques(wheels if motors else 0)
+    push = ca.jacobian(turning, model.v.vector).T @ driving.vector if motors else ca.SX(3, 1)
     return ds.MechanicalSystem(
         model.q,
         p,
         mass_matrix=equations.matrix,
-        force=equations.force,
+        force=equations.force + push if motors else equations.force,
+        inputs=driving,
+        meters={"motor_work": (ca.dot(push, model.v.vector), "J")} if motors else {},
         velocities=model.v,
         kinematics=_kinematics(model, equations.turning),
         discrete=model.d,
-        goals=[ds.Invariant("energy", energy)],
+        goals=[] if motors else [ds.Invariant("energy", energy)],
         events=[_roller_switch(model, equations, imposition)],
         outputs=_outputs(model, equations) | {"energy": (energy, "J")},
     )

@@ -46,7 +46,9 @@ from daesolve_problems.omni_vehicle.wheels import (
 from daesolve_problems.omni_wheels import numbered
 
 
-def general(wheels: int, rollers: int, imposition: Order) -> ds.MechanicalSystem:
+def general(
+    wheels: int, rollers: int, imposition: Order, motors: bool = False
+) -> ds.MechanicalSystem:
     """Pose the vehicle with wheels anywhere, in any direction, with rollers at an angle (mecanum).
 
     Raises
@@ -67,7 +69,7 @@ def general(wheels: int, rollers: int, imposition: Order) -> ds.MechanicalSystem
     for i, j in model.pairs():
         spin = model.v[f"phi_dot_{i}_{j}"]
         kinetic += car.along * spin * (spin + 2 * carried(i, j)) / 2
-    return system(model, p, kinetic, _slip(model, car), carried, imposition)
+    return system(model, p, kinetic, _slip(model, car), carried, imposition, motors)
 
 
 def _frame(model: Bodies, p: Parameters, car: Vehicle) -> ca.SX:

@@ -18,6 +18,7 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
+from daesolve.posing.inputs import Inputs
 from daesolve.typing import Parameters
 from daesolve_problems.omni_wheels import FEWEST_ROLLERS, check_counts
 
@@ -176,6 +177,11 @@ def rolled_on(chi: ca.SX, contact: ca.SX, fired: ca.SX, rollers: int) -> tuple[c
     """
     step = fired * ca.sign(chi)
     return chi - step * pitch(rollers), next_roller(contact - step, rollers)
+
+
+def torques(wheels: int) -> Inputs:
+    """Return the torques of the motors, each between the platform and a wheel about its axle."""
+    return ds.inputs(**{f"motor_{i}": (0.0, "N m") for i in range(1, wheels + 1)})
 
 
 def within_sector(chi: ca.SX, rollers: int) -> ca.SX:

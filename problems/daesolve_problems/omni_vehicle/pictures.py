@@ -28,7 +28,14 @@ from daesolve.drawing import (
     Shape,
     Trace,
 )
-from daesolve_problems.figures import Document, column, new_figure
+from daesolve_problems.figures import (
+    Document,
+    column,
+    draw_path,
+    new_figure,
+    place_of_centre,
+    plane,
+)
 from daesolve_problems.omni_vehicle.geometry import pitch
 from daesolve_problems.omni_vehicle.motion import (
     Piece,
@@ -176,7 +183,7 @@ def _straight(document: Document) -> Figure:
     short = pieces(document, begin, begin + (end - begin) / 3.0)
     figure, panels = _grid("As figure 2.5: the vehicle goes straight ahead", 3, 3)
     _energy_of_pieces(panels[0], known)
-    _velocity(panels[1], known, _speed(document), "v (mm/s)")
+    _velocity(panels[1], known, _speed, SPEED)
     _rates(panels[2], short, 1, "rates of the rollers, wheel 2 (rad/s)")
     _velocity(panels[3], known, _nu_3, "ν₃ (1/s)")
     _path(panels[4], document)
@@ -195,14 +202,15 @@ def _twist(document: Document) -> Figure:
     late = pieces(document, max(begin, last - (end - begin)), last)
     figure, panels = _grid("As figure 2.6: the vehicle goes ahead and turns", 3, 3)
     _energy(panels[0], document)
-    _over_time(panels[1], document, {"v": 1e3 * column(document, "speed")}, None, "v (mm/s)")
+    speed = np.hypot(column(document, "nu_1"), column(document, "nu_2"))
+    _over_time(panels[1], document, {"v": speed}, None, f"{SPEED}, whole run")
     _over_time(panels[2], document, {"ν₃": column(document, "nu_3")}, None, "ν₃ (1/s)")
     _path(panels[3], document)
     _over_time(panels[4], document, {"θ": column(document, "theta")}, None, "θ (rad)")
     _rates(panels[5], known, 0, "rates of the rollers, wheel 1 (rad/s)")
     _angles(panels[6], known, 0, "angles of the rollers, wheel 1 (rad)")
     _rates(panels[7], late, 0, "rates at the end, wheel 1 (rad/s)")
-    _velocity(panels[8], late, _speed(document), "v at the end (mm/s)")
+    _velocity(panels[8], late, _speed, f"{SPEED}, the end")
     return _name_rollers(figure, document)
 
 
@@ -212,6 +220,8 @@ FIGURES = {"motion of the vehicle": motion}
 NOTHING = 1e-12
 """What no axis magnifies: the rounding of what is at rest."""
 MOST_NAMED = 5
+SPEED = "v = √(ν₁² + ν₂²) (1/s)"
+"""What the thesis calls the speed of the centre: the speed over the radius of the platform."""
 Draw = Callable[[Piece], np.ndarray]
 
 
@@ -304,9 +314,8 @@ def _nu_3(piece: Piece) -> np.ndarray:
     return piece.nu[2]
 
 
-def _speed(document: Document) -> Draw:
-    radius = sizes(document).platform_radius
-    return lambda piece: 1e3 * radius * np.hypot(piece.nu[0], piece.nu[1])
+def _speed(piece: Piece) -> np.ndarray:
+    return np.hypot(piece.nu[0], piece.nu[1])
 
 
 def _rates(axes: Axes, known: Sequence[Piece], wheel: int, what: str) -> None:
@@ -336,9 +345,6 @@ def _tell(axes: Axes, known: Sequence[Piece]) -> None:
 
 
 def _path(axes: Axes, document: Document) -> None:
-    x, y = (column(document, name) for name in CENTRE)
-    axes.plot(x, y, linewidth=1.2)
-    axes.plot(x[:1], y[:1], "o", markersize=4, color="C0")
-    axes.set_aspect("equal", adjustable="datalim")
+    draw_path(axes, document, place_of_centre)
+    plane(axes)
     _name(axes, "path of the centre", "x (m)")
-    axes.set_ylabel("y (m)")

@@ -24,7 +24,9 @@ from daesolve_problems.omni_vehicle.geometry import Vehicle, parameters, vehicle
 from daesolve_problems.omni_wheels import equal_directions, numbered
 
 
-def thesis(wheels: int, rollers: int, imposition: Order) -> ds.MechanicalSystem:
+def thesis(
+    wheels: int, rollers: int, imposition: Order, motors: bool = False
+) -> ds.MechanicalSystem:
     """Pose the vehicle with every roller a body of its own, as in the thesis.
 
     Raises
@@ -45,7 +47,7 @@ def thesis(wheels: int, rollers: int, imposition: Order) -> ds.MechanicalSystem:
     for i, j in model.pairs():
         spin = model.v[f"phi_dot_{i}_{j}"]
         twice += car.roller_inertia * spin * (spin + 2 * carried(i, j))
-    return system(model, p, twice / 2, _slip(model, car), carried, imposition)
+    return system(model, p, twice / 2, _slip(model, car), carried, imposition, motors)
 
 
 def _slip(model: Bodies, car: Vehicle) -> list[tuple[ca.SX, ca.SX]]:

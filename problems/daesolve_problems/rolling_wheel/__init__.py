@@ -24,7 +24,7 @@ from daesolve_problems.rolling_wheel.pictures import (
     energy_error,
     reactions_along_the_curve,
 )
-from daesolve_problems.rolling_wheel.questions import admissibility
+from daesolve_problems.rolling_wheel.questions import admissibility, disturbance
 from daesolve_problems.rolling_wheel.starting import energy_scale, printed_start, start, stops
 from daesolve_problems.rolling_wheel.turning import turning_points
 
@@ -43,7 +43,11 @@ problem = ds.Problem(
     start={"physical": start, "printed": printed_start, "blend": start, "friction": start},
     scales=energy_scale,
     derived=stops,
-    analyses={"admissibility": admissibility, "turning-points": turning_points},
+    analyses={
+        "admissibility": admissibility,
+        "disturbance": disturbance,
+        "turning-points": turning_points,
+    },
     figures={
         "energy error (the paper's figure 2)": energy_error,
         "reactions along the curve (the paper's figure 3)": reactions_along_the_curve,

@@ -10,7 +10,7 @@ import numpy as np
 
 from daesolve.drawing import Arrow, Circle, Dot, Drawing, Line, Linear, Polar, Shape, Trace
 from daesolve_problems.curves import Curve
-from daesolve_problems.figures import Document, column, new_figure, series
+from daesolve_problems.figures import Document, column, draw_curve, new_figure, series
 from daesolve_problems.tracks import trace
 
 if TYPE_CHECKING:
@@ -30,14 +30,12 @@ def energy_error(document: Document) -> Figure:
 
 def reactions_along_the_curve(document: Document) -> Figure:
     """Draw the reaction over the place (figure 3): a hoop's is one closed curve, run after run."""
-    place = column(document, "contact_x")
     figure, axes = _axes(3.6)
     named = {"reaction_x": "Rx", "reaction_z": "Rz"}
     if document["model"] == "friction":
         named = {"contact": "normal", "contact_friction": "friction"}
     for name, label in named.items():
-        reaction = column(document, name)
-        axes.plot(place, reaction, ".", markersize=2, label=label)
+        draw_curve(axes, document, "contact_x", name, label, linewidth=1.0)
     axes.set_xlabel("contact_x (m)")
     axes.set_ylabel("reaction (N)")
     axes.legend(markerscale=4)

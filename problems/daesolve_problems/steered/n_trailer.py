@@ -260,8 +260,8 @@ def hitch_angles(document: Document) -> Figure:
     return figure
 
 
-def paths(document: Document) -> Figure:
-    """Draw the paths of the axles."""
+def _places(document: Document) -> dict[str, np.ndarray]:
+    """Return where the axles are, x + i y, m."""
     p = document["parameters"]
     drawn: dict[str, np.ndarray] = {}
     for number, name in enumerate(_names(document["structure"]["trailers"])):
@@ -269,7 +269,12 @@ def paths(document: Document) -> Figure:
         ahead = p["trailer_centre"] if number else p["tractor_centre"]
         label = name.replace("_", " ")
         drawn[label] = place - ahead * np.exp(1j * column(document, f"{name}_angle"))
-    return draw_paths(drawn)
+    return drawn
+
+
+def paths(document: Document) -> Figure:
+    """Draw the paths of the axles."""
+    return draw_paths(document, _places)
 
 
 problem = ds.Problem(

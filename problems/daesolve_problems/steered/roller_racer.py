@@ -266,14 +266,17 @@ def way(document: Document) -> Figure:
     return figure
 
 
+def _places(document: Document) -> dict[str, np.ndarray]:
+    """Return where both mass centres are, x + i y, m."""
+    return {
+        name: column(document, f"{name}_x") + 1j * column(document, f"{name}_y")
+        for name in ("seat", "handle")
+    }
+
+
 def path(document: Document) -> Figure:
     """Draw the paths of both mass centres."""
-    return draw_paths(
-        {
-            name: column(document, f"{name}_x") + 1j * column(document, f"{name}_y")
-            for name in ("seat", "handle")
-        }
-    )
+    return draw_paths(document, _places)
 
 
 problem = ds.Problem(

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from daesolve.drawing import Arrow, Circle, Dot, Drawing, Linear, Outline, Point, Shape, Trace
-from daesolve_problems.figures import Document, new_figure, panels_over_time, series
+from daesolve_problems.figures import (
+    Document,
+    draw_curve,
+    new_figure,
+    panels_over_time,
+    plane,
+    series,
+)
 from daesolve_problems.three_supports.models import NORMALS, PAIRS, SIDES, UP
 from daesolve_problems.three_supports.pads import pad_motions
 from daesolve_problems.vehicles import fixed
@@ -41,7 +48,7 @@ def trajectory(document: Document) -> Figure:
     figure = new_figure(6.4, 5.2)
     axes = figure.add_subplot()
     x, y, phi = (series(document, "states", name) for name in ("x", "y", "phi"))
-    axes.plot(x, y, color="C0", linewidth=1.2, label="mass centre")
+    draw_curve(axes, document, "x", "y", "mass centre", color="C0", linewidth=1.2)
     corners = np.array([complex(*corner) for corner in _corners(document["parameters"])])
     way = np.concatenate([[0.0], np.cumsum(np.hypot(np.diff(x), np.diff(y)))])
     shown = np.searchsorted(way, np.linspace(0.0, float(way[-1]), SHOWN)).clip(0, len(x) - 1)
@@ -57,9 +64,7 @@ def trajectory(document: Document) -> Figure:
         end = document["end_state"]
         _draw_body(axes, corners, (end["x"], end["y"], end["phi"]), stopped=True)
         axes.plot(end["x"], end["y"], "s", color="C3", markersize=6, label="at rest")
-    axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y (m)")
+    plane(axes)
     axes.legend(**SMALL)
     return figure
 

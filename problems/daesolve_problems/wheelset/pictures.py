@@ -10,7 +10,7 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.drawing import Camera, Drawing, Line, Linear, Outline, Polar, Shape, Trace
-from daesolve_problems.figures import Document, new_figure, series
+from daesolve_problems.figures import Document, draw_curve, new_figure, series
 from daesolve_problems.orders import FULL
 from daesolve_problems.wheelset.vehicles import kinematic_frequency
 
@@ -44,8 +44,7 @@ def path(document: Document) -> Figure:
     """Draw the angle of yaw over the lateral place."""
     figure = new_figure(5.0, 4.6)
     axes = figure.add_subplot()
-    y, psi = (series(document, "outputs", f"scaled_{name}") for name in LABELS)
-    axes.plot(y, psi, linewidth=1.0)
+    draw_curve(axes, document, *(f"scaled_{name}" for name in LABELS), linewidth=1.0)
     axes.set_xlabel("y, normalised")
     axes.set_ylabel("ψ, normalised")
     return figure

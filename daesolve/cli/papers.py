@@ -1,0 +1,51 @@
+"""The command `daesolve paper`: every figure and table of a publication, made again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from daesolve import reporting
+from daesolve.cli.options import COULD_NOT_GO_ON, AsJson, console, say
+from daesolve.papers import Item, make
+from daesolve.papers import paper as installed_paper
+
+
+def paper(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A paper; see docs, The papers.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="A directory for paper.html, paper.json and the figures as SVG."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Shorter runs, and nothing that takes long.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make the figures and tables of a paper again, published and exact values side by side."""
+    from daesolve.papers.page import document, text
+
+    found = installed_paper(name)
+    if out is not None:
+        reporting.make_empty(out)
+
+    def tell(item: Item) -> None:
+        if not as_json:
+            say(f"{item.name}: {item.title}")
+
+    made = make(found, quick=quick, tell=tell)
+    written = [] if out is None else made.write(out)
+    if as_json:
+        typer.echo(reporting.dump(document(made)))
+    else:
+        console().print(text(made))
+        if written:
+            typer.echo(f"page: {written[0]}")
+    if made.failed:
+        names = ", ".join(entry.item.name for entry in made.failed)
+        typer.echo(f"daesolve: could not be made: {names}", err=True)
+        raise typer.Exit(COULD_NOT_GO_ON)

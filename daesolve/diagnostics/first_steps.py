@@ -1,0 +1,43 @@
+"""The first accepted steps of a run: where its motion is to be seen closely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from daesolve.trajectory.results import StepBlock
+
+MOST_STEPS = 1600
+"""Accepted steps that are kept."""
+
+
+@dataclass(eq=False)
+class FirstSteps:
+    """The ends of the first accepted steps, and the states there."""
+
+    blocks: list[StepBlock] = field(default_factory=list[StepBlock])
+    count: int = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether it takes no more."""
+        return self.count >= MOST_STEPS
+
+    def take(self, block: StepBlock) -> None:
+        """Keep the steps of a block as far as there is room."""
+        room = MOST_STEPS - self.count
+        if room <= 0:
+            return
+        self.blocks.append(StepBlock(block.times[:room].copy(), block.states[:room].copy()))
+        self.count += len(self.blocks[-1].times)
+
+    @property
+    def times(self) -> np.ndarray:
+        """(k,) s, in the order of the integration."""
+        return np.concatenate([np.empty(0), *(block.times for block in self.blocks)])
+
+    @property
+    def states(self) -> np.ndarray:
+        """(k, nx)."""
+        return np.vstack([block.states for block in self.blocks])

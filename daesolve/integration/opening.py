@@ -1,0 +1,96 @@
+"""The beginning of a run, closely sampled: each accepted step is divided, so that curves are true.
+
+Even samples may lie farther apart than the motion turns round, and a line through them is then no
+curve of the motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from daesolve.diagnostics.first_steps import FirstSteps
+from daesolve.integration.run_options import At
+from daesolve.preparation.preparing import Prepared
+from daesolve.trajectory.samples import Recorded
+from daesolve.trajectory.trajectory import Trajectory
+
+TURNS = 16
+"""Turning points of the fastest state that are shown at most, where steps are large."""
+BETWEEN = 24
+"""Samples from one turning point of the fastest state to the next, at least."""
+MOST_PARTS = 12
+"""Into how many parts a step is divided at most."""
+MOST_SAMPLES, MOST_NUMBERS = 4000, 400_000
+"""Samples of the beginning, and numbers in them, at most."""
+
+
+def close_times(steps: FirstSteps, columns: int) -> np.ndarray:
+    """Return times within the first steps, long ones of which are divided.
+
+    Parameters
+    ----------
+    steps
+        The first accepted steps.
+    columns
+        How many numbers there are a sample.
+
+    Returns
+    -------
+    numpy.ndarray
+        (k,) s, in the order of the integration; the ends of the steps are among them.
+    """
+    times = steps.times
+    if len(times) < 2:
+        return times
+    new = np.append(True, np.diff(times) != 0.0)
+    times, states = times[new], steps.states[new]
+    if len(times) < 2:
+        return times
+    turns = [_turning_points(column) for column in states.T]
+    lengths = np.diff(times)
+    apart = abs(times[-1] - times[0]) / (BETWEEN * max(max(turns, default=0), 1))
+    parts = np.clip(np.ceil(np.abs(lengths) / apart), 1, MOST_PARTS).astype(int)
+    most = max(min(MOST_SAMPLES, MOST_NUMBERS // max(columns, 1)), MOST_PARTS)
+    slowest = min((count for count in turns if count), default=0)
+    shown = len(lengths) if not slowest else int(np.ceil(len(lengths) * TURNS / slowest))
+    kept = min(shown, int(np.searchsorted(np.cumsum(parts), most, side="right")))
+    inner: list[np.ndarray] = [
+        time + length * np.arange(count) / count
+        for time, length, count in zip(times, lengths[:kept], parts, strict=False)
+    ]
+    return np.append(np.concatenate(inner), times[kept])
+
+
+def _turning_points(values: np.ndarray) -> int:
+    """Return how often a state turns back by more than a hundredth of its range."""
+    steps = np.diff(values[np.isfinite(values)])
+    total = np.abs(steps).sum()
+    moving = steps[np.abs(steps) > 1e-6 * total] if total else steps[:0]
+    return int(np.sum(moving[1:] * moving[:-1] < 0.0))
+
+
+def opening(
+    prepared: Prepared, steps: FirstSteps, simulate: Callable[[Prepared, At], Trajectory]
+) -> Recorded | None:
+    """Integrate the beginning of a run once more, and return it closely sampled.
+
+    None where the run took no step.
+
+    Parameters
+    ----------
+    prepared
+        The run.
+    steps
+        Its first steps.
+    simulate
+        Integrates.
+    """
+    labels = prepared.problem.labels
+    columns = len(labels.states) + len(labels.reactions) + len(labels.outputs)
+    times = close_times(steps, columns)
+    if len(times) < 2:
+        return None
+    return simulate(replace(prepared, until=float(times[-1])), times).samples

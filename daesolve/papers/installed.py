@@ -1,0 +1,48 @@
+"""Papers that plugins offer, by name, under the entry points `daesolve.papers`."""
+
+from __future__ import annotations
+
+from importlib.metadata import entry_points
+
+from daesolve.errors import is_one_of, unknown_name
+from daesolve.papers.paper import Paper
+from daesolve.preparation.extensions import BrokenPlugin, load, offered
+
+GROUP = "daesolve.papers"
+
+
+def papers() -> tuple[tuple[Paper, ...], tuple[BrokenPlugin, ...]]:
+    """Load every installed paper; a broken one is named and does not take the others down.
+
+    Returns
+    -------
+    papers
+        Those that could be loaded, in the order of their names.
+    broken
+        The name of each other one, and why.
+    """
+    return offered(GROUP, _wrong)
+
+
+def paper(name: str) -> Paper:
+    """Return an installed paper by its name.
+
+    Raises
+    ------
+    UnknownNameError
+        No plugin offers a paper of this name; the nearest are named.
+    PluginError
+        The plugin could not be loaded.
+    """
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    if not is_one_of(name, points):
+        raise unknown_name("paper", name, points)
+    return load(points[name], _wrong)
+
+
+def _wrong(name: str, given: object) -> str | None:
+    if not isinstance(given, Paper):
+        return f"gives a {type(given).__name__}, but must give a daesolve.papers.Paper"
+    if given.name != name:
+        return f"gives a paper of the name {given.name!r}: use one name for both"
+    return None

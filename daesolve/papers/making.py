@@ -1,0 +1,75 @@
+"""The items of a paper, made one after the other; one that fails does not cost the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from daesolve.errors import DaesolveError, PluginError, in_words
+from daesolve.papers.page import fragment, write
+from daesolve.papers.paper import Item, Made, MadeItem, Paper, Shown
+
+Tell = Callable[[Item], object]
+LEFT_OUT = "not made: it takes long, and only what is quick was asked for"
+
+
+@dataclass(frozen=True, eq=False)
+class MadePaper(Made):
+    """A paper made again; a notebook shows its tables and figures."""
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: tables and figures, without a page around them."""
+        return fragment(self)
+
+    def write(self, directory: Path | str) -> list[Path]:
+        """Write `paper.html`, `paper.json` and each figure as SVG; return the files.
+
+        Raises
+        ------
+        OutputExistsError
+            There is something in the directory, or it cannot be made.
+        """
+        return write(self, Path(directory))
+
+
+def make(paper: Paper, *, quick: bool = False, tell: Tell | None = None) -> MadePaper:
+    """Make the figures and tables of a paper again.
+
+    Parameters
+    ----------
+    paper
+        From `daesolve.papers.paper(NAME)`, or one's own.
+    quick
+        Make shorter runs, and leave out what takes long.
+    tell
+        Called with each item before it is made.
+    """
+    from daesolve.reporting.figures.style import style
+
+    found: list[MadeItem] = []
+    with style():
+        for item in paper.items:
+            if quick and item.slow:
+                found.append(MadeItem(item, None, LEFT_OUT))
+                continue
+            if tell is not None:
+                tell(item)
+            found.append(_made(paper, item, quick=quick))
+    return MadePaper(paper, tuple(found), quick)
+
+
+def _made(paper: Paper, item: Item, *, quick: bool) -> MadeItem:
+    try:
+        shown = item.make(quick)
+        if not isinstance(shown, Shown):
+            raise PluginError(
+                f"{item.name} of the paper {paper.name!r} must give a daesolve.papers.Shown, not "
+                f"{type(shown).__name__}"
+            )
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        why = str(error) if isinstance(error, DaesolveError) else in_words(error)
+        return MadeItem(item, None, f"could not be made: {why}", failed=True)
+    return MadeItem(item, shown)

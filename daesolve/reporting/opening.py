@@ -1,0 +1,98 @@
+"""The beginning of a run beside samples that are too sparse to be joined by curves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from daesolve.errors import ArchiveError
+from daesolve.reporting.document import Document, dump, plain, replace_file
+from daesolve.reporting.sampling import beginnings, resolved
+from daesolve.storage.encoding import is_list, is_mapping
+from daesolve.trajectory.samples import Recorded
+from daesolve.trajectory.trajectory import Trajectory
+
+FILE = "opening.json"
+KINDS = ("states", "reactions", "outputs")
+
+
+def with_opening(run: dict[str, Any], trajectory: Trajectory) -> dict[str, Any]:
+    """Return the document of a run with its beginning, where its samples cannot be joined.
+
+    Parameters
+    ----------
+    run
+        The document.
+    trajectory
+        What it was made of.
+    """
+    if _shown(run):
+        return run
+    begun = trajectory.opening()
+    return run if begun is None else {**run, "opening": _columns(begun)}
+
+
+def keep_opening(directory: Path, trajectory: Trajectory, run: Document) -> None:
+    """Write the beginning of a run beside its samples, where these cannot be joined.
+
+    Parameters
+    ----------
+    directory
+        Of the run.
+    trajectory, run
+        The run and its document.
+    """
+    if not _shown(run):
+        begun = trajectory.opening()
+        if begun is not None:
+            replace_file(directory / FILE, dump(_columns(begun)))
+
+
+def with_kept_opening(run: dict[str, Any], directory: Path) -> dict[str, Any]:
+    """Return the document of a stored run with the beginning that was kept, where it is of use.
+
+    Raises
+    ------
+    ArchiveError
+        The file is damaged.
+    """
+    file = directory / FILE
+    if _shown(run) or not file.is_file():
+        return run
+    try:
+        begun = json.loads(file.read_bytes())
+    except ValueError:
+        begun = None
+    if not _whole(begun, run):
+        raise ArchiveError(f"{file} does not hold the beginning of this run: remove it")
+    return {**run, "opening": begun}
+
+
+def _shown(run: Document) -> bool:
+    """Return whether there is a stretch of samples that can be joined, or nothing to join."""
+    return not run["times"] or resolved(run) or bool(beginnings(run, "states"))
+
+
+def _columns(samples: Recorded) -> dict[str, Any]:
+    return plain({"times": samples.times, **{kind: dict(getattr(samples, kind)) for kind in KINDS}})
+
+
+def _whole(begun: object, run: Document) -> bool:
+    """Return whether what a file holds has a number, or none, for each time and name of a run."""
+    if not is_mapping(begun) or not is_list(times := begun.get("times")) or not times:
+        return False
+    named: dict[str, Mapping[str, Any]] = {}
+    for kind in KINDS:
+        columns = begun.get(kind)
+        if not is_mapping(columns) or {*columns} != {*run[kind]}:
+            return False
+        named[kind] = columns
+    series = [times, *(column for columns in named.values() for column in columns.values())]
+    return all(
+        is_list(column)
+        and len(column) == len(times)
+        and all(value is None or type(value) in (int, float) for value in column)
+        for column in series
+    )

@@ -1,0 +1,231 @@
+"""Morozov, Matrosov, Pesterev: a hoop, and a wheel with a pendulum, that roll along a curve."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy
+
+import daesolve as ds
+from daesolve.papers import Compared, Item, Paper, Shown
+from daesolve.typing import BoundCase
+from daesolve_problems.papers.common import figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PROBLEM = "rolling-wheel"
+ENERGY = "energy error (the paper's figure 2)"
+ALONG = "reactions along the curve (the paper's figure 3)"
+
+
+def energy(quick: bool) -> Shown:
+    """Figure 2: the energy of the wheel with a pendulum."""
+    case = ds.problem(PROBLEM).case("pendulum")
+    run = case.solve(60.0 if quick else None)
+    told = "small disturbances that die out at once"
+    rows = [
+        Compared(f"|{name}|, largest over its scale", told, run.drift[name].max_relative)
+        for name in ("energy", "contact", "rolling")
+    ]
+    return Shown(rows, {"E(t) − E(0)": figure(case, run, ENERGY)}, note=_span(run))
+
+
+def reactions(quick: bool) -> Shown:
+    """Figure 3: the reaction over the place, without and with the pendulum."""
+    found: dict[str, Figure] = {}
+    widths: dict[str, float] = {}
+    for name, words in (("hoop", "without pendulum"), ("pendulum", "with pendulum")):
+        case = ds.problem(PROBLEM).case(name)
+        run = case.solve(60.0 if quick else None)
+        found[words] = figure(case, run, ALONG)
+        widths[name] = _width(case, run)
+    return Shown(
+        [
+            Compared(
+                "width of the bundle of curves, hoop",
+                "visible, and put down to errors of integration",
+                widths["hoop"],
+                "N",
+                "there is no bundle: the reaction is a function of the place",
+            ),
+            Compared(
+                "width of the bundle, with pendulum",
+                "visible",
+                widths["pendulum"],
+                "N",
+                "the pendulum swings: its motion has no period in common with the wheel",
+            ),
+        ],
+        found,
+    )
+
+
+def _width(case: BoundCase, run: ds.Trajectory) -> float:
+    """Return by how much R_z at one place differs from one passage of the curve to another.
+
+    The first passage from one turning point to the next is sampled so closely that the spline
+    through it is as good as the run.
+    """
+    first = case.solve(5.0, at=ds.every(2e-4))
+    turns = np.flatnonzero(np.diff(np.sign(first["x_dot"])) != 0.0)
+    passage = slice(int(turns[0]) + 1, int(turns[1]))
+    place = first["contact_x"][passage]
+    order = np.argsort(place)
+    curve = scipy.interpolate.CubicSpline(place[order], first["reaction_z"][passage][order])
+    inside = (run["contact_x"] > place.min()) & (run["contact_x"] < place.max())
+    return float(np.max(np.abs(run["reaction_z"][inside] - curve(run["contact_x"][inside]))))
+
+
+def _span(run: ds.Trajectory) -> str:
+    return f"Over {run.end_time:g} s, by {run.description['solver']}."
+
+
+def condition(quick: bool) -> Shown:
+    """(4) and (5): the condition of rolling, and what is left of both at rest."""
+    case = ds.problem(PROBLEM).case("hoop")
+    answer = case.analyse("turning-points")
+    attempts = answer.values["attempts"]
+    true, wrong = (attempts[name] for name in ("physical", "printed, fixed step 2 ms"))
+    ended = attempts["printed, error control"]
+    rank = ds.problem(PROBLEM).case("hoop", model="printed").analyse("rank").values["at_rest"]
+    missing = "the cross term 2 r² θ' α' is missing in (4)"
+    period = f"{wrong['period']:.6f} s"
+    return Shown(
+        [
+            Compared("period of the hoop", period, true["period"], "s", missing),
+            Compared(
+                "largest slip of the wheel",
+                f"{wrong['largest_slip']:.3f} m/s",
+                true["largest_slip"],
+                "m/s",
+                missing,
+            ),
+            Compared(
+                "rank of the equations for the reactions, at rest",
+                "4 of 4 is needed",
+                f"{rank['rank']} of {rank['of']}",
+                "",
+                "the reactions enter the rates of (4) and (5) multiplied by velocities",
+            ),
+            Compared(
+                "with error control the printed conditions end at",
+                "1800 s",
+                ended["end_time"],
+                "s",
+                "the first turning point; a fixed step leaps over it",
+            ),
+        ],
+        dict(answer.figures),
+        note="The column of published values has what the printed conditions give.",
+    )
+
+
+def rough(quick: bool) -> Shown:
+    """Return what the rolling asks of the ground, and of the curve."""
+    case = ds.problem(PROBLEM).case("hoop")
+    run = case.solve(10.0, at=ds.every(0.001))
+    admissible = case.analyse("admissibility").values
+    return Shown(
+        [
+            Compared("coefficient of friction", "enough", float(run["required_friction"].max())),
+            Compared(
+                "largest radius by the curvature, section 2",
+                "1 / curvature",
+                admissible["largest_local_radius"],
+                "m",
+            ),
+            Compared(
+                "largest radius, by the whole curve",
+                "not asked",
+                admissible["largest_radius"],
+                "m",
+                "the curve of centres must not meet itself either; here both agree",
+            ),
+        ]
+    )
+
+
+def laws(quick: bool) -> Shown:
+    """(7): residuals after a kick off the manifold, with one rate and with laws of their own."""
+    answer = ds.problem(PROBLEM).case("hoop").analyse("disturbance")
+    rows: list[Compared] = []
+    for name, words in (("rate", "λ = 10 for each"), ("laws", "independent coefficients")):
+        found = answer.values[name]
+        rows.append(
+            Compared(
+                f"{words}: residuals differ from (7) by",
+                "errors die out exponentially",
+                found["error"],
+                "of the kick",
+            )
+        )
+        rows += [
+            Compared(f"{words}: {goal}", "", law) for goal, law in found.items() if goal != "error"
+        ]
+    return Shown(rows, dict(answer.figures))
+
+
+def pendulum_energy(quick: bool) -> Shown:
+    """(9): the energy of the bob, by the period of small swings on an axle that is fixed."""
+    gravity, length = 9.81, 0.008
+    plain = math.sqrt(gravity / length)
+    doubled = "T₂ has the term m l² φ'²/2 besides: a bob with a moment of inertia of its own"
+    return Shown(
+        [
+            Compared(
+                "frequency of the pendulum on a fixed axle",
+                f"{plain / math.sqrt(2.0):.4f} rad/s",
+                plain,
+                "rad/s",
+                doubled,
+            )
+        ]
+    )
+
+
+paper = Paper(
+    "morozov-matrosov-pesterev",
+    "A wheel with a pendulum on a curve",
+    "Yu. V. Morozov, I. V. Matrosov, A. V. Pesterev, The use of approaches of control theory for "
+    "the numerical integration of the equations of rolling of robotic systems (in Russian)",
+    [
+        Item(
+            "(4) and (5)",
+            "the condition of rolling, and turning points",
+            condition,
+            [
+                "daesolve analyse rolling-wheel turning-points --case hoop --out turning",
+                "daesolve analyse rolling-wheel rank --case hoop --model printed",
+            ],
+        ),
+        Item(
+            "(7)",
+            "a disturbance, and the laws by which it dies out",
+            laws,
+            ["daesolve analyse rolling-wheel disturbance --case hoop --out disturbance"],
+        ),
+        Item("(9)", "the energy of the bob", pendulum_energy),
+        Item(
+            "section 2",
+            "admissible curves and rough ground",
+            rough,
+            ["daesolve analyse rolling-wheel admissibility --case hoop"],
+        ),
+        Item(
+            "figure 2",
+            "E(t) − E(0) of the wheel with a pendulum",
+            energy,
+            ["daesolve run rolling-wheel --case pendulum --out pendulum"],
+        ),
+        Item(
+            "figure 3",
+            "reactions over the place",
+            reactions,
+            ["daesolve run rolling-wheel --case hoop --out hoop"],
+        ),
+    ],
+    missing={"figure 1": "a sketch of the wheel on the curve: the problem's scene shows it"},
+)

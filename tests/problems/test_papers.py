@@ -1,0 +1,94 @@
+"""The papers made again quickly: nothing fails, and values agree with what is known of each."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from daesolve.papers import make
+
+PROJECT = Path(__file__).parents[2] / "problems" / "pyproject.toml"
+POINTS = tomllib.loads(PROJECT.read_text())["project"]["entry-points"]["daesolve.papers"]
+PAGES = Path(__file__).parents[2] / "docs" / "papers"
+
+
+def quickly(name):
+    module, _, attribute = POINTS[name].partition(":")
+    made = make(getattr(importlib.import_module(module), attribute), quick=True)
+    assert made.paper.name == name
+    assert [entry.why for entry in made.failed] == []
+    return {
+        row.quantity: row for entry in made.items if entry.shown for row in entry.shown.rows
+    }, made
+
+
+def test_each_page_of_the_documentation_has_its_paper():
+    assert {path.stem for path in PAGES.glob("*.md")} - {"index"} == set(POINTS)
+
+
+def test_borisov_kilin_mamaev():
+    rows, made = quickly("borisov-kilin-mamaev")
+    assert rows["combinations that may be substituted"].exact == 4
+    assert rows["wheel and sleigh are apart by, after 20 s"].exact < 1e-13
+    # The local theory's root, and the motion 1.4 ms before the point, to first order in the time.
+    assert rows["rate of turn at the end"].exact == pytest.approx(-1.0770551063, abs=1e-3)
+    critical = rows["|C₂ − C₁| below which there are such motions"].exact
+    assert critical == pytest.approx(1.524205, abs=1e-6)
+    assert sum(len(entry.shown.figures) for entry in made.items) >= 6
+
+
+def test_vlakhova():
+    rows, _ = quickly("vlakhova")
+    assert rows["error of the eigenvalues with T₁ = 2εV/(κg)"].exact < 1e-9
+    assert rows["error of the eigenvalues with εV/(κg), as the words have it"].exact > 1.0
+    assert rows["order of (19), positions"].exact == pytest.approx(2.0, abs=0.1)
+    formula = rows["frequency of the bogie by Dirac's constraints"]
+    assert formula.exact == pytest.approx(0.499237312, rel=1e-6)
+
+
+def test_nikolskii_smirnov():
+    rows, made = quickly("nikolskii-smirnov")
+    assert rows["forms 1 and 2 differ from form 3 by"].exact < 1e-12
+    assert rows["variant at the start"].exact == "(1, 2, 2)"
+    assert rows["all supports stop at the same time"].exact == pytest.approx(0.8248380516608)
+    assert "not physical" in rows["unique-but-negative-det"].why
+    assert r"\ge 0" in made.items[0].shown.formulas["form 3"]
+
+
+@pytest.mark.slow
+def test_gerasimov_rolling():
+    rows, _ = quickly("gerasimov-rolling")
+    times = [rows[f"change of rollers number {n}"].exact for n in (1, 2, 3, 4)]
+    assert times == pytest.approx([1.069495, 3.208416, 5.347336, 7.486482], abs=1e-6)
+    assert rows["its limit in closed form"].exact == pytest.approx(0.960655295924533, rel=1e-14)
+    assert rows["T / T(0) at the end"].exact == pytest.approx(0.960655295924533, rel=1e-12)
+    assert rows["by multipliers"].exact < 1e-13
+    assert rows["Λ"].exact == pytest.approx(3.610781, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_gerasimov_sliding():
+    rows, _ = quickly("gerasimov-sliding")
+    assert rows["0.1: peak of the slip"].exact == pytest.approx(0.495285, abs=1e-6)
+    assert rows["0.1: largest deviation"].exact == pytest.approx(0.1722658, abs=1e-7)
+    assert rows["the vehicle ends away by"].exact > 1.0
+    order = float(rows["straight: order of the deviation in the share"].exact)
+    assert order == pytest.approx(1.0 / 3.0, abs=0.03)
+
+
+@pytest.mark.slow
+def test_morozov_matrosov_pesterev():
+    rows, _ = quickly("morozov-matrosov-pesterev")
+    assert rows["period of the hoop"].exact == pytest.approx(3.311959, abs=1e-6)
+    assert rows["period of the hoop"].published == "3.331705 s"
+    assert rows["rank of the equations for the reactions, at rest"].exact == "2 of 4"
+    assert rows["coefficient of friction"].exact == pytest.approx(1.11, abs=0.01)
+    # The spline has samples 2e-4 s apart: its error is far below that of even samples.
+    assert rows["width of the bundle of curves, hoop"].exact < 1e-9
+    assert rows["width of the bundle, with pendulum"].exact > 0.1
+    pendulum = rows["frequency of the pendulum on a fixed axle"].exact
+    assert pendulum == pytest.approx(math.sqrt(9.81 / 0.008))
