@@ -33,8 +33,8 @@ from daesolve.reporting.document import (
     replace_file,
     with_drawing,
 )
-from daesolve.system.equation_sections import sections, symbols_of
 from daesolve.reporting.opening import with_opening
+from daesolve.system.equation_sections import sections, symbols_of
 from daesolve.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:

@@ -29,6 +29,7 @@ from daesolve.integration.run_options import (
     with_values,
 )
 from daesolve.plugins.analyses import ANALYSES, Subject
+from daesolve.plugins.described_case import identity_of, source_of
 from daesolve.plugins.exported_case import ExportableCase
 from daesolve.plugins.family import Answer, Case, Family, StartRule, Structure, Values
 from daesolve.plugins.foreign import called, numbers_by_name
@@ -209,8 +210,9 @@ class BoundCase(ExportableCase):
         case = with_values(self, initial, options)
         store = options.get("store")
         if store is not None and not isinstance(store, Destination):
-            identity, derived = case.identity(), tuple(case.derived)
-            options["store"] = Destination(located(store), identity, case._source(), derived)
+            source = source_of(case.problem, case.model, case.full_structure)
+            known = case.identity(), source, tuple(case.derived)
+            options["store"] = Destination(located(store), *known)
         run = solve(case.system, **case.solve_options(until, options))
         return case.of_problem(run) if store is None else case._with_sources(run)
 
@@ -221,21 +223,6 @@ class BoundCase(ExportableCase):
 
     def _with_sources(self, run: Trajectory) -> Trajectory:
         return remembered(replace(run, sources=tuple(self.problem.sources)))
-
-    def _source(self) -> dict[str, Any] | None:
-        """Return how the system is posed again; None where a structure is no plain value."""
-        structure = self.full_structure
-        if not all(isinstance(value, bool | int | float | str) for value in structure.values()):
-            return None
-        path = self.problem.path
-        return {
-            "problem": self.problem.name,
-            "path": None if path is None else str(path.resolve()),
-            "digest": self.problem.digest,
-            "papers": [str(paper) for paper in self.problem.sources],
-            "model": self.model,
-            "structure": structure,
-        }
 
     def solve_options(self, until: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of `daesolve.solve` for the case: its own, and other options.
@@ -341,7 +328,8 @@ class BoundCase(ExportableCase):
         check_options("sensitivity", options)
         case = with_values(self, initial, options)
         if not by:
-            raise case._nothing_to_differentiate_by()
+            names = [name for name in case.full_parameters if name not in case.derived]
+            raise nothing_to_differentiate_by([*names, *case.full_start, *case.initial])
         made: dict[str, Any] = made_by_name(options)
 
         def request(values: Mapping[str, float]) -> Request:
@@ -349,15 +337,6 @@ class BoundCase(ExportableCase):
 
         at = requested_by(case, until, made)[1]
         return sensitivity_of(case.system, request, case._differentiable(by), at)
-
-    def _nothing_to_differentiate_by(self) -> OutOfRangeError:
-        derived = self.derived
-        free = [name for name in self.full_parameters if name not in derived]
-        known = dict.fromkeys([*free, *self.full_start, *self.initial])
-        return OutOfRangeError(
-            "sensitivity needs the names of parameters or start values to differentiate by "
-            f"(of=[...], --of NAME): there are {', '.join(map(repr, known))}"
-        )
 
     def _differentiable(self, by: Sequence[str]) -> dict[str, float]:
         """Return the values of what is to be differentiated by."""
@@ -493,27 +472,19 @@ class BoundCase(ExportableCase):
 
     def identity(self) -> dict[str, Any]:
         """Return what the report calls this run, and the units of its parameters."""
-        structure = {
-            name: value if isinstance(value, bool | int | float | str) else str(value)
-            for name, value in self.full_structure.items()
-        }
-        parameters = self.system.parameters
-        return {
-            "problem": self.problem.name,
-            "case": self.case.name,
-            "model": self.model,
-            "structure": structure,
-            "path": None if self.problem.path is None else str(self.problem.path.resolve()),
-            "asked": self._asked(),
-            "parameter_units": {
-                name: str(unit)
-                for own in (parameters, self.system.inputs)
-                for name, unit in zip(own.names, own.units, strict=True)
-            },
-        }
+        own = self.problem, self.case, self.model
+        return identity_of(*own, self.full_structure, self.system, self._asked())
 
     def _asked(self) -> dict[str, Any]:
         """Return what was changed of the case, and what the case itself asks for."""
         own = {"redundant": self.case.redundant, "rank_loss": self.case.rank_loss}
         own |= {n: value for n, value in self._impacts().items() if value != USUAL[n]}
         return {"set": self._changed(), "initial": {**self.start, **self.initial}, "usual": own}
+
+
+def nothing_to_differentiate_by(known: Sequence[str]) -> OutOfRangeError:
+    """Return what is raised where no name is given, with those that there are."""
+    return OutOfRangeError(
+        "sensitivity needs the names of parameters or start values to differentiate by "
+        f"(of=[...], --of NAME): there are {', '.join(map(repr, dict.fromkeys(known)))}"
+    )
