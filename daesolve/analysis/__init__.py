@@ -1,4 +1,10 @@
-"""Small motions, sensitivities, sections, exponents, and runs in quadruple precision."""
+"""Small motions, sensitivities, sections, exponents, periodic orbits, runs in quadruple precision.
+
+What is periodic is in `daesolve.orbits`, which is built on this room and named here, since a user
+looks for analyses in one place.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from daesolve.analysis.computed_torque import computed_torque
 from daesolve.analysis.exponents import LyapunovExponent, lyapunov_exponent, many_exponents
@@ -9,21 +15,40 @@ from daesolve.analysis.sections import Section, many_sections, section_of, secti
 from daesolve.analysis.sensitivity import Sensitivity, sensitivity
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 
+if TYPE_CHECKING:
+    from daesolve.orbits import PeriodicOrbit, Reflect, Relabel, Shift, periodic_orbit
+
+OF_ORBITS = ("PeriodicOrbit", "Reflect", "Relabel", "Shift", "periodic_orbit")
+"""The names of `daesolve.orbits`, imported when they are first used."""
+
 __all__ = [
     "InverseDynamics",
     "LyapunovExponent",
+    "PeriodicOrbit",
     "ReferenceRun",
+    "Reflect",
+    "Relabel",
     "RootLocus",
     "Section",
     "Sensitivity",
+    "Shift",
     "computed_torque",
     "linearize",
     "lyapunov_exponent",
     "many_exponents",
     "many_sections",
+    "periodic_orbit",
     "reference_run",
     "root_locus",
     "section_of",
     "sections",
     "sensitivity",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in OF_ORBITS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from daesolve import orbits  # which is built on this room
+
+    return getattr(orbits, name)

@@ -1,0 +1,391 @@
+"""Periodic orbits of a system, with constraints, events and symmetries: found and verified."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Unpack
+
+import casadi as ca
+import numpy as np
+
+from daesolve.analysis.manifold import Manifold
+from daesolve.analysis.sections import OWN_NAME, with_guard
+from daesolve.errors import (
+    InconsistentStateError,
+    NotPeriodicError,
+    OutOfRangeError,
+    PosingError,
+    UnsupportedError,
+    is_number,
+    unknown_name,
+)
+from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
+from daesolve.integration.simulation import simulate
+from daesolve.orbits.flights import Flow, Node, Passage
+from daesolve.orbits.integrals import Integral, candidates, independent, pinned
+from daesolve.orbits.monodromy import multipliers
+from daesolve.orbits.newton import Found, solve
+from daesolve.orbits.orbit import PeriodicOrbit
+from daesolve.orbits.shooting import Guess, Shot, Slopes, Task, cotangent, shoot, slopes_of
+from daesolve.orbits.symmetry import UpTo, group_of
+from daesolve.orbits.verification import check_by_run, confirmed_digits
+from daesolve.posing.events import EITHER, Direction
+from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.preparation.request import Request
+from daesolve.solvers import Solver
+from daesolve.system.system import System
+from daesolve.trajectory.trajectory import Trajectory
+
+GROWTH = 1e3
+"""By how much changes may grow in a piece."""
+AT_FIRST = 1e-6
+"""To which a first integral shows in the derivative of the first guess."""
+REST = 1e-9
+"""Of the largest gradient in sizes, a rate of all states that is none."""
+UNFOLDED = 1e-8
+"""The unfolding parameter above which an integral is none."""
+LOOKED_AT = 5
+"""Places at which symmetries are looked at."""
+
+
+def periodic_orbit(
+    source: Source,
+    near: Mapping[str, float] | Trajectory | PeriodicOrbit | None = None,
+    /,
+    period: float | None = None,
+    *,
+    section: ca.SX | str | None = None,
+    direction: Direction = EITHER,
+    passages: int = 1,
+    up_to: UpTo = None,
+    family: Mapping[str, float] | None = None,
+    pieces: int | None = None,
+    verify: bool | Solver = True,
+    **options: Unpack[RunOptions],
+) -> PeriodicOrbit:
+    """Find a periodic motion near a guess, with its multipliers.
+
+    Parameters
+    ----------
+    source
+        A system, or a case of a problem.
+    near
+        The guess: a state near the orbit by name, moved to the nearest consistent one where that is
+        needed; a run, whose end is taken; an orbit; None takes the start of a case.
+    period
+        s. Where the equations contain time: the period, a multiple of that of the drive. Else
+        about the period, which is found. With a section it may be left out.
+    section
+        An expression of the states, or the name of an event: the orbit starts where it passes,
+        after what it resets, and ends at a later passage.
+    direction
+        In which direction an expression must pass through zero to count.
+    passages
+        After how many passages the orbit closes.
+    up_to
+        Symmetries up to which the motion repeats itself: `Shift`, `Relabel`, `Reflect`, or several.
+    family
+        Where first integrals let orbits come in families: the value of each integral by its name,
+        or that of a state at the start in place of one.
+    pieces
+        Into how many pieces the period is divided; None lets the growth of changes decide.
+    verify
+        Whether to repeat the last step with a tightened tolerance and to run ten periods; a solver
+        repeats it in its place.
+    **options
+        See `RunOptions`; `until` and `at` follow from the period.
+
+    Returns
+    -------
+    PeriodicOrbit
+        The orbit.
+
+    Raises
+    ------
+    NotPeriodicError
+        No orbit was found, or it is not the only one nearby; the message says what to change.
+    OutOfRangeError, UnknownNameError, PosingError, UnsupportedError
+        What was asked for has no meaning.
+
+    Examples
+    --------
+    The pendulum's period grows with its amplitude; at 1 rad it is 2.1391376005586888 s:
+
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(theta="rad")
+    >>> gravity = {"kinetic": q.dot.theta**2 / 2, "potential": -9.81 * ca.cos(q.theta)}
+    >>> pendulum = ds.MechanicalSystem(q, **gravity)
+    >>> guess = {"theta": 1.0, "theta_dot": 0.0}
+    >>> orbit = ds.analysis.periodic_orbit(pendulum, guess, 2.2, family={"theta": 1.0})
+    >>> round(orbit.period, 12)
+    2.139137600559
+    """
+    check_options("periodic_orbit", options, {"at": "its run has samples of its own"})
+    _check(period, passages, pieces)
+    if section is None and period is None:
+        raise OutOfRangeError("a period or a section must be given")
+    initial = _initial(options.pop("guess", None) if near is None else near)
+    system, request, _ = requested_of(source, period or 1.0, initial, options)
+    passage = None
+    if section is not None:
+        name = section if isinstance(section, str) else OWN_NAME
+        if not isinstance(section, str):
+            system = with_guard(system, section, direction)
+        elif name not in [event.name for event in system.events]:
+            raise unknown_name("event", name, [event.name for event in system.events])
+        elif direction is not EITHER:
+            raise PosingError(f"the event {name!r} has a direction of its own: leave it out here")
+        passage = Passage(name, passages)
+    begin = request.start_time
+    end = begin + (period or request.until - begin)
+    flow = Flow(_prepared(system, replace(request, until=end)))
+    if not flow.autonomous and period is None:
+        raise UnsupportedError(
+            "the equations contain time, of which a section keeps no account: give the period, a "
+            "multiple of that of the drive, in place of the section"
+        )
+    if not flow.autonomous and section is not None:
+        raise UnsupportedError(
+            "the equations contain time: give the period alone, without a section"
+        )
+    return found_from(flow, flow.start, period, passage, up_to, family or {}, pieces, verify)
+
+
+def found_from(
+    flow: Flow,
+    start: Node,
+    period: float | None,
+    passage: Passage | None,
+    up_to: UpTo,
+    family: Mapping[str, float],
+    pieces: int | None,
+    verify: bool | Solver,
+) -> PeriodicOrbit:
+    """Find the orbit near a place; see `periodic_orbit`."""
+    task, shot, slopes = _first_look(flow, start, period, passage, up_to)
+    task = _in_family(task, shot, slopes, family)
+    count = pieces or _pieces(slopes)
+    guess = _divided(task, shot, count)
+    task = replace(task, pieces=count)
+    return finished(task, solve(task, guess), verify)
+
+
+def finished(task: Task, found: Found, verify: bool | Solver) -> PeriodicOrbit:
+    """Return the orbit of a solution, once it is seen to be one.
+
+    Raises
+    ------
+    NotPeriodicError
+        An integral is none, the mode is another after a period, or its own run leaves it.
+    """
+    shot, flow = found.shot, task.flow
+    for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True):
+        if not abs(alpha) <= UNFOLDED:
+            raise NotPeriodicError(
+                f"{integral.name!r} is no first integral of this motion: it is {alpha:.2g} of its "
+                "size off after a period"
+            )
+    _check_mode(task, shot)
+    spectrum = multipliers(task, shot, found.slopes)
+    notes = list(found.slopes.notes)
+    digits = math.nan
+    if verify is not False:
+        notes.append(check_by_run(task, found, spectrum))
+        digits, how = confirmed_digits(task, found, None if verify is True else verify)
+        notes.append(how)
+    first = shot.guess.nodes[0]
+    run = simulate(replace(_starting_at(flow, first), until=first.time + shot.period))
+    doubt = 10.0 * found.accuracy
+    verdict = "one-sided" if found.slopes.notes else spectrum.verdict(doubt)
+    if verdict == "stable" and task.integrals:
+        # Orbits beside it, with other values of the integrals, part from it with time.
+        verdict = "neutral"
+    return PeriodicOrbit(
+        period=shot.period,
+        state=dict(zip(flow.names, first.x.tolist(), strict=True)),
+        values=dict(zip(flow.value_names, first.p.tolist(), strict=True)),
+        shift=dict(zip(task.group.names, shot.amounts.tolist(), strict=True)),
+        multipliers=spectrum.values,
+        trivial=spectrum.trivial,
+        group=spectrum.group,
+        verdict=verdict,
+        residual=shot.residual,
+        unfolding={
+            integral.name: float(alpha)
+            for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True)
+        },
+        digits=digits,
+        run=run,
+        events=tuple(run.events),
+        pieces=task.pieces,
+        notes=tuple(notes),
+        task=task,
+        found=found,
+        spectrum=spectrum,
+    )
+
+
+def _prepared(system: System, request: Request) -> Prepared:
+    """Prepare a request; start values that no consistent state keeps are but near one."""
+    try:
+        return prepare(system, request)
+    except InconsistentStateError:
+        near = {**request.guess, **request.initial}
+        return prepare(system, replace(request, initial={}, guess=near))
+
+
+def _starting_at(flow: Flow, node: Node) -> Prepared:
+    start = replace(flow.prepared.start, state=node.x)
+    return replace(flow.prepared, start=start, values=node.p, start_time=node.time)
+
+
+# -- the guess -------------------------------------------------------------------------------------
+
+
+def _check(period: float | None, passages: int, pieces: int | None) -> None:
+    if period is not None and not (is_number(period) and math.isfinite(period) and period > 0.0):
+        raise OutOfRangeError(f"the period is {period!r}, but must be a positive number of seconds")
+    for name, number in (("passages", passages), ("pieces", pieces)):
+        if number is not None and not (
+            isinstance(number, int) and not isinstance(number, bool) and number >= 1
+        ):
+            raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number from 1 on")
+
+
+def _initial(
+    guess: Mapping[str, float] | Trajectory | PeriodicOrbit | None,
+) -> Mapping[str, float] | None:
+    if isinstance(guess, PeriodicOrbit):
+        return guess.state
+    if isinstance(guess, Trajectory):
+        return guess.end_state
+    if guess is not None and not isinstance(guess, Mapping):
+        raise OutOfRangeError(
+            f"the guess is {guess!r}, but must be a mapping of names to values, a run or an orbit"
+        )
+    return guess
+
+
+def _first_look(
+    flow: Flow, start: Node, period: float | None, passage: Passage | None, up_to: UpTo
+) -> tuple[Task, Shot, Slopes]:
+    """Fly from the guess for a period; see what is remembered, and what the symmetries are.
+
+    Raises
+    ------
+    NotPeriodicError
+        The guess is an equilibrium, a symmetry is none, or the motion does not get there.
+    """
+    manifold = Manifold(flow.prepared)
+    foreseen = period or 20.0 * flow.prepared.mean_step
+    if flow.autonomous:
+        _check_moving(flow, manifold, start)
+    lag = 0.0 if flow.autonomous else foreseen
+    group = group_of(flow, up_to, _places(flow, start), lag)
+    free = flow.autonomous and passage is None
+    task = Task(flow, manifold, group, 1, free, passage)
+    guess = Guess((start,), foreseen, np.zeros(0))
+    shot = shoot(task, guess)
+    shot = replace(shot, guess=replace(shot.guess, period=shot.period))
+    slopes = slopes_of(task, shot)
+    return task, shot, slopes
+
+
+def _places(flow: Flow, start: Node) -> list[Node]:
+    """Return consistent places near the start, in its mode."""
+    near = flow.prepared.samples[:LOOKED_AT]
+    return [start, *(Node(time, x[: len(flow.names)], start.p) for time, x in near)]
+
+
+def _check_moving(flow: Flow, manifold: Manifold, start: Node) -> None:
+    rate = np.abs(flow.rate(start) / manifold.sizes)
+    if float(np.max(rate, initial=0.0)) * flow.prepared.mean_step <= REST:
+        raise NotPeriodicError(
+            "the guess is an equilibrium: its period is free; ds.analysis.linearize tells about it"
+        )
+
+
+def _in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float]) -> Task:
+    """Return the task with the integrals that there are, and the values that were asked for.
+
+    Raises
+    ------
+    NotPeriodicError
+        An integral is left open.
+    OutOfRangeError
+        There are no integrals for what was asked for, or a value is no number.
+    """
+    possible = candidates(task.flow, task.group.names)
+    start, basis, end = shot.guess.nodes[0], shot.bases[0], shot.flights[-1].end
+    gradients: list[np.ndarray] = []
+    changes: list[np.ndarray] = []
+    for integral in possible:
+        row = cotangent(task, integral.gradient(start, task.own), basis)
+        gradients.append(row)
+        changes.append(integral.gradient(end, task.own) @ slopes.end - row)
+    count = basis.shape[1]
+    shape = len(possible), count
+    chosen = independent(
+        np.array(gradients).reshape(shape), np.array(changes).reshape(shape), AT_FIRST
+    )
+    integrals = tuple(possible[k] for k in chosen)
+    names = [integral.name for integral in integrals]
+    for name, value in family.items():
+        if name not in names and name not in task.flow.names:
+            raise unknown_name("first integral or state", name, (*names, *task.flow.names))
+        if not is_number(value) or not math.isfinite(value):
+            raise OutOfRangeError(f"the family has {name!r} = {value!r}, but must have a number")
+    if len(family) > len(integrals):
+        known = f"{', '.join(map(repr, names))} alone" if names else "nothing"
+        raise OutOfRangeError(
+            f"family names {', '.join(map(repr, family))}, but {known} is conserved from period to "
+            "period: leave out what is not needed"
+        )
+    if len(family) < len(integrals):
+        listed = " and ".join(map(repr, names))
+        first = next(name for name in names if name not in family)
+        value = integrals[names.index(first)].value(start, task.own)
+        raise NotPeriodicError(
+            f"{listed} {'is' if len(names) == 1 else 'are'} conserved, so orbits come in families: "
+            f"name a value, family={{{first!r}: {value:.6g}}}, or continue over it"
+        )
+    by_name = dict(zip(names, integrals, strict=True))
+    wanted: list[tuple[Integral, float]] = [
+        (by_name.get(name) or pinned(task.flow, name), float(value))
+        for name, value in family.items()
+    ]
+    return replace(task, integrals=integrals, family=tuple(wanted))
+
+
+def _pieces(slopes: Slopes) -> int:
+    growth = float(np.linalg.norm(slopes.monodromy, 2))
+    return max(1, math.ceil(math.log(max(growth, 1.0)) / math.log(GROWTH)))
+
+
+def _divided(task: Task, shot: Shot, count: int) -> Guess:
+    """Return the places along the first flight where pieces begin."""
+    start, nodes = shot.guess.nodes[0], list[Node]()
+    nodes.append(start)
+    for _ in range(count - 1):
+        nodes.append(task.flow.fly(nodes[-1], shot.period / count).end)
+    alpha = np.zeros(len(task.integrals))
+    return Guess(tuple(nodes), shot.period, shot.amounts, alpha)
+
+
+def _check_mode(task: Task, shot: Shot) -> None:
+    """Refuse an orbit that comes back in another mode."""
+    first, end = task.whole(shot.guess.nodes[0]), task.whole(shot.flights[-1].end)
+    back = task.group.undo(shot.amounts, end)
+    states = len(task.flow.names)
+    for name in task.flow.dynamics.discrete:
+        index = task.flow.value_names.index(name)
+        if index in task.remembered:
+            continue
+        before, after = first[states + index], back[states + index]
+        if abs(after - before) > 1e-9 * max(1.0, abs(before)):
+            raise NotPeriodicError(
+                f"the motion returns in another mode: {name!r} is {after:.6g} in place of "
+                f"{before:.6g}; ask for more passages, a longer period, or a symmetry (up_to)"
+            )

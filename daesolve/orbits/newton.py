@@ -1,0 +1,138 @@
+"""Damped Newton iteration on the equations of a periodic motion.
+
+P. Deuflhard, Newton Methods for Nonlinear Problems (Springer, 2004), section 3.3: a step is
+accepted where the next step of the same matrix is shorter by as much as the damping promises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from daesolve.errors import DaesolveError, NotPeriodicError
+from daesolve.orbits.shooting import (
+    Guess,
+    Shot,
+    Slopes,
+    Task,
+    assembled,
+    conditions,
+    moved,
+    names_of,
+    shoot,
+    slopes_of,
+)
+
+MOST_STEPS = 20
+"""Steps of Newton's method."""
+LEAST_PART = 1 / 256
+"""The smallest part of a step that is tried."""
+CONVERGED = 1e-12
+"""In sizes of the states: a step after which the places are as exact as can be."""
+ROUNDING = 1e-8
+"""A step below which it is rounding alone that keeps it from getting shorter."""
+SINGULAR = 1e-11
+"""Of the largest singular value of the equations, what counts as none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A solution: the shot, its slopes, the steps' lengths, the residuals, the step left over."""
+
+    shot: Shot
+    slopes: Slopes
+    residuals: tuple[float, ...]
+    accuracy: float
+
+
+def solve(task: Task, guess: Guess) -> Found:
+    """Find the periodic motion near a guess.
+
+    Raises
+    ------
+    NotPeriodicError
+        There is none that the iteration finds.
+    """
+    shot = shoot(task, guess)
+    residuals = [shot.residual]
+    for _ in range(MOST_STEPS):
+        slopes = slopes_of(task, shot)
+        matrix, right = assembled(task, shot, slopes, conditions(task, shot))
+        inverse = _inverse(task, matrix)
+        step = inverse @ right
+        length = _length(task, shot, step)
+        if length <= CONVERGED:
+            polished = shoot(task, moved(task, shot, step, 1.0))
+            shot = min(polished, shot, key=lambda one: one.residual)
+            return Found(shot, slopes, (*residuals, shot.residual), length)
+        following = _damped(task, shot, step, inverse)
+        if following is None:
+            if length <= ROUNDING:
+                return Found(shot, slopes, tuple(residuals), length)
+            break
+        shot = following
+        residuals.append(shot.residual)
+    raise NotPeriodicError(_missed(task, shot))
+
+
+def _damped(task: Task, shot: Shot, step: np.ndarray, inverse: np.ndarray) -> Shot | None:
+    """Return what follows a step, or a part of it, that promises a shorter one; or nothing."""
+    length, part = _length(task, shot, step), 1.0
+    while part >= LEAST_PART:
+        try:
+            tried = shoot(task, moved(task, shot, step, part))
+        except DaesolveError:
+            part /= 2.0
+            continue
+        onward = inverse @ _right(task, tried)
+        found = _length(task, tried, onward)
+        if found <= (1.0 - part / 2.0) * length:
+            return tried
+        part /= 2.0
+    return None
+
+
+def _right(task: Task, shot: Shot) -> np.ndarray:
+    """Return what a shot misses, in the order of the equations."""
+    ends = [-(shot.bases[(k + 1) % task.pieces].T @ shot.defects[k]) for k in range(task.pieces)]
+    return np.concatenate([*ends, conditions(task, shot).right])
+
+
+def _inverse(task: Task, matrix: np.ndarray) -> np.ndarray:
+    """Return the inverse of the equations.
+
+    Raises
+    ------
+    NotPeriodicError
+        They are singular.
+    """
+    left, values, right = np.linalg.svd(matrix, full_matrices=False)
+    if not values[-1] > SINGULAR * values[0] or matrix.shape[0] < matrix.shape[1]:
+        count = (matrix.shape[1] - 1) // task.pieces
+        direction = np.abs(right[-1][: max(count, 1)])
+        raise NotPeriodicError(
+            "the motion is one of a family that nothing distinguishes: name the value of a state "
+            "in family={...}, or let a coordinate be shifted (up_to=Shift(...)); the singular "
+            f"value is {values[-1] / values[0]:.1g} of the largest, in direction "
+            f"{int(np.argmax(direction)) + 1}"
+        )
+    return (right.T / values) @ left.T
+
+
+def _length(task: Task, shot: Shot, step: np.ndarray) -> float:
+    """Return how long a step is, in sizes; alpha is not counted, and the period relatively."""
+    size = task.pieces * shot.bases[0].shape[1]
+    parts = [float(np.max(np.abs(step[:size]), initial=0.0))]
+    if task.free_period:
+        parts.append(abs(float(step[size])) / shot.guess.period)
+    return max(parts)
+
+
+def _missed(task: Task, shot: Shot) -> str:
+    worst = int(np.argmax(np.max(np.abs(shot.defects), axis=0)))
+    more = max(4, 2 * task.pieces)
+    return (
+        f"no orbit was found: after Newton's steps the state misses itself by {shot.residual:.2g} "
+        f"of its size, most in {names_of(task)[worst]!r}; give a nearer guess, or pieces={more}"
+    )
