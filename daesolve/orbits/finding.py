@@ -12,6 +12,7 @@ import numpy as np
 
 from daesolve.analysis.manifold import Manifold
 from daesolve.analysis.sections import OWN_NAME, with_guard
+from daesolve.equations.consistency import start_value
 from daesolve.errors import (
     InconsistentStateError,
     NotPeriodicError,
@@ -21,7 +22,13 @@ from daesolve.errors import (
     is_number,
     unknown_name,
 )
-from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
+from daesolve.integration.run_options import (
+    BoundProblem,
+    RunOptions,
+    Source,
+    check_options,
+    requested_of,
+)
 from daesolve.integration.simulation import simulate
 from daesolve.orbits.flights import Flow, Node, Passage
 from daesolve.orbits.integrals import Integral, candidates, independent, pinned
@@ -35,6 +42,7 @@ from daesolve.posing.events import EITHER, Direction
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
+from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -72,8 +80,9 @@ def periodic_orbit(
     source
         A system, or a case of a problem.
     near
-        The guess: a state near the orbit by name, moved to the nearest consistent one where that is
-        needed; a run, whose end is taken; an orbit; None takes the start of a case.
+        The guess: a state near the orbit by name, with discrete values where the mode is known,
+        moved to the nearest consistent one where that is needed; a run, whose end is taken; an
+        orbit; None takes the start of a case.
     period
         s. Where the equations contain time: the period, a multiple of that of the drive. Else
         about the period, which is found. With a section it may be left out.
@@ -126,7 +135,9 @@ def periodic_orbit(
     _check(period, passages, pieces)
     if section is None and period is None:
         raise OutOfRangeError("a period or a section must be given")
-    initial = _initial(options.pop("guess", None) if near is None else near)
+    given = _initial(options.pop("guess", None) if near is None else near)
+    discrete = _discrete(source, given)
+    initial = None if given is None else {n: v for n, v in given.items() if n not in discrete}
     system, request, _ = requested_of(source, period or 1.0, initial, options)
     passage = None
     if section is not None:
@@ -150,7 +161,10 @@ def periodic_orbit(
         raise UnsupportedError(
             "the equations contain time: give the period alone, without a section"
         )
-    return found_from(flow, flow.start, period, passage, up_to, family or {}, pieces, verify)
+    start = flow.with_parameters(flow.start, discrete)
+    wanted = family or {}
+    settled = bool(discrete)
+    return found_from(flow, start, period, passage, up_to, wanted, pieces, verify, settled=settled)
 
 
 def found_from(
@@ -162,9 +176,11 @@ def found_from(
     family: Mapping[str, float],
     pieces: int | None,
     verify: bool | Solver,
+    *,
+    settled: bool = False,
 ) -> PeriodicOrbit:
-    """Find the orbit near a place; see `periodic_orbit`."""
-    task, shot, slopes = _first_look(flow, start, period, passage, up_to)
+    """Find the orbit near a place; `settled` where its mode is given. See `periodic_orbit`."""
+    task, shot, slopes = _first_look(flow, start, period, passage, up_to, settled=settled)
     task = _in_family(task, shot, slopes, family)
     count = pieces or _pieces(slopes)
     guess = _divided(task, shot, count)
@@ -268,8 +284,22 @@ def _initial(
     return guess
 
 
+def _discrete(source: Source, given: Mapping[str, float] | None) -> dict[str, float]:
+    """Return the discrete values that a guess names."""
+    system = source.system if isinstance(source, BoundProblem) else source
+    check_system(system)
+    known = system.dynamics.discrete
+    return {name: start_value(name, v) for name, v in (given or {}).items() if name in known}
+
+
 def _first_look(
-    flow: Flow, start: Node, period: float | None, passage: Passage | None, up_to: UpTo
+    flow: Flow,
+    start: Node,
+    period: float | None,
+    passage: Passage | None,
+    up_to: UpTo,
+    *,
+    settled: bool,
 ) -> tuple[Task, Shot, Slopes]:
     """Fly from the guess for a period; see what is remembered, and what the symmetries are.
 
@@ -286,8 +316,11 @@ def _first_look(
     group = group_of(flow, up_to, _places(flow, start), lag)
     free = flow.autonomous and passage is None
     task = Task(flow, manifold, group, 1, free, passage)
-    guess = Guess((start,), foreseen, np.zeros(0))
-    shot = shoot(task, guess)
+    shot = shoot(task, Guess((start,), foreseen, np.zeros(0)))
+    if not settled:
+        # The mode belongs to what came before the start: the end of a period shows it.
+        again = shoot(task, Guess((_in_mode_of_end(task, shot),), foreseen, np.zeros(0)))
+        shot = again if not _modes(task, again) else shot
     shot = replace(shot, guess=replace(shot.guess, period=shot.period))
     slopes = slopes_of(task, shot)
     return task, shot, slopes
@@ -374,18 +407,38 @@ def _divided(task: Task, shot: Shot, count: int) -> Guess:
     return Guess(tuple(nodes), shot.period, shot.amounts, alpha)
 
 
-def _check_mode(task: Task, shot: Shot) -> None:
-    """Refuse an orbit that comes back in another mode."""
+def _modes(task: Task, shot: Shot) -> list[tuple[str, int, float, float]]:
+    """Return the discrete values that are others after a period: name, place, before, after."""
     first, end = task.whole(shot.guess.nodes[0]), task.whole(shot.flights[-1].end)
     back = task.group.undo(shot.amounts, end)
     states = len(task.flow.names)
+    found: list[tuple[str, int, float, float]] = []
     for name in task.flow.dynamics.discrete:
         index = task.flow.value_names.index(name)
-        if index in task.remembered:
-            continue
-        before, after = first[states + index], back[states + index]
-        if abs(after - before) > 1e-9 * max(1.0, abs(before)):
-            raise NotPeriodicError(
-                f"the motion returns in another mode: {name!r} is {after:.6g} in place of "
-                f"{before:.6g}; ask for more passages, a longer period, or a symmetry (up_to)"
-            )
+        before, after = float(first[states + index]), float(back[states + index])
+        if index not in task.remembered and abs(after - before) > 1e-9 * max(1.0, abs(before)):
+            found.append((name, index, before, after))
+    return found
+
+
+def _in_mode_of_end(task: Task, shot: Shot) -> Node:
+    """Return the start of a shot with the discrete values that it came back with."""
+    node = shot.guess.nodes[0]
+    p = node.p.copy()
+    for _, index, _, after in _modes(task, shot):
+        p[index] = after
+    return Node(node.time, node.x, p)
+
+
+def _other_mode(task: Task, shot: Shot) -> str:
+    name, _, before, after = _modes(task, shot)[0]
+    return (
+        f"the motion returns in another mode: {name!r} is {after:.6g} in place of {before:.6g}; "
+        "ask for more passages, a longer period, or a symmetry (up_to)"
+    )
+
+
+def _check_mode(task: Task, shot: Shot) -> None:
+    """Refuse an orbit that comes back in another mode."""
+    if _modes(task, shot):
+        raise NotPeriodicError(_other_mode(task, shot))

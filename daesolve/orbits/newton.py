@@ -64,7 +64,9 @@ def solve(task: Task, guess: Guess) -> Found:
         length = _length(task, shot, step)
         if length <= CONVERGED:
             polished = shoot(task, moved(task, shot, step, 1.0))
-            shot = min(polished, shot, key=lambda one: one.residual)
+            if polished.residual < shot.residual:
+                # Near to grazing, derivatives change far more than the places.
+                shot, slopes = polished, slopes_of(task, polished)
             return Found(shot, slopes, (*residuals, shot.residual), length)
         following = _damped(task, shot, step, inverse)
         if following is None:
