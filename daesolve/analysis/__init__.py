@@ -16,12 +16,25 @@ from daesolve.analysis.sensitivity import Sensitivity, sensitivity
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 
 if TYPE_CHECKING:
-    from daesolve.orbits import PeriodicOrbit, Reflect, Relabel, Shift, periodic_orbit
+    from daesolve.orbits import (
+        Branch,
+        PeriodicOrbit,
+        Reflect,
+        Relabel,
+        Shift,
+        SpecialPoint,
+        continue_orbit,
+        periodic_orbit,
+    )
 
-OF_ORBITS = ("PeriodicOrbit", "Reflect", "Relabel", "Shift", "periodic_orbit")
+OF_ORBITS = frozenset(
+    {"Branch", "PeriodicOrbit", "Reflect", "Relabel", "Shift", "SpecialPoint", "continue_orbit"}
+    | {"periodic_orbit"}
+)
 """The names of `daesolve.orbits`, imported when they are first used."""
 
 __all__ = [
+    "Branch",
     "InverseDynamics",
     "LyapunovExponent",
     "PeriodicOrbit",
@@ -32,7 +45,9 @@ __all__ = [
     "Section",
     "Sensitivity",
     "Shift",
+    "SpecialPoint",
     "computed_torque",
+    "continue_orbit",
     "linearize",
     "lyapunov_exponent",
     "many_exponents",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Unpack
 
 import casadi as ca
@@ -12,7 +12,7 @@ import numpy as np
 
 from daesolve.analysis.manifold import Manifold
 from daesolve.analysis.sections import OWN_NAME, with_guard
-from daesolve.equations.consistency import start_value
+from daesolve.equations.consistency import check_named, start_value
 from daesolve.errors import (
     InconsistentStateError,
     NotPeriodicError,
@@ -42,7 +42,7 @@ from daesolve.posing.events import EITHER, Direction
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
-from daesolve.system.consistent_state import check_system
+from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -62,7 +62,7 @@ def periodic_orbit(
     source: Source,
     near: Mapping[str, float] | Trajectory | PeriodicOrbit | None = None,
     /,
-    period: float | None = None,
+    period: float | ca.SX | None = None,
     *,
     section: ca.SX | str | None = None,
     direction: Direction = EITHER,
@@ -84,7 +84,8 @@ def periodic_orbit(
         moved to the nearest consistent one where that is needed; a run, whose end is taken; an
         orbit; None takes the start of a case.
     period
-        s. Where the equations contain time: the period, a multiple of that of the drive. Else
+        s. Where the equations contain time: the period, a multiple of that of the drive, or an
+        expression of parameters, as 2 * ca.pi / p.w, which it follows along a branch. Else
         about the period, which is found. With a section it may be left out.
     section
         An expression of the states, or the name of an event: the orbit starts where it passes,
@@ -132,13 +133,18 @@ def periodic_orbit(
     2.139137600559
     """
     check_options("periodic_orbit", options, {"at": "its run has samples of its own"})
+    rule = period if isinstance(period, ca.SX) else None
+    period = None if isinstance(period, ca.SX) else period
     _check(period, passages, pieces)
-    if section is None and period is None:
+    if section is None and period is None and rule is None:
         raise OutOfRangeError("a period or a section must be given")
     given = _initial(options.pop("guess", None) if near is None else near)
     discrete = _discrete(source, given)
     initial = None if given is None else {n: v for n, v in given.items() if n not in discrete}
     system, request, _ = requested_of(source, period or 1.0, initial, options)
+    follows = None if rule is None else _rule(system, rule)
+    if follows is not None:
+        period = _period_by(follows, system, request)
     passage = None
     if section is not None:
         name = section if isinstance(section, str) else OWN_NAME
@@ -164,15 +170,36 @@ def periodic_orbit(
     start = flow.with_parameters(flow.start, discrete)
     wanted = family or {}
     settled = bool(discrete)
-    return found_from(flow, start, period, passage, up_to, wanted, pieces, verify, settled=settled)
+    ending = Ending(period, passage, up_to, None if flow.autonomous else follows)
+    return found_from(flow, start, ending, wanted, pieces, verify, settled=settled)
+
+
+@dataclass(frozen=True, eq=False)
+class Ending:
+    """When a motion is to have returned.
+
+    Parameters
+    ----------
+    period
+        s, or about that; None where a passage ends it.
+    passage
+        The passage that ends it.
+    up_to
+        The symmetry up to which it returns.
+    rule
+        The period as a function of parameters, where it is one.
+    """
+
+    period: float | None
+    passage: Passage | None
+    up_to: UpTo
+    rule: ca.Function | None = None
 
 
 def found_from(
     flow: Flow,
     start: Node,
-    period: float | None,
-    passage: Passage | None,
-    up_to: UpTo,
+    ending: Ending,
     family: Mapping[str, float],
     pieces: int | None,
     verify: bool | Solver,
@@ -180,7 +207,7 @@ def found_from(
     settled: bool = False,
 ) -> PeriodicOrbit:
     """Find the orbit near a place; `settled` where its mode is given. See `periodic_orbit`."""
-    task, shot, slopes = _first_look(flow, start, period, passage, up_to, settled=settled)
+    task, shot, slopes = _first_look(flow, start, ending, settled=settled)
     task = _in_family(task, shot, slopes, family)
     count = pieces or _pieces(slopes)
     guess = _divided(task, shot, count)
@@ -284,6 +311,31 @@ def _initial(
     return guess
 
 
+def _rule(system: System, period: ca.SX) -> ca.Function:
+    """Return a period and its slopes as functions of the values.
+
+    Raises
+    ------
+    OutOfRangeError
+        It contains something else than parameters of the system.
+    """
+    p = system.dynamics.p
+    strange = [s.name() for s in ca.symvar(period) if not ca.depends_on(ca.vertcat(p), s)]
+    if strange or not period.is_scalar():
+        raise OutOfRangeError(
+            f"the period is {period}, but must be a number or an expression of parameters"
+        )
+    return ca.Function("period", [p], [period, ca.densify(ca.jacobian(period, p))])
+
+
+def _period_by(rule: ca.Function, system: System, request: Request) -> float:
+    dynamics = system.dynamics
+    given = parameter_values(dynamics, check_named("parameters", request.parameters))
+    period = float(rule(dynamics.value_vector({**dynamics.values, **given}))[0])
+    _check(period, 1, None)
+    return period
+
+
 def _discrete(source: Source, given: Mapping[str, float] | None) -> dict[str, float]:
     """Return the discrete values that a guess names."""
     system = source.system if isinstance(source, BoundProblem) else source
@@ -293,13 +345,7 @@ def _discrete(source: Source, given: Mapping[str, float] | None) -> dict[str, fl
 
 
 def _first_look(
-    flow: Flow,
-    start: Node,
-    period: float | None,
-    passage: Passage | None,
-    up_to: UpTo,
-    *,
-    settled: bool,
+    flow: Flow, start: Node, ending: Ending, *, settled: bool
 ) -> tuple[Task, Shot, Slopes]:
     """Fly from the guess for a period; see what is remembered, and what the symmetries are.
 
@@ -309,13 +355,14 @@ def _first_look(
         The guess is an equilibrium, a symmetry is none, or the motion does not get there.
     """
     manifold = Manifold(flow.prepared)
-    foreseen = period or 20.0 * flow.prepared.mean_step
+    passage = ending.passage
+    foreseen = ending.period or 20.0 * flow.prepared.mean_step
     if flow.autonomous:
         _check_moving(flow, manifold, start)
     lag = 0.0 if flow.autonomous else foreseen
-    group = group_of(flow, up_to, _places(flow, start), lag)
+    group = group_of(flow, ending.up_to, _places(flow, start), lag)
     free = flow.autonomous and passage is None
-    task = Task(flow, manifold, group, 1, free, passage)
+    task = Task(flow, manifold, group, 1, free, passage, rule=ending.rule)
     shot = shoot(task, Guess((start,), foreseen, np.zeros(0)))
     if not settled:
         # The mode belongs to what came before the start: the end of a period shows it.

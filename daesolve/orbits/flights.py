@@ -6,7 +6,7 @@ What was prepared once serves every piece: a piece differs in its start, its val
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.analysis.propagation import Propagation, legs_of
+from daesolve.analysis.variational import guard_slopes
 from daesolve.equations.consistency import Start, complete_start
 from daesolve.errors import NotPeriodicError
 from daesolve.integration.record import Boundary, Happening, RunRecord
@@ -80,6 +81,27 @@ class Flight:
     def sequence(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The events that change something, in their order: name and guards."""
         return tuple((e.name, e.fired) for e in self.happened if e.after is not None)
+
+
+def passing_rates(flight: Flight) -> Iterator[tuple[str, float]]:
+    """Return how fast the guards of events pass, which change something: name and rate."""
+    prepared, record = flight.prepared, flight.record
+    chart = prepared.problem.chart
+    whole = prepared.problem if chart is None else chart.whole
+    slopes, events = guard_slopes(whole), list(whole.events)
+    firsts = np.cumsum([0, *(event.count for event in events)])
+    names = [event.name for event in events]
+    for event in flight.happened:
+        if event.after is None or event.name not in names:
+            continue
+        p = record.modes[event.at.mode]
+        x = prepared.problem.visible(np.array([event.time]), event.at.state[None, :], p)[0]
+        x = np.concatenate([x, np.zeros(whole.size - len(x))])
+        still = np.zeros(len(whole.values))
+        rates = slopes(event.time, x, p[: len(still)], 0.0, np.zeros(whole.size), still)[1]
+        first = int(firsts[names.index(event.name)])
+        for place in event.fired:
+            yield event.name, abs(float(rates[first + place]))
 
 
 class Derivatives:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import casadi as ca
 import numpy as np
 
 from daesolve.analysis.manifold import Manifold
@@ -46,6 +47,8 @@ class Task:
         What is to have which value at the first place.
     remembered
         The indices of values in p that keep something of the state.
+    rule
+        The period as a function of parameters; None where it is a number, or free.
     """
 
     flow: Flow
@@ -57,6 +60,28 @@ class Task:
     integrals: tuple[Integral, ...] = ()
     family: tuple[tuple[Integral, float], ...] = ()
     remembered: tuple[int, ...] = ()
+    rule: ca.Function | None = None
+
+    def period_at(self, node: Node, otherwise: float) -> float:
+        """Return the period for the parameters at a place; another where no rule gives it."""
+        if self.rule is None:
+            return otherwise
+        return float(self.rule(node.p[: self.own])[0])
+
+    def period_slope(self, node: Node, name: str) -> float:
+        """Return by how much the period grows with a parameter."""
+        if self.rule is None:
+            return 0.0
+        slopes = np.asarray(self.rule(node.p[: self.own])[1]).ravel()
+        return float(slopes[self.flow.value_names.index(name)])
+
+    def doubled_rule(self) -> ca.Function | None:
+        """Return the rule of twice the period."""
+        if self.rule is None:
+            return None
+        p = self.rule.sx_in(0)
+        period, slopes = self.rule(p)
+        return ca.Function("period", [p], [2 * period, 2 * slopes])
 
     @property
     def own(self) -> int:
@@ -249,11 +274,11 @@ def _start_slopes(task: Task, node: Node, basis: np.ndarray, by: Mapping[str, in
         slopes[count + index, : basis.shape[1]] = scaled[count + row]
     for column, index in enumerate(by.values()):
         slopes[count + index, basis.shape[1] + column] = 1.0
-        slopes[:count, basis.shape[1] + column] = _follows(task, node, index)
+        slopes[:count, basis.shape[1] + column] = follows(task, node, index)
     return slopes
 
 
-def _follows(task: Task, node: Node, index: int) -> np.ndarray:
+def follows(task: Task, node: Node, index: int) -> np.ndarray:
     """Return how the consistent state nearest to a place moves with a parameter, (n,)."""
     if task.manifold.dimension == len(node.x):
         return np.zeros(len(node.x))

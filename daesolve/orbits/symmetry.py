@@ -152,6 +152,20 @@ class Group:
         """Whether the motion is to return exactly."""
         return not self.words
 
+    def squared(self) -> Group:
+        """Return the group of what is done twice."""
+        fixed = self.fixed @ self.fixed
+        offset = self.fixed @ self.offset + self.offset
+        plain = np.array_equal(fixed, np.eye(self.size)) and not np.any(offset)
+        words = "" if plain and not self.names else f"twice {self.words}"
+        return Group(self.size, fixed, offset, self.names, self.shifts, self.turns, words)
+
+    @property
+    def reflects(self) -> bool:
+        """Whether what is given is an involution, done twice nothing."""
+        plain = np.array_equal(self.fixed, np.eye(self.size))
+        return not plain and np.array_equal(self.fixed @ self.fixed, np.eye(self.size))
+
     def matrix(self, amounts: np.ndarray) -> np.ndarray:
         """Return A, (size, size), of an element."""
         matrix = self.fixed
