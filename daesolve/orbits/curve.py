@@ -324,9 +324,7 @@ class Curve:
 
         return self.corrected(start, value, fixed, before, exact=exact)
 
-    def onward(
-        self, point: Point, step: float, *, exact: bool = False, fixed_events: bool = True
-    ) -> Point:
+    def onward(self, point: Point, step: float, *, exact: bool = False) -> Point:
         """Return the orbit a step along the curve, as in `corrected`."""
         change = step * point.tangent
         guess, value = self.moved(point.guess, point.value, change)
@@ -336,8 +334,13 @@ class Curve:
             row = point.tangent @ linear.embedding
             return row, -float(point.tangent @ (vector - predicted))
 
-        events = point.shot.sequence if fixed_events else None
+        events = point.shot.sequence
         return self.corrected(guess, value, across, point.tangent, exact=exact, sequence=events)
+
+    def predicted(self, point: Point, step: float) -> Shot:
+        """Return the motion a step along the tangent, which is not corrected."""
+        guess, value = self.moved(point.guess, point.value, step * point.tangent)
+        return shoot(self.task_at(value), guess)
 
     def _tangent(self, linear: Linear, before: np.ndarray) -> np.ndarray:
         """Return the unit tangent that goes on in a direction."""

@@ -9,7 +9,13 @@ from pathlib import Path
 
 import numpy as np
 
-from daesolve.errors import NotPeriodicError, OutOfRangeError, is_number, unknown_name
+from daesolve.errors import (
+    DaesolveError,
+    NotPeriodicError,
+    OutOfRangeError,
+    is_number,
+    unknown_name,
+)
 from daesolve.orbits.branch import Branch, BranchPoint, SpecialPoint, special_point
 from daesolve.orbits.curve import Axis, Curve, Point
 from daesolve.orbits.flights import passing_rates
@@ -283,12 +289,13 @@ class _Way:
         step = self.bounds.step * 2.0**-HALVINGS
         known = [event for flight in point.shot.flights for event in flight.sequence]
         for _ in range(3):
+            # The orbit beyond may be none: that along the tangent shows what it would meet.
             step *= 64.0
             try:
-                beyond = self.curve.onward(point, step, fixed_events=False)
-            except NotPeriodicError:
+                beyond = self.curve.predicted(point, step)
+            except DaesolveError:
                 continue
-            others = [event for flight in beyond.shot.flights for event in flight.sequence]
+            others = [event for flight in beyond.flights for event in flight.sequence]
             for event in (*others, *known):
                 if others.count(event) != known.count(event):
                     return event[0]
