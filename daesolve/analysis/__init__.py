@@ -18,23 +18,24 @@ from daesolve.verification.reference_run import ReferenceRun, reference_run
 if TYPE_CHECKING:
     from daesolve.orbits import (
         Branch,
+        CircleMap,
         PeriodicOrbit,
         Reflect,
         Relabel,
+        RotationNumber,
         Shift,
         SpecialPoint,
+        StabilityMap,
+        Tongue,
+        circle_map,
         continue_orbit,
         periodic_orbit,
+        stability_map,
     )
-
-OF_ORBITS = frozenset(
-    {"Branch", "PeriodicOrbit", "Reflect", "Relabel", "Shift", "SpecialPoint", "continue_orbit"}
-    | {"periodic_orbit"}
-)
-"""The names of `daesolve.orbits`, imported when they are first used."""
 
 __all__ = [
     "Branch",
+    "CircleMap",
     "InverseDynamics",
     "LyapunovExponent",
     "PeriodicOrbit",
@@ -42,10 +43,14 @@ __all__ = [
     "Reflect",
     "Relabel",
     "RootLocus",
+    "RotationNumber",
     "Section",
     "Sensitivity",
     "Shift",
     "SpecialPoint",
+    "StabilityMap",
+    "Tongue",
+    "circle_map",
     "computed_torque",
     "continue_orbit",
     "linearize",
@@ -58,11 +63,13 @@ __all__ = [
     "section_of",
     "sections",
     "sensitivity",
+    "stability_map",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in OF_ORBITS:
+    """Import what is periodic when it is first used."""
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from daesolve import orbits  # which is built on this room
 
