@@ -98,7 +98,8 @@ def periodic_orbit(
         Symmetries up to which the motion repeats itself: `Shift`, `Relabel`, `Reflect`, or several.
     family
         Where first integrals let orbits come in families: the value of each integral by its name,
-        or that of a state at the start in place of one.
+        or that of a state at the start in place of one. Where orbits come in families for another
+        reason, as by their speed, the value of a state at the start for each of these.
     pieces
         Into how many pieces the period is divided; None lets the growth of changes decide.
     verify
@@ -167,7 +168,7 @@ def periodic_orbit(
         raise UnsupportedError(
             "the equations contain time: give the period alone, without a section"
         )
-    start = flow.with_parameters(flow.start, discrete)
+    start = _in_mode(flow, given or {}, discrete)
     wanted = family or {}
     settled = bool(discrete)
     ending = Ending(period, passage, up_to, None if flow.autonomous else follows)
@@ -233,6 +234,9 @@ def finished(task: Task, found: Found, verify: bool | Solver) -> PeriodicOrbit:
     _check_mode(task, shot)
     spectrum = multipliers(task, shot, found.slopes)
     notes = list(found.slopes.notes)
+    orders = (spectrum,)
+    if notes:
+        orders = spectrum, multipliers(task, shot, slopes_of(task, shot, backwards=True))
     digits = math.nan
     if verify is not False:
         notes.append(check_by_run(task, found, spectrum))
@@ -267,6 +271,7 @@ def finished(task: Task, found: Found, verify: bool | Solver) -> PeriodicOrbit:
         task=task,
         found=found,
         spectrum=spectrum,
+        orders=orders,
     )
 
 
@@ -344,6 +349,18 @@ def _discrete(source: Source, given: Mapping[str, float] | None) -> dict[str, fl
     return {name: start_value(name, v) for name, v in (given or {}).items() if name in known}
 
 
+def _in_mode(flow: Flow, given: Mapping[str, float], discrete: Mapping[str, float]) -> Node:
+    """Return the start; where its mode is given, the consistent state of that mode nearest."""
+    start = flow.start
+    if not discrete:
+        return start
+    x = start.x.copy()
+    for name, value in given.items():
+        if name in flow.names:
+            x[flow.names.index(name)] = float(value)
+    return flow.consistent(start.time, x, flow.with_parameters(start, discrete).p)
+
+
 def _first_look(
     flow: Flow, start: Node, ending: Ending, *, settled: bool
 ) -> tuple[Task, Shot, Slopes]:
@@ -395,16 +412,20 @@ def _in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, floa
     NotPeriodicError
         An integral is left open.
     OutOfRangeError
-        There are no integrals for what was asked for, or a value is no number.
+        A value is no number.
     """
     possible = candidates(task.flow, task.group.names)
     start, basis, end = shot.guess.nodes[0], shot.bases[0], shot.flights[-1].end
+    states = len(start.x)
+    inverse = np.linalg.inv(task.group.matrix(shot.amounts))[:states, :states]
+    returned = task.group.undo(shot.amounts, task.whole(end))
+    back = Node(end.time, returned[:states], returned[states:])
     gradients: list[np.ndarray] = []
     changes: list[np.ndarray] = []
     for integral in possible:
         row = cotangent(task, integral.gradient(start, task.own), basis)
         gradients.append(row)
-        changes.append(integral.gradient(end, task.own) @ slopes.end - row)
+        changes.append(integral.gradient(back, task.own) @ inverse @ slopes.end - row)
     count = basis.shape[1]
     shape = len(possible), count
     chosen = independent(
@@ -417,12 +438,6 @@ def _in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, floa
             raise unknown_name("first integral or state", name, (*names, *task.flow.names))
         if not is_number(value) or not math.isfinite(value):
             raise OutOfRangeError(f"the family has {name!r} = {value!r}, but must have a number")
-    if len(family) > len(integrals):
-        known = f"{', '.join(map(repr, names))} alone" if names else "nothing"
-        raise OutOfRangeError(
-            f"family names {', '.join(map(repr, family))}, but {known} is conserved from period to "
-            "period: leave out what is not needed"
-        )
     if len(family) < len(integrals):
         listed = " and ".join(map(repr, names))
         first = next(name for name in names if name not in family)

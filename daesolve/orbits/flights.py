@@ -5,6 +5,7 @@ What was prepared once serves every piece: a piece differs in its start, its val
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.analysis.propagation import Propagation, legs_of
+from daesolve.analysis.propagation import TOGETHER, Propagation, legs_of
 from daesolve.analysis.variational import guard_slopes
 from daesolve.equations.consistency import Start, complete_start
 from daesolve.errors import NotPeriodicError
@@ -278,18 +279,24 @@ class Flow:
         x[list(prepared.wrapped)] += 2.0 * math.pi * place.whole_turns
         return Node(moment, x, p)
 
-    def derivatives(self, flight: Flight, slopes: np.ndarray) -> Derivatives:
-        """Carry derivatives of the start, (n + np, k), to the end of a flight."""
+    def derivatives(
+        self, flight: Flight, slopes: np.ndarray, *, backwards: bool = False
+    ) -> Derivatives:
+        """Carry derivatives of the start, (n + np, k), to the end of a flight.
+
+        Guards that pass together are taken in their order, or `backwards`.
+        """
         names = {f"direction {k + 1}": 1.0 for k in range(slopes.shape[1])}
         solver = flight.prepared.request.solver
         carried = Propagation(flight.prepared, flight.record, solver, slopes, names)
+        carried.backwards = backwards
         for row in self.dynamics.invariants:
             # A motion of another energy is possible: nothing is to draw it back.
             if row.on != "positions":
                 carried.rates[ValueKind.RATE.place(row.name, carried.problem.values)] = 0.0
         if flight.stop is None:
             state, times = carried.to_end(flight.run.outcome)
-            return self._result(carried, state, times)
+            return self._result(carried, flight, state, times)
         return self._to_stop(carried, flight, flight.stop)
 
     def _to_stop(self, carried: Propagation, flight: Flight, stop: Happening) -> Derivatives:
@@ -313,9 +320,28 @@ class Flow:
                 times = carried.event_times[first + place]
                 state = carried.state
             onward = np.outer(self.rate(flight.end), times)
-            return self._result(carried, state[: len(onward)] + onward, times)
+            return self._result(carried, flight, state[: len(onward)] + onward, times)
         raise AssertionError("the event lies beyond the run")
 
-    def _result(self, carried: Propagation, state: np.ndarray, times: np.ndarray) -> Derivatives:
-        notes = carried.notes()[1:]
+    def _result(
+        self, carried: Propagation, flight: Flight, state: np.ndarray, times: np.ndarray
+    ) -> Derivatives:
+        notes = [
+            f"{guards} pass together: multipliers depend on the order in which they do"
+            for guards in dict.fromkeys(guards for _, guards, _ in carried.parted)
+        ]
+        changing = [event for event in flight.happened if event.after is not None]
+        elapsed = abs(flight.end.time - flight.start.time)
+        for one, other in itertools.pairwise(changing):
+            # In one instant of which rounding makes two.
+            if abs(other.time - one.time) <= TOGETHER * elapsed and one.after is not other.after:
+                notes.append(
+                    f"{_called(one)} and {_called(other)} pass together: multipliers depend on the "
+                    "order in which they do"
+                )
         return Derivatives(state[: len(self.names)], carried.values, times, notes)
+
+
+def _called(event: Happening) -> str:
+    """Name an event with its guards."""
+    return f"{event.name!r} ({', '.join(str(guard + 1) for guard in event.fired)})"

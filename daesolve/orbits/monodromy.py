@@ -15,7 +15,6 @@ import numpy as np
 import scipy
 
 from daesolve.algebra.singular_values import null_space
-from daesolve.orbits.integrals import Integral
 from daesolve.orbits.shooting import Shot, Slopes, Task, cotangent, tangent
 
 FORGOTTEN = 1e-9
@@ -74,8 +73,7 @@ def multipliers(task: Task, shot: Shot, slopes: Slopes) -> Multipliers:
     for integral in task.integrals:
         row = cotangent(task, integral.gradient(node, task.own), basis)
         size = float(np.linalg.norm(row)) or 1.0
-        trivial[integral.name] = float(np.linalg.norm(_carried(task, shot, integral, matrix) - row))
-        trivial[integral.name] /= size
+        trivial[integral.name] = float(np.linalg.norm(row @ matrix - row)) / size
         rows.append(quotient.T @ (row / size))
     inner = null_space(np.array(rows), 1e-9) if rows and quotient.shape[1] else None
     if inner is not None:
@@ -125,15 +123,6 @@ def _adjoint(task: Task, shot: Shot, place: int) -> np.ndarray:
     carried = task.group.generators(end)[:, place]
     back = task.part(np.linalg.solve(task.group.matrix(shot.amounts), carried))
     return shot.bases[0].T @ (back / task.sizes)
-
-
-def _carried(task: Task, shot: Shot, integral: Integral, matrix: np.ndarray) -> np.ndarray:
-    """Return the gradient of an integral at the end, taken back to the start by the map."""
-    end = shot.flights[-1].end
-    gradient = np.zeros(len(task.whole(end)))
-    gradient[: len(end.x)] = integral.gradient(end, task.own)
-    turned = task.part(task.group.matrix(shot.amounts).T @ gradient)
-    return (shot.bases[0].T @ (turned * task.sizes)) @ matrix
 
 
 def _complement(known: np.ndarray) -> np.ndarray:

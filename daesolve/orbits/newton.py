@@ -32,7 +32,11 @@ CONVERGED = 1e-12
 """In sizes of the states: a step after which the places are as exact as can be."""
 ROUNDING = 1e-8
 """A step below which it is rounding alone that keeps it from getting shorter."""
-SINGULAR = 1e-11
+ROUNDED = 1e-10
+"""In sizes: a residual at which a step that does not get shorter lies along a near family."""
+MISSED = 1e-8
+"""In sizes: what an orbit misses itself by at most."""
+SINGULAR = 1e-14
 """Of the largest singular value of the equations, what counts as none."""
 
 
@@ -67,15 +71,28 @@ def solve(task: Task, guess: Guess) -> Found:
             if polished.residual < shot.residual:
                 # Near to grazing, derivatives change far more than the places.
                 shot, slopes = polished, slopes_of(task, polished)
-            return Found(shot, slopes, (*residuals, shot.residual), length)
+            return _checked(task, Found(shot, slopes, (*residuals, shot.residual), length))
         following = _damped(task, shot, step, inverse)
         if following is None:
-            if length <= ROUNDING:
-                return Found(shot, slopes, tuple(residuals), length)
+            if length <= ROUNDING or shot.residual <= ROUNDED:
+                return _checked(task, Found(shot, slopes, tuple(residuals), length))
             break
         shot = following
         residuals.append(shot.residual)
     raise NotPeriodicError(_missed(task, shot))
+
+
+def _checked(task: Task, found: Found) -> Found:
+    """Return a solution; refuse what but misses itself least, where more is asked than there is.
+
+    Raises
+    ------
+    NotPeriodicError
+        It is no orbit.
+    """
+    if not found.shot.residual <= MISSED:
+        raise NotPeriodicError(_missed(task, found.shot))
+    return found
 
 
 def _damped(task: Task, shot: Shot, step: np.ndarray, inverse: np.ndarray) -> Shot | None:
@@ -89,7 +106,8 @@ def _damped(task: Task, shot: Shot, step: np.ndarray, inverse: np.ndarray) -> Sh
             continue
         onward = inverse @ _right(task, tried)
         found = _length(task, tried, onward)
-        if found <= (1.0 - part / 2.0) * length:
+        # Along near families steps are rounding, while what is missed still shrinks.
+        if found <= (1.0 - part / 2.0) * length or tried.residual <= shot.residual / 4.0:
             return tried
         part /= 2.0
     return None

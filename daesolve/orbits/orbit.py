@@ -53,6 +53,12 @@ class PeriodicOrbit:
         Into how many it was divided.
     notes
         How it was found.
+    task, found, spectrum
+        What was solved, its solution, and the multipliers with their vectors.
+    orders
+        The multipliers for each order in which guards pass that pass together: that of `spectrum`,
+        and the reverse one where there are such guards. The map is then linear in pieces, and each
+        holds for changes on its own side.
     """
 
     period: float
@@ -73,6 +79,7 @@ class PeriodicOrbit:
     task: Task = field(repr=False)
     found: Found = field(repr=False)
     spectrum: Multipliers = field(repr=False)
+    orders: tuple[Multipliers, ...] = field(repr=False)
 
     def __post_init__(self) -> None:
         suggest_names(self, state="state", values="parameter or discrete value")
@@ -94,6 +101,9 @@ class PeriodicOrbit:
         for value in self.multipliers:
             imaginary = f" {value.imag:+.12g} i" if value.imag else ""
             lines.append(f"  multiplier {value.real:.12g}{imaginary}, of size {abs(value):.12g}")
+        for other in self.orders[1:]:
+            listed = ", ".join(f"{value:.9g}" for value in other.values)
+            lines.append(f"  in the other order: {listed}")
         lines += [f"  trivial: {name}, to {miss:.1g}" for name, miss in self.trivial.items()]
         digits = "" if math.isnan(self.digits) else f", {self.digits:.1f} digits"
         lines.append(f"  misses itself by {self.residual:.1g} of its size{digits}")

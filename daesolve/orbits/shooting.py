@@ -222,7 +222,13 @@ class Slopes:
         return product
 
 
-def slopes_of(task: Task, shot: Shot, parameters: Mapping[str, int] | None = None) -> Slopes:
+def slopes_of(
+    task: Task,
+    shot: Shot,
+    parameters: Mapping[str, int] | None = None,
+    *,
+    backwards: bool = False,
+) -> Slopes:
     """Differentiate a shot by its places, its period, its amounts, and by parameters.
 
     Parameters
@@ -231,6 +237,8 @@ def slopes_of(task: Task, shot: Shot, parameters: Mapping[str, int] | None = Non
         What was flown.
     parameters
         Names with their indices in p.
+    backwards
+        Whether guards that pass together are taken in the reverse order.
     """
     by = parameters or {}
     pieces: list[np.ndarray] = []
@@ -243,7 +251,8 @@ def slopes_of(task: Task, shot: Shot, parameters: Mapping[str, int] | None = Non
         last = k == task.pieces - 1
         start, basis = shot.guess.nodes[k], shot.bases[k]
         onto = shot.bases[0] if last else shot.bases[k + 1]
-        found = task.flow.derivatives(flight, _start_slopes(task, start, basis, by))
+        slopes = _start_slopes(task, start, basis, by)
+        found = task.flow.derivatives(flight, slopes, backwards=backwards)
         notes, end = notes + found.notes, found.state
         back = inverse if last else np.eye(len(inverse))
         at_end = onto.T @ (_part_of(task, back, found) / task.sizes[:, None])

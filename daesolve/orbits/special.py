@@ -26,6 +26,8 @@ SOLVED = 1e-14
 """Of a step, to which a special point is found."""
 ON_CIRCLE = 1e-6
 """How near to the unit circle a pair is at a Neimark-Sacker point."""
+ROUNDING = 1e-9
+"""A test of products of multipliers that is zero: where volumes are kept, each pair has it."""
 RESONANT = 1e-3
 """How near to p/q, of a turn, the angle of a pair is that is called resonant."""
 RATIOS = ((1, 1), (1, 2), (1, 3), (1, 4))
@@ -85,7 +87,7 @@ def crossings(
         if place is not None and _has(curve, place, -1.0):
             breaks = curve.task.group.reflects
             found.append(("symmetry breaking" if breaks else "period doubling", place))
-    if first.torus * second.torus < 0.0:
+    if first.torus * second.torus < 0.0 and min(abs(first.torus), abs(second.torus)) > ROUNDING:
         place = _solved(curve, before[0], step, lambda one: tests_at(curve, one).torus)
         if place is not None and pair_on_circle(tests_at(curve, place).spectrum) is not None:
             found.append(("Neimark-Sacker", place))

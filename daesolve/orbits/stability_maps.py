@@ -19,7 +19,7 @@ from daesolve.orbits.curve import Axis, Curve, Point
 from daesolve.orbits.monodromy import Verdict
 from daesolve.orbits.orbit import PeriodicOrbit
 from daesolve.orbits.shooting import Guess
-from daesolve.orbits.special import Tests, pair_on_circle, tests_at
+from daesolve.orbits.special import ROUNDING, Tests, pair_on_circle, tests_at
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -241,8 +241,9 @@ class _Line:
             ("pair on the circle", "torus", 0.0),
         )
         for kind, test, value in kinds:
-            signs = getattr(first, test) * getattr(second, test)
-            if not signs < 0.0:
+            one, other = float(getattr(first, test)), float(getattr(second, test))
+            products = value == 0.0 and min(abs(one), abs(other)) <= ROUNDING
+            if not one * other < 0.0 or products:
                 continue
 
             def of(x: float, test: str = test) -> float:
