@@ -279,24 +279,25 @@ class Propagation:
         transitions, slopes = self.prepared.transitions, guard_slopes(self.problem)
         assert transitions is not None
         first: np.ndarray | None = None
+        state: np.ndarray = self.state
         for guard in guards:
             event = self._indices[self.problem.guarded[guard].name]
             found = [
-                slopes(*place, 0.0, self.state[:, k], self.values[:, k])
-                for k in range(len(self.sizes))
+                slopes(*place, 0.0, state[:, k], self.values[:, k]) for k in range(len(self.sizes))
             ]
             times = np.array([-change[guard] / rates[guard] for _, rates, change in found])
             first = times if first is None else first
-            state = self.state + np.asarray(self._motion(place, times), dtype=float)
+            moved = state + self._motion(place, times)
             jump = jump_slopes(transitions.function((event,)))
             fired = self._selected(event, [guard - self._firsts[event]])
             changed = [
-                jump(*place, fired, times[k], state[:, k], self.values[:, k])
+                jump(*place, fired, times[k], moved[:, k], self.values[:, k])
                 for k in range(len(times))
             ]
             place = WholeState(place.time, *changed[0][:2])
             self.values = np.array([change[3] for change in changed]).T
-            self.state = np.array([change[2] for change in changed]).T - self._motion(place, times)
+            state = np.array([change[2] for change in changed]).T - self._motion(place, times)
+        self.state = state
         assert first is not None
         return first
 

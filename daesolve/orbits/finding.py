@@ -236,7 +236,9 @@ def finished(task: Task, found: Found, verify: bool | Solver) -> PeriodicOrbit:
     notes = list(found.slopes.notes)
     orders = (spectrum,)
     if notes:
-        orders = spectrum, multipliers(task, shot, slopes_of(task, shot, backwards=True))
+        other = multipliers(task, shot, slopes_of(task, shot, backwards=True))
+        # Where rounding has parted the guards, the order is that in which they were met.
+        orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
     digits = math.nan
     if verify is not False:
         notes.append(check_by_run(task, found, spectrum))
