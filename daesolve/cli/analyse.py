@@ -34,6 +34,7 @@ from daesolve.plugins.bound_case import BoundCase
 from daesolve.solving.comparison import Comparison, Progress
 
 
+# Long: every line of the signature is an option.
 def analyse(
     problem: ProblemName,
     analysis: Annotated[str, typer.Argument(metavar="ANALYSIS", help="See `daesolve show`.")],
