@@ -51,6 +51,8 @@ BESIDE = 0.0071
 """Of the circle, where the grid begins."""
 STEP = 1e-3
 """Of the circle, the first step by which the start is differentiated."""
+PLACE = 3e-8
+"""Of the circle, how exactly the place of an extremum is found."""
 SOLVED = 1e-14
 """To what part of an angle or a value roots are found."""
 
@@ -298,10 +300,6 @@ class CircleMap:
                 found.append(FixedPoint(angle % self.modulo, self(angle, q)[1]))
         return tuple(sorted(found, key=lambda point: point.angle))
 
-    def _miss(self, angle: float, p: int, q: int) -> tuple[float, float]:
-        reached, slope = self(angle, q)
-        return reached - angle - p * self.modulo, slope - 1.0
-
     def _around(self, p: int, q: int) -> tuple[np.ndarray, np.ndarray]:
         """Return angles all around, and what F^q - id - p is there, not a number where none is."""
         # Motions are often degenerate at right angles: the grid goes beside them.
@@ -320,12 +318,16 @@ class CircleMap:
         """Return the largest (sense +1) or least value of F^q - id - p, and its angle."""
         grid, misses = self._around(p, q)
         best = int(np.nanargmax(sense * misses[:-1]))
-        # The derivative changes its sign at the extremum, beside the best angle.
         width, angle = self.modulo / GRID, float(grid[best])
-        root = scipy.optimize.brentq(
-            lambda a: self._miss(angle + a, p, q)[1], -width, width, xtol=1e-9
+
+        def below(aside: float) -> float:
+            return -sense * (self.lift(angle + aside, q) - aside)
+
+        # The value is right to the square of how exactly its place is known.
+        found = scipy.optimize.minimize_scalar(
+            below, bounds=(-width, width), method="bounded", options={"xatol": PLACE * self.modulo}
         )
-        angle += float(root)  # pyright: ignore[reportArgumentType]
+        angle += float(found.x)
         return self.lift(angle, q) - angle - p * self.modulo, angle % self.modulo
 
     def tongue(self, over: Mapping[str, tuple[float, float]], ratio: tuple[int, int]) -> Tongue:

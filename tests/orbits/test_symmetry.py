@@ -77,3 +77,32 @@ def test_names_that_are_mapped_twice_are_refused() -> None:
         ds.analysis.periodic_orbit(twins, guess, 6.0, up_to=Relabel({"z": "y"}))
     with pytest.raises(ds.errors.PosingError, match="must be Shift, Relabel, Reflect, or several"):
         ds.analysis.periodic_orbit(twins, guess, 6.0, up_to="x")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.slow
+def test_a_bicycle_goes_in_circles_hands_free() -> None:
+    # A balance in the turning frame without equations of motion; the multiplier is that of the
+    # eigenvalue of small motions, exp(0.0155205107469496 T).
+    system = ds.problem("bicycle").case("steady").system
+    lean, steer = 0.1, 0.02910841874574084
+    held = {"lean": lean, "steer": steer, "rear_rotation_dot": -19.99268536321728}
+    still = dict.fromkeys(("lean_dot", "steer_dot", "pitch_dot", "yaw"), 0.0)
+    circle = ds.analysis.linearize(
+        system,
+        {**held, **still, "pitch": -0.0002259088841206},
+        coordinates=("lean", "steer", "rear_rotation_dot"),
+    )
+    orbit = ds.analysis.periodic_orbit(
+        system,
+        circle.state,
+        38.4,
+        up_to=Shift("x", "y", "rear_rotation", "front_rotation", yaw=2 * math.pi),
+        family={"lean": lean},
+        verify=False,
+    )
+    # A turn takes 38 s, in which changes along it grow a hundredfold.
+    assert abs(orbit.period - 2 * math.pi / 0.1636494291320079) < 1e-10
+    assert abs(orbit.state["steer"] - steer) < 1e-12
+    assert abs(orbit.leading - math.exp(0.015520510746949597 * orbit.period)) < 1e-9
+    assert orbit.verdict == "unstable"
+    assert {"flow", "energy", "forgotten"} <= set(orbit.trivial)
