@@ -70,6 +70,8 @@ class SpecialPoint:
         A resonance, or the event that is touched.
     point
         The orbit there.
+    curve
+        What makes an orbit one of the branch.
     """
 
     kind: Kind
@@ -176,6 +178,8 @@ class Branch:
         What is special among them, in that order.
     ends
         How the branch ends, at its two ends or its one.
+    curve
+        What makes an orbit one of the branch.
     """
 
     axis: Axis

@@ -101,7 +101,7 @@ def continue_orbit(
     >>> guess = {"theta": 1.0, "theta_dot": 0.0}
     >>> orbit = ds.analysis.periodic_orbit(pendulum, guess, 2.2, family={"theta": 1.0})
     >>> branch = ds.analysis.continue_orbit(orbit, over={"theta": (1.0, 2.0)}, step=0.2)
-    >>> round(branch.points["period"][-1], 12)
+    >>> round(float(branch.points["period"][-1]), 12)
     2.665870942835
     """
     bounds = _range(over, step, most)
