@@ -224,7 +224,7 @@ def finished(task: Task, found: Found, verify: bool | Solver) -> PeriodicOrbit:
     run = simulate(replace(_starting_at(flow, first), until=first.time + shot.period))
     doubt = 10.0 * found.accuracy
     verdict = "one-sided" if found.slopes.notes else spectrum.verdict(doubt)
-    if verdict == "stable" and task.integrals:
+    if verdict == "stable" and task.conserves:
         # Orbits beside it, with other values of the integrals, part from it with time.
         verdict = "neutral"
     return PeriodicOrbit(

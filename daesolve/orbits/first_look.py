@@ -101,7 +101,9 @@ def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float
     OutOfRangeError
         A value is no number.
     """
-    possible = candidates(task.flow, task.group.names)
+    # A state that only goes on from where it began is conserved from period to period.
+    held = [pinned(task.flow, n) for n in task.flow.quadratures if n not in task.group.names]
+    possible = [*held, *candidates(task.flow, task.group.names)]
     start, basis, end = shot.guess.nodes[0], shot.bases[0], shot.flights[-1].end
     states = len(start.x)
     inverse = np.linalg.inv(task.group.matrix(shot.amounts))[:states, :states]
@@ -120,6 +122,8 @@ def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float
     )
     integrals = tuple(possible[k] for k in chosen)
     names = [integral.name for integral in integrals]
+    held = [integral for integral in integrals if integral in held and integral.name not in family]
+    family = {**family, **{integral.name: integral.value(start, task.own) for integral in held}}
     for name, value in family.items():
         if name not in names and name not in task.flow.names:
             raise unknown_name("first integral or state", name, (*names, *task.flow.names))
@@ -166,6 +170,8 @@ def _modes(task: Task, shot: Shot) -> list[tuple[str, int, float, float]]:
     for name in task.flow.dynamics.discrete:
         index = task.flow.value_names.index(name)
         before, after = float(first[states + index]), float(back[states + index])
+        if name in task.flow.clocks:
+            continue
         if index not in task.remembered and abs(after - before) > 1e-9 * max(1.0, abs(before)):
             found.append((name, index, before, after))
     return found

@@ -28,6 +28,8 @@ from daesolve.trajectory.trajectory import Trajectory
 
 LONGER = 1.25
 """Times the time foreseen, how far a passage is looked for at first."""
+CLOCK_SAMPLES = 8
+"""Random places at which resets are compared with themselves at another time."""
 DOUBLINGS = 5
 """How often this is doubled before there is no passage."""
 
@@ -154,7 +156,45 @@ class Flow:
             for expression in (*row.states.values(), *row.values.values(), row.restitution)
         ]
         own = ca.vertcat(ca.SX(0, 1), *resets)
-        return not (ca.depends_on(whole, t) or ca.depends_on(own, dynamics.t))
+        if ca.depends_on(whole, t):
+            return False
+        return not ca.depends_on(own, dynamics.t) or self._only_clocks(own)
+
+    @cached_property
+    def clocks(self) -> tuple[str, ...]:
+        """The discrete values to which a reset gives the time."""
+        t = self.dynamics.t
+        rows = self.dynamics.resets.values()
+        return tuple(n for row in rows for n, v in row.values.items() if ca.is_equal(v, t))
+
+    def _only_clocks(self, resets: ca.SX) -> bool:
+        """Return whether resets are the same at another time, where clocks show another time."""
+        dynamics, names = self.dynamics, list(self.dynamics.values)
+        places = [names.index(name) for name in self.clocks]
+        fired = [row.fired for row in dynamics.resets.values()]
+        arguments = [dynamics.t, dynamics.x, dynamics.p, ca.vertcat(*fired)]
+        function = ca.Function("resets", arguments, [resets])
+        generator = np.random.default_rng(3)
+        for _ in range(CLOCK_SAMPLES):
+            x, p = generator.normal(size=dynamics.x.numel()), generator.normal(size=len(names))
+            chosen = generator.integers(0, 2, size=ca.vertcat(*fired).numel())
+            later = p.copy()
+            later[places] += 1.0
+            first, second = (
+                np.asarray(function(time, x, q, chosen)).ravel()
+                for time, q in ((0.5, p), (1.5, later))
+            )
+            advance = second - first
+            given = [ca.is_equal(v, dynamics.t) for v in ca.vertsplit(resets)]
+            if not np.allclose(advance, np.where(given, 1.0, 0.0), atol=1e-12, equal_nan=True):
+                return False
+        return True
+
+    @property
+    def quadratures(self) -> tuple[str, ...]:
+        """The states that are integrals along the motion, on which it need not depend."""
+        split = self.dynamics.position_count
+        return self.names[split - self.dynamics.quadrature_count : split]
 
     def rate(self, node: Node) -> np.ndarray:
         """Return the rate of the state (n,) at a place."""

@@ -320,7 +320,7 @@ class _Way:
         verdict = tests.spectrum.verdict(10.0 * point.accuracy)
         if point.slopes.notes:
             verdict = "one-sided"
-        elif verdict == "stable" and self.curve.task.integrals:
+        elif verdict == "stable" and self.curve.task.conserves:
             verdict = "neutral"
         return BranchPoint(
             value=point.value,

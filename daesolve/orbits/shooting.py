@@ -62,6 +62,12 @@ class Task:
     remembered: tuple[int, ...] = ()
     rule: ca.Function | None = None
 
+    @property
+    def conserves(self) -> bool:
+        """Whether orbits beside an orbit go their own ways, with other values of an integral."""
+        own = self.flow.quadratures
+        return any(integral.name not in own for integral in self.integrals)
+
     def period_at(self, node: Node, otherwise: float) -> float:
         """Return the period for the parameters at a place; another where no rule gives it."""
         if self.rule is None:

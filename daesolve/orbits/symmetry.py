@@ -11,6 +11,7 @@ angle the motion turns, is found together with the motion.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -256,13 +257,7 @@ def group_of(flow: Flow, up_to: UpTo, nodes: Sequence[Node], lag: float = 0.0) -
     NotPeriodicError
         It is no symmetry of the equations.
     """
-    asked: list[Symmetry] = []
-    if isinstance(up_to, Shift | Relabel | Reflect):
-        asked = [up_to]
-    elif isinstance(up_to, Sequence) and not isinstance(up_to, str):
-        asked = list(up_to)
-    elif up_to is not None:
-        raise PosingError(f"up_to is {up_to!r}, but must be Shift, Relabel, Reflect, or several")
+    asked = _asked(up_to)
     names = (*flow.names, *flow.value_names)
     size = len(names)
     fixed, offset, free = np.eye(size), np.zeros(size), list[str]()
@@ -278,13 +273,31 @@ def group_of(flow: Flow, up_to: UpTo, nodes: Sequence[Node], lag: float = 0.0) -
     group = Group(size, fixed, offset, words=words)
     if not group.trivial or lag:
         _check(flow, group, np.zeros(0), nodes, words or f"going on by {lag:.10g} s", lag)
+    # What is integrated along the motion returns where it is a part of it alone.
+    asked_for = [*free]
+    for name in flow.quadratures:
+        with suppress(NotPeriodicError):
+            if name not in free:
+                _turn(flow, flow.names.index(name), (), nodes)
+                free.append(name)
     shifts = tuple(flow.names.index(name) for name in free)
     turns: dict[int, Turn] = {}
-    for place, index in enumerate(shifts):
+    for place, index in enumerate(shifts[: len(asked_for)]):
         turn = _turn(flow, index, shifts, nodes)
         if turn is not None:
             turns[place] = turn
     return Group(size, fixed, offset, tuple(free), shifts, turns, words)
+
+
+def _asked(up_to: UpTo) -> list[Symmetry]:
+    """Return the symmetries that were asked for as a list."""
+    if up_to is None:
+        return []
+    if isinstance(up_to, Shift | Relabel | Reflect):
+        return [up_to]
+    if isinstance(up_to, Sequence) and all(isinstance(s, Shift | Relabel | Reflect) for s in up_to):
+        return list(up_to)
+    raise PosingError(f"up_to is {up_to!r}, but must be Shift, Relabel, Reflect, or several")
 
 
 def _fixed(symmetry: Symmetry, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

@@ -76,7 +76,7 @@ def _transient(found: Found) -> float:
 
 def _sentence(count: int, worst: float) -> str:
     if count == 0:
-        return "too unstable for a run of its own over one period"
+        return "changes grow too fast, for the digits that it has, to compare a run of its own"
     return f"its own run over {count} periods stays within {worst:.1g} of its size"
 
 

@@ -7,6 +7,7 @@ asked for here.
 
 import math
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -183,3 +184,22 @@ def test_near_to_grazing_multipliers_grow(
     assert abs(orbit.multipliers.sum() - trace) < 1e-11 * abs(trace / speed)
     determinant = 0.8**2 * math.exp(-0.1 * period)
     assert abs(orbit.multipliers.prod() - determinant) < 1e-11 * abs(trace / speed)
+
+
+def test_what_is_integrated_along_the_way_need_not_return() -> None:
+    # x'' + 0.1 x' + x = cos 2t: x = Re(e^{2it} / (1 - 4 + 0.2i)); the damper takes 0.1 x'^2.
+    q, heat = ds.coordinates(x="m"), ds.states(heat="J")
+    force = ca.cos(2 * ds.time) - 0.1 * q.dot.x - q.x
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.x**2 / 2,
+        force={"x": force},
+        quadratures=heat,
+        integrands=[0.1 * q.dot.x**2],
+    )
+    orbit = periodic_orbit(system, {"x": 0.3, "x_dot": 0.0}, math.pi)
+    answer = 1 / complex(-3, 0.2)
+    assert abs(orbit.state["x"] - answer.real) < 1e-14
+    assert abs(orbit.shift["heat"] - 0.1 * abs(2 * answer) ** 2 / 2 * math.pi) < 1e-14
+    assert abs(orbit.multipliers.prod() - math.exp(-0.1 * math.pi)) < 1e-12
+    assert orbit.verdict == "stable"
