@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
+from daesolve.errors import (
+    NotPeriodicError,
+    OutOfRangeError,
+    UnsupportedError,
+    is_number,
+    unknown_name,
+)
 from daesolve.orbits.curve import Axis, Curve, Linear
 from daesolve.orbits.finding import finished
 from daesolve.orbits.flights import Passage
-from daesolve.orbits.monodromy import Verdict, multipliers
+from daesolve.orbits.monodromy import Verdict
 from daesolve.orbits.newton import Found
 from daesolve.orbits.orbit import PeriodicOrbit
 from daesolve.orbits.shooting import Guess, Task, shoot, slopes_of
@@ -23,6 +30,8 @@ if TYPE_CHECKING:
 
 AMPLITUDE = 1e-2
 """In sizes of the states, how far the orbit lies beside that from which it branches off."""
+SMALLER = 4
+"""Amplitudes that are tried where none is given."""
 COLOURS: Mapping[str, str] = {"stable": "C0", "unstable": "C3", "neutral": "C7", "one-sided": "C1"}
 
 
@@ -90,13 +99,14 @@ class SpecialPoint:
         more = f" ({self.detail})" if self.detail else ""
         return f"{self.kind} at {self.axis} = {self.value:.12g}{more}"
 
-    def switch(self, *, amplitude: float = AMPLITUDE, side: int = 1) -> PeriodicOrbit:
+    def switch(self, *, amplitude: float | None = None, side: int = 1) -> PeriodicOrbit:
         """Return an orbit of the branch that begins here, of twice the period.
 
         Parameters
         ----------
         amplitude
-            How far it lies beside the orbit here, in sizes of the states.
+            How far it lies beside the orbit here, in sizes of the states; None takes 0.01, or less
+            where no orbit is found there.
         side
             +1 or -1: on which side.
 
@@ -114,11 +124,17 @@ class SpecialPoint:
                 f"a branch of orbits is followed from period doublings and symmetry breakings, and "
                 f"this is a {self.kind}"
             )
-        if not is_number(amplitude) or not 0.0 < amplitude < 1.0:
+        if amplitude is not None and not (is_number(amplitude) and 0.0 < amplitude < 1.0):
             raise OutOfRangeError(f"the amplitude is {amplitude!r}, but must lie between 0 and 1")
         if side not in (1, -1):
             raise OutOfRangeError(f"the side is {side!r}, but must be +1 or -1")
-        return switched(self.curve, self.point, side * amplitude)
+        if amplitude is not None:
+            return switched(self.curve, self.point, side * amplitude)
+        *tries, last = (AMPLITUDE / 4.0**k for k in range(SMALLER))
+        for one in tries:
+            with suppress(NotPeriodicError):
+                return switched(self.curve, self.point, side * one)
+        return switched(self.curve, self.point, side * last)
 
 
 def switched(curve: Curve, point: BranchPoint, amplitude: float) -> PeriodicOrbit:
@@ -128,11 +144,11 @@ def switched(curve: Curve, point: BranchPoint, amplitude: float) -> PeriodicOrbi
     """
     task = curve.task_at(point.value)
     shot = shoot(task, point.guess)
-    spectrum = multipliers(task, shot, slopes_of(task, shot))
-    nearest = int(np.argmin(np.abs(spectrum.values + 1.0)))
-    vector = np.real(spectrum.vectors[:, nearest])
-    direction = np.zeros(len(task.sizes))
-    direction[: len(vector)] = vector / np.linalg.norm(vector)
+    matrix = slopes_of(task, shot).monodromy
+    # The vector itself, and not modulo the flow and the shifts.
+    vector = np.linalg.svd(matrix + np.eye(len(matrix)))[2][-1]
+    direction = shot.bases[0] @ vector
+    direction = direction / np.linalg.norm(direction)
     doubled = _doubled(task)
     first, period = shot.guess.nodes[0], 2.0 * shot.period
     states = len(first.x)
