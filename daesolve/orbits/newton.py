@@ -63,7 +63,7 @@ def solve(task: Task, guess: Guess) -> Found:
     for _ in range(MOST_STEPS):
         slopes = slopes_of(task, shot)
         matrix, right = assembled(task, shot, slopes, conditions(task, shot))
-        inverse = _inverse(task, matrix)
+        inverse = _inverse(task, shot, matrix)
         step = inverse @ right
         length = _length(task, shot, step)
         if length <= CONVERGED:
@@ -119,7 +119,7 @@ def _right(task: Task, shot: Shot) -> np.ndarray:
     return np.concatenate([*ends, conditions(task, shot).right])
 
 
-def _inverse(task: Task, matrix: np.ndarray) -> np.ndarray:
+def _inverse(task: Task, shot: Shot, matrix: np.ndarray) -> np.ndarray:
     """Return the inverse of the equations.
 
     Raises
@@ -129,13 +129,14 @@ def _inverse(task: Task, matrix: np.ndarray) -> np.ndarray:
     """
     left, values, right = np.linalg.svd(matrix, full_matrices=False)
     if not values[-1] > SINGULAR * values[0] or matrix.shape[0] < matrix.shape[1]:
-        count = (matrix.shape[1] - 1) // task.pieces
-        direction = np.abs(right[-1][: max(count, 1)])
+        along = np.abs(shot.bases[0] @ right[-1][: shot.bases[0].shape[1]])
+        names = names_of(task)
+        most = [names[k] for k in np.argsort(-along)[:2] if along[k] > 0.1 * np.max(along)]
         raise NotPeriodicError(
-            "the motion is one of a family that nothing distinguishes: name the value of a state "
-            "in family={...}, or let a coordinate be shifted (up_to=Shift(...)); the singular "
-            f"value is {values[-1] / values[0]:.1g} of the largest, in direction "
-            f"{int(np.argmax(direction)) + 1}"
+            "orbits lie beside each other that nothing tells apart, which differ most in "
+            f"{' and '.join(map(repr, most))}: name the value of such a state in family={{...}}, "
+            "let a coordinate be shifted (up_to=Shift(...)), or, where two branches meet here, go "
+            "aside"
         )
     return (right.T / values) @ left.T
 

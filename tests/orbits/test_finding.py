@@ -2,6 +2,7 @@
 
 import math
 
+import casadi as ca
 import numpy as np
 import pytest
 from scipy.special import ellipkm1
@@ -127,3 +128,35 @@ def test_guesses_that_are_five_percent_off_lead_to_an_orbit_or_to_a_sentence() -
     # The others are too slow to pass the top: the walker falls back, and never strikes.
     assert found >= 17
     assert all("'strike' passes 0 times" in refusal for refusal in refusals)
+
+
+def test_an_attractor_and_an_orbit_in_chaos_are_found() -> None:
+    # The period of van der Pol's oscillator at mu = 1, and that of Lorenz' equations with the
+    # symbols AB: D. Viswanath, Nonlinearity 16 (2003) 1035, 1.5586522107161747.
+    q = ds.coordinates(x="m")
+    force = (1 - q.x**2) * q.dot.x - q.x
+    oscillator = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": force})
+    cycle = periodic_orbit(oscillator, {"x": 0.0, "x_dot": 2.2}, section=q.x, direction=ds.RISING)
+    assert abs(cycle.period - 6.663286859323) < 1e-11
+    half = periodic_orbit(
+        oscillator, {"x": 2.0, "x_dot": 0.1}, 3.3, up_to=ds.analysis.Reflect("x"), verify=False
+    )
+    assert abs(2 * half.period - cycle.period) < 1e-13
+    s = ds.states(x="", y="", z="")
+    rate = {"x": 10 * (s.y - s.x), "y": s.x * (28 - s.z) - s.y, "z": s.x * s.y - 8 * s.z / 3}
+    lorenz = periodic_orbit(ds.ControlSystem(s, rate), {"x": -13.0, "y": -19.5, "z": 27.0}, 1.56)
+    assert abs(lorenz.period - 1.5586522107161747) < 1e-13
+    assert lorenz.verdict == "unstable"
+
+
+def test_orbits_of_kepler_need_more_than_an_energy() -> None:
+    q = ds.coordinates(x="m", y="m")
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    planet = ds.MechanicalSystem(q, kinetic=kinetic, potential=-1 / ca.sqrt(q.x**2 + q.y**2))
+    guess = {"x": 1.0, "y": 0.0, "x_dot": 0.0, "y_dot": 1.1}
+    energy = 1.1**2 / 2 - 1
+    with pytest.raises(ds.errors.NotPeriodicError, match="orbits lie beside each other"):
+        periodic_orbit(planet, guess, 9.0, family={"energy": energy})
+    held = {"energy": energy, "x": 1.0, "x_dot": 0.0}
+    orbit = periodic_orbit(planet, guess, 9.0, family=held)
+    assert abs(orbit.period - 2 * math.pi * (-2 * energy) ** -1.5) < 1e-13
