@@ -60,6 +60,10 @@ class NoDerivativeError(DaesolveError, RuntimeError):
     """A motion that has no derivative by what was asked: it ends early, or an event has no time."""
 
 
+class NotPeriodicError(DaesolveError, RuntimeError):
+    """No periodic motion was found; the message says what misses itself, and what to change."""
+
+
 class DegenerateStartError(DaesolveError, ValueError):
     """The start is a position in which constraints lose their independence."""
 

@@ -1,4 +1,6 @@
-"""Small motions, sensitivities, sections, exponents, and runs in quadruple precision."""
+"""Small motions, sensitivities, sections, exponents, periodic orbits, runs in quadruple precision."""
+
+from typing import TYPE_CHECKING, Any
 
 from daesolve.analysis.computed_torque import computed_torque
 from daesolve.analysis.disturbance import Disturbance, disturbance
@@ -10,23 +12,64 @@ from daesolve.analysis.sections import Section, many_sections, section_of, secti
 from daesolve.analysis.sensitivity import Sensitivity, sensitivity
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 
+if TYPE_CHECKING:
+    from daesolve.analysis.orbits import (
+        Branch,
+        CircleMap,
+        PeriodicOrbit,
+        Reflect,
+        Relabel,
+        RotationNumber,
+        Shift,
+        SpecialPoint,
+        StabilityMap,
+        Tongue,
+        circle_map,
+        continue_orbit,
+        periodic_orbit,
+        stability_map,
+    )
+
 __all__ = [
+    "Branch",
+    "CircleMap",
     "Disturbance",
     "InverseDynamics",
     "LyapunovExponent",
+    "PeriodicOrbit",
     "ReferenceRun",
+    "Reflect",
+    "Relabel",
     "RootLocus",
+    "RotationNumber",
     "Section",
     "Sensitivity",
+    "Shift",
+    "SpecialPoint",
+    "StabilityMap",
+    "Tongue",
+    "circle_map",
     "computed_torque",
+    "continue_orbit",
     "disturbance",
     "linearize",
     "lyapunov_exponent",
     "many_exponents",
     "many_sections",
+    "periodic_orbit",
     "reference_run",
     "root_locus",
     "section_of",
     "sections",
     "sensitivity",
+    "stability_map",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is periodic when it is first used."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from daesolve.analysis import orbits  # long to import
+
+    return getattr(orbits, name)

@@ -18,18 +18,14 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Literal, Unpack
 
-import casadi as ca
 import numpy as np
 
-from daesolve.algebra.evaluation import Evaluator
-from daesolve.algebra.translation import function_of
+from daesolve.analysis.manifold import Manifold
 from daesolve.analysis.members import of_members
 from daesolve.analysis.propagation import Propagation, legs_of
-from daesolve.analysis.steady_motions import kernel
-from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import DaesolveError, NoDerivativeError, OutOfRangeError
 from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_options import (
@@ -52,7 +48,6 @@ from daesolve.verification.error_growth import (
     Growth,
     distinct,
     measured_growth,
-    sizes_of_states,
 )
 
 SKIPPED = 0.05
@@ -242,7 +237,7 @@ def _found(
             "dry friction holds the body at rest from the start on: there is no motion whose "
             "errors could grow; start where it slides"
         )
-    manifold = _Manifold(prepared)
+    manifold = Manifold(prepared)
     wanted = manifold.dimension if count is None else count
     if not (isinstance(wanted, int) and 1 <= wanted <= manifold.dimension):
         raise OutOfRangeError(
@@ -270,46 +265,6 @@ def _found(
     )
 
 
-class _Manifold:
-    """The consistent states around a motion, in units of the size of each state."""
-
-    def __init__(self, prepared: Prepared) -> None:
-        self.dynamics = prepared.dynamics
-        self.sizes = _sizes(prepared)
-        start = prepared.start
-        self.dimension = self.basis(prepared.start_time, start.state, prepared.values).shape[1]
-
-    @cached_property
-    def _jacobian(self) -> Evaluator:
-        dynamics = self.dynamics
-        jacobian = ca.jacobian(ca.vertcat(ca.SX(0, 1), *_kept(dynamics)), dynamics.x)
-        arguments = [dynamics.t, dynamics.x, dynamics.p]
-        return Evaluator(
-            function_of("tangents", arguments, [jacobian.T], (["t", "x", "p"], ["jacobian"]))
-        )
-
-    def basis(self, time: float, state: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return orthonormal directions in which the state may change, (n, dimension)."""
-        if not _kept(self.dynamics):
-            return np.eye(len(self.sizes))
-        flat = self._jacobian(time, state, p[: len(self.dynamics.values)])[0]
-        return kernel(flat.reshape(-1, len(self.sizes)) * self.sizes)
-
-
-def _kept(dynamics: Dynamics) -> list[ca.SX]:
-    """Return what has the same value in all consistent states."""
-    links = [link for row in dynamics.rows for link in row.chain]
-    links += [row.residual for row in dynamics.implicit_rows]
-    return links + [row.value for row in dynamics.invariants if row.on == "positions"]
-
-
-def _sizes(prepared: Prepared) -> np.ndarray:
-    """Return the size of each state over what is known of the motion beforehand."""
-    labels = prepared.problem.labels
-    path = np.vstack([prepared.start.state, prepared.path[:, : len(labels.states)]])
-    return sizes_of_states(np.max(np.abs(path), axis=0), labels.angles)
-
-
 class _Tangents:
     """Tangent vectors along a run, in the columns of its derivatives.
 
@@ -328,7 +283,7 @@ class _Tangents:
     """
 
     def __init__(
-        self, prepared: Prepared, record: RunRecord, solver: Solver | None, manifold: _Manifold,
+        self, prepared: Prepared, record: RunRecord, solver: Solver | None, manifold: Manifold,
         count: int, batch: Batch | None,
     ) -> None:  # fmt: skip
         generator = np.random.default_rng(4)
@@ -424,7 +379,7 @@ class _Tangents:
 def _growth(
     prepared: Prepared,
     solver: Solver | None,
-    manifold: _Manifold,
+    manifold: Manifold,
     count: int,
     piece: float,
     batch: Batch | None,

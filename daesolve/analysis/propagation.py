@@ -71,6 +71,9 @@ class Propagation:
         (size, k) and (np, k): the derivatives at a fixed time, as far as the run was followed.
     event_times
         (k,) for each event up to there.
+    backwards
+        How guards are taken that pass together where a formula resets the state: None takes them at
+        once, False one after the other in the order of the guards, True in the reverse order.
     """
 
     def __init__(
@@ -101,6 +104,7 @@ class Propagation:
         self.sizes = np.array([abs(value) or 1.0 for value in nominal.values()])
         self.event_times: list[np.ndarray] = []
         self.parted: list[tuple[float, str, str]] = []
+        self.backwards: bool | None = None
         self._rhs = Evaluator(self.problem.rhs)
         counts = [event.count for event in self.problem.events]
         self._firsts = [sum(counts[:k]) for k in range(len(counts))]
@@ -265,6 +269,11 @@ class Propagation:
         state = self.state + self._motion(place, times)
         decided = self._as_decided(events, place, crossed)
         self._note_parted(events, place, Changes(times, state, self.values), decided)
+        if decided is None and self.backwards is not None:
+            still = Changes(np.zeros(len(self.sizes)), self.state, self.values)
+            guards = list(self._at_zero(events, place, still)) if crossed is not None else []
+            if len(guards) > 1:
+                return self._one_by_one(guards[::-1] if self.backwards else guards, place)
         if decided is None:
             place, state = self._reset(events, place, times, state)
         else:
@@ -274,6 +283,33 @@ class Propagation:
             place = WholeState(place.time, x, p)
         self.state = state - self._motion(place, times)
         return times
+
+    def _one_by_one(self, guards: Sequence[int], place: WholeState) -> np.ndarray:
+        """Go through guards that pass together one after the other; return the first's times."""
+        transitions, slopes = self.prepared.transitions, guard_slopes(self.problem)
+        assert transitions is not None
+        first: np.ndarray | None = None
+        state: np.ndarray = self.state
+        for guard in guards:
+            event = self._indices[self.problem.guarded[guard].name]
+            found = [
+                slopes(*place, 0.0, state[:, k], self.values[:, k]) for k in range(len(self.sizes))
+            ]
+            times = np.array([-change[guard] / rates[guard] for _, rates, change in found])
+            first = times if first is None else first
+            moved = state + self._motion(place, times)
+            jump = jump_slopes(transitions.function((event,)))
+            fired = self._selected(event, [guard - self._firsts[event]])
+            changed = [
+                jump(*place, fired, times[k], moved[:, k], self.values[:, k])
+                for k in range(len(times))
+            ]
+            place = WholeState(place.time, *changed[0][:2])
+            self.values = np.array([change[3] for change in changed]).T
+            state = np.array([change[2] for change in changed]).T - self._motion(place, times)
+        self.state = state
+        assert first is not None
+        return first
 
     def _reset(
         self,

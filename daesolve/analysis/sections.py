@@ -217,7 +217,7 @@ def _found(
     """Take the section of what is to be run, in a lane of a batch where there is one."""
     name = guard if isinstance(guard, str) else OWN_NAME
     if not isinstance(guard, str):
-        system = _with_guard(system, guard, direction)
+        system = with_guard(system, guard, direction)
     elif name not in [event.name for event in system.events]:
         raise unknown_name("event", name, [event.name for event in system.events])
     elif direction is not EITHER:
@@ -262,7 +262,7 @@ def section_of(run: Trajectory, event: str) -> Section:
 _posed: WeakKeyDictionary[System, dict[tuple[int, Direction], System]] = WeakKeyDictionary()
 
 
-def _with_guard(system: System, guard: ca.SX, direction: Direction) -> System:
+def with_guard(system: System, guard: ca.SX, direction: Direction) -> System:
     """Add a recorded event; the same system for the same guard, so that it is compiled once.
 
     The event keeps the expression, whose identity is free again when it is gone.

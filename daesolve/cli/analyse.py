@@ -27,11 +27,14 @@ from daesolve.cli.options import (
     StartValues,
     console,
 )
+from daesolve.cli.orbits import ANALYSES, Asked
+from daesolve.cli.orbits import answer as orbits_answer
 from daesolve.errors import OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.solving.comparison import Comparison, Progress
 
 
+# Long: every line of the signature is an option.
 def analyse(
     problem: ProblemName,
     analysis: Annotated[str, typer.Argument(metavar="ANALYSIS", help="See `daesolve show`.")],
@@ -45,17 +48,51 @@ def analyse(
     parameters: ParameterFile = None,
     initial: StartValues = None,
     until: Annotated[float | None, typer.Option(help="Of sensitivity: the horizon in s.")] = None,
+    period: Annotated[
+        str | None, typer.Option(metavar="EXPRESSION", help="Of orbits: s, as 2*pi/w.")
+    ] = None,
+    section: Annotated[
+        str | None, typer.Option(metavar="EVENT", help="Of orbits: from where to where.")
+    ] = None,
+    passages: Annotated[int, typer.Option(help="Of orbits: after how many it closes.")] = 1,
+    up_to: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Of orbits: what need not return.")
+    ] = None,
+    reflect: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Of orbits: what returns mirrored.")
+    ] = None,
+    family: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="Of orbits: which of many.")
+    ] = None,
+    over: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=LOW:HIGH", help="Of branch, stability-map.")
+    ] = None,
+    plot: Annotated[str | None, typer.Option(metavar="X:Y", help="Of branch: its axes.")] = None,
+    angle: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Of circle-map: angles alike.")
+    ] = None,
+    modulo: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="Of circle-map: the circle, 2*pi.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="A directory for answer.json and the figures.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute what is asked of a case besides its motion: rank, sensitivity, its own."""
+    """Compute what is asked of a case besides its motion: rank, sensitivity, orbits, its own."""
+    asked = Asked(
+        period, section, passages, up_to or [], reflect or [], family or [], over or [], plot,
+        angle or [], modulo,
+    )  # fmt: skip
     bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
     if out is not None:
         reporting.make_empty(out)
+    asked.check(analysis)
     with reporting.style():
-        answer = bound.analyse(analysis, of or [], until)
+        if analysis in ANALYSES and analysis not in bound.problem.analyses:
+            answer = orbits_answer(bound, analysis, asked, out)
+        else:
+            answer = bound.analyse(analysis, of or [], until)
     document = reporting.answer_document(
         {**bound.identity(), "parameters": _given(bound)}, analysis, answer.values
     )

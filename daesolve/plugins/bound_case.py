@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from daesolve.analysis.sensitivity import Sensitivity, nominal_values, sensitivity_of
 from daesolve.equations.consistency import Start, check_named, start_value
@@ -44,6 +44,9 @@ from daesolve.solving.stored_runs import Destination, split_derived
 from daesolve.storage import located
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory, remembered
+
+if TYPE_CHECKING:
+    from daesolve.analysis.orbits import PeriodicOrbit
 from daesolve.verification.reference_motion import Progress as ReferenceProgress
 from daesolve.verification.reference_run import TOLERANCE, ReferenceRun, reference_run
 
@@ -337,6 +340,12 @@ class BoundCase(ExportableCase):
 
         at = requested_by(case, until, made)[1]
         return sensitivity_of(case.system, request, case._differentiable(by), at)
+
+    def periodic_orbit(self, *near: Any, **options: Any) -> PeriodicOrbit:
+        """Find a periodic motion of the case; see `daesolve.analysis.periodic_orbit`."""
+        from daesolve.analysis.orbits import periodic_orbit  # which is needed here alone
+
+        return periodic_orbit(self, *near, **options)
 
     def _differentiable(self, by: Sequence[str]) -> dict[str, float]:
         """Return the values of what is to be differentiated by."""

@@ -1,0 +1,55 @@
+"""The consistent states around a motion: the directions in which a state may change."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.algebra.translation import function_of
+from daesolve.analysis.steady_motions import kernel
+from daesolve.equations.dynamics import Dynamics
+from daesolve.preparation.preparing import Prepared
+from daesolve.verification.error_growth import sizes_of_states
+
+
+class Manifold:
+    """The consistent states around a motion, in units of the size of each state."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.dynamics = prepared.dynamics
+        self.sizes = sizes_of(prepared)
+        start = prepared.start
+        self.dimension = self.basis(prepared.start_time, start.state, prepared.values).shape[1]
+
+    @cached_property
+    def _jacobian(self) -> Evaluator:
+        dynamics = self.dynamics
+        jacobian = ca.jacobian(ca.vertcat(ca.SX(0, 1), *kept_by_states(dynamics)), dynamics.x)
+        arguments = [dynamics.t, dynamics.x, dynamics.p]
+        return Evaluator(
+            function_of("tangents", arguments, [jacobian.T], (["t", "x", "p"], ["jacobian"]))
+        )
+
+    def basis(self, time: float, state: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return orthonormal directions in which the state may change, (n, dimension)."""
+        if not kept_by_states(self.dynamics):
+            return np.eye(len(self.sizes))
+        flat = self._jacobian(time, state, p[: len(self.dynamics.values)])[0]
+        return kernel(flat.reshape(-1, len(self.sizes)) * self.sizes)
+
+
+def kept_by_states(dynamics: Dynamics) -> list[ca.SX]:
+    """Return what has the same value in all consistent states."""
+    links = [link for row in dynamics.rows for link in row.chain]
+    links += [row.residual for row in dynamics.implicit_rows]
+    return links + [row.value for row in dynamics.invariants if row.on == "positions"]
+
+
+def sizes_of(prepared: Prepared) -> np.ndarray:
+    """Return the size of each state over what is known of the motion beforehand."""
+    labels = prepared.problem.labels
+    path = np.vstack([prepared.start.state, prepared.path[:, : len(labels.states)]])
+    return sizes_of_states(np.max(np.abs(path), axis=0), labels.angles)

@@ -1,0 +1,26 @@
+"""Periodic motions: orbits up to symmetries, their multipliers, branches and bifurcations."""
+
+from daesolve.analysis.orbits.branch import Branch, SpecialPoint
+from daesolve.analysis.orbits.circle_maps import CircleMap, RotationNumber, Tongue, circle_map
+from daesolve.analysis.orbits.finding import periodic_orbit
+from daesolve.analysis.orbits.following import continue_orbit
+from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.stability_maps import StabilityMap, stability_map
+from daesolve.analysis.orbits.symmetry import Reflect, Relabel, Shift
+
+__all__ = [
+    "Branch",
+    "CircleMap",
+    "PeriodicOrbit",
+    "Reflect",
+    "Relabel",
+    "RotationNumber",
+    "Shift",
+    "SpecialPoint",
+    "StabilityMap",
+    "Tongue",
+    "circle_map",
+    "continue_orbit",
+    "periodic_orbit",
+    "stability_map",
+]

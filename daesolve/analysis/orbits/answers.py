@@ -1,0 +1,92 @@
+"""Orbits, branches and maps as numbers, words and figures, for the command `analyse`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from daesolve.analysis.orbits.branch import Branch
+from daesolve.analysis.orbits.circle_maps import CircleMap
+from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.stability_maps import StabilityMap
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Found = tuple[dict[str, Any], dict[str, "Figure"]]
+
+
+def orbit_answer(orbit: PeriodicOrbit) -> Found:
+    """Return what is known of an orbit."""
+    return {
+        "period": orbit.period,
+        "verdict": orbit.verdict,
+        "state": dict(orbit.state),
+        "shift": dict(orbit.shift),
+        "multipliers": [_multiplier(value) for value in orbit.multipliers.tolist()],
+        "trivial": dict(orbit.trivial),
+        "residual": orbit.residual,
+        "digits": orbit.digits,
+        "events": [f"{event.name} at {event.time:.12g} s" for event in orbit.events],
+        "notes": list(orbit.notes),
+    }, {}
+
+
+def branch_answer(branch: Branch, plot: tuple[str, str] | None) -> Found:
+    """Return the points of a branch, what is special, and its drawing."""
+    columns = {name: column.tolist() for name, column in branch.points.items()}
+    special = [
+        {
+            "kind": point.kind,
+            point.axis: point.value,
+            "period": point.point.period,
+            "detail": point.detail,
+        }
+        for point in branch.special
+    ]
+    values: dict[str, Any] = {
+        "orbits": len(branch),
+        "special": special,
+        "ends": list(branch.ends),
+        "points": columns,
+        "verdicts": list(branch.verdicts),
+        "multipliers": [
+            [_multiplier(value) for value in row.tolist()] for row in branch.multipliers
+        ],
+    }
+    return values, {"branch": branch.plot(*(plot or ()))}
+
+
+def map_answer(found: StabilityMap) -> Found:
+    """Return the cells of a stability map, its borders, and its drawing."""
+    borders = [
+        {"kind": point.kind, found.names[0]: point.x, found.names[1]: point.y}
+        for point in found.borders
+    ]
+    values: dict[str, Any] = {
+        found.names[0]: found.x.tolist(),
+        found.names[1]: found.y.tolist(),
+        "verdicts": [[str(cell) for cell in row] for row in found.verdicts],
+        "leading": found.leading.tolist(),
+        "borders": borders,
+    }
+    return values, {"stability": found.plot()}
+
+
+def circle_answer(circle: CircleMap, periods: int) -> Found:
+    """Return the rotation number of a circle map, and where it is locked."""
+    found = circle.rotation_number(periods)
+    values: dict[str, Any] = {
+        "rotation_number": found.value,
+        "uncertainty": found.uncertainty,
+        "locked": found.ratio is not None,
+    }
+    if found.ratio is not None and found.point is not None:
+        values["ratio"] = f"{found.ratio[0]}/{found.ratio[1]}"
+        values["angle"] = found.point.angle
+        values["multiplier"] = found.point.multiplier
+    return values, {}
+
+
+def _multiplier(value: complex) -> Mapping[str, float]:
+    return {"real": value.real, "imaginary": value.imag, "size": abs(value)}

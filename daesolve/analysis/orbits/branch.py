@@ -1,0 +1,324 @@
+"""A branch of periodic orbits, as a result: its points, what is special among them, its drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from daesolve.analysis.orbits.curve import Axis, Curve, Linear
+from daesolve.analysis.orbits.finding import finished
+from daesolve.analysis.orbits.flights import Passage
+from daesolve.analysis.orbits.monodromy import Verdict
+from daesolve.analysis.orbits.newton import Found
+from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.shooting import Guess, Task, shoot, slopes_of
+from daesolve.analysis.orbits.special import Kind, resonance
+from daesolve.errors import (
+    NotPeriodicError,
+    OutOfRangeError,
+    UnsupportedError,
+    is_number,
+    unknown_name,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+AMPLITUDE = 1e-2
+"""In sizes of the states, how far the orbit lies beside that from which it branches off."""
+SMALLER = 4
+"""Amplitudes that are tried where none is given."""
+COLOURS: Mapping[str, str] = {"stable": "C0", "unstable": "C3", "neutral": "C7", "one-sided": "C1"}
+
+
+@dataclass(frozen=True, eq=False)
+class BranchPoint:
+    """An orbit of a branch, without its run.
+
+    Parameters
+    ----------
+    value
+        Of what is varied.
+    guess
+        The solution: places, period, amounts of the symmetry.
+    tangent, step
+        The direction of the branch in scaled unknowns, and the step that was to follow.
+    period
+        s.
+    multipliers
+        Complex, the largest first.
+    verdict
+        As of a `PeriodicOrbit`.
+    """
+
+    value: float
+    guess: Guess
+    tangent: np.ndarray
+    step: float
+    period: float
+    multipliers: np.ndarray
+    verdict: Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class SpecialPoint:
+    """Where orbits of a branch change.
+
+    Parameters
+    ----------
+    kind
+        "fold", "period doubling", "symmetry breaking" (of orbits up to a reflection),
+        "Neimark-Sacker", "branch point" or "grazing".
+    axis, value
+        What is varied, and its value there.
+    detail
+        A resonance, or the event that is touched.
+    point
+        The orbit there.
+    curve
+        What makes an orbit one of the branch.
+    """
+
+    kind: Kind
+    axis: str
+    value: float
+    detail: str
+    point: BranchPoint
+    curve: Curve = field(repr=False)
+
+    @property
+    def orbit(self) -> PeriodicOrbit:
+        """The orbit there."""
+        return _orbit(self.curve, self.point)
+
+    def __str__(self) -> str:
+        more = f" ({self.detail})" if self.detail else ""
+        return f"{self.kind} at {self.axis} = {self.value:.12g}{more}"
+
+    def switch(self, *, amplitude: float | None = None, side: int = 1) -> PeriodicOrbit:
+        """Return an orbit of the branch that begins here, of twice the period.
+
+        Parameters
+        ----------
+        amplitude
+            How far it lies beside the orbit here, in sizes of the states; None takes 0.01, or less
+            where no orbit is found there.
+        side
+            +1 or -1: on which side.
+
+        Raises
+        ------
+        UnsupportedError
+            No branch of other orbits begins here.
+        OutOfRangeError
+            The amplitude or the side cannot be.
+        NotPeriodicError
+            No orbit was found there.
+        """
+        if self.kind not in ("period doubling", "symmetry breaking"):
+            raise UnsupportedError(
+                f"a branch of orbits is followed from period doublings and symmetry breakings, and "
+                f"this is a {self.kind}"
+            )
+        if amplitude is not None and not (is_number(amplitude) and 0.0 < amplitude < 1.0):
+            raise OutOfRangeError(f"the amplitude is {amplitude!r}, but must lie between 0 and 1")
+        if side not in (1, -1):
+            raise OutOfRangeError(f"the side is {side!r}, but must be +1 or -1")
+        if amplitude is not None:
+            return switched(self.curve, self.point, side * amplitude)
+        *tries, last = (AMPLITUDE / 4.0**k for k in range(SMALLER))
+        for one in tries:
+            with suppress(NotPeriodicError):
+                return switched(self.curve, self.point, side * one)
+        return switched(self.curve, self.point, side * last)
+
+
+def switched(curve: Curve, point: BranchPoint, amplitude: float) -> PeriodicOrbit:
+    """Return an orbit of twice the period beside one whose multiplier is -1.
+
+    Its first place lies at a given distance along the eigenvector, and the value is found.
+    """
+    task = curve.task_at(point.value)
+    shot = shoot(task, point.guess)
+    matrix = slopes_of(task, shot).monodromy
+    # The vector itself, and not modulo the flow and the shifts.
+    vector = np.linalg.svd(matrix + np.eye(len(matrix)))[2][-1]
+    direction = shot.bases[0] @ vector
+    direction = direction / np.linalg.norm(direction)
+    doubled = _doubled(task)
+    first, period = shot.guess.nodes[0], 2.0 * shot.period
+    states = len(first.x)
+    x = first.x + amplitude * (task.sizes * direction)[:states]
+    start = task.flow.consistent(first.time, x, first.p)
+    one = shoot(doubled, Guess((start,), period, np.zeros(0), point.guess.alpha))
+    onward = Curve(doubled, curve.axis, one.guess)
+    centre = task.vector(first) / task.sizes
+
+    def aside(linear: Linear, vector: np.ndarray) -> tuple[np.ndarray, float]:
+        ambient = np.zeros(linear.embedding.shape[0])
+        ambient[: len(direction)] = direction
+        apart = direction @ (vector[: len(direction)] - centre)
+        return ambient @ linear.embedding, float(amplitude - apart)
+
+    before = np.zeros(len(onward.vector(one.guess, point.value)))
+    before[-1] = 1.0
+    found = onward.corrected(one.guess, point.value, aside, before, exact=True)
+    whole = Found(found.shot, found.slopes, (found.shot.residual,), found.accuracy)
+    return finished(onward.task_at(found.value), whole, verify=True)
+
+
+def _doubled(task: Task) -> Task:
+    """Return the task of twice the period."""
+    passage = task.passage
+    if passage is not None:
+        passage = Passage(passage.event, 2 * passage.count)
+    group, rule = task.group.squared(), task.doubled_rule()
+    return replace(task, group=group, pieces=1, passage=passage, rule=rule)
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """Orbits along a parameter or a first integral.
+
+    Parameters
+    ----------
+    axis
+        What is varied.
+    entries
+        The points, in the order of the branch.
+    special
+        What is special among them, in that order.
+    ends
+        How the branch ends, at its two ends or its one.
+    curve
+        What makes an orbit one of the branch.
+    """
+
+    axis: Axis
+    entries: tuple[BranchPoint, ...]
+    special: tuple[SpecialPoint, ...]
+    ends: tuple[str, ...]
+    curve: Curve = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    @property
+    def points(self) -> Mapping[str, np.ndarray]:
+        """By name, along the branch: what is varied, "period", every state and shift."""
+        task, entries = self.curve.task, self.entries
+        firsts = np.array([entry.guess.nodes[0].x for entry in entries])
+        columns = dict(zip(task.flow.names, firsts.T, strict=True))
+        columns["period"] = np.array([entry.period for entry in entries])
+        for place, name in enumerate(task.group.names):
+            columns[f"shift of {name}"] = np.array([e.guess.amounts[place] for e in entries])
+        return {**columns, self.axis.name: np.array([entry.value for entry in entries])}
+
+    @property
+    def multipliers(self) -> tuple[np.ndarray, ...]:
+        """Of each point, the largest first."""
+        return tuple(entry.multipliers for entry in self.entries)
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Whether each orbit is stable."""
+        return tuple(entry.verdict for entry in self.entries)
+
+    def orbit(self, index: int) -> PeriodicOrbit:
+        """Return the orbit of a point by its number."""
+        return _orbit(self.curve, self.entries[index])
+
+    def at(self, value: float) -> PeriodicOrbit:
+        """Return the orbit at a value of what is varied, on the first part that reaches it.
+
+        Raises
+        ------
+        OutOfRangeError
+            No part of the branch does.
+        """
+        for before, after in zip(self.entries, self.entries[1:], strict=False):
+            low, high = sorted((before.value, after.value))
+            if low <= value <= high:
+                point = self.curve.at_value(before.guess, value, before.tangent, exact=True)
+                whole = Found(point.shot, point.slopes, (point.shot.residual,), point.accuracy)
+                return finished(self.curve.task_at(value), whole, verify=True)
+        reached = [entry.value for entry in self.entries]
+        raise OutOfRangeError(
+            f"the branch reaches {self.axis.name} from {min(reached):.10g} to "
+            f"{max(reached):.10g}, and not {value:.10g}"
+        )
+
+    def __str__(self) -> str:
+        values = [entry.value for entry in self.entries]
+        lines = [
+            f"branch of {len(values)} orbits, {self.axis.name} from {values[0]:.10g} to "
+            f"{values[-1]:.10g}"
+        ]
+        lines += [f"  {point}" for point in self.special]
+        return "\n".join([*lines, *(f"  {end}" for end in self.ends)])
+
+    def plot(self, x: str | None = None, y: str | None = None) -> Figure:
+        """Draw the branch: stable and unstable parts, special points.
+
+        Parameters
+        ----------
+        x, y
+            Names of `points`; by default what is varied, and the period or the first state.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such column.
+        """
+        from matplotlib.figure import Figure  # which takes long to import
+
+        columns = self.points
+        task = self.curve.task
+        across = x or self.axis.name
+        varies = task.free_period or task.passage is not None
+        up = y or ("period" if varies else task.flow.names[0])
+        for name in (across, up):
+            if name not in columns:
+                raise unknown_name("column of the branch", name, tuple(columns))
+        figure = Figure()
+        axes = figure.add_subplot()
+        for verdict, colour in COLOURS.items():
+            kept = np.array([entry.verdict == verdict for entry in self.entries])
+            # A part reaches to the first point of the next.
+            shown = kept | np.append(kept[1:], False) if len(kept) else kept
+            if not np.any(kept):
+                continue
+            hidden = np.where(shown, columns[up], np.nan)
+            style = "-" if verdict in ("stable", "neutral") else "--"
+            axes.plot(columns[across], hidden, style, color=colour, label=verdict)
+        for point in self.special:
+            place = self._column(point.point, across), self._column(point.point, up)
+            axes.plot(*place, "o", color="black", markersize=5)
+            axes.annotate(point.kind, place, xytext=(5, 5), textcoords="offset points")
+        axes.set_xlabel(across)
+        axes.set_ylabel(up)
+        axes.legend()
+        return figure
+
+    def _column(self, point: BranchPoint, name: str) -> float:
+        return float(Branch(self.axis, (point,), (), (), self.curve).points[name][0])
+
+
+def _orbit(curve: Curve, entry: BranchPoint) -> PeriodicOrbit:
+    task = curve.task_at(entry.value)
+    shot = shoot(task, entry.guess)
+    whole = Found(shot, slopes_of(task, shot), (shot.residual,), shot.residual)
+    return finished(task, whole, verify=False)
+
+
+def special_point(curve: Curve, kind: Kind, entry: BranchPoint, detail: str = "") -> SpecialPoint:
+    """Return a special point; a pair on the circle is looked at for resonances."""
+    if kind == "Neimark-Sacker":
+        pair = next(value for value in entry.multipliers if value.imag > 0.0)
+        name = resonance(complex(pair))
+        detail = f"resonance {name}" if name else detail
+    return SpecialPoint(kind, curve.axis.name, entry.value, detail, entry, curve)

@@ -1,0 +1,461 @@
+"""Maps of a circle: what becomes of an angle from section to section of a motion.
+
+Where all other states at a section follow from one angle, the motion is a map F of a circle, of
+which a lift goes on over whole turns. Its rotation number is the mean of F - id; locked is what has
+F^q = id + p with whole numbers p, q.
+
+S. Das, Y. Saiki, E. Sander, J. A. Yorke, Nonlinearity 30 (2017) 4111: the weighted Birkhoff mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Unpack
+
+import numpy as np
+import scipy
+
+from daesolve.analysis.orbits.flights import Flight, Flow, Node
+from daesolve.analysis.variational import differentiated
+from daesolve.errors import (
+    DaesolveError,
+    NotPeriodicError,
+    OutOfRangeError,
+    is_number,
+    unknown_name,
+)
+from daesolve.integration.run_options import (
+    BoundProblem,
+    RunOptions,
+    Source,
+    check_options,
+    every,
+    requested_of,
+)
+from daesolve.integration.simulation import simulate
+from daesolve.preparation.examination import starting_point
+from daesolve.preparation.preparing import prepare
+from daesolve.preparation.request import with_inputs
+from daesolve.trajectory.results import Outcome
+
+MOST = 64
+"""The largest denominator of a ratio that is looked for."""
+NEAR = 1e-3
+"""Of a turn, how near a mean is to a ratio that is tried."""
+GRID = 48
+"""Angles at which a map is looked at, all around."""
+BESIDE = 0.0071
+"""Of the circle, where the grid begins."""
+STEP = 1e-3
+"""Of the circle, the first step by which the start is differentiated."""
+PLACE = 3e-8
+"""Of the circle, how exactly the place of an extremum is found."""
+SOLVED = 1e-14
+"""To what part of an angle or a value roots are found."""
+
+Start = Callable[..., Mapping[str, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class FixedPoint:
+    """An angle with F^q = id + p, and the derivative of F^q there."""
+
+    angle: float
+    multiplier: float
+
+    @property
+    def stable(self) -> bool:
+        """Whether angles nearby approach it."""
+        return abs(self.multiplier) < 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class RotationNumber:
+    """The mean advance of a circle map, in circles a period.
+
+    Parameters
+    ----------
+    value
+        Where it is locked, the ratio; else the weighted mean.
+    uncertainty
+        By how much the mean of half as many periods differs; zero where it is locked.
+    ratio
+        p and q where it is locked, else None.
+    point
+        The angle that is met again then.
+    """
+
+    value: float
+    uncertainty: float
+    ratio: tuple[int, int] | None
+    point: FixedPoint | None
+
+
+@dataclass(frozen=True)
+class Tongue:
+    """Where a circle map is locked.
+
+    Parameters
+    ----------
+    ratio
+        p and q: p circles in q periods.
+    low, high
+        The two ends, values of what is varied.
+    angle_low, angle_high
+        The angles at which the two points meet there that are locked.
+    """
+
+    ratio: tuple[int, int]
+    low: float
+    high: float
+    angle_low: float
+    angle_high: float
+
+
+@dataclass(frozen=True, eq=False)
+class CircleMap:
+    """The map of an angle over a period. See `circle_map`.
+
+    Parameters
+    ----------
+    source, options
+        What is run.
+    start
+        Angle and values -> start values and parameters by name.
+    angle
+        The state that is the angle.
+    modulo
+        The circumference of the circle.
+    period
+        After which time it is looked at, s; a function of values where it depends on them.
+    values
+        What else the start depends on.
+    """
+
+    source: Source
+    options: RunOptions
+    start: Start
+    angle: str
+    modulo: float
+    period: float | Callable[..., float]
+    values: Mapping[str, float] = field(default_factory=dict[str, float])
+    _kept: dict[str, Any] = field(default_factory=dict[str, Any], repr=False)
+
+    def at(self, **values: float) -> CircleMap:
+        """Return the map with other values."""
+        return replace(self, values={**self.values, **values})
+
+    def __call__(self, angle: float, turns: int = 1) -> tuple[float, float]:
+        """Return the lift F^n at an angle, and its derivative.
+
+        Raises
+        ------
+        NotPeriodicError
+            The motion does not get there.
+        """
+        slope = 1.0
+        for _ in range(turns):
+            angle, factor = self._once(angle)
+            slope *= factor
+        return angle, slope
+
+    @property
+    def seconds(self) -> float:
+        """The period, s."""
+        return float(self.period(**self.values) if callable(self.period) else self.period)
+
+    def lift(self, angle: float, turns: int = 1) -> float:
+        """Return the lift F^n at an angle, without its derivative."""
+        for _ in range(turns):
+            flight = self._flown(angle)[2]
+            index = self.flow.names.index(self.angle)
+            angle += float(flight.end.x[index] - flight.start.x[index])
+        return angle
+
+    def _flown(self, angle: float) -> tuple[float, Node, Flight]:
+        """Return the angle within the circle, the place there, and the motion for a period."""
+        inside = angle - math.floor(angle / self.modulo) * self.modulo
+        node = self._node(inside)
+        return inside, node, self.flow.fly(node, self.seconds)
+
+    def _once(self, angle: float) -> tuple[float, float]:
+        flow = self.flow
+        inside, node, flight = self._flown(angle)
+        index = flow.names.index(self.angle)
+
+        def states(beside: float) -> np.ndarray:
+            return self._node(beside).x
+
+        along, _ = differentiated(states, inside, STEP * self.modulo)
+        slopes = np.zeros((len(node.x) + len(flow.whole.values), 1))
+        slopes[: len(along), 0] = along
+        factor = flow.derivatives(flight, slopes).state[index, 0]
+        return angle + float(flight.end.x[index] - node.x[index]), float(factor)
+
+    @property
+    def flow(self) -> Flow:
+        """The motions, prepared once."""
+        if "flow" not in self._kept:
+            system, request, _ = self._requested(0.3 * self.modulo)
+            self._kept["flow"] = Flow(prepare(system, request))
+        return self._kept["flow"]
+
+    def _requested(self, angle: float, periods: float = 1.0) -> tuple[Any, Any, Any]:
+        given = dict(self.start(angle, **self.values))
+        source = self.source
+        system = source.system if isinstance(source, BoundProblem) else source
+        known = system.dynamics.posed_ranges
+        numbers = {name: value for name, value in given.items() if name in known}
+        starts = {name: value for name, value in given.items() if name not in known}
+        options: RunOptions = {**self.options}
+        if numbers:
+            options["parameters"] = {**(self.options.get("parameters") or {}), **numbers}
+        until = (options.get("start_time") or 0.0) + periods * self.seconds
+        return requested_of(self.source, until, starts, options)
+
+    def _node(self, angle: float) -> Node:
+        """Return the place at an angle."""
+        system, request, _ = self._requested(angle)
+        system, request = with_inputs(system, request)
+        found, values = starting_point(system.dynamics, request)
+        flow = self.flow
+        p = flow.prepared.values.copy()
+        for name, value in values.items():
+            if name in system.dynamics.posed_ranges or name in system.dynamics.discrete:
+                p[flow.value_names.index(name)] = value
+        return flow.with_references(Node(request.start_time, found.state, p))
+
+    # -- means and locks ----------------------------------------------------------------------
+
+    def rotation_number(self, periods: int = 4000, angle: float = 0.0) -> RotationNumber:
+        """Return the mean advance in circles a period, exactly where it is locked.
+
+        Parameters
+        ----------
+        periods
+            Over how many the mean is taken.
+        angle
+            Where it begins.
+
+        Raises
+        ------
+        OutOfRangeError
+            There are fewer than 16 periods.
+        NotPeriodicError
+            The motion ends before.
+        """
+        if not isinstance(periods, int) or periods < 16:
+            raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number from 16 on")
+        system, request, _ = self._requested(angle, periods)
+        run = simulate(prepare(system, request), every(self.seconds))
+        if run.outcome is not Outcome.COMPLETED:
+            raise NotPeriodicError(f"the motion ends before: {run.message}")
+        advances = np.diff(run.states[self.angle]) / self.modulo
+        mean, half = weighted_mean(advances), weighted_mean(advances[: len(advances) // 2])
+        locked = self._locked(mean, float(run.states[self.angle][-1]))
+        if locked is not None:
+            (p, q), point = locked
+            return RotationNumber(p / q, 0.0, (p, q), point)
+        return RotationNumber(mean, abs(mean - half), None, None)
+
+    def _locked(self, mean: float, last: float) -> tuple[tuple[int, int], FixedPoint] | None:
+        """Return the ratio at which the motion came to a fixed point, if it did."""
+        for most in (1, 2, 4, 8, 16, 32, MOST):
+            ratio = Fraction(mean).limit_denominator(most)
+            p, q = ratio.numerator, ratio.denominator
+            if abs(mean - p / q) > NEAR / q:
+                continue
+            point = self._refined(last % self.modulo, p, q)
+            if point is not None:
+                return (p, q), point
+        return None
+
+    def _refined(self, angle: float, p: int, q: int) -> FixedPoint | None:
+        """Return the fixed point that Newton's method finds right beside an angle."""
+        first = angle
+        for _ in range(12):
+            reached, slope = self(angle, q)
+            miss = reached - angle - p * self.modulo
+            if slope == 1.0 or abs(angle - first) > 0.05 * self.modulo:
+                return None
+            step = -miss / (slope - 1.0)
+            angle += step
+            if abs(step) <= 1e-13 * self.modulo:
+                return FixedPoint(angle % self.modulo, slope)
+        return None
+
+    def fixed_points(self, ratio: tuple[int, int]) -> tuple[FixedPoint, ...]:
+        """Return the angles with F^q = id + p, for p and q, in their order; none where not locked.
+
+        Raises
+        ------
+        OutOfRangeError
+            The ratio is no pair of whole numbers.
+        """
+        p, q = _ratio(ratio)
+        grid, misses = self._around(p, q)
+        found: list[FixedPoint] = []
+        for k in range(GRID):
+            if misses[k] * misses[k + 1] <= 0.0 and misses[k + 1] != 0.0:
+                root = scipy.optimize.brentq(
+                    lambda a: self.lift(a, q) - a - p * self.modulo,
+                    grid[k],
+                    grid[k + 1],
+                    xtol=SOLVED,
+                )
+                angle = float(root)  # pyright: ignore[reportArgumentType]
+                found.append(FixedPoint(angle % self.modulo, self(angle, q)[1]))
+        return tuple(sorted(found, key=lambda point: point.angle))
+
+    def _around(self, p: int, q: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return angles all around, and what F^q - id - p is there, not a number where none is."""
+        # Motions are often degenerate at right angles: the grid goes beside them.
+        grid = np.linspace(0.0, self.modulo, GRID + 1) + BESIDE * self.modulo
+        found: list[float] = []
+        for angle in map(float, grid[:-1]):
+            try:
+                found.append(self.lift(angle, q) - angle - p * self.modulo)
+            except DaesolveError:  # where it starts degenerate, or becomes so
+                found.append(math.nan)
+        if not np.any(np.isfinite(found)):
+            raise NotPeriodicError("from no angle the motion goes on for a period")
+        return grid, np.array([*found, found[0]])
+
+    def _extremum(self, p: int, q: int, sense: float) -> tuple[float, float]:
+        """Return the largest (sense +1) or least value of F^q - id - p, and its angle."""
+        grid, misses = self._around(p, q)
+        best = int(np.nanargmax(sense * misses[:-1]))
+        width, angle = self.modulo / GRID, float(grid[best])
+
+        def below(aside: float) -> float:
+            return -sense * (self.lift(angle + aside, q) - aside)
+
+        # The value is right to the square of how exactly its place is known.
+        found = scipy.optimize.minimize_scalar(
+            below, bounds=(-width, width), method="bounded", options={"xatol": PLACE * self.modulo}
+        )
+        angle += float(found.x)
+        return self.lift(angle, q) - angle - p * self.modulo, angle % self.modulo
+
+    def tongue(self, over: Mapping[str, tuple[float, float]], ratio: tuple[int, int]) -> Tongue:
+        """Return from where to where the map is locked at a ratio.
+
+        Parameters
+        ----------
+        over
+            A value of the start and its range, at the ends of which the map is not locked.
+        ratio
+            p and q: p circles in q periods.
+
+        Raises
+        ------
+        OutOfRangeError
+            The ratio or the range cannot be, or the tongue does not lie inside.
+        """
+        p, q = _ratio(ratio)
+        name, (low, high) = next(iter(over.items()))
+        if name not in self.values:
+            raise unknown_name("value of the start", name, tuple(self.values))
+
+        def top(value: float) -> float:
+            return self.at(**{name: value})._extremum(p, q, 1.0)[0]
+
+        def bottom(value: float) -> float:
+            return self.at(**{name: value})._extremum(p, q, -1.0)[0]
+
+        ends: list[float] = []
+        for extremum in (top, bottom):
+            if extremum(low) * extremum(high) > 0.0:
+                raise OutOfRangeError(
+                    f"the tongue {p}/{q} does not lie between {name} = {low:g} and {high:g}, or "
+                    "reaches beyond: give a range with both its ends"
+                )
+            root = scipy.optimize.brentq(extremum, low, high, xtol=SOLVED)
+            ends.append(float(root))  # pyright: ignore[reportArgumentType]
+        order = sorted(zip(ends, (1.0, -1.0), strict=True))
+        angles = [self.at(**{name: end})._extremum(p, q, sense)[1] for end, sense in order]
+        return Tongue((p, q), order[0][0], order[1][0], angles[0], angles[1])
+
+
+def circle_map(
+    source: Source,
+    start: Start,
+    angle: str,
+    *,
+    modulo: float = 2.0 * math.pi,
+    period: float | Callable[..., float],
+    values: Mapping[str, float] | None = None,
+    **options: Unpack[RunOptions],
+) -> CircleMap:
+    """Return the map that a motion makes of an angle in a period.
+
+    Parameters
+    ----------
+    source
+        A system, or a case of a problem.
+    start
+        A function of the angle, and of `values` by their names, that returns the start values and
+        parameters by name.
+    angle
+        The name of the state that is the angle.
+    modulo
+        The circumference of the circle: after it all is the same.
+    period
+        The time after which all other states follow from the angle in the same way, s; a function
+        of `values` by their names where it depends on them.
+    values
+        Numbers that the start depends on, which `tongue` varies.
+    **options
+        See `RunOptions`.
+
+    Raises
+    ------
+    OutOfRangeError, UnknownNameError
+        A number or a name cannot be.
+
+    Examples
+    --------
+    An angle whose rate is 1 + sin(theta) / 2 goes around with the mean sqrt(3) / 2:
+
+    >>> import casadi as ca
+    >>> import math
+    >>> import daesolve as ds
+    >>> x = ds.states(theta="rad")
+    >>> system = ds.ControlSystem(x, {"theta": 1.0 + ca.sin(x.theta) / 2})
+    >>> circle = ds.analysis.circle_map(
+    ...     system, lambda theta: {"theta": theta}, "theta", period=2 * math.pi
+    ... )
+    >>> found = circle.rotation_number(400)
+    >>> abs(found.value - math.sqrt(3) / 2) < 1e-11
+    True
+    """
+    check_options("circle_map", options, {"at": "it looks after each period", "inputs": "none"})
+    if not is_number(modulo) or not modulo > 0.0:
+        raise OutOfRangeError(f"modulo is {modulo!r}, but must be a positive number")
+    found = CircleMap(source, options, start, angle, float(modulo), period, dict(values or {}))
+    names = found.flow.names
+    if angle not in names:
+        raise unknown_name("state", angle, names)
+    return found
+
+
+def weighted_mean(advances: np.ndarray) -> float:
+    """Return the Birkhoff mean with a weight that vanishes with all derivatives at the ends."""
+    count = len(advances)
+    t = (np.arange(count) + 1.0) / (count + 1.0)
+    weights = np.exp(-1.0 / (t * (1.0 - t)))
+    return float(weights @ advances / np.sum(weights))
+
+
+def _ratio(ratio: tuple[int, int]) -> tuple[int, int]:
+    if not (
+        isinstance(ratio, tuple)
+        and len(ratio) == 2
+        and all(isinstance(n, int) and not isinstance(n, bool) for n in ratio)
+        and ratio[1] >= 1
+    ):
+        raise OutOfRangeError(f"the ratio is {ratio!r}, but must be a pair of whole numbers (p, q)")
+    return ratio

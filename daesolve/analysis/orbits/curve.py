@@ -1,0 +1,350 @@
+"""The curve of orbits over a parameter or a first integral: its equations, tangent and corrector.
+
+The unknowns y are the places of an orbit, its period, the amounts of its symmetry, and the value of
+the axis; a point of the curve solves the equations of an orbit and one more, which is a plane
+across the tangent t or a condition of its own:
+
+    t . (y - y_predicted) = 0
+
+Folds are no obstacle, for the value is an unknown like others. H. B. Keller, in Applications of
+Bifurcation Theory (Academic Press, 1977), 359.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from daesolve.analysis.orbits.flights import Node
+from daesolve.analysis.orbits.integrals import Integral
+from daesolve.analysis.orbits.shooting import (
+    Guess,
+    Shot,
+    Slopes,
+    Task,
+    assembled,
+    conditions,
+    cotangent,
+    follows,
+    shoot,
+    slopes_of,
+)
+from daesolve.errors import DaesolveError, NotPeriodicError
+
+MOST_CORRECTIONS = 8
+"""Steps of a corrector after which it has failed."""
+EXACT = 1e-10
+"""A correction after which the next is rounding: they shrink quadratically."""
+ROUNDED = 1e-13
+"""A correction that is rounding itself: the slopes are then exact too."""
+BY_DIFFERENCE = 1e-6
+"""Of the scale of the axis, over which an integral is differentiated by it."""
+TOO_FAR = 0.5
+"""In sizes: a correction that is no correction."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """What is varied.
+
+    Parameters
+    ----------
+    name
+        Of a parameter, a first integral or a state.
+    index
+        Its place in p; None where it is no parameter.
+    integral
+        What has its value at the first place; None where it is a parameter.
+    scale
+        By how much it is varied in all.
+    """
+
+    name: str
+    index: int | None
+    integral: Integral | None
+    scale: float
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """An orbit of the curve, with its value, its tangent (in scaled unknowns) and corrections."""
+
+    value: float
+    shot: Shot
+    slopes: Slopes
+    tangent: np.ndarray
+    corrections: int
+    accuracy: float
+
+    @property
+    def guess(self) -> Guess:
+        """Its unknowns but for the value."""
+        return self.shot.guess
+
+    @property
+    def forward(self) -> float:
+        """The part of the tangent along the axis."""
+        return float(self.tangent[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """The equations at a guess.
+
+    Parameters
+    ----------
+    shot, slopes
+        What was flown.
+    matrix, right
+        (r, c) and (r,), in the coordinates of the unknowns.
+    embedding
+        E (a, c), from these coordinates to the scaled unknowns.
+    """
+
+    shot: Shot
+    slopes: Slopes
+    matrix: np.ndarray
+    right: np.ndarray
+    embedding: np.ndarray
+
+
+Extra = Callable[[Linear, np.ndarray], tuple[np.ndarray, float]]
+"""One more equation: the equations and the scaled unknowns -> its row (c,) and right side."""
+
+
+class Curve:
+    """The orbits of a task over an axis.
+
+    Parameters
+    ----------
+    task
+        What makes a motion periodic; its family names the axis where that is no parameter.
+    axis
+        What is varied.
+    start
+        A guess at it, whose sizes serve as units.
+    """
+
+    def __init__(self, task: Task, axis: Axis, start: Guess) -> None:
+        self.task, self.axis = task, axis
+        self._period = start.period
+        group = [task.manifold.sizes[index] for index in task.group.shifts]
+        self._amounts = np.array(group)
+
+    # -- unknowns -----------------------------------------------------------------------------
+
+    def task_at(self, value: float) -> Task:
+        """Return the task with the axis at a value."""
+        axis = self.axis
+        if axis.integral is None:
+            return self.task
+        family = [
+            (integral, value if integral is axis.integral else known)
+            for integral, known in self.task.family
+        ]
+        return replace(self.task, family=tuple(family))
+
+    def vector(self, guess: Guess, value: float) -> np.ndarray:
+        """Return the scaled unknowns."""
+        task = self.task
+        parts = [task.vector(node) / task.sizes for node in guess.nodes]
+        if task.free_period:
+            parts.append(np.array([guess.period / self._period]))
+        parts += [guess.amounts / self._amounts, np.array([value / self.axis.scale])]
+        return np.concatenate(parts)
+
+    def moved(self, guess: Guess, value: float, change: np.ndarray) -> tuple[Guess, float]:
+        """Return a guess and value after a change of the scaled unknowns."""
+        task, count = self.task, len(self.task.sizes)
+        value = value + float(change[-1]) * self.axis.scale
+        period = guess.period
+        at = task.pieces * count
+        if task.free_period:
+            period = period + float(change[at]) * self._period
+            at += 1
+        amounts = guess.amounts + change[at : at + len(guess.amounts)] * self._amounts
+        nodes = list(guess.nodes)
+        first = nodes[0]
+        if self.axis.index is not None:
+            period = task.period_at(self._with_value(first, value), period)
+        for k, node in enumerate(nodes):
+            moved = self._with_value(node, value)
+            step = task.sizes * change[k * count : (k + 1) * count]
+            states = len(node.x)
+            p = moved.p.copy()
+            p[list(task.remembered)] += step[states:]
+            time = first.time + k * period / task.pieces
+            nodes[k] = task.flow.consistent(time, node.x + step[:states], p)
+        return Guess(tuple(nodes), period, amounts, np.zeros(len(task.integrals))), value
+
+    def _with_value(self, node: Node, value: float) -> Node:
+        if self.axis.index is None:
+            return node
+        return self.task.flow.with_parameters(node, {self.axis.name: value})
+
+    # -- equations ----------------------------------------------------------------------------
+
+    def linear(self, guess: Guess, value: float) -> Linear:
+        """Return the equations at a guess, with the column of the axis."""
+        task, axis = self.task_at(value), self.axis
+        shot = shoot(task, guess)
+        by = {} if axis.index is None else {axis.name: axis.index}
+        slopes = slopes_of(task, shot, by)
+        given = conditions(task, shot)
+        inner, right = assembled(task, shot, slopes, given)
+        column, along = np.zeros(len(inner)), np.zeros((task.pieces, len(task.sizes)))
+        if axis.index is not None:
+            column, along = self._by_parameter(task, shot, slopes, len(inner))
+        else:
+            self._by_integral(task, shot, column)
+        matrix = np.column_stack([inner, axis.scale * column])
+        return Linear(shot, slopes, matrix, right, self._embedding(task, shot, along))
+
+    def _by_parameter(
+        self, task: Task, shot: Shot, slopes: Slopes, rows: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the column of a parameter, and how the places follow it, scaled."""
+        index = self.axis.index
+        assert index is not None
+        nodes, count = shot.guess.nodes, shot.bases[0].shape[1]
+        along = np.array([follows(task, node, index) for node in nodes]) / task.sizes
+        column = np.zeros(rows)
+        lengthening = task.period_slope(nodes[0], self.axis.name)
+        for k in range(task.pieces):
+            onto = (k + 1) % task.pieces
+            own = slopes.parameters[k][:, 0] + lengthening * slopes.by_period[k]
+            column[k * count : (k + 1) * count] = own - shot.bases[onto].T @ along[onto]
+        first, at = nodes[0], rows - len(task.family)
+        step = BY_DIFFERENCE * self.axis.scale
+        for place, (integral, _) in enumerate(task.family):
+            sides: list[float] = []
+            for side in (step, -step):
+                moved = task.flow.with_parameters(
+                    first, {self.axis.name: float(first.p[index]) + side}
+                )
+                states = len(first.x)
+                x = first.x + side * (task.sizes * along[0])[:states]
+                sides.append(integral.value(Node(first.time, x, moved.p), task.own))
+            size = self._size(task, shot, integral)
+            column[at + place] = (sides[0] - sides[1]) / (2.0 * step) / size
+        return column, along
+
+    def _by_integral(self, task: Task, shot: Shot, column: np.ndarray) -> None:
+        at = len(column) - len(task.family)
+        for place, (integral, _) in enumerate(task.family):
+            if integral is self.axis.integral:
+                column[at + place] = -1.0 / self._size(task, shot, integral)
+
+    def _size(self, task: Task, shot: Shot, integral: Integral) -> float:
+        gradient = integral.gradient(shot.guess.nodes[0], task.own)
+        return float(np.linalg.norm(cotangent(task, gradient, shot.bases[0]))) or 1.0
+
+    def _embedding(self, task: Task, shot: Shot, along: np.ndarray) -> np.ndarray:
+        count, states = shot.bases[0].shape[1], len(task.sizes)
+        border = int(task.free_period) + len(shot.amounts)
+        columns = task.pieces * count + border + len(task.integrals) + 1
+        matrix = np.zeros((task.pieces * states + border + 1, columns))
+        for k, basis in enumerate(shot.bases):
+            rows = slice(k * states, (k + 1) * states)
+            matrix[rows, k * count : (k + 1) * count] = basis
+            matrix[rows, -1] = self.axis.scale * along[k]
+        at, row = task.pieces * count, task.pieces * states
+        if task.free_period:
+            matrix[row, at] = 1.0 / self._period
+            at, row = at + 1, row + 1
+        for place, size in enumerate(self._amounts):
+            matrix[row + place, at + place] = 1.0 / size
+        matrix[-1, -1] = 1.0
+        return matrix
+
+    # -- points -------------------------------------------------------------------------------
+
+    def corrected(
+        self,
+        guess: Guess,
+        value: float,
+        extra: Extra,
+        before: np.ndarray,
+        *,
+        exact: bool = False,
+        sequence: tuple[object, ...] | None = None,
+    ) -> Point:
+        """Solve the equations with one more; return the point, its tangent along that before.
+
+        Where it is to be `exact`, so are the slopes, and not the places alone. With a `sequence` no
+        other events than these may change the motion.
+
+        Raises
+        ------
+        NotPeriodicError
+            The corrector does not converge.
+        """
+        shortest = np.inf
+        for count in range(1, MOST_CORRECTIONS + 1):
+            linear = self.linear(guess, value)
+            if sequence is not None and linear.shot.sequence != sequence:
+                break
+            row, right = extra(linear, self.vector(guess, value))
+            matrix = np.vstack([linear.matrix, row])
+            step = np.linalg.lstsq(matrix, np.append(linear.right, right), rcond=None)[0]
+            change = linear.embedding @ step
+            length = float(np.max(np.abs(change)))
+            if not np.isfinite(length) or length > max(TOO_FAR, 4.0 * shortest):
+                break
+            stalled = exact and shortest <= EXACT and length > shortest / 4.0
+            if length <= (ROUNDED if exact else EXACT) or stalled:
+                tangent = self._tangent(linear, before)
+                guess, value = self.moved(guess, value, change)
+                last = shoot(self.task_at(value), guess)
+                if sequence is not None and last.sequence != sequence:
+                    break
+                return Point(value, last, linear.slopes, tangent, count, length)
+            shortest = min(shortest, length)
+            try:
+                guess, value = self.moved(guess, value, change)
+            except DaesolveError as refusal:
+                raise NotPeriodicError(f"the branch does not go on: {refusal}") from refusal
+        raise NotPeriodicError(
+            f"no orbit was found at {self.axis.name} = {value:.10g}: the last correction is "
+            f"{shortest:.2g} of its size"
+        )
+
+    def at_value(
+        self, guess: Guess, value: float, before: np.ndarray, *, exact: bool = False
+    ) -> Point:
+        """Return the orbit at a value of the axis, as in `corrected`."""
+        start = self.moved(guess, value, np.zeros(len(before)))[0]
+
+        def fixed(linear: Linear, vector: np.ndarray) -> tuple[np.ndarray, float]:
+            row = np.zeros(linear.matrix.shape[1])
+            row[-1] = 1.0
+            return row, value / self.axis.scale - float(vector[-1])
+
+        return self.corrected(start, value, fixed, before, exact=exact)
+
+    def onward(self, point: Point, step: float, *, exact: bool = False) -> Point:
+        """Return the orbit a step along the curve, as in `corrected`."""
+        change = step * point.tangent
+        guess, value = self.moved(point.guess, point.value, change)
+        predicted = self.vector(point.guess, point.value) + change
+
+        def across(linear: Linear, vector: np.ndarray) -> tuple[np.ndarray, float]:
+            row = point.tangent @ linear.embedding
+            return row, -float(point.tangent @ (vector - predicted))
+
+        events = point.shot.sequence
+        return self.corrected(guess, value, across, point.tangent, exact=exact, sequence=events)
+
+    def predicted(self, point: Point, step: float) -> Shot:
+        """Return the motion a step along the tangent, which is not corrected."""
+        guess, value = self.moved(point.guess, point.value, step * point.tangent)
+        return shoot(self.task_at(value), guess)
+
+    def _tangent(self, linear: Linear, before: np.ndarray) -> np.ndarray:
+        """Return the unit tangent that goes on in a direction."""
+        null = np.linalg.svd(linear.matrix)[2][-1]
+        tangent = linear.embedding @ null
+        tangent = tangent / (float(np.linalg.norm(tangent)) or 1.0)
+        return tangent if tangent @ before >= 0.0 else -tangent

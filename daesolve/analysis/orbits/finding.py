@@ -1,0 +1,339 @@
+"""Periodic orbits of a system, with constraints, events and symmetries: found and verified."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Unpack
+
+import casadi as ca
+import numpy as np
+
+from daesolve.analysis.orbits.first_look import (
+    Ending,
+    check_mode,
+    divided,
+    first_look,
+    in_family,
+    needed_pieces,
+)
+from daesolve.analysis.orbits.flights import Flow, Node, Passage
+from daesolve.analysis.orbits.monodromy import multipliers
+from daesolve.analysis.orbits.newton import Found, solve
+from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.shooting import Task, slopes_of
+from daesolve.analysis.orbits.symmetry import UpTo
+from daesolve.analysis.orbits.verification import check_by_run, confirmed_digits
+from daesolve.analysis.sections import OWN_NAME, with_guard
+from daesolve.equations.consistency import check_named, start_value
+from daesolve.errors import (
+    InconsistentStateError,
+    NotPeriodicError,
+    OutOfRangeError,
+    PosingError,
+    UnsupportedError,
+    is_number,
+    unknown_name,
+)
+from daesolve.integration.run_options import (
+    BoundProblem,
+    RunOptions,
+    Source,
+    check_options,
+    requested_of,
+)
+from daesolve.integration.simulation import simulate
+from daesolve.posing.events import EITHER, Direction
+from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.preparation.request import Request
+from daesolve.solvers import Solver
+from daesolve.system.consistent_state import check_system, parameter_values
+from daesolve.system.system import System
+from daesolve.trajectory.trajectory import Trajectory
+
+UNFOLDED = 1e-8
+"""The unfolding parameter above which an integral is none."""
+
+
+def periodic_orbit(
+    source: Source,
+    near: Mapping[str, float] | Trajectory | PeriodicOrbit | None = None,
+    /,
+    period: float | ca.SX | None = None,
+    *,
+    section: ca.SX | str | None = None,
+    direction: Direction = EITHER,
+    passages: int = 1,
+    up_to: UpTo = None,
+    family: Mapping[str, float] | None = None,
+    pieces: int | None = None,
+    verify: bool | Solver = True,
+    **options: Unpack[RunOptions],
+) -> PeriodicOrbit:
+    """Find a periodic motion near a guess, with its multipliers.
+
+    Parameters
+    ----------
+    source
+        A system, or a case of a problem.
+    near
+        The guess: a state near the orbit by name, with discrete values where the mode is known,
+        moved to the nearest consistent one where that is needed; a run, whose end is taken; an
+        orbit; None takes the start of a case.
+    period
+        s. Where the equations contain time: the period, a multiple of that of the drive, or an
+        expression of parameters, as 2 * ca.pi / p.w, which it follows along a branch. Else
+        about the period, which is found. With a section it may be left out.
+    section
+        An expression of the states, or the name of an event: the orbit starts where it passes,
+        after what it resets, and ends at a later passage.
+    direction
+        In which direction an expression must pass through zero to count.
+    passages
+        After how many passages the orbit closes.
+    up_to
+        Symmetries up to which the motion repeats itself: `Shift`, `Relabel`, `Reflect`, or several.
+    family
+        Where first integrals let orbits come in families: the value of each integral by its name,
+        or that of a state at the start in place of one. Where orbits come in families for another
+        reason, as by their speed, the value of a state at the start for each of these.
+    pieces
+        Into how many pieces the period is divided; None lets the growth of changes decide.
+    verify
+        Whether to repeat the last step with a tightened tolerance and to run ten periods; a solver
+        repeats it in its place.
+    **options
+        See `RunOptions`; `until` and `at` follow from the period.
+
+    Returns
+    -------
+    PeriodicOrbit
+        The orbit.
+
+    Raises
+    ------
+    NotPeriodicError
+        No orbit was found, or it is not the only one nearby; the message says what to change.
+    OutOfRangeError, UnknownNameError, PosingError, UnsupportedError
+        What was asked for has no meaning.
+
+    Examples
+    --------
+    The pendulum's period grows with its amplitude; at 1 rad it is 2.1391376005586888 s:
+
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(theta="rad")
+    >>> gravity = {"kinetic": q.dot.theta**2 / 2, "potential": -9.81 * ca.cos(q.theta)}
+    >>> pendulum = ds.MechanicalSystem(q, **gravity)
+    >>> guess = {"theta": 1.0, "theta_dot": 0.0}
+    >>> orbit = ds.analysis.periodic_orbit(pendulum, guess, 2.2, family={"theta": 1.0})
+    >>> round(orbit.period, 12)
+    2.139137600559
+    """
+    check_options("periodic_orbit", options, {"at": "its run has samples of its own"})
+    rule = period if isinstance(period, ca.SX) else None
+    period = None if isinstance(period, ca.SX) else period
+    _check(period, passages, pieces)
+    if section is None and period is None and rule is None:
+        raise OutOfRangeError("a period or a section must be given")
+    given = _initial(options.pop("guess", None) if near is None else near)
+    discrete = _discrete(source, given)
+    initial = None if given is None else {n: v for n, v in given.items() if n not in discrete}
+    system, request, _ = requested_of(source, period or 1.0, initial, options)
+    follows = None if rule is None else _rule(system, rule)
+    if follows is not None:
+        period = _period_by(follows, system, request)
+    passage = None
+    if section is not None:
+        name = section if isinstance(section, str) else OWN_NAME
+        if not isinstance(section, str):
+            system = with_guard(system, section, direction)
+        elif name not in [event.name for event in system.events]:
+            raise unknown_name("event", name, [event.name for event in system.events])
+        elif direction is not EITHER:
+            raise PosingError(f"the event {name!r} has a direction of its own: leave it out here")
+        passage = Passage(name, passages)
+    begin = request.start_time
+    end = begin + (period or request.until - begin)
+    flow = Flow(_prepared(system, replace(request, until=end)))
+    if not flow.autonomous and period is None:
+        raise UnsupportedError(
+            "the equations contain time, of which a section keeps no account: give the period, a "
+            "multiple of that of the drive, in place of the section"
+        )
+    if not flow.autonomous and section is not None:
+        raise UnsupportedError(
+            "the equations contain time: give the period alone, without a section"
+        )
+    start = _in_mode(flow, given or {}, discrete)
+    wanted = family or {}
+    settled = bool(discrete)
+    ending = Ending(period, passage, up_to, None if flow.autonomous else follows)
+    return found_from(flow, start, ending, wanted, pieces, verify, settled=settled)
+
+
+def found_from(
+    flow: Flow,
+    start: Node,
+    ending: Ending,
+    family: Mapping[str, float],
+    pieces: int | None,
+    verify: bool | Solver,
+    *,
+    settled: bool = False,
+) -> PeriodicOrbit:
+    """Find the orbit near a place; `settled` where its mode is given. See `periodic_orbit`."""
+    task, shot, slopes = first_look(flow, start, ending, settled=settled)
+    task = in_family(task, shot, slopes, family)
+    count = pieces or needed_pieces(slopes)
+    guess = divided(task, shot, count)
+    task = replace(task, pieces=count)
+    return finished(task, solve(task, guess), verify)
+
+
+def finished(task: Task, found: Found, verify: bool | Solver) -> PeriodicOrbit:
+    """Return the orbit of a solution, once it is seen to be one.
+
+    Raises
+    ------
+    NotPeriodicError
+        An integral is none, the mode is another after a period, or its own run leaves it.
+    """
+    shot, flow = found.shot, task.flow
+    for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True):
+        if not abs(alpha) <= UNFOLDED:
+            raise NotPeriodicError(
+                f"{integral.name!r} is no first integral of this motion: it is {alpha:.2g} of its "
+                "size off after a period"
+            )
+    check_mode(task, shot)
+    spectrum = multipliers(task, shot, found.slopes)
+    notes = list(found.slopes.notes)
+    orders = (spectrum,)
+    if notes:
+        other = multipliers(task, shot, slopes_of(task, shot, backwards=True))
+        # Where rounding has parted the guards, the order is that in which they were met.
+        orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
+    digits = math.nan
+    if verify is not False:
+        notes.append(check_by_run(task, found, spectrum))
+        digits, how = confirmed_digits(task, found, None if verify is True else verify)
+        notes.append(how)
+    first = shot.guess.nodes[0]
+    run = simulate(replace(_starting_at(flow, first), until=first.time + shot.period))
+    doubt = 10.0 * found.accuracy
+    verdict = "one-sided" if found.slopes.notes else spectrum.verdict(doubt)
+    if verdict == "stable" and task.conserves:
+        # Orbits beside it, with other values of the integrals, part from it with time.
+        verdict = "neutral"
+    return PeriodicOrbit(
+        period=shot.period,
+        state=dict(zip(flow.names, first.x.tolist(), strict=True)),
+        values=dict(zip(flow.value_names, first.p.tolist(), strict=True)),
+        shift=dict(zip(task.group.names, shot.amounts.tolist(), strict=True)),
+        multipliers=spectrum.values,
+        trivial=spectrum.trivial,
+        group=spectrum.group,
+        verdict=verdict,
+        residual=shot.residual,
+        unfolding={
+            integral.name: float(alpha)
+            for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True)
+        },
+        digits=digits,
+        run=run,
+        events=tuple(run.events),
+        pieces=task.pieces,
+        notes=tuple(notes),
+        task=task,
+        found=found,
+        spectrum=spectrum,
+        orders=orders,
+    )
+
+
+def _prepared(system: System, request: Request) -> Prepared:
+    """Prepare a request; start values that no consistent state keeps are but near one."""
+    try:
+        return prepare(system, request)
+    except InconsistentStateError:
+        near = {**request.guess, **request.initial}
+        return prepare(system, replace(request, initial={}, guess=near))
+
+
+def _starting_at(flow: Flow, node: Node) -> Prepared:
+    start = replace(flow.prepared.start, state=node.x)
+    return replace(flow.prepared, start=start, values=node.p, start_time=node.time)
+
+
+# -- the guess -------------------------------------------------------------------------------------
+
+
+def _check(period: float | None, passages: int, pieces: int | None) -> None:
+    if period is not None and not (is_number(period) and math.isfinite(period) and period > 0.0):
+        raise OutOfRangeError(f"the period is {period!r}, but must be a positive number of seconds")
+    for name, number in (("passages", passages), ("pieces", pieces)):
+        if number is not None and not (
+            isinstance(number, int) and not isinstance(number, bool) and number >= 1
+        ):
+            raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number from 1 on")
+
+
+def _initial(
+    guess: Mapping[str, float] | Trajectory | PeriodicOrbit | None,
+) -> Mapping[str, float] | None:
+    if isinstance(guess, PeriodicOrbit):
+        return guess.state
+    if isinstance(guess, Trajectory):
+        return guess.end_state
+    if guess is not None and not isinstance(guess, Mapping):
+        raise OutOfRangeError(
+            f"the guess is {guess!r}, but must be a mapping of names to values, a run or an orbit"
+        )
+    return guess
+
+
+def _rule(system: System, period: ca.SX) -> ca.Function:
+    """Return a period and its slopes as functions of the values.
+
+    Raises
+    ------
+    OutOfRangeError
+        It contains something else than parameters of the system.
+    """
+    p = system.dynamics.p
+    strange = [s.name() for s in ca.symvar(period) if not ca.depends_on(ca.vertcat(p), s)]
+    if strange or not period.is_scalar():
+        raise OutOfRangeError(
+            f"the period is {period}, but must be a number or an expression of parameters"
+        )
+    return ca.Function("period", [p], [period, ca.densify(ca.jacobian(period, p))])
+
+
+def _period_by(rule: ca.Function, system: System, request: Request) -> float:
+    dynamics = system.dynamics
+    given = parameter_values(dynamics, check_named("parameters", request.parameters))
+    period = float(rule(dynamics.value_vector({**dynamics.values, **given}))[0])
+    _check(period, 1, None)
+    return period
+
+
+def _discrete(source: Source, given: Mapping[str, float] | None) -> dict[str, float]:
+    """Return the discrete values that a guess names."""
+    system = source.system if isinstance(source, BoundProblem) else source
+    check_system(system)
+    known = system.dynamics.discrete
+    return {name: start_value(name, v) for name, v in (given or {}).items() if name in known}
+
+
+def _in_mode(flow: Flow, given: Mapping[str, float], discrete: Mapping[str, float]) -> Node:
+    """Return the start; where its mode is given, the consistent state of that mode nearest."""
+    start = flow.start
+    if not discrete:
+        return start
+    x = start.x.copy()
+    for name, value in given.items():
+        if name in flow.names:
+            x[flow.names.index(name)] = float(value)
+    return flow.consistent(start.time, x, flow.with_parameters(start, discrete).p)

@@ -1,0 +1,200 @@
+"""What the first period from a guess shows: mode, symmetries, first integrals, growth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from daesolve.analysis.manifold import Manifold
+from daesolve.analysis.orbits.flights import Flow, Node, Passage
+from daesolve.analysis.orbits.integrals import Integral, candidates, independent, pinned
+from daesolve.analysis.orbits.shooting import Guess, Shot, Slopes, Task, cotangent, shoot, slopes_of
+from daesolve.analysis.orbits.symmetry import UpTo, group_of
+from daesolve.errors import NotPeriodicError, OutOfRangeError, is_number, unknown_name
+
+GROWTH = 1e3
+"""By how much changes may grow in a piece."""
+AT_FIRST = 1e-6
+"""To which a first integral shows in the derivative of the first guess."""
+REST = 1e-9
+"""Of the largest gradient in sizes, a rate of all states that is none."""
+LOOKED_AT = 5
+"""Places at which symmetries are looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ending:
+    """When a motion is to have returned.
+
+    Parameters
+    ----------
+    period
+        s, or about that; None where a passage ends it.
+    passage
+        The passage that ends it.
+    up_to
+        The symmetry up to which it returns.
+    rule
+        The period as a function of parameters, where it is one.
+    """
+
+    period: float | None
+    passage: Passage | None
+    up_to: UpTo
+    rule: ca.Function | None = None
+
+
+def first_look(
+    flow: Flow, start: Node, ending: Ending, *, settled: bool
+) -> tuple[Task, Shot, Slopes]:
+    """Fly from the guess for a period; see what is remembered, and what the symmetries are.
+
+    Raises
+    ------
+    NotPeriodicError
+        The guess is an equilibrium, a symmetry is none, or the motion does not get there.
+    """
+    manifold = Manifold(flow.prepared)
+    passage = ending.passage
+    foreseen = ending.period or 20.0 * flow.prepared.mean_step
+    if flow.autonomous:
+        _check_moving(flow, manifold, start)
+    lag = 0.0 if flow.autonomous else foreseen
+    group = group_of(flow, ending.up_to, _places(flow, start), lag)
+    free = flow.autonomous and passage is None
+    task = Task(flow, manifold, group, 1, free, passage, rule=ending.rule)
+    shot = shoot(task, Guess((start,), foreseen, np.zeros(0)))
+    if not settled:
+        # The mode belongs to what came before the start: the end of a period shows it.
+        again = shoot(task, Guess((_in_mode_of_end(task, shot),), foreseen, np.zeros(0)))
+        shot = again if not _modes(task, again) else shot
+    shot = replace(shot, guess=replace(shot.guess, period=shot.period))
+    slopes = slopes_of(task, shot)
+    return task, shot, slopes
+
+
+def _places(flow: Flow, start: Node) -> list[Node]:
+    """Return consistent places near the start, in its mode."""
+    near = flow.prepared.samples[:LOOKED_AT]
+    return [start, *(Node(time, x[: len(flow.names)], start.p) for time, x in near)]
+
+
+def _check_moving(flow: Flow, manifold: Manifold, start: Node) -> None:
+    rate = np.abs(flow.rate(start) / manifold.sizes)
+    if float(np.max(rate, initial=0.0)) * flow.prepared.mean_step <= REST:
+        raise NotPeriodicError(
+            "the guess is an equilibrium: its period is free; ds.analysis.linearize tells about it"
+        )
+
+
+def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float]) -> Task:
+    """Return the task with the integrals that there are, and the values that were asked for.
+
+    Raises
+    ------
+    NotPeriodicError
+        An integral is left open.
+    OutOfRangeError
+        A value is no number.
+    """
+    # A state that only goes on from where it began is conserved from period to period.
+    held = [pinned(task.flow, n) for n in task.flow.quadratures if n not in task.group.names]
+    possible = [*held, *candidates(task.flow, task.group.names)]
+    start, basis, end = shot.guess.nodes[0], shot.bases[0], shot.flights[-1].end
+    states = len(start.x)
+    inverse = np.linalg.inv(task.group.matrix(shot.amounts))[:states, :states]
+    returned = task.group.undo(shot.amounts, task.whole(end))
+    back = Node(end.time, returned[:states], returned[states:])
+    gradients: list[np.ndarray] = []
+    changes: list[np.ndarray] = []
+    for integral in possible:
+        row = cotangent(task, integral.gradient(start, task.own), basis)
+        gradients.append(row)
+        changes.append(integral.gradient(back, task.own) @ inverse @ slopes.end - row)
+    count = basis.shape[1]
+    shape = len(possible), count
+    chosen = independent(
+        np.array(gradients).reshape(shape), np.array(changes).reshape(shape), AT_FIRST
+    )
+    integrals = tuple(possible[k] for k in chosen)
+    names = [integral.name for integral in integrals]
+    held = [integral for integral in integrals if integral in held and integral.name not in family]
+    family = {**family, **{integral.name: integral.value(start, task.own) for integral in held}}
+    for name, value in family.items():
+        if name not in names and name not in task.flow.names:
+            raise unknown_name("first integral or state", name, (*names, *task.flow.names))
+        if not is_number(value) or not math.isfinite(value):
+            raise OutOfRangeError(f"the family has {name!r} = {value!r}, but must have a number")
+    if len(family) < len(integrals):
+        listed = " and ".join(map(repr, names))
+        first = next(name for name in names if name not in family)
+        value = integrals[names.index(first)].value(start, task.own)
+        raise NotPeriodicError(
+            f"{listed} {'is' if len(names) == 1 else 'are'} conserved, so orbits come in families: "
+            f"name a value, family={{{first!r}: {value:.6g}}}, or continue over it"
+        )
+    by_name = dict(zip(names, integrals, strict=True))
+    wanted: list[tuple[Integral, float]] = [
+        (by_name.get(name) or pinned(task.flow, name), float(value))
+        for name, value in family.items()
+    ]
+    return replace(task, integrals=integrals, family=tuple(wanted))
+
+
+def needed_pieces(slopes: Slopes) -> int:
+    """Return into how many pieces a period is divided, so that changes grow little in each."""
+    growth = float(np.linalg.norm(slopes.monodromy, 2))
+    return max(1, math.ceil(math.log(max(growth, 1.0)) / math.log(GROWTH)))
+
+
+def divided(task: Task, shot: Shot, count: int) -> Guess:
+    """Return the places along the first flight where pieces begin."""
+    start, nodes = shot.guess.nodes[0], list[Node]()
+    nodes.append(start)
+    for _ in range(count - 1):
+        nodes.append(task.flow.fly(nodes[-1], shot.period / count).end)
+    alpha = np.zeros(len(task.integrals))
+    return Guess(tuple(nodes), shot.period, shot.amounts, alpha)
+
+
+def _modes(task: Task, shot: Shot) -> list[tuple[str, int, float, float]]:
+    """Return the discrete values that are others after a period: name, place, before, after."""
+    first, end = task.whole(shot.guess.nodes[0]), task.whole(shot.flights[-1].end)
+    back = task.group.undo(shot.amounts, end)
+    states = len(task.flow.names)
+    found: list[tuple[str, int, float, float]] = []
+    for name in task.flow.dynamics.discrete:
+        index = task.flow.value_names.index(name)
+        before, after = float(first[states + index]), float(back[states + index])
+        if name in task.flow.clocks:
+            continue
+        if index not in task.remembered and abs(after - before) > 1e-9 * max(1.0, abs(before)):
+            found.append((name, index, before, after))
+    return found
+
+
+def _in_mode_of_end(task: Task, shot: Shot) -> Node:
+    """Return the start of a shot with the discrete values that it came back with."""
+    node = shot.guess.nodes[0]
+    p = node.p.copy()
+    for _, index, _, after in _modes(task, shot):
+        p[index] = after
+    return Node(node.time, node.x, p)
+
+
+def _other_mode(task: Task, shot: Shot) -> str:
+    name, _, before, after = _modes(task, shot)[0]
+    return (
+        f"the motion returns in another mode: {name!r} is {after:.6g} in place of {before:.6g}; "
+        "ask for more passages, a longer period, or a symmetry (up_to)"
+    )
+
+
+def check_mode(task: Task, shot: Shot) -> None:
+    """Refuse an orbit that comes back in another mode."""
+    if _modes(task, shot):
+        raise NotPeriodicError(_other_mode(task, shot))

@@ -1,0 +1,387 @@
+"""Pieces of a motion, from a state to a time or to the passage of a guard, with their derivatives.
+
+What was prepared once serves every piece: a piece differs in its start, its values and its end.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.analysis.propagation import TOGETHER, Propagation, legs_of
+from daesolve.analysis.variational import guard_slopes
+from daesolve.equations.consistency import Start, complete_start
+from daesolve.errors import NotPeriodicError
+from daesolve.integration.record import Boundary, Happening, RunRecord
+from daesolve.integration.simulation import simulate_recorded
+from daesolve.posing.value_names import ValueKind
+from daesolve.preparation.preparing import Prepared
+from daesolve.trajectory.results import Outcome
+from daesolve.trajectory.trajectory import Trajectory
+
+LONGER = 1.25
+"""Times the time foreseen, how far a passage is looked for at first."""
+CLOCK_SAMPLES = 8
+"""Random places at which resets are compared with themselves at another time."""
+DOUBLINGS = 5
+"""How often this is doubled before there is no passage."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A place of a motion: time in s, state (n,) with whole turns, values (np,) in force."""
+
+    time: float
+    x: np.ndarray
+    p: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Passage:
+    """The end of a motion at an event: its name, and which of its passages."""
+
+    event: str
+    count: int = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Flight:
+    """A piece of a motion.
+
+    Parameters
+    ----------
+    prepared, record, run
+        What was run.
+    start, end
+        Where from and where to.
+    stop
+        The event at which it ends; None where it ends at a time.
+    """
+
+    prepared: Prepared
+    record: RunRecord
+    run: Trajectory
+    start: Node
+    end: Node
+    stop: Happening | None = None
+
+    @property
+    def happened(self) -> list[Happening]:
+        """What happened on the way, the event at its end included."""
+        if self.stop is None:
+            return list(self.record.events)
+        last = next(k for k, event in enumerate(self.record.events) if event is self.stop)
+        return self.record.events[: last + 1]
+
+    @property
+    def sequence(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """The events that change something, in their order: name and guards."""
+        return tuple((e.name, e.fired) for e in self.happened if e.after is not None)
+
+
+def passing_rates(flight: Flight) -> Iterator[tuple[str, float]]:
+    """Return how fast the guards of events pass, which change something: name and rate."""
+    prepared, record = flight.prepared, flight.record
+    chart = prepared.problem.chart
+    whole = prepared.problem if chart is None else chart.whole
+    slopes, events = guard_slopes(whole), list(whole.events)
+    firsts = np.cumsum([0, *(event.count for event in events)])
+    names = [event.name for event in events]
+    for event in flight.happened:
+        if event.after is None or event.name not in names:
+            continue
+        p = record.modes[event.at.mode]
+        x = prepared.problem.visible(np.array([event.time]), event.at.state[None, :], p)[0]
+        x = np.concatenate([x, np.zeros(whole.size - len(x))])
+        still = np.zeros(len(whole.values))
+        rates = slopes(event.time, x, p[: len(still)], 0.0, np.zeros(whole.size), still)[1]
+        first = int(firsts[names.index(event.name)])
+        for place in event.fired:
+            yield event.name, abs(float(rates[first + place]))
+
+
+class Derivatives:
+    """Derivatives of the end of a flight.
+
+    Parameters
+    ----------
+    state, values
+        (n, k) and (np, k): of the end state and of the values there.
+    times
+        (k,) of the time of the end.
+    notes
+        Guards that pass together, and where a derivative is one-sided.
+    """
+
+    def __init__(
+        self, state: np.ndarray, values: np.ndarray, times: np.ndarray, notes: list[str]
+    ) -> None:
+        self.state, self.values, self.times, self.notes = state, values, times, notes
+
+
+class Flow:
+    """The motions of what was prepared, from any state on."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+        self.dynamics = prepared.dynamics
+        self.names = prepared.dynamics.labels.states
+        self.value_names = tuple(prepared.problem.values)
+        chart = prepared.problem.chart
+        self.whole = prepared.problem if chart is None else chart.whole
+        self._rhs = Evaluator(self.whole.rhs)
+
+    @property
+    def start(self) -> Node:
+        """Where what was prepared starts."""
+        prepared = self.prepared
+        return Node(prepared.start_time, prepared.start.state.copy(), prepared.values.copy())
+
+    @cached_property
+    def autonomous(self) -> bool:
+        """Whether time is no variable of the motion, its guards and its resets."""
+        problem, dynamics = self.whole, self.dynamics
+        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        whole = ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p))
+        resets = [
+            expression
+            for row in dynamics.resets.values()
+            for expression in (*row.states.values(), *row.values.values(), row.restitution)
+        ]
+        own = ca.vertcat(ca.SX(0, 1), *resets)
+        if ca.depends_on(whole, t):
+            return False
+        return not ca.depends_on(own, dynamics.t) or self._only_clocks(own)
+
+    @cached_property
+    def clocks(self) -> tuple[str, ...]:
+        """The discrete values to which a reset gives the time."""
+        t = self.dynamics.t
+        rows = self.dynamics.resets.values()
+        return tuple(n for row in rows for n, v in row.values.items() if ca.is_equal(v, t))
+
+    def _only_clocks(self, resets: ca.SX) -> bool:
+        """Return whether resets are the same at another time, where clocks show another time."""
+        dynamics, names = self.dynamics, list(self.dynamics.values)
+        places = [names.index(name) for name in self.clocks]
+        fired = [row.fired for row in dynamics.resets.values()]
+        arguments = [dynamics.t, dynamics.x, dynamics.p, ca.vertcat(*fired)]
+        function = ca.Function("resets", arguments, [resets])
+        generator = np.random.default_rng(3)
+        for _ in range(CLOCK_SAMPLES):
+            x, p = generator.normal(size=dynamics.x.numel()), generator.normal(size=len(names))
+            chosen = generator.integers(0, 2, size=ca.vertcat(*fired).numel())
+            later = p.copy()
+            later[places] += 1.0
+            first, second = (
+                np.asarray(function(time, x, q, chosen)).ravel()
+                for time, q in ((0.5, p), (1.5, later))
+            )
+            advance = second - first
+            given = [ca.is_equal(v, dynamics.t) for v in ca.vertsplit(resets)]
+            if not np.allclose(advance, np.where(given, 1.0, 0.0), atol=1e-12, equal_nan=True):
+                return False
+        return True
+
+    @property
+    def quadratures(self) -> tuple[str, ...]:
+        """The states that are integrals along the motion, on which it need not depend."""
+        split = self.dynamics.position_count
+        return self.names[split - self.dynamics.quadrature_count : split]
+
+    def rate(self, node: Node) -> np.ndarray:
+        """Return the rate of the state (n,) at a place."""
+        x = np.concatenate([node.x, np.zeros(self.whole.size - len(node.x))])
+        return self._rhs(node.time, x, node.p[: len(self.whole.values)])[0][: len(node.x)]
+
+    def with_references(self, node: Node) -> Node:
+        """Return a place with the references of invariants that hold there."""
+        rows = self._held_rows
+        if not rows:
+            return node
+        p = node.p.copy()
+        places = [ValueKind.REFERENCE.place(name, self.value_names) for name in rows]
+        p[places] = self._held(node.time, node.x, p[: len(self.dynamics.values)])[0]
+        return Node(node.time, node.x, p)
+
+    @cached_property
+    def _held_rows(self) -> list[str]:
+        return [row.name for row in self.dynamics.invariants if row.fixed is None]
+
+    @cached_property
+    def _held(self) -> Evaluator:
+        dynamics = self.dynamics
+        held = [row.value for row in dynamics.invariants if row.fixed is None]
+        arguments = [dynamics.t, dynamics.x, dynamics.p]
+        return Evaluator(ca.Function("held", arguments, [ca.densify(ca.vertcat(*held))]))
+
+    def consistent(self, time: float, x: np.ndarray, p: np.ndarray) -> Node:
+        """Return the consistent state nearest to a state, as a place.
+
+        Raises
+        ------
+        InconsistentStateError
+            None is near.
+        """
+        own = p[: len(self.dynamics.values)]
+        guess = dict(zip(self.names, x.tolist(), strict=True))
+        found = complete_start(self.dynamics, own, {}, guess=guess, time=time).state
+        return self.with_references(Node(time, found, p))
+
+    def with_parameters(self, node: Node, parameters: Mapping[str, float]) -> Node:
+        """Return a place with other numbers of parameters."""
+        p = node.p.copy()
+        for name, value in parameters.items():
+            p[self.value_names.index(name)] = value
+        return Node(node.time, node.x, p)
+
+    # -- flights ------------------------------------------------------------------------------
+
+    def fly(self, start: Node, duration: float) -> Flight:
+        """Run for some time.
+
+        Raises
+        ------
+        NotPeriodicError
+            The motion does not get there.
+        """
+        prepared, run, record = self._run(start, duration)
+        self._check_reached(run)
+        end = self.node(prepared, record, record.boundaries[-1])
+        return Flight(prepared, record, run, start, end)
+
+    def fly_to(self, start: Node, passage: Passage, foreseen: float) -> Flight:
+        """Run to the passage of a guard.
+
+        Parameters
+        ----------
+        start, passage
+            From where, to which passage.
+        foreseen
+            About how long that takes, s.
+
+        Raises
+        ------
+        NotPeriodicError
+            There is no such passage.
+        """
+        duration, found = LONGER * foreseen, list[Happening]()
+        for _ in range(DOUBLINGS):
+            prepared, run, record = self._run(start, duration)
+            found = [event for event in record.events if event.name == passage.event]
+            # Where the start lies on the guard, rounding may have it passed at once.
+            least = 1e-9 * foreseen
+            found = [event for event in found if abs(event.time - start.time) > least]
+            if len(found) >= passage.count:
+                stop = found[passage.count - 1]
+                end = self.node(prepared, record, stop.after or stop.at, stop.time)
+                return Flight(prepared, record, run, start, end, stop)
+            self._check_reached(run)
+            duration *= 2.0
+        raise NotPeriodicError(
+            f"the event {passage.event!r} passes {len(found)} times within {duration / 2.0:.3g} s, "
+            f"and not {passage.count} times as asked for: give a nearer guess, or a longer period"
+        )
+
+    def _run(self, start: Node, duration: float) -> tuple[Prepared, Trajectory, RunRecord]:
+        prepared = replace(
+            self.prepared,
+            start=Start(start.x, {}),
+            values=start.p,
+            start_time=start.time,
+            until=start.time + duration,
+        )
+        run, record = simulate_recorded(prepared, [])
+        return prepared, run, record
+
+    def _check_reached(self, run: Trajectory) -> None:
+        if run.outcome is not Outcome.COMPLETED:
+            raise NotPeriodicError(
+                f"the motion does not return, for it ends {run.outcome.value} at t = "
+                f"{run.end_time:.10g} s: {run.message}"
+            )
+
+    def node(
+        self, prepared: Prepared, record: RunRecord, place: Boundary, time: float | None = None
+    ) -> Node:
+        """Return a boundary of a run as a place, with the whole turns of its angles."""
+        p = record.modes[place.mode]
+        moment = place.time if time is None else time
+        x = prepared.problem.visible(np.array([moment]), place.state[None, :], p)[0].copy()
+        x = x[: len(self.names)]
+        x[list(prepared.wrapped)] += 2.0 * math.pi * place.whole_turns
+        return Node(moment, x, p)
+
+    def derivatives(
+        self, flight: Flight, slopes: np.ndarray, *, backwards: bool = False
+    ) -> Derivatives:
+        """Carry derivatives of the start, (n + np, k), to the end of a flight.
+
+        Guards that pass together are taken in their order, or `backwards`.
+        """
+        names = {f"direction {k + 1}": 1.0 for k in range(slopes.shape[1])}
+        solver = flight.prepared.request.solver
+        carried = Propagation(flight.prepared, flight.record, solver, slopes, names)
+        carried.backwards = backwards
+        for row in self.dynamics.invariants:
+            # A motion of another energy is possible: nothing is to draw it back.
+            if row.on != "positions":
+                carried.rates[ValueKind.RATE.place(row.name, carried.problem.values)] = 0.0
+        if flight.stop is None:
+            state, times = carried.to_end(flight.run.outcome)
+            return self._result(carried, flight, state, times)
+        return self._to_stop(carried, flight, flight.stop)
+
+    def _to_stop(self, carried: Propagation, flight: Flight, stop: Happening) -> Derivatives:
+        record, prepared = flight.record, flight.prepared
+        boundaries, legs = record.boundaries, legs_of(record, prepared)
+        carried.happen(legs[0], {}, np.zeros(len(carried.sizes)))
+        for here, there, happened in zip(boundaries, boundaries[1:], legs[1:], strict=False):
+            passing = [event.time for event in happened if event.after is None]
+            changes = carried.advance(here, there.time, passing)
+            place = next((k for k, event in enumerate(happened) if event is stop), None)
+            if place is None:
+                carried.happen(happened, changes, None)
+                continue
+            if stop.after is None:
+                carried.happen(happened[: place + 1], changes, None)
+                times = carried.event_times[-1]
+                state = changes[stop.time]
+            else:
+                first = len(carried.event_times)
+                carried.happen(happened, changes, None)
+                times = carried.event_times[first + place]
+                state = carried.state
+            onward = np.outer(self.rate(flight.end), times)
+            return self._result(carried, flight, state[: len(onward)] + onward, times)
+        raise AssertionError("the event lies beyond the run")
+
+    def _result(
+        self, carried: Propagation, flight: Flight, state: np.ndarray, times: np.ndarray
+    ) -> Derivatives:
+        notes = [
+            f"{guards} pass together: multipliers depend on the order in which they do"
+            for guards in dict.fromkeys(guards for _, guards, _ in carried.parted)
+        ]
+        changing = [event for event in flight.happened if event.after is not None]
+        elapsed = abs(flight.end.time - flight.start.time)
+        for one, other in itertools.pairwise(changing):
+            # In one instant of which rounding makes two.
+            if abs(other.time - one.time) <= TOGETHER * elapsed and one.after is not other.after:
+                notes.append(
+                    f"{_called(one)} and {_called(other)} pass together: multipliers depend on the "
+                    "order in which they do"
+                )
+        return Derivatives(state[: len(self.names)], carried.values, times, notes)
+
+
+def _called(event: Happening) -> str:
+    """Name an event with its guards."""
+    return f"{event.name!r} ({', '.join(str(guard + 1) for guard in event.fired)})"

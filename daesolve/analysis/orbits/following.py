@@ -1,0 +1,359 @@
+"""Orbits followed along a parameter or a first integral, from one end to the other."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from daesolve.analysis.orbits.branch import Branch, BranchPoint, SpecialPoint, special_point
+from daesolve.analysis.orbits.curve import Axis, Curve, Point
+from daesolve.analysis.orbits.flights import passing_rates
+from daesolve.analysis.orbits.integrals import pinned
+from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.shooting import Guess
+from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at
+from daesolve.analysis.orbits.stored_branch import Special, Store
+from daesolve.errors import (
+    DaesolveError,
+    NotPeriodicError,
+    OutOfRangeError,
+    is_number,
+    unknown_name,
+)
+
+FEW, MANY = 3, 6
+"""Corrections up to which the step grows, and from which it shrinks."""
+HALVINGS = 36
+"""How often a step is halved to see where the branch ends."""
+NARROWED = 20
+"""The same, where the period grows."""
+LONG = 20.0
+"""Times the period at the start, after which it counts as growing without bounds."""
+AT_REST = 1e-3
+"""Of its rate at the start of the branch, that with which a guard passes that is but touched."""
+GROWN = 3.0
+"""The same, where the branch ends."""
+DETECTED = ("fold", "doubling", "torus", "grazing")
+
+
+@dataclass(frozen=True)
+class Range:
+    """From where to where, and in which steps of the scaled unknowns, how many at most."""
+
+    low: float
+    high: float
+    step: float
+    most: int
+
+
+def continue_orbit(
+    orbit: PeriodicOrbit,
+    over: Mapping[str, tuple[float, float]],
+    *,
+    step: float = 0.02,
+    most: int = 400,
+    detect: tuple[str, ...] = DETECTED,
+    out: str | Path | None = None,
+) -> Branch:
+    """Follow an orbit along a parameter or a first integral.
+
+    Parameters
+    ----------
+    orbit
+        Where to begin.
+    over
+        What is varied, by the name of a parameter, a first integral or a state that names a
+        family, and from where to where. The orbit lies there; it is followed to both ends, through
+        folds.
+    step
+        The longest step, as a part of the range and of the sizes of the states.
+    most
+        Points in one direction at most.
+    detect
+        What to look for, of "fold", "doubling", "torus" and "grazing".
+    out
+        A directory, in which points are kept as they are found, and from which an interrupted
+        branch goes on, to the same bits.
+
+    Returns
+    -------
+    Branch
+        Its points and what is special among them.
+
+    Raises
+    ------
+    UnknownNameError, OutOfRangeError
+        There is nothing of that name, or the orbit does not lie in the range.
+    StorageError
+        The directory has another branch.
+
+    Examples
+    --------
+    >>> import casadi as ca
+    >>> import daesolve as ds
+    >>> q = ds.coordinates(theta="rad")
+    >>> gravity = {"kinetic": q.dot.theta**2 / 2, "potential": -9.81 * ca.cos(q.theta)}
+    >>> pendulum = ds.MechanicalSystem(q, **gravity)
+    >>> guess = {"theta": 1.0, "theta_dot": 0.0}
+    >>> orbit = ds.analysis.periodic_orbit(pendulum, guess, 2.2, family={"theta": 1.0})
+    >>> branch = ds.analysis.continue_orbit(orbit, over={"theta": (1.0, 2.0)}, step=0.2)
+    >>> round(float(branch.points["period"][-1]), 12)
+    2.665870942835
+    """
+    bounds = _range(over, step, most)
+    for name in detect:
+        if name not in DETECTED:
+            raise unknown_name("kind of special point", name, DETECTED)
+    curve, value = _curve(orbit, next(iter(over)), bounds)
+    if not bounds.low <= value <= bounds.high:
+        raise OutOfRangeError(
+            f"the orbit has {curve.axis.name} = {value:.10g}, but must lie in the range from "
+            f"{bounds.low:.10g} to {bounds.high:.10g} over which it is followed"
+        )
+    store = Store(out, curve, bounds.low, bounds.high, step)
+    ways: list[_Way] = []
+    for sense in (-1.0, 1.0):
+        end = bounds.high if sense > 0.0 else bounds.low
+        if abs(end - value) > 1e-12 * curve.axis.scale:
+            way = _Way(curve, bounds, detect, sense, store)
+            way.follow(orbit.found.shot.guess, value)
+            ways.append(way)
+    return _joined(curve, ways)
+
+
+def _range(over: Mapping[str, tuple[float, float]], step: float, most: int) -> Range:
+    if not isinstance(over, Mapping) or len(over) != 1:
+        raise OutOfRangeError(f"over is {over!r}, but must name one thing with a pair of values")
+    pair = next(iter(over.values()))
+    if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(map(is_number, pair))):
+        raise OutOfRangeError(f"the range is {pair!r}, but must be a pair of numbers")
+    low, high = sorted(float(value) for value in pair)
+    if not low < high:
+        raise OutOfRangeError(f"the range is {pair!r}, but must have two ends")
+    if not is_number(step) or not 0.0 < step <= 1.0:
+        raise OutOfRangeError(f"the step is {step!r}, but must lie between 0 and 1")
+    if not isinstance(most, int) or most < 1:
+        raise OutOfRangeError(f"most is {most!r}, but must be a whole number from 1 on")
+    return Range(low, high, float(step), most)
+
+
+def _curve(orbit: PeriodicOrbit, name: str, bounds: Range) -> tuple[Curve, float]:
+    """Return the curve over what is varied, and the value at the orbit."""
+    task, first = orbit.task, orbit.found.shot.guess.nodes[0]
+    scale = bounds.high - bounds.low
+    own = {integral.name: integral for integral in task.integrals}
+    family = {integral.name: integral for integral, _ in task.family}
+    if name in task.flow.dynamics.posed_ranges:
+        axis = Axis(name, task.flow.value_names.index(name), None, scale)
+        return Curve(task, axis, orbit.found.shot.guess), float(orbit.values[name])
+    if name in family:
+        integral = family[name]
+    elif len(task.family) == 1 and (name in own or name in task.flow.names):
+        integral = own.get(name) or pinned(task.flow, name)
+        task = replace(task, family=((integral, integral.value(first, task.own)),))
+    else:
+        known = (*task.flow.dynamics.posed_ranges, *own, *family)
+        raise unknown_name("parameter or first integral to vary", name, known)
+    axis = Axis(name, None, integral, scale)
+    return Curve(task, axis, orbit.found.shot.guess), integral.value(first, task.own)
+
+
+class _Way:
+    """A branch in one direction."""
+
+    def __init__(
+        self, curve: Curve, bounds: Range, detect: tuple[str, ...], sense: float, store: Store
+    ) -> None:
+        self.curve, self.bounds, self.detect = curve, bounds, detect
+        self.sense, self.store = sense, store
+        self.entries: list[BranchPoint] = []
+        self.special: list[SpecialPoint] = []
+        self.end = ""
+        self._step = bounds.step / 4.0
+        self._period = 0.0
+        self._rates: dict[str, float] = {}
+
+    def follow(self, guess: Guess, value: float) -> None:
+        """Follow the branch from an orbit on until it ends."""
+        curve = self.curve
+        for entry, special, end in self.store.kept(self.sense):
+            self.entries += [] if entry is None else [entry]
+            self.special += [special_point(curve, *one) for one in special]
+            self.end = end
+        if self.end:
+            return
+        before = np.zeros(len(curve.vector(guess, value)))
+        before[-1] = self.sense
+        if self.entries:
+            last = self.entries[-1]
+            self._step = last.step
+            self._period = self.entries[0].period
+            point = curve.at_value(last.guess, last.value, last.tangent)
+            # The tangent is that which was kept: what follows has the same bits.
+            point = replace(point, tangent=last.tangent, shot=replace(point.shot, guess=last.guess))
+        else:
+            point = curve.at_value(guess, value, before)
+            self._period = point.shot.period
+            self._keep(point, tests_at(curve, point), [])
+        self._rates = rates_of_events(point)
+        here = point, tests_at(curve, point)
+        while not self.end and len(self.entries) <= self.bounds.most:
+            here = self._on(*here)
+        if not self.end:
+            self.end = (
+                f"stopped at {curve.axis.name} = {here[0].value:.10g} after {self.bounds.most} "
+                "points: ask for more (most), or a longer step"
+            )
+
+    def _on(self, point: Point, tests: Tests) -> tuple[Point, Tests]:
+        """Go one step on."""
+        curve, step = self.curve, self._step
+        following = self._tried(point, step)
+        if following is None or self._near_rest(point, following[0]):
+            return self._ended(point, tests)
+        step, after = following
+        low, high = self.bounds.low, self.bounds.high
+        if not low <= after.value <= high:
+            end = min(max(after.value, low), high)
+            after = curve.at_value(after.guess, end, after.tangent)
+            self.end = f"reached {curve.axis.name} = {end:.10g}"
+        looked = tests_at(curve, after)
+        found = self._wanted(crossings(curve, (point, tests), (after, looked), step))
+        self._step = step
+        if after.corrections <= FEW:
+            self._step = min(2.0 * step, self.bounds.step)
+        elif after.corrections > MANY:
+            self._step = step / 2.0
+        found = [one for one in found if low <= one[1].value <= high]
+        if not self.end and after.shot.period > LONG * self._period:
+            self.end = self._unbounded(after)
+        self._keep(after, looked, found)
+        return after, looked
+
+    def _tried(self, point: Point, step: float) -> tuple[float, Point] | None:
+        """Return the step that was taken and where it leads; None where none leads on."""
+        while step > self.bounds.step * 2.0**-HALVINGS:
+            after = self._reached(point, step)
+            if after is not None:
+                return step, after
+            step /= 2.0
+        return None
+
+    def _near_rest(self, point: Point, step: float) -> bool:
+        """Return whether the period grows while steps shrink to nothing."""
+        grows = point.shot.period > GROWN * self._period
+        return grows and step < self.bounds.step * 2.0**-NARROWED
+
+    def _reached(self, point: Point, step: float) -> Point | None:
+        try:
+            return self.curve.onward(point, step)
+        except NotPeriodicError:
+            return None
+
+    def _wanted(self, found: list[tuple[Kind, Point]]) -> list[tuple[Kind, Point]]:
+        asked = {
+            "fold": ("fold", "branch point"),
+            "doubling": ("period doubling", "symmetry breaking"),
+            "torus": ("Neimark-Sacker",),
+            "grazing": ("grazing",),
+        }
+        kinds = {kind for name in self.detect for kind in asked[name]}
+        return [one for one in found if one[0] in kinds]
+
+    def _ended(self, point: Point, tests: Tests) -> tuple[Point, Tests]:
+        """Say how the branch ends where no step leads on."""
+        name, value = self.curve.axis.name, point.value
+        special: Special = []
+        touched = self._touched(point)
+        if point.shot.period > GROWN * self._period:
+            self.end = self._unbounded(point)
+        elif touched is not None:
+            self.end = f"the branch ends at {name} = {value:.10g}: the orbit touches {touched!r}"
+            if "grazing" in self.detect:
+                special.append(("grazing", self.entries[-1], touched))
+        else:
+            self.end = f"the branch ends at {name} = {value:.10g}: no orbit was found beyond"
+        self.special += [special_point(self.curve, *one) for one in special]
+        self.store.keep(self.sense, None, special, self.end)
+        return point, tests
+
+    def _touched(self, point: Point) -> str | None:
+        """Return the event that passes at rest at a point, or that appears just beyond it."""
+        for name, rate in rates_of_events(point).items():
+            if rate < AT_REST * self._rates.get(name, 0.0):
+                return name
+        step = self.bounds.step * 2.0**-HALVINGS
+        known = [event for flight in point.shot.flights for event in flight.sequence]
+        for _ in range(3):
+            # The orbit beyond may be none: that along the tangent shows what it would meet.
+            step *= 64.0
+            try:
+                beyond = self.curve.predicted(point, step)
+            except DaesolveError:
+                continue
+            others = [event for flight in beyond.flights for event in flight.sequence]
+            for event in (*others, *known):
+                if others.count(event) != known.count(event):
+                    return event[0]
+        return None
+
+    def _unbounded(self, point: Point) -> str:
+        return (
+            f"the branch ends at {self.curve.axis.name} = {point.value:.7g}: the period grows "
+            f"without bounds, to {point.shot.period:.3g} s"
+        )
+
+    def _keep(self, point: Point, tests: Tests, special: list[tuple[Kind, Point]]) -> None:
+        found: Special = [
+            (kind, self._entry(one, tests_at(self.curve, one)), "") for kind, one in special
+        ]
+        entry = self._entry(point, tests)
+        self.entries.append(entry)
+        self.special += [special_point(self.curve, *one) for one in found]
+        self.store.keep(self.sense, entry, found, self.end)
+
+    def _entry(self, point: Point, tests: Tests) -> BranchPoint:
+        verdict = tests.spectrum.verdict(10.0 * point.accuracy)
+        if point.slopes.notes:
+            verdict = "one-sided"
+        elif verdict == "stable" and self.curve.task.conserves:
+            verdict = "neutral"
+        return BranchPoint(
+            value=point.value,
+            guess=point.guess,
+            tangent=point.tangent,
+            step=self._step,
+            period=point.shot.period,
+            multipliers=tests.spectrum.values,
+            verdict=verdict,
+        )
+
+
+def rates_of_events(point: Point) -> dict[str, float]:
+    """Return the least rate with which the guard of each event passes, by name."""
+    found: dict[str, float] = {}
+    for flight in point.shot.flights:
+        for name, rate in passing_rates(flight):
+            found[name] = min(rate, found.get(name, math.inf))
+    return found
+
+
+def _joined(curve: Curve, ways: list[_Way]) -> Branch:
+    """Return the branch from end to end."""
+    entries: list[BranchPoint] = []
+    special: list[SpecialPoint] = []
+    for way in ways:
+        backwards = way.sense < 0.0
+        own, points = way.entries, way.special
+        entries += list(_reversed(own, backwards)) if not entries else own[1:]
+        special += points[::-1] if backwards else points
+    return Branch(curve.axis, tuple(entries), tuple(special), tuple(way.end for way in ways), curve)
+
+
+def _reversed(entries: list[BranchPoint], backwards: bool) -> Iterator[BranchPoint]:
+    for entry in entries[::-1] if backwards else entries:
+        yield replace(entry, tangent=-entry.tangent) if backwards else entry

@@ -1,0 +1,85 @@
+"""First integrals of a motion, by which its orbits come in families.
+
+Candidates are the invariants of the equations and the momenta of coordinates that are shifted.
+Which of them are integrals of the map that a period is shows in its derivative: dI DP = dI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.analysis.orbits.flights import Flow, Node
+from daesolve.equations.dynamics import Dynamics
+from daesolve.posing.symbols import velocity_name
+
+
+@dataclass(frozen=True, eq=False)
+class Integral:
+    """A quantity by name, with a function (t, x, p) -> its value and its gradient (n,)."""
+
+    name: str
+    function: Evaluator
+
+    def value(self, node: Node, count: int) -> float:
+        """Return it at a place; `count` is how many of the values are those of the equations."""
+        return float(self.function(node.time, node.x, node.p[:count])[0][0])
+
+    def gradient(self, node: Node, count: int) -> np.ndarray:
+        """Return its gradient (n,) at a place."""
+        return self.function(node.time, node.x, node.p[:count])[1]
+
+
+def candidates(flow: Flow, shifted: Sequence[str]) -> list[Integral]:
+    """Return what may be conserved: invariants, and momenta of coordinates that are shifted."""
+    dynamics = flow.dynamics
+    found = {row.name: row.value for row in dynamics.invariants if row.on != "positions"}
+    for name in shifted:
+        velocity = velocity_name(name)
+        if dynamics.kinetic is not None and velocity in flow.names:
+            symbol = dynamics.x[flow.names.index(velocity)]
+            momentum = ca.jacobian(dynamics.kinetic, symbol)
+            found.setdefault(f"momentum of {name}", momentum)
+    return [Integral(name, _function(dynamics, value)) for name, value in found.items()]
+
+
+def pinned(flow: Flow, name: str) -> Integral:
+    """Return a state as what a family is named by."""
+    return Integral(name, _function(flow.dynamics, flow.dynamics.x[flow.names.index(name)]))
+
+
+def _function(dynamics: Dynamics, value: ca.SX) -> Evaluator:
+    arguments = [dynamics.t, dynamics.x, dynamics.p]
+    gradient = ca.densify(ca.gradient(value, dynamics.x))
+    return Evaluator(ca.Function("integral", arguments, [ca.densify(value), gradient]))
+
+
+def independent(gradients: np.ndarray, changes: np.ndarray, tolerance: float) -> list[int]:
+    """Return which rows are integrals that do not depend on those before them.
+
+    Parameters
+    ----------
+    gradients
+        (k, n) gradients on the tangent space.
+    changes
+        (k, n) what they differ by a period later, carried back.
+    tolerance
+        Of the largest entry of a gradient, what counts as none.
+    """
+    chosen: list[int] = []
+    rows: list[np.ndarray] = []
+    for k, (row, change) in enumerate(zip(gradients, changes, strict=True)):
+        size = float(np.linalg.norm(row))
+        if size == 0.0 or np.linalg.norm(change) > tolerance * size:
+            continue
+        rest = row / size
+        for known in rows:
+            rest = rest - known * (known @ rest)
+        if np.linalg.norm(rest) > tolerance:
+            rows.append(rest / np.linalg.norm(rest))
+            chosen.append(k)
+    return chosen

@@ -1,0 +1,142 @@
+"""Multipliers: the eigenvalues of the map of a period, without those that any motion has.
+
+What every orbit has, the direction along it, the generators of its symmetries, and the gradients of
+its first integrals, are known vectors. They are removed as subspaces: as eigenvalues they form
+Jordan blocks, which rounding splits by its square root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import scipy
+
+from daesolve.algebra.singular_values import null_space
+from daesolve.analysis.orbits.shooting import Shot, Slopes, Task, cotangent, tangent
+
+FORGOTTEN = 1e-9
+"""A multiplier below is none: what was before is forgotten."""
+NEUTRAL = 1e-7
+"""How near to one the size of a multiplier is that counts as one."""
+
+Verdict = Literal["stable", "unstable", "neutral", "one-sided"]
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """The multipliers of an orbit.
+
+    Parameters
+    ----------
+    values
+        (k,) complex, the largest first: without the trivial ones and those that are zero.
+    vectors
+        (n, k) the changes of the state that belong to them, in sizes of the states, complex.
+    trivial
+        By name: by how much what is known to be so is missed.
+    group
+        The eigenvalues of the symmetry itself.
+    reduced
+        The map on the quotient, (k, k).
+    """
+
+    values: np.ndarray
+    vectors: np.ndarray
+    trivial: Mapping[str, float]
+    group: tuple[complex, ...]
+    reduced: np.ndarray
+
+    def verdict(self, doubt: float) -> Verdict:
+        """Return whether changes die out; within `doubt` of one they do neither."""
+        sizes = np.abs(self.values)
+        least = max(NEUTRAL, doubt)
+        if np.any(sizes > 1.0 + least):
+            return "unstable"
+        return "neutral" if np.any(sizes >= 1.0 - least) else "stable"
+
+
+def multipliers(task: Task, shot: Shot, slopes: Slopes) -> Multipliers:
+    """Remove what is known from the map of a period, and return its other eigenvalues."""
+    node, basis, matrix = shot.guess.nodes[0], shot.bases[0], slopes.monodromy
+    known, images, names = _known_directions(task, shot)
+    trivial: dict[str, float] = {}
+    for vector, image, name in zip(known.T, images.T, names, strict=True):
+        size = float(np.linalg.norm(vector))
+        if size > 0.0:
+            trivial[name] = float(np.linalg.norm(matrix @ vector - image)) / size
+    quotient = _complement(known)
+    reduced = quotient.T @ matrix @ quotient
+    rows: list[np.ndarray] = []
+    for integral in task.integrals:
+        row = cotangent(task, integral.gradient(node, task.own), basis)
+        size = float(np.linalg.norm(row)) or 1.0
+        trivial[integral.name] = float(np.linalg.norm(row @ matrix - row)) / size
+        rows.append(quotient.T @ (row / size))
+    inner = null_space(np.array(rows), 1e-9) if rows and quotient.shape[1] else None
+    if inner is not None:
+        reduced, quotient = inner.T @ reduced @ inner, quotient @ inner
+    values, vectors = np.linalg.eig(reduced) if len(reduced) else (np.zeros(0), np.zeros((0, 0)))
+    order = sorted(range(len(values)), key=lambda k: (-abs(values[k]), -values[k].imag))
+    zero = [k for k in order if abs(values[k]) <= FORGOTTEN]
+    if zero:
+        trivial["forgotten"] = float(max(abs(values[k]) for k in zero))
+    kept = [k for k in order if k not in zero]
+    states = len(task.flow.names)
+    return Multipliers(
+        values=np.asarray(values[kept], dtype=complex),
+        vectors=(basis @ quotient @ vectors)[:states][:, kept],
+        trivial=trivial,
+        group=tuple(task.group.eigenvalues(shot.amounts)),
+        reduced=reduced,
+    )
+
+
+def _known_directions(task: Task, shot: Shot) -> tuple[np.ndarray, np.ndarray, Sequence[str]]:
+    """Return known directions as columns, what they become in a period, and their names."""
+    node, basis = shot.guess.nodes[0], shot.bases[0]
+    columns: list[np.ndarray] = []
+    images: list[np.ndarray] = []
+    names: list[str] = []
+    if task.flow.autonomous:
+        rate = tangent(task, task.flow.rate(node), basis)
+        columns.append(rate)
+        images.append(rate if task.passage is None else np.zeros(len(rate)))
+        names.append("flow")
+    generators = task.part(task.group.generators(task.whole(node)))
+    moved = basis.T @ (generators / task.sizes[:, None])
+    # g^-1 takes the generators to combinations of each other.
+    for place, name in enumerate(task.group.names):
+        columns.append(moved[:, place])
+        images.append(_adjoint(task, shot, place))
+        names.append(f"shift of {name}")
+    count = basis.shape[1]
+    shape = len(columns), count
+    return np.array(columns).reshape(shape).T, np.array(images).reshape(shape).T, names
+
+
+def _adjoint(task: Task, shot: Shot, place: int) -> np.ndarray:
+    """Return what a generator at the start becomes: carried to the end, then taken back by g."""
+    end = task.whole(shot.flights[-1].end)
+    carried = task.group.generators(end)[:, place]
+    back = task.part(np.linalg.solve(task.group.matrix(shot.amounts), carried))
+    return shot.bases[0].T @ (back / task.sizes)
+
+
+def _complement(known: np.ndarray) -> np.ndarray:
+    """Return an orthonormal basis of what is orthogonal to known directions."""
+    sizes = np.linalg.norm(known, axis=0)
+    kept = known[:, sizes > 0.0] / sizes[sizes > 0.0]
+    if not kept.shape[1]:
+        return np.eye(len(known))
+    left, values, _ = np.linalg.svd(kept)
+    rank = int(np.sum(values > 1e-9 * values[0]))
+    return left[:, rank:]
+
+
+def eigenvalues(matrix: np.ndarray) -> np.ndarray:
+    """Return eigenvalues, the largest first."""
+    found = scipy.linalg.eigvals(matrix)
+    return found[np.argsort(-np.abs(found))]

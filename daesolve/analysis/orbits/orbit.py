@@ -1,0 +1,110 @@
+"""A periodic motion, as a result."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from daesolve.analysis.orbits.monodromy import Multipliers, Verdict
+from daesolve.analysis.orbits.newton import Found
+from daesolve.analysis.orbits.shooting import Task
+from daesolve.errors import suggest_names
+from daesolve.trajectory.results import EventRecord
+from daesolve.trajectory.trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class PeriodicOrbit:
+    """A motion that repeats itself, and whether it is stable.
+
+    Parameters
+    ----------
+    period
+        s; up to a symmetry, the time after which the motion repeats itself up to that.
+    state, values
+        Every state, and every parameter and discrete value, by name, where the orbit starts.
+    shift
+        How far each free coordinate went in a period, by name.
+    multipliers
+        (k,) complex, the largest first: by which factors small changes grow in a period. Without
+        the trivial ones, and without zeros.
+    trivial
+        What every such orbit has, by name ("flow", a first integral, "shift of x"), and by how much
+        that is missed by the map that was computed; "forgotten" stands for multipliers of zero.
+    group
+        The eigenvalues of the symmetry itself: one for a shift, exp(+-i psi) for what turns by psi.
+    verdict
+        "stable" where all changes die out, "unstable" where one grows, "neutral" where one does
+        neither, "one-sided" where multipliers depend on the order in which guards pass.
+    residual
+        By how much the orbit misses itself, in sizes of the states.
+    unfolding
+        By first integral, its unfolding parameter: zero where it is one.
+    digits
+        How many digits of period and state another run confirms; nan where none was asked for.
+    run
+        One period.
+    events
+        What happens in it.
+    pieces
+        Into how many it was divided.
+    notes
+        How it was found.
+    task, found, spectrum
+        What was solved, its solution, and the multipliers with their vectors.
+    orders
+        The multipliers for each order in which guards pass that pass together: that of `spectrum`,
+        and the reverse one where there are such guards. The map is then linear in pieces, and each
+        holds for changes on its own side.
+    """
+
+    period: float
+    state: Mapping[str, float]
+    values: Mapping[str, float]
+    shift: Mapping[str, float]
+    multipliers: np.ndarray
+    trivial: Mapping[str, float]
+    group: tuple[complex, ...]
+    verdict: Verdict
+    residual: float
+    unfolding: Mapping[str, float]
+    digits: float
+    run: Trajectory
+    events: tuple[EventRecord, ...]
+    pieces: int
+    notes: tuple[str, ...]
+    task: Task = field(repr=False)
+    found: Found = field(repr=False)
+    spectrum: Multipliers = field(repr=False)
+    orders: tuple[Multipliers, ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        suggest_names(self, state="state", values="parameter or discrete value")
+        suggest_names(self, shift="shifted coordinate", trivial="trivial multiplier")
+
+    @property
+    def leading(self) -> complex:
+        """The largest multiplier; zero where all that was before is forgotten."""
+        return complex(self.multipliers[0]) if len(self.multipliers) else 0.0
+
+    @property
+    def monodromy(self) -> np.ndarray:
+        """(d, d) the map of a period, in orthonormal directions in the sizes of the states."""
+        return self.found.slopes.monodromy
+
+    def __str__(self) -> str:
+        lines = [f"periodic orbit, period {self.period:.15g} s, {self.verdict}"]
+        lines += [f"  {name} goes by {value:.12g}" for name, value in self.shift.items()]
+        for value in self.multipliers:
+            imaginary = f" {value.imag:+.12g} i" if value.imag else ""
+            lines.append(f"  multiplier {value.real:.12g}{imaginary}, of size {abs(value):.12g}")
+        for other in self.orders[1:]:
+            listed = ", ".join(f"{value:.9g}" for value in other.values)
+            lines.append(f"  in the other order: {listed}")
+        lines += [f"  trivial: {name}, to {miss:.1g}" for name, miss in self.trivial.items()]
+        digits = "" if math.isnan(self.digits) else f", {self.digits:.1f} digits"
+        lines.append(f"  misses itself by {self.residual:.1g} of its size{digits}")
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])

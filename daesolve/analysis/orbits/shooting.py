@@ -1,0 +1,433 @@
+"""Multiple shooting on the consistent states: the equations of a periodic motion and their slopes.
+
+K places x_k, each moved along the tangent space of the consistent states, the period T where it is
+free, the amounts gamma of a symmetry, and one unfolding parameter alpha for each first integral:
+
+    B_(k+1)^T (phi(x_k, T/K) - x_(k+1)) = 0,    B_1^T (g^-1 phi(x_K) + sum alpha_j w_j - x_1) = 0
+    f . B_1 z_1 = 0 (free period),  generator . B_1 z_1 = 0,  I_j(x_1) = I_j*
+
+w_j is tangent with dI_j . w_j > 0. As the flow keeps the integrals, alpha is zero at a solution;
+with it the equations are as many as the unknowns and independent, in every regular family.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import casadi as ca
+import numpy as np
+
+from daesolve.analysis.manifold import Manifold
+from daesolve.analysis.orbits.flights import Derivatives, Flight, Flow, Node, Passage
+from daesolve.analysis.orbits.integrals import Integral
+from daesolve.analysis.orbits.symmetry import Group
+
+BY_DIFFERENCE = 1e-6
+"""How far a free amount is moved to differentiate by it; the group is smooth."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What makes a motion periodic.
+
+    Parameters
+    ----------
+    flow, manifold, group
+        Motions, their consistent states, and the symmetry up to which one returns.
+    pieces
+        K, how many.
+    free_period
+        Whether the time is to be found and no guard ends it.
+    passage
+        The passage at which it ends; None where it ends at a time.
+    integrals
+        The first integrals, with alpha.
+    family
+        What is to have which value at the first place.
+    remembered
+        The indices of values in p that keep something of the state.
+    rule
+        The period as a function of parameters; None where it is a number, or free.
+    """
+
+    flow: Flow
+    manifold: Manifold
+    group: Group
+    pieces: int
+    free_period: bool
+    passage: Passage | None
+    integrals: tuple[Integral, ...] = ()
+    family: tuple[tuple[Integral, float], ...] = ()
+    remembered: tuple[int, ...] = ()
+    rule: ca.Function | None = None
+
+    @property
+    def conserves(self) -> bool:
+        """Whether orbits beside an orbit go their own ways, with other values of an integral."""
+        own = self.flow.quadratures
+        return any(integral.name not in own for integral in self.integrals)
+
+    def period_at(self, node: Node, otherwise: float) -> float:
+        """Return the period for the parameters at a place; another where no rule gives it."""
+        if self.rule is None:
+            return otherwise
+        return float(self.rule(node.p[: self.own])[0])
+
+    def period_slope(self, node: Node, name: str) -> float:
+        """Return by how much the period grows with a parameter."""
+        if self.rule is None:
+            return 0.0
+        slopes = np.asarray(self.rule(node.p[: self.own])[1]).ravel()
+        return float(slopes[self.flow.value_names.index(name)])
+
+    def doubled_rule(self) -> ca.Function | None:
+        """Return the rule of twice the period."""
+        if self.rule is None:
+            return None
+        p = self.rule.sx_in(0)
+        period, slopes = self.rule(p)
+        return ca.Function("period", [p], [2 * period, 2 * slopes])
+
+    @property
+    def own(self) -> int:
+        """How many of the values are those of the equations."""
+        return len(self.flow.dynamics.values)
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """The sizes of the states, and of what is remembered."""
+        return np.concatenate([self.manifold.sizes, np.ones(len(self.remembered))])
+
+    def basis(self, node: Node) -> np.ndarray:
+        """Return orthonormal directions of state and memory, (n + r, d + r), in their sizes."""
+        own = self.manifold.basis(node.time, node.x, node.p)
+        count = len(self.remembered)
+        whole = np.zeros((len(own) + count, own.shape[1] + count))
+        whole[: len(own), : own.shape[1]] = own
+        whole[len(own) :, own.shape[1] :] = np.eye(count)
+        return whole
+
+    def vector(self, node: Node) -> np.ndarray:
+        """Return state and memory of a place, (n + r,)."""
+        return np.concatenate([node.x, node.p[list(self.remembered)]])
+
+    def whole(self, node: Node) -> np.ndarray:
+        """Return (x, p) of a place."""
+        return np.concatenate([node.x, node.p])
+
+    def part(self, y: np.ndarray) -> np.ndarray:
+        """Return state and memory from (x, p), or rows of a matrix."""
+        count = len(self.flow.names)
+        return np.concatenate([y[:count], y[count:][list(self.remembered)]])
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """The unknowns: K places, the time of all pieces in s, the amounts of the symmetry, alpha."""
+
+    nodes: tuple[Node, ...]
+    period: float
+    amounts: np.ndarray
+    alpha: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+
+@dataclass(frozen=True, eq=False)
+class Shot:
+    """What comes of a guess: flights, what the places miss, the bases at them.
+
+    `defects` are (K, n + r) in the sizes of the states; `period` is the time that the flights took.
+    """
+
+    guess: Guess
+    flights: tuple[Flight, ...]
+    defects: np.ndarray
+    bases: tuple[np.ndarray, ...]
+    period: float
+    amounts: np.ndarray
+
+    @property
+    def residual(self) -> float:
+        """The largest defect, in sizes."""
+        return float(np.max(np.abs(self.defects)))
+
+    @property
+    def sequence(self) -> tuple[object, ...]:
+        """The events that change something, piece by piece."""
+        return tuple(flight.sequence for flight in self.flights)
+
+
+def shoot(task: Task, guess: Guess) -> Shot:
+    """Fly all pieces.
+
+    Raises
+    ------
+    NotPeriodicError
+        A piece does not reach its end.
+    """
+    flow, flights = task.flow, list[Flight]()
+    piece = guess.period / task.pieces
+    passages = 0
+    for k, node in enumerate(guess.nodes):
+        last = k == task.pieces - 1
+        if last and task.passage is not None:
+            left = replace(task.passage, count=task.passage.count - passages)
+            flights.append(flow.fly_to(node, left, piece))
+        else:
+            flights.append(flow.fly(node, piece))
+            if task.passage is not None:
+                names = [event.name for event in flights[-1].record.events]
+                passages += names.count(task.passage.event)
+    first = guess.nodes[0]
+    end = flights[-1].end
+    amounts = guess.amounts
+    if not len(amounts):
+        amounts = task.group.nearest(task.whole(first), task.whole(end))
+    back = task.part(task.group.undo(amounts, task.whole(end)))
+    ends = [task.vector(flight.end) for flight in flights[:-1]] + [back]
+    starts = [task.vector(node) for node in (*guess.nodes[1:], first)]
+    defects = np.array([(e - s) / task.sizes for e, s in zip(ends, starts, strict=True)])
+    period = end.time - first.time
+    bases = tuple(task.basis(node) for node in guess.nodes)
+    return Shot(replace(guess, amounts=amounts), tuple(flights), defects, bases, period, amounts)
+
+
+@dataclass(frozen=True, eq=False)
+class Slopes:
+    """The derivatives of a shot.
+
+    Parameters
+    ----------
+    pieces
+        (d, d) of each piece in the coordinates of the bases, the last back to the first place.
+    by_period
+        (K, d) of each end with the period; zero where a guard ends it.
+    by_amounts
+        (d, m) of the last.
+    parameters
+        (K, d, q) of each end with q parameters; the places are held.
+    end
+        (n, d + q) of the state at the end of the last piece, before the symmetry.
+    notes
+        About guards that pass together.
+    """
+
+    pieces: tuple[np.ndarray, ...]
+    by_period: np.ndarray
+    by_amounts: np.ndarray
+    parameters: np.ndarray
+    end: np.ndarray
+    notes: tuple[str, ...]
+
+    @property
+    def monodromy(self) -> np.ndarray:
+        """The derivative of the whole, (d, d)."""
+        product = np.eye(len(self.pieces[0].T))
+        for piece in self.pieces:
+            product = piece @ product
+        return product
+
+
+def slopes_of(
+    task: Task,
+    shot: Shot,
+    parameters: Mapping[str, int] | None = None,
+    *,
+    backwards: bool = False,
+) -> Slopes:
+    """Differentiate a shot by its places, its period, its amounts, and by parameters.
+
+    Parameters
+    ----------
+    task, shot
+        What was flown.
+    parameters
+        Names with their indices in p.
+    backwards
+        Whether guards that pass together are taken in the reverse order.
+    """
+    by = parameters or {}
+    pieces: list[np.ndarray] = []
+    by_period: list[np.ndarray] = []
+    by_parameters: list[np.ndarray] = []
+    notes: list[str] = []
+    inverse = np.linalg.inv(task.group.matrix(shot.amounts))
+    end = np.zeros((0, 0))
+    for k, flight in enumerate(shot.flights):
+        last = k == task.pieces - 1
+        start, basis = shot.guess.nodes[k], shot.bases[k]
+        onto = shot.bases[0] if last else shot.bases[k + 1]
+        slopes = _start_slopes(task, start, basis, by)
+        found = task.flow.derivatives(flight, slopes, backwards=backwards)
+        notes, end = notes + found.notes, found.state
+        back = inverse if last else np.eye(len(inverse))
+        at_end = onto.T @ (_part_of(task, back, found) / task.sizes[:, None])
+        pieces.append(at_end[:, : basis.shape[1]])
+        by_parameters.append(at_end[:, basis.shape[1] :])
+        rate = np.concatenate([task.flow.rate(flight.end), np.zeros(len(flight.end.p))])
+        timed = task.passage is None or not last
+        along = onto.T @ (task.part(back @ rate) / task.sizes)
+        by_period.append(along / task.pieces if timed else np.zeros(len(along)))
+    return Slopes(
+        tuple(pieces),
+        np.array(by_period),
+        _by_amounts(task, shot),
+        np.array(by_parameters).reshape(task.pieces, len(by_period[0]), len(by)),
+        end,
+        tuple(dict.fromkeys(notes)),
+    )
+
+
+def _start_slopes(task: Task, node: Node, basis: np.ndarray, by: Mapping[str, int]) -> np.ndarray:
+    """Return (n + np, d + q) derivatives of a place with its coordinates and with parameters."""
+    count = len(node.x)
+    values = len(task.flow.whole.values)
+    slopes = np.zeros((count + values, basis.shape[1] + len(by)))
+    scaled = task.sizes[:, None] * basis
+    slopes[:count, : basis.shape[1]] = scaled[:count]
+    for row, index in enumerate(task.remembered):
+        slopes[count + index, : basis.shape[1]] = scaled[count + row]
+    for column, index in enumerate(by.values()):
+        slopes[count + index, basis.shape[1] + column] = 1.0
+        slopes[:count, basis.shape[1] + column] = follows(task, node, index)
+    return slopes
+
+
+def follows(task: Task, node: Node, index: int) -> np.ndarray:
+    """Return how the consistent state nearest to a place moves with a parameter, (n,)."""
+    if task.manifold.dimension == len(node.x):
+        return np.zeros(len(node.x))
+    step = 1e-5 * max(abs(node.p[index]), 1.0)
+    sides: list[np.ndarray] = []
+    for side in (step, -step):
+        p = node.p.copy()
+        p[index] += side
+        sides.append(task.flow.consistent(node.time, node.x, p).x)
+    return (sides[0] - sides[1]) / (2.0 * step)
+
+
+def _part_of(task: Task, back: np.ndarray, found: Derivatives) -> np.ndarray:
+    """Return state and memory of derivatives of (x, p), taken back by the symmetry."""
+    values = np.zeros((len(task.flow.value_names), found.state.shape[1]))
+    values[: len(found.values)] = found.values
+    return task.part(back @ np.vstack([found.state, values]))
+
+
+def _by_amounts(task: Task, shot: Shot) -> np.ndarray:
+    end, onto = task.whole(shot.flights[-1].end), shot.bases[0]
+    columns: list[np.ndarray] = []
+    for place in range(len(shot.amounts)):
+        step = np.zeros(len(shot.amounts))
+        step[place] = BY_DIFFERENCE
+        ahead, behind = (task.group.undo(shot.amounts + s, end) for s in (step, -step))
+        change = task.part(ahead - behind) / (2.0 * BY_DIFFERENCE)
+        columns.append(onto.T @ (change / task.sizes))
+    return np.array(columns).reshape(len(columns), onto.shape[1]).T
+
+
+@dataclass(frozen=True, eq=False)
+class Conditions:
+    """What fixes the first place along the orbit, in its symmetry and its families.
+
+    `rows` are (c, d) on the coordinates of the first place, `right` (c,) what they are to be,
+    `unfolding` (d, j) the columns of alpha.
+    """
+
+    rows: np.ndarray
+    right: np.ndarray
+    unfolding: np.ndarray
+
+
+def conditions(task: Task, shot: Shot) -> Conditions:
+    """Return the conditions on the first place."""
+    node, basis = shot.guess.nodes[0], shot.bases[0]
+    rows: list[np.ndarray] = []
+    right: list[float] = []
+    if task.free_period:
+        rows.append(_unit(tangent(task, task.flow.rate(node), basis)))
+        right.append(0.0)
+    generators = task.part(task.group.generators(task.whole(node)))
+    for column in generators.T:
+        rows.append(_unit(basis.T @ (column / task.sizes)))
+        right.append(0.0)
+    for integral, value in task.family:
+        row = cotangent(task, integral.gradient(node, task.own), basis)
+        size = float(np.linalg.norm(row)) or 1.0
+        rows.append(row / size)
+        right.append((value - integral.value(node, task.own)) / size)
+    columns = [
+        _unit(cotangent(task, integral.gradient(node, task.own), basis))
+        for integral in task.integrals
+    ]
+    count = basis.shape[1]
+    return Conditions(
+        np.array(rows).reshape(len(rows), count),
+        np.array(right),
+        np.array(columns).reshape(len(columns), count).T,
+    )
+
+
+def tangent(task: Task, rate: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Return a rate of the state in the coordinates of a basis."""
+    return basis[: len(rate)].T @ (rate / task.manifold.sizes)
+
+
+def cotangent(task: Task, gradient: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Return a gradient by the state in the coordinates of a basis."""
+    return basis[: len(gradient)].T @ (gradient * task.manifold.sizes)
+
+
+def _unit(vector: np.ndarray) -> np.ndarray:
+    return vector / (float(np.linalg.norm(vector)) or 1.0)
+
+
+def moved(task: Task, shot: Shot, step: np.ndarray, part: float) -> Guess:
+    """Return the guess after a part of a step of all unknowns."""
+    guess, count = shot.guess, shot.bases[0].shape[1]
+    step = part * step
+    period = float(guess.period)
+    at = task.pieces * count
+    if task.free_period:
+        period, at = period + float(step[at]), at + 1
+    amounts = guess.amounts + step[at : at + len(guess.amounts)]
+    at += len(guess.amounts)
+    nodes: list[Node] = []
+    first = guess.nodes[0].time
+    for k, node in enumerate(guess.nodes):
+        change = task.sizes * (shot.bases[k] @ step[k * count : (k + 1) * count])
+        p = node.p.copy()
+        states = len(node.x)
+        p[list(task.remembered)] += change[states:]
+        time = first + k * period / task.pieces
+        nodes.append(task.flow.consistent(time, node.x + change[:states], p))
+    return Guess(tuple(nodes), period, amounts, step[at : at + len(task.integrals)])
+
+
+def assembled(
+    task: Task, shot: Shot, slopes: Slopes, given: Conditions
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the matrix and the right side of the step of all unknowns."""
+    count, pieces = shot.bases[0].shape[1], task.pieces
+    border = int(task.free_period) + len(shot.amounts) + len(task.integrals)
+    size = pieces * count
+    matrix = np.zeros((size + len(given.right), size + border))
+    right = np.zeros(len(matrix))
+    for k in range(pieces):
+        onto = (k + 1) % pieces
+        rows = slice(k * count, (k + 1) * count)
+        matrix[rows, k * count : (k + 1) * count] += slopes.pieces[k]
+        matrix[rows, onto * count : (onto + 1) * count] -= np.eye(count)
+        right[rows] = -(shot.bases[onto].T @ shot.defects[k])
+        if task.free_period:
+            matrix[rows, size] = slopes.by_period[k]
+    last, at = slice(size - count, size), size + int(task.free_period)
+    matrix[last, at : at + len(shot.amounts)] = slopes.by_amounts
+    matrix[last, at + len(shot.amounts) :] = given.unfolding
+    matrix[size:, :count] = given.rows
+    right[size:] = given.right
+    return matrix, right
+
+
+def names_of(task: Task) -> Sequence[str]:
+    """Return the names of state and memory."""
+    return (*task.flow.names, *(task.flow.value_names[k] for k in task.remembered))

@@ -1,0 +1,407 @@
+"""Symmetries up to which a motion repeats itself: shifts, turns, relabelling, reflections.
+
+An element of such a group maps (x, p), the state and the values in force, to
+
+    g (x, p) = A (x, p) + b,
+
+linear with a shift. A orders, reflects and turns; how far a coordinate is shifted, and by which
+angle the motion turns, is found together with the motion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from daesolve.analysis.orbits.flights import Flow, Node
+from daesolve.errors import NotPeriodicError, OutOfRangeError, PosingError, is_number, unknown_name
+from daesolve.posing.symbols import velocity_name
+
+ASIDE = (0.7, -1.9)
+"""How far a free element is moved to see whether it changes the motion."""
+ALIKE = 1e-9
+"""Of the largest rate, what counts as the same."""
+
+
+class Shift:
+    """Coordinates that need not return: how far they go in a period is found.
+
+    Parameters
+    ----------
+    *free
+        Coordinates that may end anywhere. Where one of them is the heading of a plane motion, so
+        that the direction of others turns with it, these are turned.
+    **by
+        Coordinates that end farther by a given amount, as theta=2*pi.
+
+    Examples
+    --------
+    >>> import daesolve as ds
+    >>> ds.analysis.Shift("x", "y")
+    Shift('x', 'y')
+    """
+
+    def __init__(self, *free: str, **by: float) -> None:
+        for name in free:
+            if not isinstance(name, str):
+                raise PosingError(f"a shift takes names of coordinates, not {name!r}")
+        for name, amount in by.items():
+            if not is_number(amount):
+                raise OutOfRangeError(f"{name!r} is shifted by {amount!r}, but must be by a number")
+        self.free, self.by = free, by
+
+    def __repr__(self) -> str:
+        parts = [repr(name) for name in self.free]
+        return f"Shift({', '.join([*parts, *(f'{n}={v:.12g}' for n, v in self.by.items())])})"
+
+
+class Relabel:
+    """States and discrete values that take each other's place.
+
+    Parameters
+    ----------
+    mapping
+        The name of a state or value, to the name of the one whose value it has a period later, or
+        to a pair of that name and a number that is added.
+
+    Examples
+    --------
+    Two legs change roles, and a counter falls by one:
+
+    >>> import daesolve as ds
+    >>> legs = ds.analysis.Relabel({"left": "right", "right": "left", "count": ("count", -1.0)})
+    """
+
+    def __init__(self, mapping: Mapping[str, str | tuple[str, float]]) -> None:
+        if not isinstance(mapping, Mapping) or not mapping:
+            raise PosingError(f"a relabelling maps names to names, not {mapping!r}")
+        self.mapping: dict[str, tuple[str, float]] = {
+            name: (source, 0.0) if isinstance(source, str) else (source[0], float(source[1]))
+            for name, source in mapping.items()
+        }
+
+    def __repr__(self) -> str:
+        return f"Relabel({self.mapping!r})"
+
+
+class Reflect:
+    """Coordinates that are mirrored, with their rates: they end as the negative of their start.
+
+    Together with half a period of the drive this is the symmetry of a driven pendulum.
+
+    Parameters
+    ----------
+    *names
+        Coordinates, velocities or states.
+    """
+
+    def __init__(self, *names: str) -> None:
+        if not names or not all(isinstance(name, str) for name in names):
+            raise PosingError("a reflection takes names of coordinates, one at least")
+        self.names = names
+
+    def __repr__(self) -> str:
+        return f"Reflect({', '.join(map(repr, self.names))})"
+
+
+Symmetry = Shift | Relabel | Reflect
+UpTo = Symmetry | Sequence[Symmetry] | None
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A turn of the plane: an angle, and pairs of states that turn with it, by their indices."""
+
+    angle: int
+    pairs: tuple[tuple[int, int], ...]
+    sense: float
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The symmetries up to which a motion is to repeat itself.
+
+    Parameters
+    ----------
+    size
+        How many states and values there are.
+    fixed, offset
+        A and b of what is given.
+    names
+        The m free coordinates.
+    shifts
+        The index of each of them.
+    turns
+        By place in `names`: those that turn others.
+    words
+        What was asked for.
+    """
+
+    size: int
+    fixed: np.ndarray
+    offset: np.ndarray
+    names: tuple[str, ...] = ()
+    shifts: tuple[int, ...] = ()
+    turns: Mapping[int, Turn] = field(default_factory=dict[int, Turn])
+    words: str = ""
+
+    @property
+    def trivial(self) -> bool:
+        """Whether the motion is to return exactly."""
+        return not self.words
+
+    def squared(self) -> Group:
+        """Return the group of what is done twice."""
+        fixed = self.fixed @ self.fixed
+        offset = self.fixed @ self.offset + self.offset
+        plain = np.array_equal(fixed, np.eye(self.size)) and not np.any(offset)
+        words = "" if plain and not self.names else f"twice {self.words}"
+        return Group(self.size, fixed, offset, self.names, self.shifts, self.turns, words)
+
+    @property
+    def reflects(self) -> bool:
+        """Whether what is given is an involution, done twice nothing."""
+        plain = np.array_equal(self.fixed, np.eye(self.size))
+        return not plain and np.array_equal(self.fixed @ self.fixed, np.eye(self.size))
+
+    def matrix(self, amounts: np.ndarray) -> np.ndarray:
+        """Return A, (size, size), of an element."""
+        matrix = self.fixed
+        for place, turn in self.turns.items():
+            matrix = _turned(self.size, turn, amounts[place]) @ matrix
+        return matrix
+
+    def shift(self, amounts: np.ndarray) -> np.ndarray:
+        """Return b, (size,), of an element."""
+        offset = self.offset
+        for place, turn in self.turns.items():
+            offset = _turned(self.size, turn, amounts[place]) @ offset
+        offset = offset.copy()
+        offset[list(self.shifts)] += amounts
+        return offset
+
+    def act(self, amounts: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return g y."""
+        return self.matrix(amounts) @ y + self.shift(amounts)
+
+    def undo(self, amounts: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return the place that g maps to y."""
+        return np.linalg.solve(self.matrix(amounts), y - self.shift(amounts))
+
+    def generators(self, y: np.ndarray) -> np.ndarray:
+        """Return the motions of y with the free amounts, (size, m)."""
+        found = np.zeros((self.size, len(self.shifts)))
+        for place, index in enumerate(self.shifts):
+            found[index, place] = 1.0
+            turn = self.turns.get(place)
+            for first, second in turn.pairs if turn is not None else ():
+                assert turn is not None
+                found[first, place] = -turn.sense * y[second]
+                found[second, place] = turn.sense * y[first]
+        return found
+
+    def nearest(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        """Return the amounts by which the free coordinates of a motion went."""
+        amounts = np.zeros(len(self.shifts))
+        order = [*self.turns, *(k for k in range(len(self.shifts)) if k not in self.turns)]
+        for place in order:
+            index = self.shifts[place]
+            amounts[place] += (end - self.act(amounts, start))[index]
+        return amounts
+
+    def eigenvalues(self, amounts: np.ndarray) -> list[complex]:
+        """Return those of the group itself: one, and those of a turn for what it turns."""
+        found: list[complex] = [1.0] * len(self.shifts)
+        for place, turn in self.turns.items():
+            turned = [
+                self.shifts.index(index)
+                for pair in turn.pairs
+                for index in pair
+                if index in self.shifts
+            ]
+            for k, shifted in enumerate(sorted(turned)):
+                found[shifted] = np.exp((-1j if k % 2 else 1j) * amounts[place])
+        return found
+
+
+def _turned(size: int, turn: Turn, angle: float) -> np.ndarray:
+    matrix = np.eye(size)
+    cosine, sine = np.cos(turn.sense * angle), np.sin(turn.sense * angle)
+    for first, second in turn.pairs:
+        matrix[first, first] = matrix[second, second] = cosine
+        matrix[first, second], matrix[second, first] = -sine, sine
+    return matrix
+
+
+def group_of(flow: Flow, up_to: UpTo, nodes: Sequence[Node], lag: float = 0.0) -> Group:
+    """Return the symmetries that were asked for, once they are seen to be those of the equations.
+
+    Parameters
+    ----------
+    flow
+        The motions.
+    up_to
+        What was asked for.
+    nodes
+        Places at which the equations are compared.
+    lag
+        The time after which they are to be the same, s: the period where they contain time.
+
+    Raises
+    ------
+    UnknownNameError
+        No state or value has such a name.
+    NotPeriodicError
+        It is no symmetry of the equations.
+    """
+    asked = _asked(up_to)
+    names = (*flow.names, *flow.value_names)
+    size = len(names)
+    fixed, offset, free = np.eye(size), np.zeros(size), list[str]()
+    for symmetry in asked:
+        matrix, moved = _fixed(symmetry, names)
+        fixed, offset = matrix @ fixed, matrix @ offset + moved
+        free += [*symmetry.free] if isinstance(symmetry, Shift) else []
+    coordinates = flow.names[: flow.dynamics.position_count] or flow.names
+    for name in free:
+        if name not in coordinates:
+            raise unknown_name("coordinate to be shifted", name, coordinates)
+    words = ", ".join(map(repr, asked))
+    group = Group(size, fixed, offset, words=words)
+    if not group.trivial or lag:
+        _check(flow, group, np.zeros(0), nodes, words or f"going on by {lag:.10g} s", lag)
+    # What is integrated along the motion returns where it is a part of it alone.
+    asked_for = [*free]
+    for name in flow.quadratures:
+        with suppress(NotPeriodicError):
+            if name not in free:
+                _turn(flow, flow.names.index(name), (), nodes)
+                free.append(name)
+    shifts = tuple(flow.names.index(name) for name in free)
+    turns: dict[int, Turn] = {}
+    for place, index in enumerate(shifts[: len(asked_for)]):
+        turn = _turn(flow, index, shifts, nodes)
+        if turn is not None:
+            turns[place] = turn
+    return Group(size, fixed, offset, tuple(free), shifts, turns, words)
+
+
+def _asked(up_to: UpTo) -> list[Symmetry]:
+    """Return the symmetries that were asked for as a list."""
+    if up_to is None:
+        return []
+    if isinstance(up_to, Shift | Relabel | Reflect):
+        return [up_to]
+    if isinstance(up_to, Sequence) and all(isinstance(s, Shift | Relabel | Reflect) for s in up_to):
+        return list(up_to)
+    raise PosingError(f"up_to is {up_to!r}, but must be Shift, Relabel, Reflect, or several")
+
+
+def _fixed(symmetry: Symmetry, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return A and b of what is given of a symmetry."""
+    matrix, offset = np.eye(len(names)), np.zeros(len(names))
+
+    def place(name: str) -> int:
+        if name not in names:
+            raise unknown_name("state or value", name, names)
+        return names.index(name)
+
+    if isinstance(symmetry, Shift):
+        for name, amount in symmetry.by.items():
+            offset[place(name)] = amount
+    elif isinstance(symmetry, Relabel):
+        for name, (source, added) in symmetry.mapping.items():
+            matrix[place(name)] = 0.0
+            matrix[place(name), place(source)] = 1.0
+            offset[place(name)] = added
+        if np.linalg.matrix_rank(matrix) < len(names):
+            raise PosingError(f"{symmetry!r} takes one place twice: map every name to another")
+    else:
+        for name in symmetry.names:
+            matrix[place(name), place(name)] = -1.0
+            if velocity_name(name) in names:
+                matrix[place(velocity_name(name))] *= -1.0
+    return matrix, offset
+
+
+# -- whether it is one -----------------------------------------------------------------------------
+
+
+def _turn(flow: Flow, index: int, shifts: Sequence[int], nodes: Sequence[Node]) -> Turn | None:
+    """Return what turns with a coordinate; None where it may be shifted alone.
+
+    Raises
+    ------
+    NotPeriodicError
+        It is neither.
+    """
+    size = len(flow.names) + len(flow.value_names)
+    name = flow.names[index]
+
+    def group(turn: Turn | None) -> Group:
+        turns = {} if turn is None else {0: turn}
+        return Group(size, np.eye(size), np.zeros(size), (name,), (index,), turns, "shift")
+
+    try:
+        for aside in ASIDE:
+            _check(flow, group(None), np.array([aside]), nodes, f"{name!r} -> {name!r} + {aside:g}")
+    except NotPeriodicError as refusal:
+        found = _turning(flow, index, shifts, nodes, group)
+        if found is None:
+            raise refusal
+        return found
+    return None
+
+
+def _turning(
+    flow: Flow,
+    index: int,
+    shifts: Sequence[int],
+    nodes: Sequence[Node],
+    group: Callable[[Turn], Group],
+) -> Turn | None:
+    """Look for two shifted coordinates that turn with an angle."""
+    others = [other for other in shifts if other != index]
+    for first in others:
+        for second in (other for other in others if other > first):
+            pairs = [(first, second)]
+            rates = [velocity_name(flow.names[k]) for k in (first, second)]
+            if all(rate in flow.names for rate in rates):
+                pairs.append((flow.names.index(rates[0]), flow.names.index(rates[1])))
+            for sense in (1.0, -1.0):
+                turn = Turn(index, tuple(pairs), sense)
+                try:
+                    for aside in ASIDE:
+                        _check(flow, group(turn), np.array([aside]), nodes, "")
+                except NotPeriodicError:
+                    continue
+                return turn
+    return None
+
+
+def _check(
+    flow: Flow,
+    group: Group,
+    amounts: np.ndarray,
+    nodes: Sequence[Node],
+    words: str,
+    lag: float = 0.0,
+) -> None:
+    """Refuse what changes the equations: f(g x) is to be Dg f(x)."""
+    states, matrix = len(flow.names), group.matrix(amounts)
+    for node in map(flow.with_references, nodes):
+        moved = group.act(amounts, np.concatenate([node.x, node.p]))
+        image = flow.with_references(Node(node.time + lag, moved[:states], moved[states:]))
+        expected = matrix[:states, :states] @ flow.rate(node)
+        found = flow.rate(image)
+        size = max(float(np.max(np.abs(expected))), 1e-30)
+        apart = np.abs(found - expected)
+        worst = int(np.argmax(np.where(np.isfinite(apart), apart, np.inf)))
+        if not apart[worst] <= ALIKE * size:
+            raise NotPeriodicError(
+                f"the motion up to this symmetry is not one of the system: {words} changes the "
+                f"rate of {flow.names[worst]!r} by {apart[worst]:.2g}"
+            )

@@ -1,0 +1,118 @@
+"""Whether an orbit is one: its own run over ten periods, and a solution by other steps."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from daesolve.analysis.orbits.flights import Flow
+from daesolve.analysis.orbits.monodromy import Multipliers
+from daesolve.analysis.orbits.newton import CONVERGED, Found
+from daesolve.analysis.orbits.shooting import (
+    Guess,
+    Task,
+    assembled,
+    conditions,
+    moved,
+    shoot,
+)
+from daesolve.errors import NotPeriodicError
+from daesolve.solvers import Solver
+from daesolve.verification.second_run import ANOTHER_METHOD, check_verifier
+
+PERIODS = 10
+"""Periods that an orbit is run for."""
+MOST_STEPS = 3
+"""Steps by the matrix that was found, of which the first is all but exact."""
+LEFT = 1e-4
+"""In sizes: errors that have grown to this end the comparison."""
+ALLOWED = 1e3
+"""Times what rounding makes of an orbit, what a run may be off."""
+
+
+def check_by_run(task: Task, found: Found, spectrum: Multipliers) -> str:
+    """Run an orbit for ten periods, or as far as its instability lets it; return a sentence.
+
+    Raises
+    ------
+    NotPeriodicError
+        The run leaves the orbit.
+    """
+    shot = found.shot
+    first, one = shot.guess.nodes[0], replace(task, pieces=1)
+    here = first
+    floor = max(shot.residual, found.accuracy, 1e-14)
+    growth = max([1.0, *np.abs(spectrum.values)])
+    worst = 0.0
+    for count in range(1, PERIODS + 1):
+        # Neutral directions part like a power of the time.
+        expected = ALLOWED * floor * count * count * growth**count * _transient(found)
+        if expected > LEFT:
+            return _sentence(count - 1, worst)
+        guess = Guess((here,), shot.period, shot.amounts)
+        again = shoot(one, guess)
+        back = one.group.undo(shot.amounts, one.whole(again.flights[-1].end))
+        start = one.whole(first)
+        apart = np.abs((one.part(back) - one.part(start)) / one.sizes)
+        worst = max(worst, float(np.max(apart)))
+        if not worst <= expected:
+            raise NotPeriodicError(
+                f"what was found is no orbit: after {count} periods its own run is {worst:.2g} of "
+                f"its size off, where {expected:.2g} is allowed"
+            )
+        states = len(first.x)
+        here = replace(first, x=back[:states], p=back[states:])
+        if not task.flow.autonomous:
+            here = replace(here, time=first.time)
+    return _sentence(PERIODS, worst)
+
+
+def _transient(found: Found) -> float:
+    """Return by how much changes grow within a period at most."""
+    return max(1.0, *(float(np.linalg.norm(piece, 2)) for piece in found.slopes.pieces))
+
+
+def _sentence(count: int, worst: float) -> str:
+    if count == 0:
+        return "changes grow too fast, for the digits that it has, to compare a run of its own"
+    return f"its own run over {count} periods stays within {worst:.1g} of its size"
+
+
+def confirmed_digits(task: Task, found: Found, solver: Solver | None) -> tuple[float, str]:
+    """Repeat the last step by other steps; return how many digits agree, and how it was done."""
+    prepared = task.flow.prepared
+    if solver is None:
+        chosen = prepared.solver.refined()
+    else:
+        check_verifier(prepared, solver)
+        chosen = solver
+    apart = _apart(task, found, chosen)
+    if apart == 0.0 and solver is None:
+        chosen = ANOTHER_METHOD
+        apart = _apart(task, found, chosen)
+    apart = max(apart, found.shot.residual, float(np.finfo(float).eps))
+    return -math.log10(apart), f"repeated by {chosen.name}, whose orbit differs by {apart:.1g}"
+
+
+def _apart(task: Task, found: Found, solver: Solver) -> float:
+    """Return how far the orbit of another solver is from that which was found, in sizes."""
+    prepared, shot = task.flow.prepared, found.shot
+    configured = solver.configured(prepared.problem, float(max(shot.flights[0].record.steps, 1)))
+    other = replace(prepared, solver=configured)
+    other.scaling.compiled(other.solver, other.problem)
+    again = replace(task, flow=Flow(other))
+    here = shoot(again, shot.guess)
+    for _ in range(MOST_STEPS):
+        matrix, right = assembled(again, here, found.slopes, conditions(again, here))
+        step = np.linalg.lstsq(matrix, right, rcond=None)[0]
+        here = shoot(again, moved(again, here, step, 1.0))
+        if float(np.max(np.abs(step))) <= CONVERGED:
+            break
+    changes = [
+        np.max(np.abs((a.x - b.x) / task.manifold.sizes))
+        for a, b in zip(here.guess.nodes, shot.guess.nodes, strict=True)
+    ]
+    apart = max(float(change) for change in changes)
+    return max(apart, abs(here.period - shot.period) / shot.period)

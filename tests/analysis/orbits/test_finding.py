@@ -1,0 +1,162 @@
+"""Periodic orbits against elliptic functions, and against integrations by other programs."""
+
+import math
+
+import casadi as ca
+import numpy as np
+import pytest
+from scipy.special import ellipkm1
+
+import daesolve as ds
+from tests.orbits.systems import pendulum, rod_pendulum, walker
+
+periodic_orbit = ds.analysis.periodic_orbit
+
+
+def period_of_a_pendulum(amplitude: float) -> float:
+    """4 K(sin(A/2)) / sqrt(g/l); ellipkm1 takes 1 - k^2, which loses no digits."""
+    return 4 * float(ellipkm1(math.cos(amplitude / 2) ** 2)) / math.sqrt(9.81)
+
+
+@pytest.mark.parametrize("amplitude", [0.5, 1.0, 2.0, 3.0])
+def test_periods_of_a_pendulum_are_elliptic_integrals(amplitude: float) -> None:
+    exact = period_of_a_pendulum(amplitude)
+    guess = {"theta": amplitude, "theta_dot": 0.0}
+    orbit = periodic_orbit(pendulum(), guess, 1.05 * exact, family={"theta": amplitude})
+    # At 3 rad changes grow twelvefold in a period, and rounding with them.
+    assert abs(orbit.period - exact) < 2e-14 * exact
+    assert orbit.verdict == "neutral"
+    assert not len(orbit.multipliers)
+    assert max(orbit.trivial.values()) < 1e-12
+    assert set(orbit.trivial) == {"flow", "energy"}
+    assert abs(orbit.unfolding["energy"]) < 1e-12
+    assert orbit.digits > 12
+
+
+def test_the_map_of_a_period_has_the_slope_of_the_period() -> None:
+    # M = [[1, 0], [T'(A) (g/l) sin A, 1]] at the turning point, by elliptic functions at A = 2.
+    orbit = periodic_orbit(pendulum(), {"theta": 2.0, "theta_dot": 0.0}, 2.7, family={"theta": 2.0})
+    sizes = orbit.task.sizes
+    matrix = sizes[:, None] * (
+        orbit.found.shot.bases[0] @ orbit.monodromy @ orbit.found.shot.bases[0].T
+    ) / sizes  # fmt: skip
+    # The turning point is met to 1e-12 of the largest rate, 6 rad/s, by which the map differs.
+    assert abs(matrix - [[1.0, 0.0], [7.86109373537035, 1.0]]).max() < 1e-11
+
+
+def test_a_rod_leaves_the_same_orbit() -> None:
+    amplitude = 1.0
+    energy = -9.81 * math.cos(amplitude)
+    guess = {"x": 0.8, "y": -0.6, "x_dot": 0.05, "y_dot": 0.0}
+    orbit = periodic_orbit(rod_pendulum(), guess, 2.2, family={"energy": energy}, pieces=4)
+    assert abs(orbit.period - period_of_a_pendulum(amplitude)) < 4e-15
+    assert max(orbit.trivial.values()) < 1e-12
+    assert abs(orbit.state["x"] ** 2 + orbit.state["y"] ** 2 - 1.0) < 1e-15
+
+
+def test_a_pendulum_turns_over_up_to_a_turn() -> None:
+    # T = 4 K(k) / w, k = 2 sqrt(g/l) / w, for w at the bottom; half of it a turn.
+    turn = ds.analysis.Shift(theta=2 * math.pi)
+    guess = {"theta": 0.0, "theta_dot": 7.0}
+    orbit = periodic_orbit(pendulum(), guess, 1.3, family={"theta_dot": 7.0}, up_to=turn)
+    assert abs(orbit.period - 1.29089375337746717) < 1e-14
+
+
+def test_orbits_that_come_in_families_are_refused_without_a_value() -> None:
+    with pytest.raises(ds.errors.NotPeriodicError, match="'energy' is conserved, so orbits come"):
+        periodic_orbit(pendulum(), {"theta": 1.0, "theta_dot": 0.0}, 2.2)
+
+
+def test_an_equilibrium_has_no_period() -> None:
+    with pytest.raises(ds.errors.NotPeriodicError, match="the guess is an equilibrium"):
+        periodic_orbit(pendulum(), {"theta": 0.0, "theta_dot": 0.0}, 2.2)
+
+
+def start(theta: float, theta_dot: float) -> dict[str, float]:
+    """Right after a strike."""
+    swing = (1 - math.cos(2 * theta)) * theta_dot
+    return {"theta": theta, "phi": 2 * theta, "theta_dot": theta_dot, "phi_dot": swing}
+
+
+# By DOP853 with saltation matrices, and by heyoka with differences: they agree to 2e-15 in the
+# state, to 5e-11 in the multipliers, of which these are the digits of the first.
+LONG = (0.2003109005442455, -0.1998324730049506, 3.88246375285139)
+SHORT = (0.193937369810179, -0.203866927442004, 3.09610586807816)
+
+
+def test_the_long_step_of_the_walker_is_stable() -> None:
+    orbit = periodic_orbit(walker(), start(0.2, -0.2), section="strike")
+    assert abs(orbit.state["theta"] - LONG[0]) < 1e-14
+    assert abs(orbit.state["theta_dot"] - LONG[1]) < 1e-14
+    assert abs(orbit.period - LONG[2]) < 1e-13
+    expected = -0.19009984106603 + 0.55759877668188j
+    assert abs(orbit.multipliers - [expected, expected.conjugate()]).max() < 1e-11
+    assert orbit.verdict == "stable"
+    assert set(orbit.trivial) == {"flow", "forgotten"}
+    assert [event.name for event in orbit.events][:2] == ["arm", "strike"]
+    assert len(orbit.multipliers) == 2
+
+
+def test_the_short_step_of_the_walker_is_unstable() -> None:
+    orbit = periodic_orbit(walker(), start(0.194, -0.204), section="strike")
+    assert abs(orbit.state["theta"] - SHORT[0]) < 1e-13
+    assert abs(orbit.state["theta_dot"] - SHORT[1]) < 1e-13
+    assert abs(orbit.period - SHORT[2]) < 1e-13
+    # Newton's own accuracy, times the condition of the eigenvalue.
+    assert abs(orbit.multipliers - [4.0038643589296, 0.4595895897976]).max() < 1e-10
+    assert orbit.verdict == "unstable"
+
+
+def test_guesses_that_are_five_percent_off_lead_to_an_orbit_or_to_a_sentence() -> None:
+    generator = np.random.default_rng(7)
+    found, refusals = 0, list[str]()
+    for _ in range(20):
+        off = generator.normal(size=2)
+        off *= 0.05 / np.linalg.norm(off)
+        guess = start(LONG[0] * (1 + off[0]), LONG[1] * (1 + off[1]))
+        try:
+            orbit = periodic_orbit(walker(), guess, section="strike", verify=False)
+        except ds.errors.NotPeriodicError as error:
+            refusals.append(str(error))
+            continue
+        # The short step lies 3 % beside the long one.
+        reached = orbit.state["theta"]
+        assert min(abs(reached - LONG[0]), abs(reached - SHORT[0])) < 1e-12
+        found += 1
+        steps = np.log10([r for r in orbit.found.residuals if 1e-13 < r < 1e-2])
+        assert np.all(steps[1:] < 1.5 * steps[:-1])
+    # The others are too slow to pass the top: the walker falls back, and never strikes.
+    assert found >= 17
+    assert all("'strike' passes 0 times" in refusal for refusal in refusals)
+
+
+def test_an_attractor_and_an_orbit_in_chaos_are_found() -> None:
+    # The period of van der Pol's oscillator at mu = 1, and that of Lorenz' equations with the
+    # symbols AB: D. Viswanath, Nonlinearity 16 (2003) 1035, 1.5586522107161747.
+    q = ds.coordinates(x="m")
+    force = (1 - q.x**2) * q.dot.x - q.x
+    oscillator = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": force})
+    cycle = periodic_orbit(oscillator, {"x": 0.0, "x_dot": 2.2}, section=q.x, direction=ds.RISING)
+    assert abs(cycle.period - 6.663286859323) < 1e-11
+    half = periodic_orbit(
+        oscillator, {"x": 2.0, "x_dot": 0.1}, 3.3, up_to=ds.analysis.Reflect("x"), verify=False
+    )
+    assert abs(2 * half.period - cycle.period) < 1e-13
+    s = ds.states(x="", y="", z="")
+    rate = {"x": 10 * (s.y - s.x), "y": s.x * (28 - s.z) - s.y, "z": s.x * s.y - 8 * s.z / 3}
+    lorenz = periodic_orbit(ds.ControlSystem(s, rate), {"x": -13.0, "y": -19.5, "z": 27.0}, 1.56)
+    assert abs(lorenz.period - 1.5586522107161747) < 1e-13
+    assert lorenz.verdict == "unstable"
+
+
+def test_orbits_of_kepler_need_more_than_an_energy() -> None:
+    q = ds.coordinates(x="m", y="m")
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    planet = ds.MechanicalSystem(q, kinetic=kinetic, potential=-1 / ca.sqrt(q.x**2 + q.y**2))
+    guess = {"x": 1.0, "y": 0.0, "x_dot": 0.0, "y_dot": 1.1}
+    energy = 1.1**2 / 2 - 1
+    with pytest.raises(ds.errors.NotPeriodicError, match="orbits lie beside each other"):
+        periodic_orbit(planet, guess, 9.0, family={"energy": energy})
+    held = {"energy": energy, "x": 1.0, "x_dot": 0.0}
+    orbit = periodic_orbit(planet, guess, 9.0, family=held)
+    assert abs(orbit.period - 2 * math.pi * (-2 * energy) ** -1.5) < 1e-13

@@ -1,0 +1,108 @@
+"""Orbits up to relabelling: a vehicle whose rollers take each other's place."""
+
+import math
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+
+Shift, Relabel = ds.analysis.Shift, ds.analysis.Relabel
+
+
+def after(roller: int) -> int:
+    """The roller that follows on a wheel of five."""
+    return roller % 5 + 1
+
+
+def before(roller: int) -> int:
+    """The roller before."""
+    return (roller - 2) % 5 + 1
+
+
+def rollers() -> ds.analysis.Relabel:
+    """Wheels 2 and 3 go on by one roller, in opposite senses."""
+    mapping: dict[str, str | tuple[str, float]] = {
+        "contact_2": ("contact_2", -1.0),
+        "contact_3": ("contact_3", 1.0),
+    }
+    for roller in range(1, 6):
+        for name in ("phi", "phi_dot"):
+            mapping[f"{name}_2_{roller}"] = f"{name}_2_{after(roller)}"
+            mapping[f"{name}_3_{roller}"] = f"{name}_3_{before(roller)}"
+    return Relabel(mapping)
+
+
+@pytest.mark.slow
+def test_straight_rolling_on_omni_wheels_is_unstable() -> None:
+    case = ds.problem("omni-rolling").case("straight")
+    run = case.solve(until=21.0)
+    switch = next(e for e in run.events if e.time > 15.0 and e.after["contact_2"] == 3.0)
+    middle = run.at(switch.time + 0.7125541684 / 2)
+    start = {name: middle[name] for name in run.end_state}
+    start |= {f"contact_{k}": switch.after[f"contact_{k}"] for k in (1, 2, 3)}
+    angles = [f"phi_{wheel}_{roller}" for wheel in (1, 2, 3) for roller in range(1, 6)]
+    still = {f"roller_momentum_1_{roller}": 0.0 for roller in range(2, 6)}
+    orbit = ds.analysis.periodic_orbit(
+        case.system,
+        start,
+        0.7125,
+        up_to=[rollers(), Shift("x", "y", "theta", *angles)],
+        family={"nu_1": middle["nu_1"], **still},
+        verify=False,
+    )
+    assert abs(orbit.period - 0.71255416842476) < 1e-9
+    assert abs(orbit.state["nu_1"] - 0.96065529592375) < 1e-9
+    # Own code with two matrices, one for each order of the wheels, right to 4e-7.
+    expected = [
+        1.01372939, 1.00118264, 1.00000087, 0.98459654,
+        0.25717719 + 0.33900057j, 0.24977379 + 0.27294579j,
+        -0.28563437 + 0.22936565j, -0.24102543 + 0.25386840j,
+    ]  # fmt: skip
+    found = orbit.multipliers[orbit.multipliers.imag >= 0.0]
+    assert np.abs(found - expected).max() < 1e-6
+    assert orbit.verdict == "one-sided"
+    assert abs(math.log(abs(orbit.leading)) / orbit.period - 0.019136790) < 1e-6
+    assert orbit.trivial["energy"] < 1e-12
+
+
+def test_names_that_are_mapped_twice_are_refused() -> None:
+    q = ds.coordinates(x="m", y="m")
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    twins = ds.MechanicalSystem(q, kinetic=kinetic, potential=(q.x**2 + q.y**2) / 2)
+    guess = {"x": 1.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.5}
+    with pytest.raises(ds.errors.PosingError, match="takes one place twice"):
+        ds.analysis.periodic_orbit(twins, guess, 6.0, up_to=Relabel({"x": "y"}))
+    with pytest.raises(ds.errors.UnknownNameError, match="unknown state or value 'z'"):
+        ds.analysis.periodic_orbit(twins, guess, 6.0, up_to=Relabel({"z": "y"}))
+    with pytest.raises(ds.errors.PosingError, match="must be Shift, Relabel, Reflect, or several"):
+        ds.analysis.periodic_orbit(twins, guess, 6.0, up_to="x")  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.slow
+def test_a_bicycle_goes_in_circles_hands_free() -> None:
+    # A balance in the turning frame without equations of motion; the multiplier is that of the
+    # eigenvalue of small motions, exp(0.0155205107469496 T).
+    system = ds.problem("bicycle").case("steady").system
+    lean, steer = 0.1, 0.02910841874574084
+    held = {"lean": lean, "steer": steer, "rear_rotation_dot": -19.99268536321728}
+    still = dict.fromkeys(("lean_dot", "steer_dot", "pitch_dot", "yaw"), 0.0)
+    circle = ds.analysis.linearize(
+        system,
+        {**held, **still, "pitch": -0.0002259088841206},
+        coordinates=("lean", "steer", "rear_rotation_dot"),
+    )
+    orbit = ds.analysis.periodic_orbit(
+        system,
+        circle.state,
+        38.4,
+        up_to=Shift("x", "y", "rear_rotation", "front_rotation", yaw=2 * math.pi),
+        family={"lean": lean},
+        verify=False,
+    )
+    # A turn takes 38 s, in which changes along it grow a hundredfold.
+    assert abs(orbit.period - 2 * math.pi / 0.1636494291320079) < 1e-10
+    assert abs(orbit.state["steer"] - steer) < 1e-12
+    assert abs(orbit.leading - math.exp(0.015520510746949597 * orbit.period)) < 1e-9
+    assert orbit.verdict == "unstable"
+    assert {"flow", "energy", "forgotten"} <= set(orbit.trivial)
