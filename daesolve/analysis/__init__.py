@@ -1,4 +1,4 @@
-"""Small motions, sensitivities, sections, exponents, periodic orbits, runs in quadruple precision."""
+"""Small motions, sensitivities, sections, exponents, periodic motions, quadruple precision."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from tests.orbits import systems
-from tests.orbits.test_finding import period_of_a_pendulum, start
+from tests.analysis.orbits import systems
+from tests.analysis.orbits.test_finding import period_of_a_pendulum, start
 
 periodic_orbit, continue_orbit = ds.analysis.periodic_orbit, ds.analysis.continue_orbit
 

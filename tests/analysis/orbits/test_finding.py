@@ -8,7 +8,7 @@ import pytest
 from scipy.special import ellipkm1
 
 import daesolve as ds
-from tests.orbits.systems import pendulum, rod_pendulum, walker
+from tests.analysis.orbits.systems import pendulum, rod_pendulum, walker
 
 periodic_orbit = ds.analysis.periodic_orbit
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from tests.orbits import systems
+from tests.analysis.orbits import systems
 
 periodic_orbit = ds.analysis.periodic_orbit
 Shift, Reflect = ds.analysis.Shift, ds.analysis.Reflect
