@@ -68,7 +68,7 @@ class Beside:
     def errors(self, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray) -> tuple[float, float]:
         """Return by how much velocities and accelerations differ, over the largest of them."""
         data, mechanism = self.data, self.mechanism
-        data.qpos[:], data.qvel[:], data.ctrl[:] = qpos, qvel, ctrl
+        data.qpos[:], data.qvel[:], data.ctrl[: len(ctrl)] = qpos, qvel, ctrl
         mujoco.mj_forward(self.model, data)
         start = mechanism.start_from(qpos, qvel)
         values = dict(self.system.dynamics.values) | mechanism.told_with(self.shown(qpos, qvel))
