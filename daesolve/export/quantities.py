@@ -179,8 +179,9 @@ class Equations:
         if self.surplus:
             names = ", ".join(map(repr, self.surplus))
             raise RedundantConstraintsError(
-                f"the goals {names} follow from the others, so the reactions are not determined: "
-                f"leave them out by system.without([{names}])"
+                f"the goals {names} follow from the others at every state that was tried, so that "
+                "the reactions are not determined: if they do so at yours, leave them out by "
+                f"system.without([{names}]), else name a state by around={{...}}"
             )
         return choose_plan(self.dynamics, self.samples, self.numbers, proximal=False)
 
