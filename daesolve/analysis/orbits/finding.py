@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Unpack
 
@@ -19,7 +19,7 @@ from daesolve.analysis.orbits.first_look import (
     needed_pieces,
 )
 from daesolve.analysis.orbits.flights import Flow, Node, Passage
-from daesolve.analysis.orbits.monodromy import multipliers
+from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.shooting import Task, slopes_of
@@ -184,15 +184,18 @@ def found_from(
     settled: bool = False,
 ) -> PeriodicOrbit:
     """Find the orbit near a place; `settled` where its mode is given. See `periodic_orbit`."""
-    task, shot, slopes = first_look(flow, start, ending, settled=settled)
+    task, shot, slopes, faster = first_look(flow, start, ending, settled=settled)
     task = in_family(task, shot, slopes, family)
     count = pieces or needed_pieces(slopes)
     guess = divided(task, shot, count)
     task = replace(task, pieces=count)
-    return finished(task, solve(task, guess), verify)
+    notes = [f"the guess did not reach its end: it was made {faster:+.0%} faster"] if faster else []
+    return finished(task, solve(task, guess), verify, notes)
 
 
-def finished(task: Task, found: Found, verify: bool | Solver) -> PeriodicOrbit:
+def finished(
+    task: Task, found: Found, verify: bool | Solver, before: Sequence[str] = ()
+) -> PeriodicOrbit:
     """Return the orbit of a solution, once it is seen to be one.
 
     Raises
@@ -209,17 +212,14 @@ def finished(task: Task, found: Found, verify: bool | Solver) -> PeriodicOrbit:
             )
     check_mode(task, shot)
     spectrum = multipliers(task, shot, found.slopes)
-    notes = list(found.slopes.notes)
+    notes = [*before, *found.slopes.notes]
     orders = (spectrum,)
-    if notes:
+    if found.slopes.notes:
         other = multipliers(task, shot, slopes_of(task, shot, backwards=True))
         # Where rounding has parted the guards, the order is that in which they were met.
         orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
-    digits = math.nan
-    if verify is not False:
-        notes.append(check_by_run(task, found, spectrum))
-        digits, how = confirmed_digits(task, found, None if verify is True else verify)
-        notes.append(how)
+    digits, said = _how_exact(task, found, spectrum, verify)
+    notes += said
     first = shot.guess.nodes[0]
     run = simulate(replace(_starting_at(flow, first), until=first.time + shot.period))
     doubt = 10.0 * found.accuracy
@@ -251,6 +251,25 @@ def finished(task: Task, found: Found, verify: bool | Solver) -> PeriodicOrbit:
         spectrum=spectrum,
         orders=orders,
     )
+
+
+def _how_exact(
+    task: Task, found: Found, spectrum: Multipliers, verify: bool | Solver
+) -> tuple[float, list[str]]:
+    """Return how many digits are known, nan where none was asked for, and how that was seen."""
+    digits, notes = math.nan, list[str]()
+    if verify is not False:
+        notes.append(check_by_run(task, found, spectrum))
+        digits, how = confirmed_digits(task, found, None if verify is True else verify)
+        notes.append(how)
+    if found.least:
+        known = -math.log10(found.accuracy)
+        digits = float(np.fmin(digits, known))
+        notes.append(
+            f"it is known to {known:.1f} digits of its size, worst in {found.least!r}: rounding "
+            "hides what a smaller change of that does in a period"
+        )
+    return digits, notes
 
 
 def _prepared(system: System, request: Request) -> Prepared:

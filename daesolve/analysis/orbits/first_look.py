@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -14,7 +15,13 @@ from daesolve.analysis.orbits.flights import Flow, Node, Passage
 from daesolve.analysis.orbits.integrals import Integral, candidates, independent, pinned
 from daesolve.analysis.orbits.shooting import Guess, Shot, Slopes, Task, cotangent, shoot, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo, group_of
-from daesolve.errors import NotPeriodicError, OutOfRangeError, is_number, unknown_name
+from daesolve.errors import (
+    DaesolveError,
+    NotPeriodicError,
+    OutOfRangeError,
+    is_number,
+    unknown_name,
+)
 
 GROWTH = 1e3
 """By how much changes may grow in a piece."""
@@ -24,6 +31,8 @@ REST = 1e-9
 """Of the largest gradient in sizes, a rate of all states that is none."""
 LOOKED_AT = 5
 """Places at which symmetries are looked at."""
+ASIDE = (0.02, -0.02, 0.05, -0.05, 0.1, -0.1)
+"""By how much faster motions are tried, where that of the guess does not reach its end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +59,11 @@ class Ending:
 
 def first_look(
     flow: Flow, start: Node, ending: Ending, *, settled: bool
-) -> tuple[Task, Shot, Slopes]:
-    """Fly from the guess for a period; see what is remembered, and what the symmetries are.
+) -> tuple[Task, Shot, Slopes, float]:
+    """Fly from the guess for a period; see what the symmetries are.
+
+    Where the motion of the guess does not reach its end, as one that is too slow to pass a top, one
+    that is somewhat faster or slower is taken; by how much, a part of its rates, is returned last.
 
     Raises
     ------
@@ -67,14 +79,32 @@ def first_look(
     group = group_of(flow, ending.up_to, _places(flow, start), lag)
     free = flow.autonomous and passage is None
     task = Task(flow, manifold, group, 1, free, passage, rule=ending.rule)
-    shot = shoot(task, Guess((start,), foreseen, np.zeros(0)))
+    shot, faster = _first_shot(task, start, foreseen)
     if not settled:
         # The mode belongs to what came before the start: the end of a period shows it.
         again = shoot(task, Guess((_in_mode_of_end(task, shot),), foreseen, np.zeros(0)))
         shot = again if not _modes(task, again) else shot
     shot = replace(shot, guess=replace(shot.guess, period=shot.period))
     slopes = slopes_of(task, shot)
-    return task, shot, slopes
+    return task, shot, slopes, faster
+
+
+def _first_shot(task: Task, start: Node, foreseen: float) -> tuple[Shot, float]:
+    """Fly from the guess, or from one that is faster or slower; return by how much."""
+    try:
+        return shoot(task, Guess((start,), foreseen, np.zeros(0))), 0.0
+    except NotPeriodicError as refusal:
+        split = task.flow.dynamics.position_count
+        for part in ASIDE:
+            x = start.x.copy()
+            x[split:] *= 1.0 + part
+            # Neither a state that is not consistent nor a flight that ends nowhere is a guess.
+            with suppress(DaesolveError):
+                moved = task.flow.consistent(start.time, x, start.p)
+                return shoot(task, Guess((moved,), foreseen, np.zeros(0))), part
+        raise NotPeriodicError(
+            f"{refusal} (nor do motions that are up to {max(ASIDE):.0%} faster or slower)"
+        ) from refusal
 
 
 def _places(flow: Flow, start: Node) -> list[Node]:

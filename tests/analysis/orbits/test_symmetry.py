@@ -64,6 +64,11 @@ def test_straight_rolling_on_omni_wheels_is_unstable() -> None:
     assert orbit.verdict == "one-sided"
     assert abs(math.log(abs(orbit.leading)) / orbit.period - 0.019136790) < 1e-6
     assert orbit.trivial["energy"] < 1e-12
+    # Wheel 1 rolls idly: a change of its angle changes the motion by 3e-10 of itself in a period,
+    # so that rounding, 1e-15, leaves 5 digits of it.
+    assert orbit.residual < 1e-12
+    assert 4.0 < orbit.digits < 6.0
+    assert any("worst in 'chi_1'" in note for note in orbit.notes)
 
 
 def test_names_that_are_mapped_twice_are_refused() -> None:
