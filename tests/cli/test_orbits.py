@@ -76,3 +76,9 @@ def test_a_branch_is_written_with_its_figure(wheel: Path, tmp_path: Path) -> Non
 )
 def test_what_makes_no_sense_is_refused(wheel: Path, words: tuple[str, ...], sentence: str) -> None:
     assert sentence in " ".join(call("analyse", wheel, *words, code=2).split())
+
+
+def test_show_lists_orbits_among_the_analyses(wheel: Path) -> None:
+    listed = json.loads(call("show", wheel, "--json"))["analyses"]
+    assert {"orbit", "branch", "circle-map", "stability-map"} <= {*listed}
+    assert len({*listed}) == len(listed)
