@@ -72,11 +72,12 @@ class SpecialPoint:
     ----------
     kind
         "fold", "period doubling", "symmetry breaking" (of orbits up to a reflection),
-        "Neimark-Sacker", "branch point" or "grazing".
+        "Neimark-Sacker", "neutral saddle" (two real multipliers whose product is one: no
+        bifurcation), "branch point" or "grazing".
     axis, value
         What is varied, and its value there.
     detail
-        A resonance, or the event that is touched.
+        A resonance, the event that is touched, or what the kind means.
     point
         The orbit there.
     curve
@@ -321,4 +322,8 @@ def special_point(curve: Curve, kind: Kind, entry: BranchPoint, detail: str = ""
         pair = next(value for value in entry.multipliers if value.imag > 0.0)
         name = resonance(complex(pair))
         detail = f"resonance {name}" if name else detail
+    elif kind == "branch point":
+        detail = "two branches cross"
+    elif kind == "neutral saddle":
+        detail = "nothing branches off"
     return SpecialPoint(kind, curve.axis.name, entry.value, detail, entry, curve)

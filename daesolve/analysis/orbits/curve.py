@@ -337,6 +337,13 @@ class Curve:
         events = point.shot.sequence
         return self.corrected(guess, value, across, point.tangent, exact=exact, sequence=events)
 
+    def unsolved(self, point: Point, change: np.ndarray) -> Point:
+        """Return what lies beside a point by a change of the scaled unknowns, as it is."""
+        guess, value = self.moved(point.guess, point.value, change)
+        linear = self.linear(guess, value)
+        shot = linear.shot
+        return Point(value, shot, linear.slopes, point.tangent, 0, shot.residual)
+
     def predicted(self, point: Point, step: float) -> Shot:
         """Return the motion a step along the tangent, which is not corrected."""
         guess, value = self.moved(point.guess, point.value, step * point.tangent)

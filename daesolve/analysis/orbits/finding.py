@@ -22,6 +22,7 @@ from daesolve.analysis.orbits.flights import Flow, Node, Passage
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.remarks import remarks
 from daesolve.analysis.orbits.shooting import Task, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo
 from daesolve.analysis.orbits.verification import check_by_run, confirmed_digits
@@ -218,6 +219,7 @@ def finished(
         other = multipliers(task, shot, slopes_of(task, shot, backwards=True))
         # Where rounding has parted the guards, the order is that in which they were met.
         orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
+    notes += remarks(task, shot, spectrum)
     digits, said = _how_exact(task, found, spectrum, verify)
     notes += said
     first = shot.guess.nodes[0]

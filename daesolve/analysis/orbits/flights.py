@@ -80,6 +80,11 @@ class Flight:
         last = next(k for k, event in enumerate(self.record.events) if event is self.stop)
         return self.record.events[: last + 1]
 
+    def values_at(self, time: float) -> np.ndarray:
+        """Return the values in force at a time."""
+        places = [place for place in self.record.boundaries if place.time <= time]
+        return self.record.modes[places[-1].mode]
+
     @property
     def sequence(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The events that change something, in their order: name and guards."""
