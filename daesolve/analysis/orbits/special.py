@@ -107,16 +107,18 @@ def crossings(
             found.append(("symmetry breaking" if breaks else "period doubling", place))
     if first.torus * second.torus < 0.0 and min(abs(first.torus), abs(second.torus)) > ROUNDING:
         place = _solved(curve, start, step, lambda one: tests_at(curve, one).torus)
-        found += [] if place is None else [(kind, place) for kind in _pairs(curve, place)]
+        found += _pairs(curve, place)
     return found
 
 
-def _pairs(curve: Curve, place: Point) -> list[Kind]:
+def _pairs(curve: Curve, place: Point | None) -> list[tuple[Kind, Point]]:
     """Return of what kind a point is where the product of a pair of multipliers is one."""
+    if place is None:
+        return []
     spectrum = tests_at(curve, place).spectrum
     if pair_on_circle(spectrum) is not None:
-        return ["Neimark-Sacker"]
-    return ["neutral saddle"] if _neutral(spectrum) else []
+        return [("Neimark-Sacker", place)]
+    return [("neutral saddle", place)] if _neutral(spectrum) else []
 
 
 def _crossed(curve: Curve, start: Point, step: float) -> Point | None:

@@ -69,6 +69,19 @@ def test_straight_rolling_on_omni_wheels_is_unstable() -> None:
     assert orbit.residual < 1e-12
     assert 4.0 < orbit.digits < 6.0
     assert any("worst in 'chi_1'" in note for note in orbit.notes)
+    # The orders are mirror images: their maps have one spectrum, and opposite cones.
+    first, second = orbit.orders
+    assert np.abs(first.values - second.values).max() < 1e-6
+    assert np.abs(first.matrix - second.matrix).max() > 0.1
+    assert np.abs(first.cone + second.cone).max() < 1e-8
+    rates = orbit.directional_rates()
+    assert rates is not None
+    assert rates.leading == (True, True)
+    assert np.abs(rates.rates - 0.0191368).max() < 1e-6
+    assert set(rates.orders) == {0, 1}
+    # What the problem's page says of rollers: 3.1, 29, 224 and 1440.
+    grown = [orbit.growth(periods) for periods in (1, 10, 40, 100)]
+    assert np.abs(np.array(grown) / [3.1, 29.3, 223.5, 1444.0] - 1).max() < 1e-2
 
 
 def test_names_that_are_mapped_twice_are_refused() -> None:
