@@ -10,7 +10,7 @@ import numpy as np
 
 from daesolve.analysis.orbits.monodromy import Multipliers, Verdict
 from daesolve.analysis.orbits.newton import Found
-from daesolve.analysis.orbits.orders import Rates, directional_rates, most_growth
+from daesolve.analysis.orbits.orders import DirectionalRates, directional_rates, most_growth
 from daesolve.analysis.orbits.shooting import Task
 from daesolve.errors import OutOfRangeError, suggest_names
 from daesolve.trajectory.results import EventRecord
@@ -112,7 +112,7 @@ class PeriodicOrbit:
             raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number from 0 on")
         return most_growth(self.spectrum, periods)
 
-    def directional_rates(self, starts: int = 8, periods: int = 4000) -> Rates | None:
+    def directional_rates(self, starts: int = 8, periods: int = 4000) -> DirectionalRates | None:
         """Return how fast random changes grow where two guards pass together.
 
         The map of a period is then linear in two pieces. A multiplier of one of them is a rate of
@@ -125,7 +125,7 @@ class PeriodicOrbit:
 
         Returns
         -------
-        Rates
+        DirectionalRates
             None where no two guards do, or more than two, or rounding has parted them.
         """
         for name, number in (("starts", starts), ("periods", periods)):

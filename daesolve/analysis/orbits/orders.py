@@ -19,7 +19,7 @@ CONTINUOUS = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Rates:
+class DirectionalRates:
     """How fast changes grow by a map that is linear in pieces.
 
     Parameters
@@ -50,7 +50,7 @@ class Rates:
 
 def directional_rates(
     orders: Sequence[Multipliers], period: float, starts: int, periods: int
-) -> Rates | None:
+) -> DirectionalRates | None:
     """Follow random changes through the maps of two orders; None where there are more, or one."""
     if len(orders) != 2 or any(len(order.cone) != 1 for order in orders):
         return None
@@ -71,7 +71,7 @@ def directional_rates(
         rates.append(grown / ((periods - first) * period))
         ends.append(taken.pop() if len(taken) == 1 else -1)
     leading = tuple(_stays(order) for order in orders)
-    return Rates(np.array(rates), np.array(ends), leading, _jump(orders))
+    return DirectionalRates(np.array(rates), np.array(ends), leading, _jump(orders))
 
 
 def _stays(order: Multipliers) -> bool:
