@@ -32,6 +32,7 @@ class OrbitingCase:
         passages: int = 1,
         up_to: UpTo = None,
         family: Mapping[str, float] | None = None,
+        steady: bool = False,
         pieces: int | None = None,
         verify: bool | Solver = True,
         **options: Unpack[RunOptions],
@@ -47,7 +48,7 @@ class OrbitingCase:
             When the motion has returned.
         up_to, family
             Up to which symmetry, and which of a family of orbits.
-        pieces, verify, **options
+        steady, pieces, verify, **options
             As in `daesolve.analysis.periodic_orbit`, where all of them are described.
 
         Returns
@@ -73,6 +74,7 @@ class OrbitingCase:
             passages=passages,
             up_to=up_to,
             family=family,
+            steady=steady,
             pieces=pieces,
             verify=verify,
             **options,
@@ -90,6 +92,7 @@ class OrbitingCase:
         passages: int = 1,
         up_to: UpTo = None,
         family: Mapping[str, float] | None = None,
+        steady: bool = False,
         pieces: int | None = None,
         step: float = 0.02,
         most: int = 400,
@@ -104,7 +107,7 @@ class OrbitingCase:
         over
             What is varied, by the name of a parameter, a first integral or a state that names a
             family, and from where to where. The orbit of the case lies there.
-        near, period, section, direction, passages, up_to, family, pieces, **options
+        near, period, section, direction, passages, up_to, family, steady, pieces, **options
             Which orbit, as in `periodic_orbit`.
         step, most
             The longest step, as a part of the range, and how many points in one direction.
@@ -136,6 +139,7 @@ class OrbitingCase:
             passages=passages,
             up_to=up_to,
             family=family,
+            steady=steady,
             pieces=pieces,
             verify=False,
             **options,

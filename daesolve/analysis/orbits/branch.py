@@ -72,8 +72,8 @@ class SpecialPoint:
     ----------
     kind
         "fold", "period doubling", "symmetry breaking" (of orbits up to a reflection),
-        "Neimark-Sacker", "neutral saddle" (two real multipliers whose product is one: no
-        bifurcation), "branch point" or "grazing".
+        "Neimark-Sacker" ("Hopf" of steady motions), "neutral saddle" (two real multipliers whose
+        product is one: no bifurcation), "branch point" or "grazing".
     axis, value
         What is varied, and its value there.
     detail

@@ -12,6 +12,7 @@ import numpy as np
 
 from daesolve.analysis.orbits.first_look import (
     Ending,
+    check_is_steady,
     check_mode,
     divided,
     first_look,
@@ -68,6 +69,7 @@ def periodic_orbit(
     passages: int = 1,
     up_to: UpTo = None,
     family: Mapping[str, float] | None = None,
+    steady: bool = False,
     pieces: int | None = None,
     verify: bool | Solver = True,
     **options: Unpack[RunOptions],
@@ -99,6 +101,9 @@ def periodic_orbit(
         Where first integrals let orbits come in families: the value of each integral by its name,
         or that of a state at the start in place of one. Where orbits come in families for another
         reason, as by their speed, the value of a state at the start for each of these.
+    steady
+        Whether the motion is that of its symmetry, as a ride in a circle: each state is the first
+        one, shifted and turned, and the period is any, which is kept. A short one takes less time.
     pieces
         Into how many pieces the period is divided; None lets the growth of changes decide.
     verify
@@ -167,10 +172,12 @@ def periodic_orbit(
         raise UnsupportedError(
             "the equations contain time: give the period alone, without a section"
         )
+    if steady:
+        _check_steady(flow, passage, up_to)
     start = _in_mode(flow, given or {}, discrete)
     wanted = family or {}
     settled = bool(discrete)
-    ending = Ending(period, passage, up_to, None if flow.autonomous else follows)
+    ending = Ending(period, passage, up_to, None if flow.autonomous else follows, steady)
     return found_from(flow, start, ending, wanted, pieces, verify, settled=settled)
 
 
@@ -212,6 +219,8 @@ def finished(
                 "size off after a period"
             )
     check_mode(task, shot)
+    if task.steady:
+        check_is_steady(task, shot)
     spectrum = multipliers(task, shot, found.slopes)
     notes = [*before, *found.slopes.notes]
     orders = (spectrum,)
@@ -299,6 +308,14 @@ def _check(period: float | None, passages: int, pieces: int | None) -> None:
             isinstance(number, int) and not isinstance(number, bool) and number >= 1
         ):
             raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number from 1 on")
+
+
+def _check_steady(flow: Flow, passage: Passage | None, up_to: UpTo) -> None:
+    if not flow.autonomous or passage is not None or up_to is None:
+        raise UnsupportedError(
+            "a steady motion has no time and no section in it, and goes on by a symmetry: name "
+            "what is shifted (up_to=Shift(...)), and give a period, of any length"
+        )
 
 
 def _initial(

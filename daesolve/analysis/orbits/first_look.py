@@ -29,6 +29,8 @@ AT_FIRST = 1e-6
 """To which a first integral shows in the derivative of the first guess."""
 REST = 1e-9
 """Of the largest gradient in sizes, a rate of all states that is none."""
+STEADY = 1e-8
+"""Of the largest rate in sizes, one beside the symmetry that is none."""
 LOOKED_AT = 5
 """Places at which symmetries are looked at."""
 ASIDE = (0.02, -0.02, 0.05, -0.05, 0.1, -0.1)
@@ -49,12 +51,15 @@ class Ending:
         The symmetry up to which it returns.
     rule
         The period as a function of parameters, where it is one.
+    steady
+        Whether the motion is that of its symmetry, and the period any.
     """
 
     period: float | None
     passage: Passage | None
     up_to: UpTo
     rule: ca.Function | None = None
+    steady: bool = False
 
 
 def first_look(
@@ -77,8 +82,8 @@ def first_look(
         _check_moving(flow, manifold, start)
     lag = 0.0 if flow.autonomous else foreseen
     group = group_of(flow, ending.up_to, _places(flow, start), lag)
-    free = flow.autonomous and passage is None
-    task = Task(flow, manifold, group, 1, free, passage, rule=ending.rule)
+    free = flow.autonomous and passage is None and not ending.steady
+    task = Task(flow, manifold, group, 1, free, passage, rule=ending.rule, steady=ending.steady)
     shot, faster = _first_shot(task, start, foreseen)
     if not settled:
         # The mode belongs to what came before the start: the end of a period shows it.
@@ -222,6 +227,21 @@ def _other_mode(task: Task, shot: Shot) -> str:
         f"the motion returns in another mode: {name!r} is {after:.6g} in place of {before:.6g}; "
         "ask for more passages, a longer period, or a symmetry (up_to)"
     )
+
+
+def check_is_steady(task: Task, shot: Shot) -> None:
+    """Refuse a motion that is not that of its symmetry."""
+    node = shot.guess.nodes[0]
+    rate = task.flow.rate(node) / task.manifold.sizes
+    generators = task.group.generators(task.whole(node))[: len(rate)]
+    generators = generators / task.manifold.sizes[:, None]
+    rest = rate - generators @ np.linalg.lstsq(generators, rate, rcond=None)[0]
+    if not np.max(np.abs(rest)) <= STEADY * np.max(np.abs(rate)):
+        worst = task.flow.names[int(np.argmax(np.abs(rest)))]
+        raise NotPeriodicError(
+            f"the motion is not steady, for {worst!r} changes: find it as a periodic one "
+            "(steady=False), or let that be shifted too (up_to=Shift(...))"
+        )
 
 
 def check_mode(task: Task, shot: Shot) -> None:

@@ -260,7 +260,7 @@ class _Way:
         asked = {
             "fold": ("fold", "branch point"),
             "doubling": ("period doubling", "symmetry breaking"),
-            "torus": ("Neimark-Sacker", "neutral saddle"),
+            "torus": ("Neimark-Sacker", "Hopf", "neutral saddle"),
             "grazing": ("grazing",),
         }
         kinds = {kind for name in self.detect for kind in asked[name]}

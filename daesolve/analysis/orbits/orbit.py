@@ -92,6 +92,14 @@ class PeriodicOrbit:
         return complex(self.multipliers[0]) if len(self.multipliers) else 0.0
 
     @property
+    def exponents(self) -> np.ndarray:
+        """(k,) complex, in 1/s: the rates of growth of which the multipliers come in a period.
+
+        Of a steady motion these are the eigenvalues of small motions, where the period is short.
+        """
+        return np.log(self.multipliers) / self.period
+
+    @property
     def monodromy(self) -> np.ndarray:
         """(d, d) the map of a period, in orthonormal directions in the sizes of the states."""
         return self.found.slopes.monodromy

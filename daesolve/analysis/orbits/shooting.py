@@ -49,6 +49,8 @@ class Task:
         The indices of values in p that keep something of the state.
     rule
         The period as a function of parameters; None where it is a number, or free.
+    steady
+        Whether the motion is its symmetry: each state is the first one, shifted and turned.
     """
 
     flow: Flow
@@ -61,6 +63,7 @@ class Task:
     family: tuple[tuple[Integral, float], ...] = ()
     remembered: tuple[int, ...] = ()
     rule: ca.Function | None = None
+    steady: bool = False
 
     @property
     def conserves(self) -> bool:

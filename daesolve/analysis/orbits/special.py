@@ -29,6 +29,7 @@ Kind: TypeAlias = Literal[
     "period doubling",
     "symmetry breaking",
     "Neimark-Sacker",
+    "Hopf",
     "neutral saddle",
     "grazing",
 ]
@@ -117,7 +118,7 @@ def _pairs(curve: Curve, place: Point | None) -> list[tuple[Kind, Point]]:
         return []
     spectrum = tests_at(curve, place).spectrum
     if pair_on_circle(spectrum) is not None:
-        return [("Neimark-Sacker", place)]
+        return [("Hopf" if curve.task.steady else "Neimark-Sacker", place)]
     return [("neutral saddle", place)] if _neutral(spectrum) else []
 
 

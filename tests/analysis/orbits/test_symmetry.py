@@ -97,6 +97,53 @@ def test_names_that_are_mapped_twice_are_refused() -> None:
         ds.analysis.periodic_orbit(twins, guess, 6.0, up_to="x")  # pyright: ignore[reportArgumentType]
 
 
+# Lean, steer, yaw rate, speed of the rear contact, pitch, eigenvalue > 0: a balance in the turning
+# frame, without equations of motion.
+CIRCLES = [
+    (0.1, 0.02910841874574, 0.163649429132, 5.997805608965, -0.000225908884, 0.0155205107),
+    (0.2, 0.06015738456987, 0.338549938489, 5.908324285295, -0.000921476914, 0.0671386216),
+    (0.30630835385309, 0.1, 0.558456004007, 5.692010383903, -0.002272768668, 0.1895654474),
+    (0.41822371567727, 0.2, 0.988668724331, 4.783378601187, -0.005445297586, 0.7412460457),
+    (0.24984054188129, 0.6, 1.391667949433, 2.129387530894, -0.007816461859, 2.7470178005),
+    (0.03912536284540, 1.2, 0.977626994147, 0.428616124899, -0.007827652390, 4.1353910011),
+]
+
+
+@pytest.mark.slow
+def test_a_branch_of_circles_of_a_bicycle_folds_where_it_leans_most() -> None:
+    case = ds.problem("bicycle").case("steady")
+    guess = {"lean": 0.1, "steer": 0.03, "pitch": 0.0, "yaw_dot": 0.16, "rear_rotation_dot": -20.0}
+    turning = Shift("x", "y", "rear_rotation", "front_rotation", "yaw")
+    branch = case.continue_orbit(
+        {"lean": (0.03, 0.45)},
+        guess,
+        0.2,
+        up_to=turning,
+        family={"lean": 0.1},
+        steady=True,
+        step=0.03,
+    )
+    assert len(branch) > 200
+    saddle, fold = branch.special
+    assert (saddle.kind, fold.kind) == ("neutral saddle", "fold")
+    assert abs(saddle.orbit.exponents[0] + saddle.orbit.exponents[-1]) < 1e-5
+    # It leans most there: rows on both sides lean less.
+    assert 0.418 < fold.value < 0.4201
+    assert 0.2 < fold.orbit.state["steer"] < 0.25
+    points = branch.points
+    for lean, steer, turn, _, pitch, eigenvalue in CIRCLES:
+        # Lean returns to the same values beyond the fold: steer does not, and tells which is near.
+        k = int(np.argmin(np.abs(points["steer"] - steer)))
+        near = {name: float(points[name][k]) for name in branch.orbit(k).state}
+        orbit = case.periodic_orbit(
+            near, 0.2, up_to=turning, family={"steer": steer}, steady=True, verify=False
+        )
+        assert abs(orbit.state["lean"] - lean) < 1e-12
+        assert abs(orbit.state["pitch"] - pitch) < 1e-12
+        assert abs(orbit.shift["yaw"] / orbit.period - turn) < 1e-11
+        assert abs(orbit.exponents[0] - eigenvalue) < 1e-9
+
+
 @pytest.mark.slow
 def test_a_bicycle_goes_in_circles_hands_free() -> None:
     # A balance in the turning frame without equations of motion; the multiplier is that of the
