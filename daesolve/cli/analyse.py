@@ -105,6 +105,9 @@ def analyse(
     written: list[Path] = []
     if out is not None:
         written = reporting.write_answer(out, document, answer.figures)
+        if analysis == "branch" and analysis not in bound.problem.analyses:
+            axis = asked.over[0].partition("=")[0]
+            written.append(reporting.write_branch(out, document, axis, answer.figures))
     if as_json:
         typer.echo(reporting.dump(document))
         return

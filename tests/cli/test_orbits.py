@@ -60,6 +60,14 @@ def test_a_branch_is_written_with_its_figure(wheel: Path, tmp_path: Path) -> Non
     assert answer["points"]["slope"][-1] == 0.06
     assert (out / "branch.svg").exists()
     assert (out / "points" / "branch.jsonl").exists()
+    assert (out / "multipliers.svg").exists()
+    page = (out / "report.html").read_text()
+    assert "wheel, down: a branch over slope" in page
+    assert page.count("<svg") == 2
+    # The last orbit is in the table, with cos^2 of the angle between spokes.
+    assert "0.6811789" in page
+    assert f"{len(answer['points']['slope'])} orbits" in page
+    assert "reached slope = 0.06" in page
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,8 @@ def branch_answer(branch: Branch, plot: tuple[str, str] | None) -> Found:
             [_multiplier(value) for value in row.tolist()] for row in branch.multipliers
         ],
     }
-    return values, {"branch": branch.plot(*(plot or ()))}
+    figures = {"branch": branch.plot(*(plot or ())), "multipliers": branch.plot_multipliers()}
+    return values, figures
 
 
 def map_answer(found: StabilityMap) -> Found:
