@@ -41,6 +41,8 @@ ROUNDED = 1e-13
 """A correction that is rounding itself: the slopes are then exact too."""
 BY_DIFFERENCE = 1e-6
 """Of the scale of the axis, over which an integral is differentiated by it."""
+STEEP = 0.1
+"""The part of a tangent along the axis, below which it does not lead to a value of that."""
 TOO_FAR = 0.5
 """In sizes: a correction that is no correction."""
 
@@ -145,6 +147,14 @@ class Curve:
             for integral, known in self.task.family
         ]
         return replace(self.task, family=tuple(family))
+
+    def value_of(self, guess: Guess) -> float:
+        """Return the value of the axis at a guess."""
+        first, axis = guess.nodes[0], self.axis
+        if axis.index is not None:
+            return float(first.p[axis.index])
+        assert axis.integral is not None
+        return axis.integral.value(first, self.task.own)
 
     def vector(self, guess: Guess, value: float) -> np.ndarray:
         """Return the scaled unknowns."""
@@ -314,8 +324,13 @@ class Curve:
     def at_value(
         self, guess: Guess, value: float, before: np.ndarray, *, exact: bool = False
     ) -> Point:
-        """Return the orbit at a value of the axis, as in `corrected`."""
-        start = self.moved(guess, value, np.zeros(len(before)))[0]
+        """Return the orbit at a value of the axis, as in `corrected`; along a tangent at first."""
+        change = np.zeros(len(before))
+        own = self.value_of(guess)
+        if abs(before[-1]) > STEEP:
+            change = before * ((value - own) / self.axis.scale / before[-1])
+        start = self.moved(guess, own, change)[0]
+        start = self.moved(start, value, np.zeros(len(before)))[0]
 
         def fixed(linear: Linear, vector: np.ndarray) -> tuple[np.ndarray, float]:
             row = np.zeros(linear.matrix.shape[1])
