@@ -179,8 +179,9 @@ class Equations:
         if self.surplus:
             names = ", ".join(map(repr, self.surplus))
             raise RedundantConstraintsError(
-                f"the goals {names} follow from the others, so the reactions are not determined: "
-                f"leave them out by system.without([{names}])"
+                f"the goals {names} follow from the others at every state that was tried, so that "
+                "the reactions are not determined: if they do so at yours, leave them out by "
+                f"system.without([{names}]), else name a state by around={{...}}"
             )
         return choose_plan(self.dynamics, self.samples, self.numbers, proximal=False)
 
@@ -234,16 +235,40 @@ class Equations:
         return self.given(ca.SX(expression)), shape
 
     def function(self, quantity: str) -> NamedFunction:
-        """Return a quantity as a function of (t, x, p); see `written`."""
+        """Return a quantity as a function of (t, x, p); see `written`.
+
+        Tables are looked up at every call; the values by which a run follows them are not in p.
+        """
         expression, shape = self.written(quantity)
-        dynamics = self.dynamics
+        dynamics, tables = self.dynamics, self._tables
+        own = zip(dynamics.ranges, ca.vertsplit(dynamics.p[: len(dynamics.ranges)]), strict=True)
+        left = [symbol for name, symbol in own if name not in tables]
         made = function_of(
             quantity,
-            [dynamics.t, dynamics.x, dynamics.p[: len(dynamics.ranges)]],
-            [expression],
+            [dynamics.t, dynamics.x, ca.vertcat(ca.SX(0, 1), *left)],
+            [self._looked_up(expression)],
             (["t", "x", "p"], [quantity]),
         )
-        return NamedFunction(made, self.inputs, {quantity: shape})
+        values = Shape(tuple(entry for entry in self.values if entry.name not in tables))
+        return NamedFunction(made, {**self.inputs, "p": values}, {quantity: shape})
+
+    @cached_property
+    def _tables(self) -> frozenset[str]:
+        """The discrete values by which tables follow their arguments."""
+        rows = self.dynamics.drives
+        return frozenset(name for row in rows if row.lookup is not None for name in row.values)
+
+    def _looked_up(self, expression: ca.SX) -> ca.SX:
+        """Put what tables say at their arguments into an expression."""
+        dynamics = self.dynamics
+        symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
+        for row in reversed(dynamics.drives):  # those in the arguments of others come first
+            if row.lookup is not None:
+                own = [symbols[name] for name in row.values]
+                began = ca.vertcat(*[symbols[name] for name in row.begin])
+                expression = ca.substitute(expression, began, ca.vertcat(*row.begin.values()))
+                expression = ca.substitute(expression, ca.vertcat(*own), ca.SX.zeros(len(own)))
+        return self.given(expression)
 
     @property
     def has(self) -> tuple[str, ...]:

@@ -151,7 +151,9 @@ class Gauge:
 
     @cached_property
     def _welded(self) -> np.ndarray:
-        return np.array(self.model.body_weldid)
+        welded = np.array(self.model.body_weldid)
+        moved = np.array(self.model.body_mocapid)[welded] >= 0  # by a program: they stand still
+        return np.where(moved, 0, welded)
 
     @cached_property
     def _masses(self) -> np.ndarray:

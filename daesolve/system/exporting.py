@@ -60,7 +60,8 @@ class Exportable(Printable):
         -------
         NamedFunction
             x in the order of `function.inputs["x"].names`; p holds parameters, discrete values
-            and inputs as `function.inputs["p"].names` says. The reactions are eliminated.
+            and inputs as `function.inputs["p"].names` says. The reactions are eliminated, and
+            piecewise expressions are as they were posed.
 
         Raises
         ------
@@ -73,8 +74,16 @@ class Exportable(Printable):
         RedundantConstraintsError
             Goals follow from others, so that the reactions are not determined.
         """
-        system: Any = self
+        system = self._unswitched()
         return Equations(system.dynamics, self._units(), around, rate).function(quantity)
+
+    def _unswitched(self) -> Any:
+        """Return the system as it was posed, for where nobody finds the instants of switches.
+
+        Piecewise expressions say there by the state what holds.
+        """
+        system: Any = self
+        return replace(system, switches=False) if system.dynamics.switches else system
 
     def plant(
         self,
@@ -86,10 +95,7 @@ class Exportable(Printable):
         time: float = 0.0,
     ) -> Plant:
         """Return what `to_python` and `to_c` write; see there."""
-        system: Any = self
-        if system.dynamics.switches:
-            # Where nobody finds the instants, piecewise expressions say by the state what holds.
-            system = replace(system, switches=False)
+        system = self._unswitched()
         equations = Equations(system.dynamics, self._units(), start, rate, dict(values or {}))
         return Plant(plain(name), equations, start, time)
 

@@ -8,12 +8,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
 import daesolve as ds
 from daesolve.equations.consistency import fitting_values
 from daesolve.export.plant import Plant
+from daesolve.export.quantities import Equations
 from daesolve.export.rounding import reach_of_rounding
 from tests.export.compiled import built, called, needs_compiler
 from tests.export.plants import controlled, driven, quaternion, switched
@@ -107,11 +109,15 @@ def test_exported_systems_have_our_numbers(tmp_path, pose, rate):
 
 
 @pytest.mark.parametrize("pose", [driven, switched])
-def test_the_module_finds_pieces_and_branches_that_a_run_would_be_in(tmp_path, pose):
-    """Ours has them as discrete values, which `begin` and the switches' own events set."""
+def test_functions_and_the_module_find_pieces_and_branches_that_a_run_would_be_in(tmp_path, pose):
+    """A run has them as discrete values, which `begin` and the switches' own events set."""
     system = pose()
     module = loaded(system.to_python(tmp_path / "plant.py"))
     function, dynamics = system.function("rhs"), system.dynamics
+    equations = Equations(dynamics, {})
+    in_mode = ca.Function(
+        "rhs", [dynamics.t, dynamics.x, dynamics.p], [equations.written("rhs")[0]]
+    )
     for time, state in states_near(np.full(len(dynamics.labels.states), 0.8)):
         values = dict(dynamics.values) | ({"push": 0.7} if "push" in dynamics.values else {})
         for row in dynamics.drives:
@@ -119,19 +125,16 @@ def test_the_module_finds_pieces_and_branches_that_a_run_would_be_in(tmp_path, p
             found = begun(dynamics, row, given)
             values |= found
         values = fitting_values(dynamics, values, state, time)
-        p = [values[entry.name] for entry in function.inputs["p"].rows]
-        ours = np.asarray(function(time, state, p)).ravel()
+        ours = np.asarray(in_mode(time, state, dynamics.value_vector(values))).ravel()
         given = {"push": 0.7} if "push" in values else {}
+        at = function.at(dict(zip(dynamics.labels.states, state, strict=True)), given, time)
         # The same sums in another order: some units in the last place of the largest terms.
-        np.testing.assert_allclose(
-            module.rhs(time, state, given), ours, rtol=1e-13, atol=1e-13 * np.max(np.abs(ours))
-        )
+        for theirs in (module.rhs(time, state, given), list(at.values())):
+            np.testing.assert_allclose(theirs, ours, rtol=1e-13, atol=1e-13 * np.max(np.abs(ours)))
 
 
 def begun(dynamics, row, given):
     """Return the values with which a table begins, by our own expressions of them."""
-    import casadi as ca
-
     column = ca.vertcat(*row.begin.values())
     found = ca.Function("begin", [dynamics.t, dynamics.x, dynamics.p], [column])(*given)
     return dict(zip(row.begin, np.asarray(found).ravel().tolist(), strict=True))

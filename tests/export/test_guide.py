@@ -1,4 +1,4 @@
-"""The page on exports prints what it says."""
+"""The pages on exports print what they say; their blocks go on from each other."""
 
 import contextlib
 import io
@@ -6,14 +6,17 @@ import re
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "export.md"
+import pytest
+
+PAGES = Path(__file__).parents[2] / "docs" / "how-to"
 
 
-def test_the_page_prints_what_it_says(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("page", "file"), [("export", "hoop/hoop.c"), ("fmu", "five-bar.fmu")])
+def test_a_page_prints_what_it_says(page, file, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    text = PAGE.read_text(encoding="utf-8")
-    blocks = re.findall(r"```(python|text)\n(.*?)```", text, re.DOTALL)
+    text = (PAGES / f"{page}.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(python|py|text)\n(.*?)```", text, re.DOTALL)
     scope: dict[str, object] = {}
     printed = ""
     for kind, block in blocks:
@@ -24,5 +27,5 @@ def test_the_page_prints_what_it_says(tmp_path, monkeypatch):
         with contextlib.redirect_stdout(out):
             exec(block, scope)
         printed = out.getvalue()
-    assert (tmp_path / "hoop" / "hoop.c").exists()
+    assert (tmp_path / file).exists()
     sys.modules.pop("swing", None)

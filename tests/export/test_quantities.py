@@ -13,7 +13,7 @@ from daesolve.errors import (
     UnknownNameError,
     UnsupportedError,
 )
-from tests.export.plants import controlled, driven, quaternion
+from tests.export.plants import controlled, driven, quaternion, switched
 
 
 def pendulum(**further) -> ds.MechanicalSystem:
@@ -76,7 +76,8 @@ def test_entries_have_names_units_kinds_and_defaults():
     assert kinds["mass"] == ("kg", "parameter", 2.0)
     assert kinds["push"] == ("N", "input", None)
     assert kinds["brake"] == ("N s/m", "input", 0.25)
-    assert kinds["pull_piece"][1] == "discrete value"
+    assert list(kinds) == ["mass", "stiffness", "push", "brake"]  # nothing of tables
+    assert switched().function("rhs").inputs["p"].rows[2].kind == "discrete value"
     jacobian = driven().function("jacobian").outputs["jacobian"]
     assert jacobian.names == ("slot",)
     assert jacobian.columns is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 import casadi as ca
@@ -36,10 +37,13 @@ class Beside:
         self.data = mujoco.MjData(self.model)
         dynamics = self.system.dynamics
         self.names = [name for name in dynamics.ranges if name in dynamics.posed_ranges]
-        self._accelerations = self.system.function("accelerations")
-        self._rates = self._rates_function()
 
-    def _rates_function(self) -> ca.Function:
+    @cached_property
+    def _accelerations(self) -> ca.Function:
+        return self.system.function("accelerations")
+
+    @cached_property
+    def _rates(self) -> ca.Function:
         """(q, v, v', p) -> the velocities of the file and their rates."""
         mechanism = self.mechanism
         freedoms = [mechanism.assembly.freedoms[k] for k in sorted(mechanism.assembly.freedoms)]
@@ -64,7 +68,7 @@ class Beside:
     def errors(self, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray) -> tuple[float, float]:
         """Return by how much velocities and accelerations differ, over the largest of them."""
         data, mechanism = self.data, self.mechanism
-        data.qpos[:], data.qvel[:], data.ctrl[:] = qpos, qvel, ctrl
+        data.qpos[:], data.qvel[:], data.ctrl[: len(ctrl)] = qpos, qvel, ctrl
         mujoco.mj_forward(self.model, data)
         start = mechanism.start_from(qpos, qvel)
         values = dict(self.system.dynamics.values) | mechanism.told_with(self.shown(qpos, qvel))

@@ -8,6 +8,7 @@ velocity servo kv (input - rate).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import casadi as ca
 import numpy as np
@@ -23,6 +24,8 @@ JOINT, JOINT_IN_PARENT = 0, 1
 """MuJoCo's numbers of what an actuator acts on."""
 NO_ACTUATION = 2048
 """MuJoCo's bit of actuators, where they are disabled."""
+LAST_GROUP = 30
+"""The highest group of actuators that can be switched off."""
 
 
 def _taken(model: FileModel, actuator: FileActuator) -> bool:
@@ -40,12 +43,38 @@ def _taken(model: FileModel, actuator: FileActuator) -> bool:
     )
 
 
+def _acts(model: FileModel, actuator: FileActuator) -> bool:
+    """Return whether neither an actuator is switched off nor its group."""
+    group = actuator.group
+    idle = 0 <= group <= LAST_GROUP and model.idle >> group & 1
+    return not idle and not model.switched_off(NO_ACTUATION)
+
+
+def with_rotors(model: FileModel) -> FileModel:
+    """Return a model in which the dampers and rotors of actuators are those of their joints.
+
+    Those of actuators that are switched off as well, as in MuJoCo.
+    """
+    joints = list(model.joints)
+    for actuator in model.actuators:
+        if not _taken(model, actuator):
+            continue
+        joint, squared = joints[actuator.target], float(actuator.gear[0]) ** 2
+        joints[actuator.target] = replace(
+            joint,
+            damping=joint.damping + squared * actuator.damping,
+            armature=joint.armature + squared * actuator.armature,
+        )
+    return replace(model, joints=joints)
+
+
 def counted_by_actuators(model: FileModel) -> set[int]:
     """Return the numbers of the joints of whose place the force of an actuator depends."""
     return {
         actuator.target
         for actuator in model.actuators
         if _taken(model, actuator)
+        and _acts(model, actuator)
         and ((actuator.gain_kind and actuator.gain[1]) or (actuator.bias_kind and actuator.bias[1]))
     }
 
@@ -57,7 +86,7 @@ def add_actuators(found: Assembly, left: Left) -> Inputs:
     taken: dict[int, str] = {}
     for number, actuator in enumerate(found.model.actuators):
         title = actuator.name or f"number {number}"
-        if found.model.switched_off(NO_ACTUATION):
+        if not _acts(found.model, actuator):
             left.add("actuators that are switched off", title)
             continue
         if not _taken(found.model, actuator):
@@ -77,9 +106,7 @@ def add_actuators(found: Assembly, left: Left) -> Inputs:
         freedom = found.freedoms[actuator.target]
         gear = float(actuator.gear[0])
         force = gear * _force(actuator, inputs[name], gear, freedom.place, freedom.rates[0])
-        freedom.drives.append(
-            Drive(name, force, float(actuator.damping), gear**2 * actuator.armature)
-        )
+        freedom.drives.append(Drive(name, force))
     return inputs
 
 
@@ -113,7 +140,7 @@ def controls_of(found: Assembly, inputs: Inputs, ctrl: np.ndarray) -> Mapping[st
     names = iter(inputs.posed)
     values: dict[str, float] = {}
     for actuator in found.model.actuators:
-        if _taken(found.model, actuator) and not found.model.switched_off(NO_ACTUATION):
+        if _taken(found.model, actuator) and _acts(found.model, actuator):
             name = next(names)
             if ctrl[actuator.control]:
                 values[name] = float(ctrl[actuator.control])

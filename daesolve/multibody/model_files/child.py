@@ -111,6 +111,7 @@ def extracted(model: Any, missing: list[str]) -> dict[str, Any]:
         "viscosity": float(option.viscosity),
         "wind": _list(option.wind),
         "disabled": int(option.disableflags),
+        "idle": int(option.disableactuator),
         "qpos0": _list(model.qpos0),
         "bodies": [_body(model, number) for number in range(model.nbody)],
         "joints": [_joint(model, number) for number in range(model.njnt)],
@@ -151,7 +152,7 @@ def _body(model: Any, number: int) -> dict[str, Any]:
     return {
         "name": _name(model, "body", number),
         "parent": int(model.body_parentid[number]),
-        "welded": int(model.body_weldid[number]),
+        "welded": _welded(model, number),
         "position": _list(model.body_pos[number]),
         "rotation": _list(model.body_quat[number]),
         "mass": float(model.body_mass[number]),
@@ -161,6 +162,12 @@ def _body(model: Any, number: int) -> dict[str, Any]:
         "weightless": float(model.body_gravcomp[number]),
         "mocap": int(model.body_mocapid[number]) >= 0,
     }
+
+
+def _welded(model: Any, number: int) -> int:
+    """Return the outermost body that one is welded to: the ground where a program moves that."""
+    root = int(model.body_weldid[number])
+    return 0 if int(model.body_mocapid[root]) >= 0 else root
 
 
 def _joint(model: Any, number: int) -> dict[str, Any]:
@@ -184,6 +191,7 @@ def _joint(model: Any, number: int) -> dict[str, Any]:
         "limited": bool(model.jnt_limited[number]),
         "range": _list(model.jnt_range[number]),
         "force_limited": bool(model.jnt_actfrclimited[number]),
+        "lifts": bool(model.jnt_actgravcomp[number]),
         "damping": _list(model.dof_damping[rates]),
         "damping_more": _list(model.dof_dampingpoly[rates]),
         "armature": _list(model.dof_armature[rates]),
@@ -224,6 +232,7 @@ def _actuator(model: Any, number: int) -> dict[str, Any]:
         "force_limited": bool(model.actuator_forcelimited[number]),
         "delay": float(model.actuator_delay[number]),
         "plugin": int(model.actuator_plugin[number]),
+        "group": int(model.actuator_group[number]),
     }
 
 

@@ -22,6 +22,8 @@ from daesolve.posing.goals import Holonomic
 CONNECT, WELD, JOINT = 0, 1, 2
 SITES = 6
 """MuJoCo's number of sites, as what an equality is between."""
+TURNING = 10
+"""Where the numbers of a weld have by how much turns count in it, `torquescale`."""
 OFF = 1, 2
 """MuJoCo's bits of constraints and equalities, where they are disabled."""
 
@@ -109,7 +111,8 @@ def add_equalities(found: Assembly, left: Left) -> None:
             continue
         pair = "_".join(place.body.name for place in places)
         name = found.words.word(entry.name, f"{pair}_{kind}", JOINT_NAMES)
-        made = Spherical if entry.kind == CONNECT else Fixed
+        turns = entry.kind == CONNECT or entry.data[TURNING] == 0.0
+        made = Spherical if turns else Fixed
         found.joints.append(made(name, *places))
 
 

@@ -41,14 +41,10 @@ class Drive:
         A word.
     force
         N or N m, an expression of inputs, positions and velocities.
-    damping, armature
-        What it adds to the damping and to the rotor of the joint.
     """
 
     name: str
     force: ca.SX
-    damping: float = 0.0
-    armature: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,17 +158,15 @@ class Freedom:
     def contribution(self) -> Contribution:
         """What it adds to a mechanism."""
         joint = self.joint
-        damping = joint.damping + sum(drive.damping for drive in self.drives)
-        armature = joint.armature + sum(drive.armature for drive in self.drives)
         forces = [
             AppliedForce(rate, -float(factor) * rate)
-            for rate, factor in zip(self.rates, damping, strict=True)
+            for rate, factor in zip(self.rates, joint.damping, strict=True)
             if factor
         ]
         forces += [AppliedForce(self.rates[0], drive.force) for drive in self.drives]
         inertias = [
             GearedInertia(rate, float(rotor))
-            for rate, rotor in zip(self.rates, armature, strict=True)
+            for rate, rotor in zip(self.rates, joint.armature, strict=True)
             if rotor
         ]
         potential = ca.SX(0)

@@ -33,7 +33,8 @@ class FileBody(_Entry):
     Parameters
     ----------
     parent, welded
-        Numbers of bodies: of the parent, and of the outermost one without a joint between.
+        Numbers of bodies: of the parent, and of the outermost one without a joint between; the
+        ground where a program moves that.
     position, rotation
         Of its frame in the parent's, m, and a quaternion.
     mass, centre, axes, moments
@@ -77,6 +78,8 @@ class FileJoint(_Entry):
         Whether its spring yields, and whether there are limits of it and of its actuators.
     range
         Of its motion.
+    lifts
+        Whether its actuators take weight off bodies.
     """
 
     name: str
@@ -94,6 +97,7 @@ class FileJoint(_Entry):
     limited: bool
     range: np.ndarray
     force_limited: bool
+    lifts: bool
     damping: np.ndarray
     damping_more: np.ndarray
     armature: np.ndarray
@@ -138,7 +142,9 @@ class FileActuator(_Entry):
     control_limited, force_limited
         Whether there are bounds.
     damping, damping_more, armature
-        What it adds to the joint.
+        What it adds to the joint, before its gear.
+    group
+        By which it may be switched off.
     """
 
     name: str
@@ -159,6 +165,7 @@ class FileActuator(_Entry):
     armature: float
     delay: float
     plugin: int
+    group: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,6 +243,8 @@ class FileModel:
         m/s^2, (3,).
     density, viscosity, wind, disabled
         Of the medium, and MuJoCo's bits of what is switched off.
+    idle
+        The bits of the groups of actuators that are switched off.
     qpos0
         The coordinates where nothing is moved.
     bodies
@@ -253,6 +262,7 @@ class FileModel:
     viscosity: float
     wind: np.ndarray
     disabled: int
+    idle: int
     qpos0: np.ndarray
     bodies: Sequence[FileBody]
     joints: Sequence[FileJoint]

@@ -11,13 +11,15 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.errors import ModelFileError, unknown_name
+from daesolve.errors import ModelFileError, UnsupportedError, unknown_name
 from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.model_files.actuators import (
+    NO_ACTUATION,
     add_actuators,
     controls_of,
     counted_by_actuators,
+    with_rotors,
 )
 from daesolve.multibody.model_files.assembly import Assembly, assembled
 from daesolve.multibody.model_files.chains import Chain
@@ -265,7 +267,7 @@ def read(path: str | Path, *, within: str | Path | None = None) -> FileMechanism
 
 def mechanism_of(model: FileModel, path: Path) -> FileMechanism:
     """Return the mechanism of a compiled model; see `read`."""
-    model = _switched(model)
+    model = _switched(with_rotors(model))
     left = Left()
     add_what_is_not_read(model, left)
     assembly = assembled(model, _counted(model))
@@ -275,6 +277,7 @@ def mechanism_of(model: FileModel, path: Path) -> FileMechanism:
     add_equalities(assembly, left)
     inputs = add_actuators(assembly, left)
     gravity = np.zeros(3) if model.switched_off(NO_GRAVITY) else model.gravity
+    _check_lifting(model, gravity)
     weightless = Weightless(_lifted(assembly), gravity)
     lifting = [weightless] if weightless.lifted and gravity.any() else []
     return FileMechanism(
@@ -310,8 +313,21 @@ def _counted(model: FileModel) -> set[int]:
     return {number for number in found if model.joints[number].kind == "hinge"}
 
 
+def _check_lifting(model: FileModel, gravity: np.ndarray) -> None:
+    """Refuse weights that actuators would take off, where none of these acts."""
+    lifts = gravity.any() and any(body.weightless for body in model.bodies)
+    through = [joint.name or f"number {n}" for n, joint in enumerate(model.joints) if joint.lifts]
+    if lifts and through and (model.switched_off(NO_ACTUATION) or not model.actuators):
+        raise UnsupportedError(
+            f"the actuators of the joint {through[0]} are to take weight off bodies, and there are "
+            "none, or they are switched off: take out actuatorgravcomp, or gravcomp"
+        )
+
+
 def _lifted(assembly: Assembly) -> list[tuple[ca.SX, float]]:
     found: list[tuple[ca.SX, float]] = []
+    if assembly.model.switched_off(NO_SPRINGS) and assembly.model.switched_off(NO_DAMPERS):
+        return found  # As in MuJoCo, which has no passive forces then.
     for number, body in enumerate(assembly.model.bodies):
         carried = assembly.carriers[body.welded].body
         if body.weightless and carried is not None:

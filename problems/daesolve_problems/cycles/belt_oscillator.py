@@ -33,12 +33,12 @@ import scipy
 import daesolve as ds
 from daesolve.drawing import Circle, Drawing, Line, Linear, Outline
 from daesolve.multibody import Coulomb
-from daesolve_problems.figures import column, panels_over_time, series
+from daesolve_problems.figures import column, draw_curve, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document
+    from daesolve_problems.figures import Document, draw_curve
 
 Values = Mapping[str, float]
 
@@ -199,13 +199,13 @@ def drawing(document: Document) -> Drawing:
 
 def cycles(document: Document) -> Figure:
     """Draw the speed over time and over the place, and the friction."""
-    times, x = series(document, "times"), series(document, "states", "x")
+    times = series(document, "times")
     speed = series(document, "states", "x_dot")
     figure, (over_time, over_place, friction) = panels_over_time(3)
     over_time.axhline(document["parameters"]["belt_speed"], color="0.6", linewidth=0.8)
     over_time.plot(times, speed, linewidth=1.0)
     over_time.set_ylabel("speed (m/s)")
-    over_place.plot(x, speed, linewidth=1.0)
+    draw_curve(over_place, document, "x", "x_dot", linewidth=1.0)
     over_place.set_xlabel("x (m)")
     over_place.set_ylabel("speed (m/s)")
     friction.plot(times, column(document, "friction"), linewidth=1.0)

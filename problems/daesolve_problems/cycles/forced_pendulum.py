@@ -29,13 +29,13 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Polar, Trace
-from daesolve_problems.figures import new_figure, panels_over_time, series
+from daesolve_problems.figures import draw_curve, new_figure, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from daesolve.drawing import Shape
-    from daesolve_problems.figures import Document
+    from daesolve_problems.figures import Document, draw_curve
 
 TURN = 2.0 * np.pi
 """Of the phase of a drive, rad."""
@@ -157,11 +157,10 @@ def _is_shaken(document: Document) -> bool:
 def portrait(document: Document) -> Figure:
     """Draw the rate over the coordinate, and the states at the strobe on top."""
     name = "theta" if "theta" in document["states"] else "x"
-    place, rate = (series(document, "states", key) for key in (name, f"{name}_dot"))
     struck = [e["detail"] for e in document["events"] if e["name"] == "strobe" and "detail" in e]
     figure = new_figure(5.0, 4.0)
     axes = figure.add_subplot()
-    axes.plot(place, rate, linewidth=0.6)
+    draw_curve(axes, document, name, f"{name}_dot", linewidth=0.6)
     points = np.array([[state[name], state[f"{name}_dot"]] for state in struck])
     if len(points):
         axes.plot(*points.T, "o", markersize=3, label="once a period of the drive")

@@ -34,12 +34,12 @@ import scipy
 import daesolve as ds
 from daesolve.drawing import Drawing, Line, Linear, Outline
 from daesolve.errors import OutOfRangeError
-from daesolve_problems.figures import new_figure, panels_over_time, series
+from daesolve_problems.figures import draw_curve, new_figure, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document
+    from daesolve_problems.figures import Document, draw_curve
 
 Values = Mapping[str, float]
 ROUNDING = 1e-12
@@ -262,7 +262,7 @@ def motion(document: Document) -> Figure:
     place.axhline(document["parameters"]["clearance"], color="0.6", linewidth=0.8)
     place.plot(times, x, linewidth=1.0)
     place.set_ylabel("x (m)")
-    speed.plot(x, series(document, "states", "x_dot"), linewidth=0.8)
+    draw_curve(speed, document, "x", "x_dot", linewidth=0.8)
     speed.set_xlabel("x (m)")
     speed.set_ylabel("speed (m/s)")
     return figure
