@@ -126,12 +126,12 @@ class Curve:
     axis
         What is varied.
     start
-        A guess at it, whose sizes serve as units.
+        A guess at it, whose sizes serve as units, and whose period, where that is given, stays.
     """
 
     def __init__(self, task: Task, axis: Axis, start: Guess) -> None:
         self.task, self.axis = task, axis
-        self._period = start.period
+        self.period = start.period
         group = [task.manifold.sizes[index] for index in task.group.shifts]
         self._amounts = np.array(group)
 
@@ -161,7 +161,7 @@ class Curve:
         task = self.task
         parts = [task.vector(node) / task.sizes for node in guess.nodes]
         if task.free_period:
-            parts.append(np.array([guess.period / self._period]))
+            parts.append(np.array([guess.period / self.period]))
         parts += [guess.amounts / self._amounts, np.array([value / self.axis.scale])]
         return np.concatenate(parts)
 
@@ -172,7 +172,7 @@ class Curve:
         period = guess.period
         at = task.pieces * count
         if task.free_period:
-            period = period + float(change[at]) * self._period
+            period = period + float(change[at]) * self.period
             at += 1
         amounts = guess.amounts + change[at : at + len(guess.amounts)] * self._amounts
         nodes = list(guess.nodes)
@@ -262,7 +262,7 @@ class Curve:
             matrix[rows, -1] = self.axis.scale * along[k]
         at, row = task.pieces * count, task.pieces * states
         if task.free_period:
-            matrix[row, at] = 1.0 / self._period
+            matrix[row, at] = 1.0 / self.period
             at, row = at + 1, row + 1
         for place, size in enumerate(self._amounts):
             matrix[row + place, at + place] = 1.0 / size

@@ -202,6 +202,18 @@ def test_an_interrupted_branch_goes_on_to_the_same_bits(tmp_path: Path) -> None:
         continue_orbit(orbit, over, step=0.2, out=tmp_path / "part")
 
 
+def test_orbits_of_another_period_are_another_branch(tmp_path: Path) -> None:
+    system, over = systems.van_der_pol(), {"F": (0.88, 0.92)}
+    for count in (1, 2):
+        period, guess = count * 2 * math.pi / 1.25, {"x": -1.36, "x_dot": -0.51}
+        orbit = periodic_orbit(system, guess, period, parameters={"F": 0.9}, verify=False)
+        if count == 1:
+            continue_orbit(orbit, over, step=0.5, out=tmp_path)
+            continue
+        with pytest.raises(ds.errors.StorageError, match="has another branch"):
+            continue_orbit(orbit, over, step=0.5, out=tmp_path)
+
+
 def test_a_branch_is_drawn_with_its_special_points() -> None:
     orbit = periodic_orbit(systems.walker(), start(0.2, -0.2), section="strike", verify=False)
     branch = continue_orbit(orbit, {"slope": (0.009, 0.0155)}, step=0.1)
