@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from daesolve.analysis.orbits import (
         Branch,
         CircleMap,
+        DirectionalRates,
         PeriodicOrbit,
         Reflect,
         Relabel,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Branch",
     "CircleMap",
+    "DirectionalRates",
     "Disturbance",
     "InverseDynamics",
     "LyapunovExponent",

@@ -40,6 +40,17 @@ class Manifold:
         flat = self._jacobian(time, state, p[: len(self.dynamics.values)])[0]
         return kernel(flat.reshape(-1, len(self.sizes)) * self.sizes)
 
+    def independence(self, time: float, state: np.ndarray, p: np.ndarray) -> float:
+        """Return the smallest singular value of what is kept, in sizes; infinity where nothing is.
+
+        What holds everywhere twice, as of goals that depend on each other, does not count.
+        """
+        if not kept_by_states(self.dynamics):
+            return float("inf")
+        flat = self._jacobian(time, state, p[: len(self.dynamics.values)])[0]
+        values = np.linalg.svd(flat.reshape(-1, len(self.sizes)) * self.sizes, compute_uv=False)
+        return float(values[len(self.sizes) - self.dimension - 1])
+
 
 def kept_by_states(dynamics: Dynamics) -> list[ca.SX]:
     """Return what has the same value in all consistent states."""

@@ -71,6 +71,8 @@ class Propagation:
         (size, k) and (np, k): the derivatives at a fixed time, as far as the run was followed.
     event_times
         (k,) for each event up to there.
+    apart
+        (k,) for each guard taken after another at once: the change of the time between them.
     backwards
         How guards are taken that pass together where a formula resets the state: None takes them at
         once, False one after the other in the order of the guards, True in the reverse order.
@@ -104,6 +106,7 @@ class Propagation:
         self.sizes = np.array([abs(value) or 1.0 for value in nominal.values()])
         self.event_times: list[np.ndarray] = []
         self.parted: list[tuple[float, str, str]] = []
+        self.apart: list[np.ndarray] = []
         self.backwards: bool | None = None
         self._rhs = Evaluator(self.problem.rhs)
         counts = [event.count for event in self.problem.events]
@@ -288,15 +291,14 @@ class Propagation:
         """Go through guards that pass together one after the other; return the first's times."""
         transitions, slopes = self.prepared.transitions, guard_slopes(self.problem)
         assert transitions is not None
-        first: np.ndarray | None = None
+        passed: list[np.ndarray] = []
         state: np.ndarray = self.state
         for guard in guards:
             event = self._indices[self.problem.guarded[guard].name]
-            found = [
-                slopes(*place, 0.0, state[:, k], self.values[:, k]) for k in range(len(self.sizes))
-            ]
+            count = range(len(self.sizes))
+            found = [slopes(*place, 0.0, state[:, k], self.values[:, k]) for k in count]
             times = np.array([-change[guard] / rates[guard] for _, rates, change in found])
-            first = times if first is None else first
+            passed.append(times)
             moved = state + self._motion(place, times)
             jump = jump_slopes(transitions.function((event,)))
             fired = self._selected(event, [guard - self._firsts[event]])
@@ -308,8 +310,8 @@ class Propagation:
             self.values = np.array([change[3] for change in changed]).T
             state = np.array([change[2] for change in changed]).T - self._motion(place, times)
         self.state = state
-        assert first is not None
-        return first
+        self.apart += [late - early for early, late in itertools.pairwise(passed)]
+        return passed[0]
 
     def _reset(
         self,

@@ -64,10 +64,16 @@ def analyse(
     family: Annotated[
         list[str] | None, typer.Option(metavar="NAME=NUMBER", help="Of orbits: which of many.")
     ] = None,
+    steady: Annotated[
+        bool, typer.Option("--steady", help="Of orbits: it goes on by what is shifted alone.")
+    ] = False,
     over: Annotated[
         list[str] | None, typer.Option(metavar="NAME=LOW:HIGH", help="Of branch, stability-map.")
     ] = None,
     plot: Annotated[str | None, typer.Option(metavar="X:Y", help="Of branch: its axes.")] = None,
+    step: Annotated[
+        float | None, typer.Option(help="Of branch: the longest, a part of the range; 0.02.")
+    ] = None,
     angle: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Of circle-map: angles alike.")
     ] = None,
@@ -82,7 +88,7 @@ def analyse(
     """Compute what is asked of a case besides its motion: rank, sensitivity, orbits, its own."""
     asked = Asked(
         period, section, passages, up_to or [], reflect or [], family or [], over or [], plot,
-        angle or [], modulo,
+        angle or [], modulo, steady, step,
     )  # fmt: skip
     bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
     if out is not None:
@@ -99,6 +105,9 @@ def analyse(
     written: list[Path] = []
     if out is not None:
         written = reporting.write_answer(out, document, answer.figures)
+        if analysis == "branch" and analysis not in bound.problem.analyses:
+            axis = asked.over[0].partition("=")[0]
+            written.append(reporting.write_branch(out, document, axis, answer.figures))
     if as_json:
         typer.echo(reporting.dump(document))
         return

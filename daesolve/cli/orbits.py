@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from daesolve.analysis.orbits.symmetry import Symmetry
 
 ANALYSES = ("orbit", "branch", "circle-map", "stability-map")
+STEP = 0.02
+"""Of a branch, where none is given."""
 PERIODS = 4000
 """Over which a rotation number is a mean."""
 
@@ -37,6 +39,8 @@ class Asked:
     plot: str | None
     angle: Sequence[str]
     modulo: str | None
+    steady: bool
+    step: float | None
 
     def check(self, analysis: str) -> None:
         """Refuse options that another analysis takes.
@@ -47,13 +51,13 @@ class Asked:
             The first of them is named.
         """
         takes = {
-            "orbit": {"period", "section", "passages", "up_to", "reflect", "family"},
+            "orbit": {"period", "section", "passages", "up_to", "reflect", "family", "steady"},
             "circle-map": {"period", "angle", "modulo"},
         }
         takes["stability-map"] = {*takes["orbit"], "over"}
-        takes["branch"] = {*takes["stability-map"], "plot"}
+        takes["branch"] = {*takes["stability-map"], "plot", "step"}
         for name, value in vars(self).items():
-            given = value != 1 if name == "passages" else bool(value)
+            given = value != 1 if name == "passages" else value not in (None, False, [])
             if given and name not in takes.get(analysis, set()):
                 raise OutOfRangeError(
                     f"the analysis {analysis!r} takes no --{name.replace('_', '-')}"
@@ -81,7 +85,8 @@ def answer(bound: BoundCase, analysis: str, asked: Asked, out: Path | None) -> A
     if analysis == "stability-map":
         return Answer(*answers.map_answer(stability_map(orbit, ranges)))
     kept = None if out is None else out / "points"
-    branch = continue_orbit(orbit, ranges, out=kept)
+    step = STEP if asked.step is None else asked.step
+    branch = continue_orbit(orbit, ranges, step=step, out=kept)
     return Answer(*answers.branch_answer(branch, _axes(asked.plot)))
 
 
@@ -101,6 +106,7 @@ def _orbit(bound: BoundCase, asked: Asked) -> PeriodicOrbit:
         passages=asked.passages,
         up_to=symmetries or None,
         family=options.numbers("--family", asked.family) or None,
+        steady=asked.steady,
     )
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from daesolve.cli.options import AsJson, ProblemName, console
+from daesolve.cli.orbits import ANALYSES as ORBITS
 from daesolve.equations.dynamics import Dynamics
 from daesolve.gallery.page import summary
 from daesolve.plugins import registry
@@ -116,7 +117,7 @@ def description(problem: Problem) -> dict[str, Any]:
         "goals": list(dynamics.goal_names),
         "events": _events(dynamics),
         "cases": [_case(case, case.model or model) for case in problem.cases],
-        "analyses": [*ANALYSES, *problem.analyses],
+        "analyses": [*ANALYSES, *ORBITS, *problem.analyses],
         "notes": list(system.notes),
         "references": list(problem.sources),
     }

@@ -9,6 +9,7 @@ share it. Results go to one directory as they come, and what is there is never c
 from daesolve.ensembles.chunks import WorkerError
 from daesolve.ensembles.dispatch import SweepState
 from daesolve.ensembles.members import Distribution, log_uniform, normal, uniform
+from daesolve.ensembles.stability_maps import sweep_stability
 from daesolve.ensembles.sweep_results import Sweep
 from daesolve.ensembles.sweeping import resume_sweep, sweep
 
@@ -21,5 +22,6 @@ __all__ = [
     "normal",
     "resume_sweep",
     "sweep",
+    "sweep_stability",
     "uniform",
 ]

@@ -106,7 +106,7 @@ def run_chunk(task: Task, chunk: Chunk) -> ChunkResults:
     """
     with _one_at_a_time:
         begin = time.perf_counter()
-        results = run_members(_case(task), task, chunk)
+        results = run_members(case_of(task), task, chunk)
         return ChunkResults(results, time.perf_counter() - begin)
 
 
@@ -299,7 +299,14 @@ def check_worker(task: Task) -> None:
     _problem(task.problem, task.digest)
 
 
-def _case(task: Task) -> BoundCase:
+def case_of(task: Task) -> BoundCase:
+    """Return the case of a task, on a worker.
+
+    Raises
+    ------
+    WorkerError
+        The worker has other versions, or not the problem.
+    """
     check_worker(task)
     case = _problem(task.problem, task.digest).case(task.case, model=task.model)
     return replace(

@@ -162,7 +162,7 @@ def sweep(
         until = float(at[-1])
     if batch is None and not _pays(case, chosen, table):
         batch = False
-    task = _task(case, until, at, chosen, batch=batch, installed=workers != 0)
+    task = task_of(case, until, at, chosen, batch=batch, installed=workers != 0)
     _check(member_case(case, values_of(table, 0)), task, table)
     manifest = contents(task, over, samples, seed) | {"count": count_of(table)}
     manifest = new_manifest(manifest, list(table))
@@ -208,7 +208,7 @@ def resume_sweep(
     options, at = restored(manifest["options"]), restored(manifest["at"])
     over, samples, seed = untold(manifest["over"]), manifest["samples"], manifest["seed"]
     table = checked(case, members(over, samples, seed))
-    task = _task(
+    task = task_of(
         case, manifest["until"], at, options, batch=manifest["batch"], installed=workers != 0
     )
     asked = contents(task, over, samples, seed) | {"count": manifest["count"]}
@@ -220,7 +220,7 @@ def resume_sweep(
         return run_members(store, table, running, progress, batch=task.batch is not False)
 
 
-def _task(
+def task_of(
     case: BoundCase,
     until: float | None,
     at: At,
@@ -229,6 +229,13 @@ def _task(
     batch: bool | None,
     installed: bool,
 ) -> Task:
+    """Return what runs of a case have in common; where workers load an `installed` problem by name.
+
+    Raises
+    ------
+    OutOfRangeError
+        They could not load it.
+    """
     path = case.problem.path
     name = case.problem.name if path is None else str(path.resolve())
     if installed and path is None:

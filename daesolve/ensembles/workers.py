@@ -290,6 +290,29 @@ def _undisturbed() -> Generator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def connected(address: str) -> Any:
+    """Return a client of a Dask cluster.
+
+    Raises
+    ------
+    MissingPackageError
+        The package distributed is missing.
+    OutOfRangeError
+        No scheduler answers at the address.
+    """
+    try:
+        import distributed
+    except ImportError:
+        raise MissingPackageError("distributed", "sweep") from None
+    try:
+        return distributed.Client(address, timeout=ANSWERS_WITHIN, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        raise OutOfRangeError(
+            f"no Dask scheduler answers at {address!r} ({error}): start one with `dask "
+            "scheduler`, and give the address that it prints, such as tcp://host:8786"
+        ) from None
+
+
 class Cluster:
     """Runs the members on a Dask cluster, with few chunks under way.
 
@@ -311,19 +334,7 @@ class Cluster:
     """
 
     def __init__(self, task: Task, address: str) -> None:
-        try:
-            import distributed
-        except ImportError:
-            raise MissingPackageError("distributed", "sweep") from None
-        try:
-            self._client: Any = distributed.Client(
-                address, timeout=ANSWERS_WITHIN, set_as_default=False
-            )
-        except (OSError, ValueError, TypeError) as error:
-            raise OutOfRangeError(
-                f"no Dask scheduler answers at {address!r} ({error}): start one with `dask "
-                "scheduler`, and give the address that it prints, such as tcp://host:8786"
-            ) from None
+        self._client = connected(address)
         self._task, self._address = task, address
         self._chunks: dict[Any, Chunk] = {}
         self._ended: queue.SimpleQueue[Any] = queue.SimpleQueue()

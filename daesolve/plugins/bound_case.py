@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import Any, Self, Unpack
 
 from daesolve.analysis.sensitivity import Sensitivity, nominal_values, sensitivity_of
 from daesolve.equations.consistency import Start, check_named, start_value
@@ -33,6 +33,7 @@ from daesolve.plugins.described_case import identity_of, source_of
 from daesolve.plugins.exported_case import ExportableCase
 from daesolve.plugins.family import Answer, Case, Family, StartRule, Structure, Values
 from daesolve.plugins.foreign import called, numbers_by_name
+from daesolve.plugins.orbiting_case import OrbitingCase
 from daesolve.plugins.ruled_starts import ruled_start
 from daesolve.preparation.naming import made_by_name
 from daesolve.preparation.request import Request
@@ -44,9 +45,6 @@ from daesolve.solving.stored_runs import Destination, split_derived
 from daesolve.storage import located
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory, remembered
-
-if TYPE_CHECKING:
-    from daesolve.analysis.orbits import PeriodicOrbit
 from daesolve.verification.reference_motion import Progress as ReferenceProgress
 from daesolve.verification.reference_run import TOLERANCE, ReferenceRun, reference_run
 
@@ -55,7 +53,7 @@ USUAL = {"impact": "newton", "impact_order": None, "on_gain": "refuse"}
 
 
 @dataclass(frozen=True, eq=False)
-class BoundCase(ExportableCase):
+class BoundCase(ExportableCase, OrbitingCase):
     """A case of a problem with every value chosen: `.solve(...)` runs it.
 
     Parameters
@@ -340,12 +338,6 @@ class BoundCase(ExportableCase):
 
         at = requested_by(case, until, made)[1]
         return sensitivity_of(case.system, request, case._differentiable(by), at)
-
-    def periodic_orbit(self, *near: Any, **options: Any) -> PeriodicOrbit:
-        """Find a periodic motion of the case; see `daesolve.analysis.periodic_orbit`."""
-        from daesolve.analysis.orbits import periodic_orbit  # which is needed here alone
-
-        return periodic_orbit(self, *near, **options)
 
     def _differentiable(self, by: Sequence[str]) -> dict[str, float]:
         """Return the values of what is to be differentiated by."""

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from daesolve.ensembles.sweep_results import MeasuredDependence
     from daesolve.reporting.animation import animate
+    from daesolve.reporting.branches import write_branch
     from daesolve.reporting.figures.style import style
     from daesolve.reporting.film import AnimationError, MissingFfmpegError
     from daesolve.reporting.html import FigureRule, page
@@ -77,6 +78,7 @@ __all__ = [
     "with_opening",
     "without_series",
     "write_answer",
+    "write_branch",
     "write_comparison",
     "write_measures",
     "write_referee",
@@ -95,6 +97,7 @@ _ON_DEMAND = {
     "stills": "refereeing",
     "style": "figures.style",
     "summary": "text",
+    "write_branch": "branches",
     "write_referee": "refereeing",
 }
 """The module of each name that is imported when it is asked for."""

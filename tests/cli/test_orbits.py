@@ -60,12 +60,24 @@ def test_a_branch_is_written_with_its_figure(wheel: Path, tmp_path: Path) -> Non
     assert answer["points"]["slope"][-1] == 0.06
     assert (out / "branch.svg").exists()
     assert (out / "points" / "branch.jsonl").exists()
+    assert (out / "multipliers.svg").exists()
+    page = (out / "report.html").read_text()
+    assert "wheel, down: a branch over slope" in page
+    assert page.count("<svg") == 2
+    # The last orbit is in the table, with cos^2 of the angle between spokes.
+    assert "0.6811789" in page
+    assert f"{len(answer['points']['slope'])} orbits" in page
+    assert "reached slope = 0.06" in page
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (("orbit", "--over", "slope=0:1"), "the analysis 'orbit' takes no --over"),
+        (("orbit", "--step", "0.1"), "the analysis 'orbit' takes no --step"),
+        (("circle-map", "--steady"), "the analysis 'circle-map' takes no --steady"),
+        (("branch", "--section", "strike", "--over", "slope=0.04:0.06", "--step", "0"), "the step"),
+        (("orbit", "--period", "1", "--steady"), "a steady motion has no time"),
         (("rank", "--section", "strike"), "the analysis 'rank' takes no --section"),
         (("branch", "--section", "strike"), "--over NAME=LOW:HIGH is missing"),
         (("branch", "--section", "strike", "--over", "slope"), "--over takes NAME=LOW:HIGH"),
@@ -76,3 +88,9 @@ def test_a_branch_is_written_with_its_figure(wheel: Path, tmp_path: Path) -> Non
 )
 def test_what_makes_no_sense_is_refused(wheel: Path, words: tuple[str, ...], sentence: str) -> None:
     assert sentence in " ".join(call("analyse", wheel, *words, code=2).split())
+
+
+def test_show_lists_orbits_among_the_analyses(wheel: Path) -> None:
+    listed = json.loads(call("show", wheel, "--json"))["analyses"]
+    assert {"orbit", "branch", "circle-map", "stability-map"} <= {*listed}
+    assert len({*listed}) == len(listed)

@@ -5,12 +5,14 @@ from daesolve.analysis.orbits.circle_maps import CircleMap, RotationNumber, Tong
 from daesolve.analysis.orbits.finding import periodic_orbit
 from daesolve.analysis.orbits.following import continue_orbit
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.orders import DirectionalRates
 from daesolve.analysis.orbits.stability_maps import StabilityMap, stability_map
 from daesolve.analysis.orbits.symmetry import Reflect, Relabel, Shift
 
 __all__ = [
     "Branch",
     "CircleMap",
+    "DirectionalRates",
     "PeriodicOrbit",
     "Reflect",
     "Relabel",

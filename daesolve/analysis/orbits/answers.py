@@ -18,6 +18,15 @@ Found = tuple[dict[str, Any], dict[str, "Figure"]]
 
 def orbit_answer(orbit: PeriodicOrbit) -> Found:
     """Return what is known of an orbit."""
+    more: dict[str, Any] = {}
+    rates = orbit.directional_rates()
+    if rates is not None:
+        more["orders"] = [
+            [_multiplier(value) for value in order.values.tolist()] for order in orbit.orders
+        ]
+        more["directional_rates"] = rates.rates.tolist()
+        more["leading_keep_their_order"] = list(rates.leading)
+        more["jump_between_orders"] = rates.jump
     return {
         "period": orbit.period,
         "verdict": orbit.verdict,
@@ -29,6 +38,7 @@ def orbit_answer(orbit: PeriodicOrbit) -> Found:
         "digits": orbit.digits,
         "events": [f"{event.name} at {event.time:.12g} s" for event in orbit.events],
         "notes": list(orbit.notes),
+        **more,
     }, {}
 
 
@@ -54,7 +64,8 @@ def branch_answer(branch: Branch, plot: tuple[str, str] | None) -> Found:
             [_multiplier(value) for value in row.tolist()] for row in branch.multipliers
         ],
     }
-    return values, {"branch": branch.plot(*(plot or ()))}
+    figures = {"branch": branch.plot(*(plot or ())), "multipliers": branch.plot_multipliers()}
+    return values, figures
 
 
 def map_answer(found: StabilityMap) -> Found:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 AMPLITUDE = 1e-2
 """In sizes of the states, how far the orbit lies beside that from which it branches off."""
+OUTMOST = 3.0
+"""The size of the largest multipliers that are drawn."""
 SMALLER = 4
 """Amplitudes that are tried where none is given."""
 COLOURS: Mapping[str, str] = {"stable": "C0", "unstable": "C3", "neutral": "C7", "one-sided": "C1"}
@@ -72,11 +74,12 @@ class SpecialPoint:
     ----------
     kind
         "fold", "period doubling", "symmetry breaking" (of orbits up to a reflection),
-        "Neimark-Sacker", "branch point" or "grazing".
+        "Neimark-Sacker" ("Hopf" of steady motions), "neutral saddle" (two real multipliers whose
+        product is one: no bifurcation), "branch point" or "grazing".
     axis, value
         What is varied, and its value there.
     detail
-        A resonance, or the event that is touched.
+        A resonance, the event that is touched, or what the kind means.
     point
         The orbit there.
     curve
@@ -304,6 +307,35 @@ class Branch:
         axes.legend()
         return figure
 
+    def plot_multipliers(self) -> Figure:
+        """Draw the multipliers of all points beside the unit circle, coloured along the branch.
+
+        Those that are farther out than three times the circle are left out.
+        """
+        from matplotlib.figure import Figure  # which takes long to import
+
+        pairs = [
+            (entry.value, value)
+            for entry in self.entries
+            for value in entry.multipliers.tolist()
+            if abs(value) <= OUTMOST
+        ]
+        figure = Figure()
+        axes = figure.add_subplot()
+        angles = np.linspace(0.0, 2.0 * np.pi, 361)
+        axes.plot(np.cos(angles), np.sin(angles), color="C7", linewidth=0.8)
+        drawn = axes.scatter(
+            [value.real for _, value in pairs],
+            [value.imag for _, value in pairs],
+            s=6,
+            c=[at for at, _ in pairs],
+        )
+        figure.colorbar(drawn, label=self.axis.name)
+        axes.set_aspect("equal")
+        axes.set_xlabel("real part")
+        axes.set_ylabel("imaginary part")
+        return figure
+
     def _column(self, point: BranchPoint, name: str) -> float:
         return float(Branch(self.axis, (point,), (), (), self.curve).points[name][0])
 
@@ -321,4 +353,8 @@ def special_point(curve: Curve, kind: Kind, entry: BranchPoint, detail: str = ""
         pair = next(value for value in entry.multipliers if value.imag > 0.0)
         name = resonance(complex(pair))
         detail = f"resonance {name}" if name else detail
+    elif kind == "branch point":
+        detail = "two branches cross"
+    elif kind == "neutral saddle":
+        detail = "nothing branches off"
     return SpecialPoint(kind, curve.axis.name, entry.value, detail, entry, curve)

@@ -41,6 +41,8 @@ ROUNDED = 1e-13
 """A correction that is rounding itself: the slopes are then exact too."""
 BY_DIFFERENCE = 1e-6
 """Of the scale of the axis, over which an integral is differentiated by it."""
+STEEP = 0.1
+"""The part of a tangent along the axis, below which it does not lead to a value of that."""
 TOO_FAR = 0.5
 """In sizes: a correction that is no correction."""
 
@@ -124,12 +126,12 @@ class Curve:
     axis
         What is varied.
     start
-        A guess at it, whose sizes serve as units.
+        A guess at it, whose sizes serve as units, and whose period, where that is given, stays.
     """
 
     def __init__(self, task: Task, axis: Axis, start: Guess) -> None:
         self.task, self.axis = task, axis
-        self._period = start.period
+        self.period = start.period
         group = [task.manifold.sizes[index] for index in task.group.shifts]
         self._amounts = np.array(group)
 
@@ -146,12 +148,20 @@ class Curve:
         ]
         return replace(self.task, family=tuple(family))
 
+    def value_of(self, guess: Guess) -> float:
+        """Return the value of the axis at a guess."""
+        first, axis = guess.nodes[0], self.axis
+        if axis.index is not None:
+            return float(first.p[axis.index])
+        assert axis.integral is not None
+        return axis.integral.value(first, self.task.own)
+
     def vector(self, guess: Guess, value: float) -> np.ndarray:
         """Return the scaled unknowns."""
         task = self.task
         parts = [task.vector(node) / task.sizes for node in guess.nodes]
         if task.free_period:
-            parts.append(np.array([guess.period / self._period]))
+            parts.append(np.array([guess.period / self.period]))
         parts += [guess.amounts / self._amounts, np.array([value / self.axis.scale])]
         return np.concatenate(parts)
 
@@ -162,7 +172,7 @@ class Curve:
         period = guess.period
         at = task.pieces * count
         if task.free_period:
-            period = period + float(change[at]) * self._period
+            period = period + float(change[at]) * self.period
             at += 1
         amounts = guess.amounts + change[at : at + len(guess.amounts)] * self._amounts
         nodes = list(guess.nodes)
@@ -252,7 +262,7 @@ class Curve:
             matrix[rows, -1] = self.axis.scale * along[k]
         at, row = task.pieces * count, task.pieces * states
         if task.free_period:
-            matrix[row, at] = 1.0 / self._period
+            matrix[row, at] = 1.0 / self.period
             at, row = at + 1, row + 1
         for place, size in enumerate(self._amounts):
             matrix[row + place, at + place] = 1.0 / size
@@ -314,8 +324,13 @@ class Curve:
     def at_value(
         self, guess: Guess, value: float, before: np.ndarray, *, exact: bool = False
     ) -> Point:
-        """Return the orbit at a value of the axis, as in `corrected`."""
-        start = self.moved(guess, value, np.zeros(len(before)))[0]
+        """Return the orbit at a value of the axis, as in `corrected`; along a tangent at first."""
+        change = np.zeros(len(before))
+        own = self.value_of(guess)
+        if abs(before[-1]) > STEEP:
+            change = before * ((value - own) / self.axis.scale / before[-1])
+        start = self.moved(guess, own, change)[0]
+        start = self.moved(start, value, np.zeros(len(before)))[0]
 
         def fixed(linear: Linear, vector: np.ndarray) -> tuple[np.ndarray, float]:
             row = np.zeros(linear.matrix.shape[1])
@@ -336,6 +351,13 @@ class Curve:
 
         events = point.shot.sequence
         return self.corrected(guess, value, across, point.tangent, exact=exact, sequence=events)
+
+    def unsolved(self, point: Point, change: np.ndarray) -> Point:
+        """Return what lies beside a point by a change of the scaled unknowns, as it is."""
+        guess, value = self.moved(point.guess, point.value, change)
+        linear = self.linear(guess, value)
+        shot = linear.shot
+        return Point(value, shot, linear.slopes, point.tangent, 0, shot.residual)
 
     def predicted(self, point: Point, step: float) -> Shot:
         """Return the motion a step along the tangent, which is not corrected."""

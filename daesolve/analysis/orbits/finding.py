@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Unpack
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from daesolve.analysis.orbits.first_look import (
     Ending,
+    check_is_steady,
     check_mode,
     divided,
     first_look,
@@ -19,9 +20,10 @@ from daesolve.analysis.orbits.first_look import (
     needed_pieces,
 )
 from daesolve.analysis.orbits.flights import Flow, Node, Passage
-from daesolve.analysis.orbits.monodromy import multipliers
+from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.remarks import remarks
 from daesolve.analysis.orbits.shooting import Task, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo
 from daesolve.analysis.orbits.verification import check_by_run, confirmed_digits
@@ -67,6 +69,7 @@ def periodic_orbit(
     passages: int = 1,
     up_to: UpTo = None,
     family: Mapping[str, float] | None = None,
+    steady: bool = False,
     pieces: int | None = None,
     verify: bool | Solver = True,
     **options: Unpack[RunOptions],
@@ -98,6 +101,9 @@ def periodic_orbit(
         Where first integrals let orbits come in families: the value of each integral by its name,
         or that of a state at the start in place of one. Where orbits come in families for another
         reason, as by their speed, the value of a state at the start for each of these.
+    steady
+        Whether the motion is that of its symmetry, as a ride in a circle: each state is the first
+        one, shifted and turned, and the period is any, which is kept. A short one takes less time.
     pieces
         Into how many pieces the period is divided; None lets the growth of changes decide.
     verify
@@ -166,10 +172,12 @@ def periodic_orbit(
         raise UnsupportedError(
             "the equations contain time: give the period alone, without a section"
         )
+    if steady:
+        _check_steady(flow, passage, up_to)
     start = _in_mode(flow, given or {}, discrete)
     wanted = family or {}
     settled = bool(discrete)
-    ending = Ending(period, passage, up_to, None if flow.autonomous else follows)
+    ending = Ending(period, passage, up_to, None if flow.autonomous else follows, steady)
     return found_from(flow, start, ending, wanted, pieces, verify, settled=settled)
 
 
@@ -184,15 +192,18 @@ def found_from(
     settled: bool = False,
 ) -> PeriodicOrbit:
     """Find the orbit near a place; `settled` where its mode is given. See `periodic_orbit`."""
-    task, shot, slopes = first_look(flow, start, ending, settled=settled)
+    task, shot, slopes, faster = first_look(flow, start, ending, settled=settled)
     task = in_family(task, shot, slopes, family)
     count = pieces or needed_pieces(slopes)
     guess = divided(task, shot, count)
     task = replace(task, pieces=count)
-    return finished(task, solve(task, guess), verify)
+    notes = [f"the guess did not reach its end: it was made {faster:+.0%} faster"] if faster else []
+    return finished(task, solve(task, guess), verify, notes)
 
 
-def finished(task: Task, found: Found, verify: bool | Solver) -> PeriodicOrbit:
+def finished(
+    task: Task, found: Found, verify: bool | Solver, before: Sequence[str] = ()
+) -> PeriodicOrbit:
     """Return the orbit of a solution, once it is seen to be one.
 
     Raises
@@ -208,18 +219,18 @@ def finished(task: Task, found: Found, verify: bool | Solver) -> PeriodicOrbit:
                 "size off after a period"
             )
     check_mode(task, shot)
+    if task.steady:
+        check_is_steady(task, shot)
     spectrum = multipliers(task, shot, found.slopes)
-    notes = list(found.slopes.notes)
+    notes = [*before, *found.slopes.notes]
     orders = (spectrum,)
-    if notes:
+    if found.slopes.notes:
         other = multipliers(task, shot, slopes_of(task, shot, backwards=True))
         # Where rounding has parted the guards, the order is that in which they were met.
         orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
-    digits = math.nan
-    if verify is not False:
-        notes.append(check_by_run(task, found, spectrum))
-        digits, how = confirmed_digits(task, found, None if verify is True else verify)
-        notes.append(how)
+    notes += remarks(task, shot, spectrum)
+    digits, said = _how_exact(task, found, spectrum, verify)
+    notes += said
     first = shot.guess.nodes[0]
     run = simulate(replace(_starting_at(flow, first), until=first.time + shot.period))
     doubt = 10.0 * found.accuracy
@@ -253,6 +264,25 @@ def finished(task: Task, found: Found, verify: bool | Solver) -> PeriodicOrbit:
     )
 
 
+def _how_exact(
+    task: Task, found: Found, spectrum: Multipliers, verify: bool | Solver
+) -> tuple[float, list[str]]:
+    """Return how many digits are known, nan where none was asked for, and how that was seen."""
+    digits, notes = math.nan, list[str]()
+    if verify is not False:
+        notes.append(check_by_run(task, found, spectrum))
+        digits, how = confirmed_digits(task, found, None if verify is True else verify)
+        notes.append(how)
+    if found.least:
+        known = -math.log10(found.accuracy)
+        digits = float(np.fmin(digits, known))
+        notes.append(
+            f"it is known to {known:.1f} digits of its size, worst in {found.least!r}: rounding "
+            "hides what a smaller change of that does in a period"
+        )
+    return digits, notes
+
+
 def _prepared(system: System, request: Request) -> Prepared:
     """Prepare a request; start values that no consistent state keeps are but near one."""
     try:
@@ -278,6 +308,14 @@ def _check(period: float | None, passages: int, pieces: int | None) -> None:
             isinstance(number, int) and not isinstance(number, bool) and number >= 1
         ):
             raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number from 1 on")
+
+
+def _check_steady(flow: Flow, passage: Passage | None, up_to: UpTo) -> None:
+    if not flow.autonomous or passage is not None or up_to is None:
+        raise UnsupportedError(
+            "a steady motion has no time and no section in it, and goes on by a symmetry: name "
+            "what is shifted (up_to=Shift(...)), and give a period, of any length"
+        )
 
 
 def _initial(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import casadi as ca
@@ -14,7 +15,13 @@ from daesolve.analysis.orbits.flights import Flow, Node, Passage
 from daesolve.analysis.orbits.integrals import Integral, candidates, independent, pinned
 from daesolve.analysis.orbits.shooting import Guess, Shot, Slopes, Task, cotangent, shoot, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo, group_of
-from daesolve.errors import NotPeriodicError, OutOfRangeError, is_number, unknown_name
+from daesolve.errors import (
+    DaesolveError,
+    NotPeriodicError,
+    OutOfRangeError,
+    is_number,
+    unknown_name,
+)
 
 GROWTH = 1e3
 """By how much changes may grow in a piece."""
@@ -22,8 +29,12 @@ AT_FIRST = 1e-6
 """To which a first integral shows in the derivative of the first guess."""
 REST = 1e-9
 """Of the largest gradient in sizes, a rate of all states that is none."""
+STEADY = 1e-8
+"""Of the largest rate in sizes, one beside the symmetry that is none."""
 LOOKED_AT = 5
 """Places at which symmetries are looked at."""
+ASIDE = (0.02, -0.02, 0.05, -0.05, 0.1, -0.1)
+"""By how much faster motions are tried, where that of the guess does not reach its end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,18 +51,24 @@ class Ending:
         The symmetry up to which it returns.
     rule
         The period as a function of parameters, where it is one.
+    steady
+        Whether the motion is that of its symmetry, and the period any.
     """
 
     period: float | None
     passage: Passage | None
     up_to: UpTo
     rule: ca.Function | None = None
+    steady: bool = False
 
 
 def first_look(
     flow: Flow, start: Node, ending: Ending, *, settled: bool
-) -> tuple[Task, Shot, Slopes]:
-    """Fly from the guess for a period; see what is remembered, and what the symmetries are.
+) -> tuple[Task, Shot, Slopes, float]:
+    """Fly from the guess for a period; see what the symmetries are.
+
+    Where the motion of the guess does not reach its end, as one that is too slow to pass a top, one
+    that is somewhat faster or slower is taken; by how much, a part of its rates, is returned last.
 
     Raises
     ------
@@ -65,16 +82,34 @@ def first_look(
         _check_moving(flow, manifold, start)
     lag = 0.0 if flow.autonomous else foreseen
     group = group_of(flow, ending.up_to, _places(flow, start), lag)
-    free = flow.autonomous and passage is None
-    task = Task(flow, manifold, group, 1, free, passage, rule=ending.rule)
-    shot = shoot(task, Guess((start,), foreseen, np.zeros(0)))
+    free = flow.autonomous and passage is None and not ending.steady
+    task = Task(flow, manifold, group, 1, free, passage, rule=ending.rule, steady=ending.steady)
+    shot, faster = _first_shot(task, start, foreseen)
     if not settled:
         # The mode belongs to what came before the start: the end of a period shows it.
         again = shoot(task, Guess((_in_mode_of_end(task, shot),), foreseen, np.zeros(0)))
         shot = again if not _modes(task, again) else shot
     shot = replace(shot, guess=replace(shot.guess, period=shot.period))
     slopes = slopes_of(task, shot)
-    return task, shot, slopes
+    return task, shot, slopes, faster
+
+
+def _first_shot(task: Task, start: Node, foreseen: float) -> tuple[Shot, float]:
+    """Fly from the guess, or from one that is faster or slower; return by how much."""
+    try:
+        return shoot(task, Guess((start,), foreseen, np.zeros(0))), 0.0
+    except NotPeriodicError as refusal:
+        split = task.flow.dynamics.position_count
+        for part in ASIDE:
+            x = start.x.copy()
+            x[split:] *= 1.0 + part
+            # Neither a state that is not consistent nor a flight that ends nowhere is a guess.
+            with suppress(DaesolveError):
+                moved = task.flow.consistent(start.time, x, start.p)
+                return shoot(task, Guess((moved,), foreseen, np.zeros(0))), part
+        raise NotPeriodicError(
+            f"{refusal} (nor do motions that are up to {max(ASIDE):.0%} faster or slower)"
+        ) from refusal
 
 
 def _places(flow: Flow, start: Node) -> list[Node]:
@@ -192,6 +227,21 @@ def _other_mode(task: Task, shot: Shot) -> str:
         f"the motion returns in another mode: {name!r} is {after:.6g} in place of {before:.6g}; "
         "ask for more passages, a longer period, or a symmetry (up_to)"
     )
+
+
+def check_is_steady(task: Task, shot: Shot) -> None:
+    """Refuse a motion that is not that of its symmetry."""
+    node = shot.guess.nodes[0]
+    rate = task.flow.rate(node) / task.manifold.sizes
+    generators = task.group.generators(task.whole(node))[: len(rate)]
+    generators = generators / task.manifold.sizes[:, None]
+    rest = rate - generators @ np.linalg.lstsq(generators, rate, rcond=None)[0]
+    if not np.max(np.abs(rest)) <= STEADY * np.max(np.abs(rate)):
+        worst = task.flow.names[int(np.argmax(np.abs(rest)))]
+        raise NotPeriodicError(
+            f"the motion is not steady, for {worst!r} changes: find it as a periodic one "
+            "(steady=False), or let that be shifted too (up_to=Shift(...))"
+        )
 
 
 def check_mode(task: Task, shot: Shot) -> None:

@@ -80,6 +80,11 @@ class Flight:
         last = next(k for k, event in enumerate(self.record.events) if event is self.stop)
         return self.record.events[: last + 1]
 
+    def values_at(self, time: float) -> np.ndarray:
+        """Return the values in force at a time."""
+        places = [place for place in self.record.boundaries if place.time <= time]
+        return self.record.modes[places[-1].mode]
+
     @property
     def sequence(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The events that change something, in their order: name and guards."""
@@ -118,12 +123,20 @@ class Derivatives:
         (k,) of the time of the end.
     notes
         Guards that pass together, and where a derivative is one-sided.
+    apart
+        (m, k) of the times between guards that pass together, in their order.
     """
 
     def __init__(
-        self, state: np.ndarray, values: np.ndarray, times: np.ndarray, notes: list[str]
+        self,
+        state: np.ndarray,
+        values: np.ndarray,
+        times: np.ndarray,
+        notes: list[str],
+        apart: np.ndarray,
     ) -> None:
         self.state, self.values, self.times, self.notes = state, values, times, notes
+        self.apart = apart
 
 
 class Flow:
@@ -370,16 +383,23 @@ class Flow:
             f"{guards} pass together: multipliers depend on the order in which they do"
             for guards in dict.fromkeys(guards for _, guards, _ in carried.parted)
         ]
-        changing = [event for event in flight.happened if event.after is not None]
+        apart = [*carried.apart]
+        changing = [
+            (event, moved)
+            for event, moved in zip(flight.happened, carried.event_times, strict=False)
+            if event.after is not None
+        ]
         elapsed = abs(flight.end.time - flight.start.time)
-        for one, other in itertools.pairwise(changing):
+        for (one, first), (other, second) in itertools.pairwise(changing):
             # In one instant of which rounding makes two.
             if abs(other.time - one.time) <= TOGETHER * elapsed and one.after is not other.after:
+                apart.append(second - first)
                 notes.append(
                     f"{_called(one)} and {_called(other)} pass together: multipliers depend on the "
                     "order in which they do"
                 )
-        return Derivatives(state[: len(self.names)], carried.values, times, notes)
+        rows = np.array(apart).reshape(len(apart), state.shape[1])
+        return Derivatives(state[: len(self.names)], carried.values, times, notes, rows)
 
 
 def _called(event: Happening) -> str:

@@ -14,6 +14,8 @@ from daesolve.analysis.orbits.curve import Axis, Curve, Point
 from daesolve.analysis.orbits.flights import passing_rates
 from daesolve.analysis.orbits.integrals import pinned
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.remarks import NEAR, nearest_degenerate
+from daesolve.analysis.orbits.rest_points import rest_point
 from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at
 from daesolve.analysis.orbits.stored_branch import Special, Store
@@ -258,7 +260,7 @@ class _Way:
         asked = {
             "fold": ("fold", "branch point"),
             "doubling": ("period doubling", "symmetry breaking"),
-            "torus": ("Neimark-Sacker",),
+            "torus": ("Neimark-Sacker", "Hopf", "neutral saddle"),
             "grazing": ("grazing",),
         }
         kinds = {kind for name in self.detect for kind in asked[name]}
@@ -275,6 +277,11 @@ class _Way:
             self.end = f"the branch ends at {name} = {value:.10g}: the orbit touches {touched!r}"
             if "grazing" in self.detect:
                 special.append(("grazing", self.entries[-1], touched))
+        elif nearest_degenerate(self.curve.task_at(value), point.shot) < NEAR:
+            self.end = (
+                f"the branch ends at {name} = {value:.10g}: the orbit runs into a degenerate "
+                "point, where constraints depend on each other"
+            )
         else:
             self.end = f"the branch ends at {name} = {value:.10g}: no orbit was found beyond"
         self.special += [special_point(self.curve, *one) for one in special]
@@ -302,9 +309,13 @@ class _Way:
         return None
 
     def _unbounded(self, point: Point) -> str:
+        task = self.curve.task_at(point.value)
+        still = rest_point(task, point.shot)
+        listed = [] if still is None else [f"{name} = {value:.6g}" for name, value in still.items()]
+        where = f", for the orbit comes to the rest point {', '.join(listed)}" if listed else ""
         return (
             f"the branch ends at {self.curve.axis.name} = {point.value:.7g}: the period grows "
-            f"without bounds, to {point.shot.period:.3g} s"
+            f"without bounds, to {point.shot.period:.3g} s{where} (a homoclinic orbit)"
         )
 
     def _keep(self, point: Point, tests: Tests, special: list[tuple[Kind, Point]]) -> None:

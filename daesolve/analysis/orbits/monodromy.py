@@ -40,7 +40,14 @@ class Multipliers:
     group
         The eigenvalues of the symmetry itself.
     reduced
-        The map on the quotient, (k, k).
+        The map on the quotient, (q, q).
+    matrix
+        The map itself, (d, d), in orthonormal directions in the sizes of the states.
+    quotient
+        (d, q) the directions of `reduced` among these.
+    cone
+        (m, q) where guards pass together: the map is this one for changes z with no negative entry
+        of cone @ z, for which they pass in this order.
     """
 
     values: np.ndarray
@@ -48,6 +55,9 @@ class Multipliers:
     trivial: Mapping[str, float]
     group: tuple[complex, ...]
     reduced: np.ndarray
+    matrix: np.ndarray
+    quotient: np.ndarray
+    cone: np.ndarray
 
     def verdict(self, doubt: float) -> Verdict:
         """Return whether changes die out; within `doubt` of one they do neither."""
@@ -91,6 +101,9 @@ def multipliers(task: Task, shot: Shot, slopes: Slopes) -> Multipliers:
         trivial=trivial,
         group=tuple(task.group.eigenvalues(shot.amounts)),
         reduced=reduced,
+        matrix=matrix,
+        quotient=quotient,
+        cone=slopes.apart @ quotient,
     )
 
 

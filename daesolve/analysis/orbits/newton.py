@@ -32,22 +32,68 @@ CONVERGED = 1e-12
 """In sizes of the states: a step after which the places are as exact as can be."""
 ROUNDING = 1e-8
 """A step below which it is rounding alone that keeps it from getting shorter."""
-ROUNDED = 1e-10
-"""In sizes: a residual at which a step that does not get shorter lies along a near family."""
 MISSED = 1e-8
 """In sizes: what an orbit misses itself by at most."""
-SINGULAR = 1e-14
-"""Of the largest singular value of the equations, what counts as none."""
+NOISE = 4e-15
+"""Of the entries of the equations and in sizes, what rounding makes of them over a period."""
+DOUBTFUL = 1e-3
+"""In sizes: how well a place is known at least, else nothing tells it from its neighbours."""
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """A solution: the shot, its slopes, the steps' lengths, the residuals, the step left over."""
+    """A solution.
+
+    Parameters
+    ----------
+    shot, slopes
+        What was flown, and its derivatives.
+    residuals
+        What was missed at each step.
+    accuracy
+        In sizes: the step left over, and how far rounding lets a place be told from others.
+    least
+        The state that is known worst, where that is less than `CONVERGED`; else empty.
+    """
 
     shot: Shot
     slopes: Slopes
     residuals: tuple[float, ...]
     accuracy: float
+    least: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """The equations of a step by their singular values.
+
+    Along a direction that all but changes nothing, as the angle of a wheel that rolls idly, the
+    equations say less than rounding does: a step there is noise, however small what is missed.
+
+    Parameters
+    ----------
+    left, values, right
+        Singular vectors as columns, values, vectors as rows.
+    """
+
+    left: np.ndarray
+    values: np.ndarray
+    right: np.ndarray
+
+    @property
+    def weak(self) -> np.ndarray:
+        """(k,) whether rounding hides a direction at `CONVERGED`."""
+        return CONVERGED * self.values < NOISE
+
+    def step(self, missed: np.ndarray) -> np.ndarray:
+        """Return the step by what is missed."""
+        return self.right.T @ (self.left.T @ missed / self.values)
+
+    def firm(self, missed: np.ndarray) -> np.ndarray:
+        """Return the step but for what is noise of it."""
+        along = self.left.T @ missed
+        noisy = self.weak & (np.abs(along) <= NOISE)
+        return self.right.T @ (np.where(noisy, 0.0, along) / self.values)
 
 
 def solve(task: Task, guess: Guess) -> Found:
@@ -63,39 +109,51 @@ def solve(task: Task, guess: Guess) -> Found:
     for _ in range(MOST_STEPS):
         slopes = slopes_of(task, shot)
         matrix, right = assembled(task, shot, slopes, conditions(task, shot))
-        inverse = _inverse(task, shot, matrix)
-        step = inverse @ right
+        factors = _factored(task, shot, matrix)
+        step = factors.firm(right)
         length = _length(task, shot, step)
         if length <= CONVERGED:
-            polished = shoot(task, moved(task, shot, step, 1.0))
+            polished = shoot(task, moved(task, shot, factors.step(right), 1.0))
             if polished.residual < shot.residual:
                 # Near to grazing, derivatives change far more than the places.
                 shot, slopes = polished, slopes_of(task, polished)
-            return _checked(task, Found(shot, slopes, (*residuals, shot.residual), length))
-        following = _damped(task, shot, step, inverse)
+            return _checked(task, shot, slopes, (*residuals, shot.residual), factors, step)
+        following = _damped(task, shot, step, factors)
         if following is None:
-            if length <= ROUNDING or shot.residual <= ROUNDED:
-                return _checked(task, Found(shot, slopes, tuple(residuals), length))
+            if length <= ROUNDING:
+                return _checked(task, shot, slopes, tuple(residuals), factors, step)
             break
         shot = following
         residuals.append(shot.residual)
     raise NotPeriodicError(_missed(task, shot))
 
 
-def _checked(task: Task, found: Found) -> Found:
-    """Return a solution; refuse what but misses itself least, where more is asked than there is.
+def _checked(
+    task: Task,
+    shot: Shot,
+    slopes: Slopes,
+    residuals: tuple[float, ...],
+    factors: Factors,
+    step: np.ndarray,
+) -> Found:
+    """Return a solution, and how well it is known; refuse what but misses itself least.
 
     Raises
     ------
     NotPeriodicError
         It is no orbit.
     """
-    if not found.shot.residual <= MISSED:
-        raise NotPeriodicError(_missed(task, found.shot))
-    return found
+    if not shot.residual <= MISSED:
+        raise NotPeriodicError(_missed(task, shot))
+    weak = factors.weak
+    doubts = [step, *(NOISE / factors.values[weak])[:, None] * factors.right[weak]]
+    lengths = [_length(task, shot, doubt) for doubt in doubts]
+    accuracy = max(lengths)
+    worst = _most(task, shot, doubts[int(np.argmax(lengths))])[0]
+    return Found(shot, slopes, residuals, accuracy, worst if accuracy > CONVERGED else "")
 
 
-def _damped(task: Task, shot: Shot, step: np.ndarray, inverse: np.ndarray) -> Shot | None:
+def _damped(task: Task, shot: Shot, step: np.ndarray, factors: Factors) -> Shot | None:
     """Return what follows a step, or a part of it, that promises a shorter one; or nothing."""
     length, part = _length(task, shot, step), 1.0
     while part >= LEAST_PART:
@@ -104,10 +162,8 @@ def _damped(task: Task, shot: Shot, step: np.ndarray, inverse: np.ndarray) -> Sh
         except DaesolveError:
             part /= 2.0
             continue
-        onward = inverse @ _right(task, tried)
-        found = _length(task, tried, onward)
-        # Along near families steps are rounding, while what is missed still shrinks.
-        if found <= (1.0 - part / 2.0) * length or tried.residual <= shot.residual / 4.0:
+        found = _length(task, tried, factors.firm(_right(task, tried)))
+        if found <= (1.0 - part / 2.0) * length:
             return tried
         part /= 2.0
     return None
@@ -119,26 +175,33 @@ def _right(task: Task, shot: Shot) -> np.ndarray:
     return np.concatenate([*ends, conditions(task, shot).right])
 
 
-def _inverse(task: Task, shot: Shot, matrix: np.ndarray) -> np.ndarray:
-    """Return the inverse of the equations.
+def _factored(task: Task, shot: Shot, matrix: np.ndarray) -> Factors:
+    """Return the equations by their singular values.
 
     Raises
     ------
     NotPeriodicError
-        They are singular.
+        They are singular, to what rounding leaves of them.
     """
     left, values, right = np.linalg.svd(matrix, full_matrices=False)
-    if not values[-1] > SINGULAR * values[0] or matrix.shape[0] < matrix.shape[1]:
-        along = np.abs(shot.bases[0] @ right[-1][: shot.bases[0].shape[1]])
-        names = names_of(task)
-        most = [names[k] for k in np.argsort(-along)[:2] if along[k] > 0.1 * np.max(along)]
+    # What is missed has the rounding of states; the matrix has that of its own entries.
+    rounding = NOISE * max(1.0, float(np.abs(left[:, -1]) @ np.abs(matrix) @ np.abs(right[-1])))
+    if matrix.shape[0] < matrix.shape[1] or not rounding < DOUBTFUL * values[-1]:
+        most = _most(task, shot, np.linalg.svd(matrix)[2][-1])
         raise NotPeriodicError(
             "orbits lie beside each other that nothing tells apart, which differ most in "
             f"{' and '.join(map(repr, most))}: name the value of such a state in family={{...}}, "
             "let a coordinate be shifted (up_to=Shift(...)), or, where two branches meet here, go "
             "aside"
         )
-    return (right.T / values) @ left.T
+    return Factors(left, values, right)
+
+
+def _most(task: Task, shot: Shot, step: np.ndarray) -> list[str]:
+    """Return the names of the one or two states that a step changes most, at the first place."""
+    along = np.abs(shot.bases[0] @ step[: shot.bases[0].shape[1]])
+    names = list(names_of(task))
+    return [names[int(k)] for k in np.argsort(-along)[:2] if along[k] >= 0.1 * np.max(along)]
 
 
 def _length(task: Task, shot: Shot, step: np.ndarray) -> float:

@@ -10,8 +10,9 @@ import numpy as np
 
 from daesolve.analysis.orbits.monodromy import Multipliers, Verdict
 from daesolve.analysis.orbits.newton import Found
+from daesolve.analysis.orbits.orders import DirectionalRates, directional_rates, most_growth
 from daesolve.analysis.orbits.shooting import Task
-from daesolve.errors import suggest_names
+from daesolve.errors import OutOfRangeError, suggest_names
 from daesolve.trajectory.results import EventRecord
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -91,9 +92,54 @@ class PeriodicOrbit:
         return complex(self.multipliers[0]) if len(self.multipliers) else 0.0
 
     @property
+    def exponents(self) -> np.ndarray:
+        """(k,) complex, in 1/s: the rates of growth of which the multipliers come in a period.
+
+        Of a steady motion these are the eigenvalues of small motions, where the period is short.
+        """
+        return np.log(self.multipliers) / self.period
+
+    @property
     def monodromy(self) -> np.ndarray:
         """(d, d) the map of a period, in orthonormal directions in the sizes of the states."""
         return self.found.slopes.monodromy
+
+    def growth(self, periods: int) -> float:
+        """Return by how much the change that grows most has grown after some periods.
+
+        It may grow far more than by the largest multiplier, where some of them are nearly alike.
+        In the sizes of the states, without the trivial multipliers; of the order that was met,
+        where guards pass together.
+
+        Parameters
+        ----------
+        periods
+            How many.
+        """
+        if not isinstance(periods, int) or isinstance(periods, bool) or periods < 0:
+            raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number from 0 on")
+        return most_growth(self.spectrum, periods)
+
+    def directional_rates(self, starts: int = 8, periods: int = 4000) -> DirectionalRates | None:
+        """Return how fast random changes grow where two guards pass together.
+
+        The map of a period is then linear in two pieces. A multiplier of one of them is a rate of
+        the whole where its direction stays on its own side.
+
+        Parameters
+        ----------
+        starts, periods
+            How many changes are followed, and for how long.
+
+        Returns
+        -------
+        DirectionalRates
+            None where no two guards do, or more than two, or rounding has parted them.
+        """
+        for name, number in (("starts", starts), ("periods", periods)):
+            if not isinstance(number, int) or isinstance(number, bool) or number < 2:
+                raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number from 2 on")
+        return directional_rates(self.orders, self.period, starts, periods)
 
     def __str__(self) -> str:
         lines = [f"periodic orbit, period {self.period:.15g} s, {self.verdict}"]

@@ -49,6 +49,8 @@ class Task:
         The indices of values in p that keep something of the state.
     rule
         The period as a function of parameters; None where it is a number, or free.
+    steady
+        Whether the motion is its symmetry: each state is the first one, shifted and turned.
     """
 
     flow: Flow
@@ -61,6 +63,7 @@ class Task:
     family: tuple[tuple[Integral, float], ...] = ()
     remembered: tuple[int, ...] = ()
     rule: ca.Function | None = None
+    steady: bool = False
 
     @property
     def conserves(self) -> bool:
@@ -210,6 +213,9 @@ class Slopes:
         (n, d + q) of the state at the end of the last piece, before the symmetry.
     notes
         About guards that pass together.
+    apart
+        (m, d) of the times between these, in their order, with the coordinates of the first place:
+        the order is that which was taken as long as none is negative.
     """
 
     pieces: tuple[np.ndarray, ...]
@@ -218,6 +224,7 @@ class Slopes:
     parameters: np.ndarray
     end: np.ndarray
     notes: tuple[str, ...]
+    apart: np.ndarray
 
     @property
     def monodromy(self) -> np.ndarray:
@@ -252,7 +259,7 @@ def slopes_of(
     by_parameters: list[np.ndarray] = []
     notes: list[str] = []
     inverse = np.linalg.inv(task.group.matrix(shot.amounts))
-    end = np.zeros((0, 0))
+    end, apart, so_far = np.zeros((0, 0)), list[np.ndarray](), np.eye(shot.bases[0].shape[1])
     for k, flight in enumerate(shot.flights):
         last = k == task.pieces - 1
         start, basis = shot.guess.nodes[k], shot.bases[k]
@@ -262,7 +269,9 @@ def slopes_of(
         notes, end = notes + found.notes, found.state
         back = inverse if last else np.eye(len(inverse))
         at_end = onto.T @ (_part_of(task, back, found) / task.sizes[:, None])
+        apart.append(found.apart[:, : basis.shape[1]] @ so_far)
         pieces.append(at_end[:, : basis.shape[1]])
+        so_far = pieces[-1] @ so_far
         by_parameters.append(at_end[:, basis.shape[1] :])
         rate = np.concatenate([task.flow.rate(flight.end), np.zeros(len(flight.end.p))])
         timed = task.passage is None or not last
@@ -275,6 +284,7 @@ def slopes_of(
         np.array(by_parameters).reshape(task.pieces, len(by_period[0]), len(by)),
         end,
         tuple(dict.fromkeys(notes)),
+        np.vstack(apart),
     )
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SOLVED = 1e-14
 """Of the range, to what part of it a border is found."""
+HALVINGS = 3
+"""How often the way from one cell to the next is halved before there is no orbit."""
 ON_BORDER = 1e-5
 """How near to its value on a border a multiplier is: at the corner of a tongue as a square root."""
 
@@ -103,6 +105,7 @@ def stability_map(
     over: Mapping[str, tuple[float, float]],
     *,
     cells: tuple[int, int] = (40, 40),
+    rows: tuple[int, int] | None = None,
 ) -> StabilityMap:
     """Follow an orbit over two parameters, and find where its stability changes.
 
@@ -114,6 +117,9 @@ def stability_map(
         Two parameters of the system and their ranges, in which the orbit lies.
     cells
         How many values of each; borders are found between neighbours in the first.
+    rows
+        From which row on, and before which, cells are looked at, the others staying "none"; None
+        takes all. The bits of a row do not depend on which others are.
 
     Returns
     -------
@@ -142,6 +148,8 @@ def stability_map(
     [('multiplier -1', 0.4706543549)]
     """
     names, ranges = _checked(orbit, over, cells)
+    if rows is not None and not 0 <= rows[0] < rows[1] <= cells[1]:
+        raise OutOfRangeError(f"rows is {rows!r}, but must be two numbers from 0 to {cells[1]}")
     task, guess = orbit.task, orbit.found.shot.guess
     x, y = (np.linspace(*pair, count) for pair, count in zip(ranges, cells, strict=True))
     axes = [
@@ -154,16 +162,21 @@ def stability_map(
     borders: list[BorderPoint] = []
     own = [float(orbit.values[name]) for name in names]
     middle = int(np.argmin(np.abs(y - own[1])))
-    for rows in (range(middle, cells[1]), range(middle - 1, -1, -1)):
-        here = guess
-        for row in rows:
+    first, end = rows or (0, cells[1])
+    for part in (range(middle, end), range(middle - 1, first - 1, -1)):
+        here: Point | Guess = guess
+        for row in part:
             following = _at(upward, here, float(y[row]))
-            here = here if following is None else following.guess
-            line = _Line(across, here, float(y[row]), own[0], x)
+            here = here if following is None else following
+            if not first <= row < end:
+                continue
+            start = here.guess if isinstance(here, Point) else here
+            line = _Line(across, start, float(y[row]), own[0], x)
             for column, cell in enumerate(line.cells):
                 if cell is not None:
                     verdicts[row, column], leading[row, column] = cell
             borders += line.borders
+    borders.sort(key=lambda point: point.y)
     return StabilityMap((names[0], names[1]), x, y, verdicts, leading, tuple(borders))
 
 
@@ -193,14 +206,33 @@ def _checked(
     return list(over), [(float(low), float(high)) for low, high in over.values()]
 
 
-def _at(curve: Curve, guess: Guess, value: float, *, exact: bool = False) -> Point | None:
-    """Return the orbit at a value, near a guess; None where there is none."""
+def _at(
+    curve: Curve,
+    here: Point | Guess,
+    value: float,
+    *,
+    exact: bool = False,
+    halvings: int = HALVINGS,
+) -> Point | None:
+    """Return the orbit at a value, along the curve from another, halfway first where it is far.
+
+    None where there is none.
+    """
+    guess = here.guess if isinstance(here, Point) else here
     before = np.zeros(len(curve.vector(guess, value)))
     before[-1] = 1.0
+    if isinstance(here, Point):
+        before = here.tangent
     try:
         return curve.at_value(guess, value, before, exact=exact)
     except DaesolveError:
+        if not halvings:
+            return None
+    middle = (curve.value_of(guess) + value) / 2.0
+    halfway = _at(curve, here, middle, halvings=halvings - 1)
+    if halfway is None:
         return None
+    return _at(curve, halfway, value, exact=exact, halvings=halvings - 1)
 
 
 class _Line:
@@ -211,19 +243,21 @@ class _Line:
         self.cells: list[tuple[Cell, float] | None] = [None] * len(x)
         self.borders: list[BorderPoint] = []
         middle = int(np.argmin(np.abs(x - own)))
-        first = self._cell(guess, middle)
+        # A parameter changes the section too: the tangent tells where the orbit then starts.
+        base = _at(curve, guess, curve.value_of(guess)) or guess
+        first = self._cell(base, middle)
         for columns in (range(middle + 1, len(x)), range(middle - 1, -1, -1)):
-            before, here = first, guess if first is None else first[0].guess
+            before, here = first, base if first is None else first[0]
             for column in columns:
                 after = self._cell(here, column)
                 if after is not None:
-                    here = after[0].guess
+                    here = after[0]
                 if before is not None and after is not None:
                     self._cross(before, after)
                 before = after
 
-    def _cell(self, guess: Guess, column: int) -> tuple[Point, Tests] | None:
-        point = _at(self.curve, guess, float(self.x[column]))
+    def _cell(self, here: Point | Guess, column: int) -> tuple[Point, Tests] | None:
+        point = _at(self.curve, here, float(self.x[column]))
         if point is None:
             return None
         tests = tests_at(self.curve, point)
@@ -247,7 +281,7 @@ class _Line:
                 continue
 
             def of(x: float, test: str = test) -> float:
-                point = _at(self.curve, start.guess, x, exact=True)
+                point = _at(self.curve, start, x, exact=True)
                 if point is None:
                     raise ValueError("no orbit")
                 return float(getattr(tests_at(self.curve, point), test))
@@ -259,7 +293,7 @@ class _Line:
             except ValueError:
                 continue
             x = float(root)  # pyright: ignore[reportArgumentType]
-            point = _at(self.curve, start.guess, x, exact=True)
+            point = _at(self.curve, start, x, exact=True)
             if point is None:
                 continue
             spectrum = tests_at(self.curve, point).spectrum

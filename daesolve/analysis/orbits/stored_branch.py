@@ -108,7 +108,8 @@ def _identity(curve: Curve, low: float, high: float, step: float) -> str:
     parts = [
         axis.name, repr((low, high, step)), task.group.words, repr(task.passage), task.pieces,
         task.flow.names, task.flow.value_names, task.manifold.sizes.tolist(),
-        task.flow.prepared.solver.name,
+        task.flow.prepared.solver.name, task.steady,
+        None if task.free_period or task.passage is not None else curve.period,
     ]  # fmt: skip
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 

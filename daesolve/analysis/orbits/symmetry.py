@@ -392,12 +392,14 @@ def _check(
 ) -> None:
     """Refuse what changes the equations: f(g x) is to be Dg f(x)."""
     states, matrix = len(flow.names), group.matrix(amounts)
-    for node in map(flow.with_references, nodes):
+    places = [flow.with_references(node) for node in nodes]
+    # A place where nothing moves has rounding alone: rates of all places are the measure.
+    size = max(1e-30, *(float(np.max(np.abs(flow.rate(node)), initial=0.0)) for node in places))
+    for node in places:
         moved = group.act(amounts, np.concatenate([node.x, node.p]))
         image = flow.with_references(Node(node.time + lag, moved[:states], moved[states:]))
         expected = matrix[:states, :states] @ flow.rate(node)
         found = flow.rate(image)
-        size = max(float(np.max(np.abs(expected))), 1e-30)
         apart = np.abs(found - expected)
         worst = int(np.argmax(np.where(np.isfinite(apart), apart, np.inf)))
         if not apart[worst] <= ALIKE * size:

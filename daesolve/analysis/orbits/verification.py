@@ -43,7 +43,8 @@ def check_by_run(task: Task, found: Found, spectrum: Multipliers) -> str:
     shot = found.shot
     first, one = shot.guess.nodes[0], replace(task, pieces=1)
     here = first
-    floor = max(shot.residual, found.accuracy, 1e-14)
+    # A run leaves an orbit by what it misses, however far others lie that miss as little.
+    floor = max(shot.residual, 1e-14)
     growth = max([1.0, *np.abs(spectrum.values)])
     worst = 0.0
     for count in range(1, PERIODS + 1):

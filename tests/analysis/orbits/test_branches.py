@@ -4,7 +4,9 @@ Folds, doublings, Neimark-Sacker points: shooting by DOP853 beside Fourier collo
 agree to 2e-13; the walker's doublings by DOP853 beside heyoka.
 """
 
+import cmath
 import math
+import re
 from pathlib import Path
 
 import casadi as ca
@@ -101,6 +103,38 @@ def test_a_van_der_pol_oscillator_loses_its_lock() -> None:
     assert abs(torus.orbit.leading - (0.3574285962 + 0.9339404685j)) < 1e-9
 
 
+def test_two_branches_cross_where_no_symmetry_is_named() -> None:
+    # By the half map, regular there, F = 1.00431947742647: the whole one is singular.
+    orbit = periodic_orbit(
+        systems.forced_pendulum(),
+        {"theta": -1.0, "theta_dot": 1.9},
+        3 * math.pi,
+        parameters={"F": 0.99},
+        verify=False,
+    )
+    (crossing,) = continue_orbit(orbit, {"F": (0.99, 1.02)}, step=0.1).special
+    assert crossing.kind == "branch point"
+    assert crossing.detail == "two branches cross"
+    assert abs(crossing.value - 1.00431947742647) < 2e-13
+
+
+@pytest.mark.parametrize(("stiffness", "kind"), [(2.0, "Neimark-Sacker"), (-1.0, "neutral saddle")])
+def test_pairs_on_the_circle_are_told_from_neutral_saddles(stiffness: float, kind: str) -> None:
+    # x'' + c x' + k x = cos t: det M = exp(-2 pi c) whatever k; for k < 0 multipliers are real.
+    q, p = ds.coordinates(x="m"), ds.parameters(c=(0.1, "1/s"))
+    force = ca.cos(ds.time) - p.c * q.dot.x - stiffness * q.x
+    system = ds.MechanicalSystem(q, p, kinetic=q.dot.x**2 / 2, force={"x": force})
+    orbit = periodic_orbit(system, {"x": 0.0, "x_dot": 0.0}, 2 * math.pi, verify=False)
+    (found,) = continue_orbit(orbit, {"c": (-0.1, 0.15)}, step=0.2).special
+    assert found.kind == kind
+    # Rounding of the entries of M, up to 270 for the saddle, is squared in det M.
+    assert abs(found.value) < (1e-13 if stiffness > 0 else 270**2 * 2.2e-16)
+    root = cmath.sqrt(-stiffness)
+    assert abs(abs(found.orbit.leading) - abs(cmath.exp(2 * math.pi * root))) < 1e-9 * abs(
+        found.orbit.leading
+    )
+
+
 def test_a_branch_ends_where_the_orbit_touches_the_wall() -> None:
     orbit = periodic_orbit(
         systems.impact_oscillator(),
@@ -142,6 +176,10 @@ def test_a_rimless_wheel_stops_where_it_would_stand_upright(alpha: float, gravit
     orbit = periodic_orbit(wheel, guess, section="strike", verify=False)
     branch = continue_orbit(orbit, {"slope": (0.5 * most, slope)})
     assert "the period grows without bounds" in branch.ends[0]
+    # A spoke stands upright.
+    named = re.search(r"rest point theta = (\S+), theta_dot = (\S+) ", branch.ends[0])
+    assert named is not None
+    assert max(abs(float(value)) for value in named.groups()) < 1e-8
     assert abs(branch.points["slope"][0] - most) < 1e-8
     assert not branch.special
 
@@ -162,6 +200,18 @@ def test_an_interrupted_branch_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     assert (tmp_path / "part" / "branch.jsonl").read_text().splitlines() == lines
     with pytest.raises(ds.errors.StorageError, match="has another branch"):
         continue_orbit(orbit, over, step=0.2, out=tmp_path / "part")
+
+
+def test_orbits_of_another_period_are_another_branch(tmp_path: Path) -> None:
+    system, over = systems.van_der_pol(), {"F": (0.88, 0.92)}
+    for count in (1, 2):
+        period, guess = count * 2 * math.pi / 1.25, {"x": -1.36, "x_dot": -0.51}
+        orbit = periodic_orbit(system, guess, period, parameters={"F": 0.9}, verify=False)
+        if count == 1:
+            continue_orbit(orbit, over, step=0.5, out=tmp_path)
+            continue
+        with pytest.raises(ds.errors.StorageError, match="has another branch"):
+            continue_orbit(orbit, over, step=0.5, out=tmp_path)
 
 
 def test_a_branch_is_drawn_with_its_special_points() -> None:

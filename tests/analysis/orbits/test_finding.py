@@ -8,7 +8,8 @@ import pytest
 from scipy.special import ellipkm1
 
 import daesolve as ds
-from tests.analysis.orbits.systems import pendulum, rod_pendulum, walker
+from daesolve.analysis.orbits.newton import Factors
+from tests.analysis.orbits.systems import bouncing_ball, pendulum, rod_pendulum, walker
 
 periodic_orbit = ds.analysis.periodic_orbit
 
@@ -107,27 +108,65 @@ def test_the_short_step_of_the_walker_is_unstable() -> None:
     assert orbit.verdict == "unstable"
 
 
-def test_guesses_that_are_five_percent_off_lead_to_an_orbit_or_to_a_sentence() -> None:
-    generator = np.random.default_rng(7)
-    found, refusals = 0, list[str]()
-    for _ in range(20):
-        off = generator.normal(size=2)
-        off *= 0.05 / np.linalg.norm(off)
+def aside(count: int, dimension: int, seed: int = 7) -> list[np.ndarray]:
+    """Random directions, 5 % long."""
+    generator = np.random.default_rng(seed)
+    directions = generator.normal(size=(count, dimension))
+    return [0.05 * one / np.linalg.norm(one) for one in directions]
+
+
+def test_steps_of_a_walker_that_are_five_percent_off_lead_to_an_orbit() -> None:
+    quicker = 0
+    for off in aside(20, 2):
         guess = start(LONG[0] * (1 + off[0]), LONG[1] * (1 + off[1]))
-        try:
-            orbit = periodic_orbit(walker(), guess, section="strike", verify=False)
-        except ds.errors.NotPeriodicError as error:
-            refusals.append(str(error))
-            continue
+        orbit = periodic_orbit(walker(), guess, section="strike", verify=False)
         # The short step lies 3 % beside the long one.
         reached = orbit.state["theta"]
         assert min(abs(reached - LONG[0]), abs(reached - SHORT[0])) < 1e-12
-        found += 1
+        assert orbit.residual < 1e-12
         steps = np.log10([r for r in orbit.found.residuals if 1e-13 < r < 1e-2])
         assert np.all(steps[1:] < 1.5 * steps[:-1])
-    # The others are too slow to pass the top: the walker falls back, and never strikes.
-    assert found >= 17
-    assert all("'strike' passes 0 times" in refusal for refusal in refusals)
+        quicker += any("the guess did not reach its end" in note for note in orbit.notes)
+    # Some are too slow to pass the top, and fall back.
+    assert quicker > 0
+
+
+def test_bounces_and_rods_that_are_five_percent_off_lead_to_their_orbits() -> None:
+    gamma = 1.28701062585782931  # Gamma cos(phase) = pi / 3 for a restitution of 0.5
+    elapsed = 2 * math.pi - math.acos(math.pi / 3 / gamma)
+    speed = math.pi - elapsed
+    height = -gamma * math.sin(elapsed) + math.pi * elapsed - elapsed**2 / 2
+    for off in aside(20, 2):
+        guess = {"y": height * (1 + off[0]), "y_dot": speed * (1 + off[1])}
+        ball = periodic_orbit(
+            bouncing_ball(), guess, 2 * math.pi, parameters={"gamma": gamma}, verify=False
+        )
+        assert abs(ball.state["y_dot"] - speed) < 1e-13
+    for off in aside(20, 4):
+        guess = {
+            "x": math.sin(1.0) * (1 + off[0]),
+            "y": -math.cos(1.0) * (1 + off[1]),
+            "x_dot": 3.0 * off[2],
+            "y_dot": 0.0,
+        }
+        family, about = {"energy": -9.81 * math.cos(1.0)}, 2.139 * (1 + off[3])
+        rod = periodic_orbit(rod_pendulum(), guess, about, family=family, pieces=4, verify=False)
+        assert abs(rod.period - period_of_a_pendulum(1.0)) < 4e-15
+
+
+def test_a_walker_that_falls_back_however_fast_is_refused() -> None:
+    with pytest.raises(ds.errors.NotPeriodicError, match=r"passes 0 times .* up to 10% faster"):
+        periodic_orbit(walker(), start(0.2, -0.05), section="strike")
+
+
+def test_a_step_along_what_changes_nothing_is_noise_and_not_taken() -> None:
+    # The second equation says 1e-14 of what rounding makes of it: the step by it is not known.
+    factors = Factors(np.eye(2), np.array([1.0, 1e-10]), np.eye(2))
+    missed = np.array([1e-15, 1e-15])
+    assert factors.weak.tolist() == [False, True]
+    assert factors.firm(missed).tolist() == [1e-15, 0.0]
+    assert np.abs(factors.step(missed) - [1e-15, 1e-5]).max() < 1e-19
+    assert np.abs(factors.firm(np.array([0.0, 1e-12])) - [0.0, 1e-2]).max() < 1e-15
 
 
 def test_an_attractor_and_an_orbit_in_chaos_are_found() -> None:

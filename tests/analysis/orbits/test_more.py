@@ -6,6 +6,7 @@ asked for here.
 """
 
 import math
+import re
 
 import casadi as ca
 import numpy as np
@@ -137,6 +138,7 @@ def test_what_sticks_forgets(static: float, sliding: float, speed: float, ends: 
     assert orbit.leading == 0.0
     assert orbit.verdict == "stable"
     assert set(orbit.trivial) == {"flow", "forgotten"}
+    assert any(re.match(r"sticks after 'stick': .* zero", note) for note in orbit.notes)
 
 
 def test_a_belt_with_damping_repeats_itself_too() -> None:
@@ -203,3 +205,20 @@ def test_what_is_integrated_along_the_way_need_not_return() -> None:
     assert abs(orbit.shift["heat"] - 0.1 * abs(2 * answer) ** 2 / 2 * math.pi) < 1e-12
     assert abs(orbit.multipliers.prod() - math.exp(-0.1 * math.pi)) < 1e-12
     assert orbit.verdict == "stable"
+
+
+@pytest.mark.parametrize("short", [1e-1, 1e-5, 1e-7])
+def test_an_orbit_near_to_a_degenerate_point_says_how_many_digits_are_left(short: float) -> None:
+    # (1 - short) sin a = sin b: for a = pi/2, cos b = sqrt(2 short).
+    q = ds.coordinates(a="rad", b="rad")
+    link = ds.Holonomic("link", (1 - short) * ca.sin(q.a) - ca.sin(q.b))
+    system = ds.MechanicalSystem(q, kinetic=(q.dot.a**2 + q.dot.b**2) / 2, goals=[link])
+    guess = {"a": 0.3, "b": math.asin((1 - short) * math.sin(0.3)), "a_dot": 1.0}
+    orbit = periodic_orbit(
+        system, guess, 6.0, up_to=Shift(a=2 * math.pi), family={"energy": 1.0}, verify=False
+    )
+    notes = [note for note in orbit.notes if "of a degenerate point" in note]
+    assert bool(notes) == (short < 1e-3)
+    for note in notes:
+        (left,) = map(int, re.findall(r"about (\d+) digits", note))
+        assert orbit.trivial["energy"] < 10.0 ** (1 - left)

@@ -64,6 +64,24 @@ def test_straight_rolling_on_omni_wheels_is_unstable() -> None:
     assert orbit.verdict == "one-sided"
     assert abs(math.log(abs(orbit.leading)) / orbit.period - 0.019136790) < 1e-6
     assert orbit.trivial["energy"] < 1e-12
+    # Wheel 1 rolls idly: a change of its angle changes the motion by 3e-10 of itself in a period,
+    # so that rounding, 1e-15, leaves 5 digits of it.
+    assert orbit.residual < 1e-12
+    assert 4.0 < orbit.digits < 6.0
+    assert any("worst in 'chi_1'" in note for note in orbit.notes)
+    # The orders are mirror images: their maps have one spectrum, and opposite cones.
+    first, second = orbit.orders
+    assert np.abs(first.values - second.values).max() < 1e-6
+    assert np.abs(first.matrix - second.matrix).max() > 0.1
+    assert np.abs(first.cone + second.cone).max() < 1e-8
+    rates = orbit.directional_rates()
+    assert rates is not None
+    assert rates.leading == (True, True)
+    assert np.abs(rates.rates - 0.0191368).max() < 1e-6
+    assert set(rates.orders) == {0, 1}
+    # What the problem's page says of rollers: 3.1, 29, 224 and 1440.
+    grown = [orbit.growth(periods) for periods in (1, 10, 40, 100)]
+    assert np.abs(np.array(grown) / [3.1, 29.3, 223.5, 1444.0] - 1).max() < 1e-2
 
 
 def test_names_that_are_mapped_twice_are_refused() -> None:
@@ -77,6 +95,53 @@ def test_names_that_are_mapped_twice_are_refused() -> None:
         ds.analysis.periodic_orbit(twins, guess, 6.0, up_to=Relabel({"z": "y"}))
     with pytest.raises(ds.errors.PosingError, match="must be Shift, Relabel, Reflect, or several"):
         ds.analysis.periodic_orbit(twins, guess, 6.0, up_to="x")  # pyright: ignore[reportArgumentType]
+
+
+# Lean, steer, yaw rate, speed of the rear contact, pitch, eigenvalue > 0: a balance in the turning
+# frame, without equations of motion.
+CIRCLES = [
+    (0.1, 0.02910841874574, 0.163649429132, 5.997805608965, -0.000225908884, 0.0155205107),
+    (0.2, 0.06015738456987, 0.338549938489, 5.908324285295, -0.000921476914, 0.0671386216),
+    (0.30630835385309, 0.1, 0.558456004007, 5.692010383903, -0.002272768668, 0.1895654474),
+    (0.41822371567727, 0.2, 0.988668724331, 4.783378601187, -0.005445297586, 0.7412460457),
+    (0.24984054188129, 0.6, 1.391667949433, 2.129387530894, -0.007816461859, 2.7470178005),
+    (0.03912536284540, 1.2, 0.977626994147, 0.428616124899, -0.007827652390, 4.1353910011),
+]
+
+
+@pytest.mark.slow
+def test_a_branch_of_circles_of_a_bicycle_folds_where_it_leans_most() -> None:
+    case = ds.problem("bicycle").case("steady")
+    guess = {"lean": 0.1, "steer": 0.03, "pitch": 0.0, "yaw_dot": 0.16, "rear_rotation_dot": -20.0}
+    turning = Shift("x", "y", "rear_rotation", "front_rotation", "yaw")
+    branch = case.continue_orbit(
+        {"lean": (0.03, 0.45)},
+        guess,
+        0.2,
+        up_to=turning,
+        family={"lean": 0.1},
+        steady=True,
+        step=0.03,
+    )
+    assert len(branch) > 200
+    saddle, fold = branch.special
+    assert (saddle.kind, fold.kind) == ("neutral saddle", "fold")
+    assert abs(saddle.orbit.exponents[0] + saddle.orbit.exponents[-1]) < 1e-5
+    # It leans most there: rows on both sides lean less.
+    assert 0.418 < fold.value < 0.4201
+    assert 0.2 < fold.orbit.state["steer"] < 0.25
+    points = branch.points
+    for lean, steer, turn, _, pitch, eigenvalue in CIRCLES:
+        # Lean returns to the same values beyond the fold: steer does not, and tells which is near.
+        k = int(np.argmin(np.abs(points["steer"] - steer)))
+        near = {name: float(points[name][k]) for name in branch.orbit(k).state}
+        orbit = case.periodic_orbit(
+            near, 0.2, up_to=turning, family={"steer": steer}, steady=True, verify=False
+        )
+        assert abs(orbit.state["lean"] - lean) < 1e-12
+        assert abs(orbit.state["pitch"] - pitch) < 1e-12
+        assert abs(orbit.shift["yaw"] / orbit.period - turn) < 1e-11
+        assert abs(orbit.exponents[0] - eigenvalue) < 1e-9
 
 
 @pytest.mark.slow

@@ -1,0 +1,95 @@
+"""What is worth a word about an orbit: where it sticks, what it forgets, what it passes near."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import scipy
+
+from daesolve.analysis.orbits.flights import Flight, Flow, Node
+from daesolve.analysis.orbits.monodromy import Multipliers
+from daesolve.analysis.orbits.shooting import Shot, Task
+from daesolve.integration.record import Boundary
+from daesolve.integration.simulation import simulate
+
+NEAR = 1e-2
+"""Of the largest singular value along an orbit, that near to a degenerate point."""
+LOOKED_INTO = 0.2
+"""The same, of a sample beside which the least is looked for."""
+BESIDE = (0.1, -0.3, 0.7)
+"""By how much states are moved to see whether a rate is zero by chance."""
+
+
+def remarks(task: Task, shot: Shot, spectrum: Multipliers) -> list[str]:
+    """Return sentences about an orbit."""
+    found: list[str] = []
+    lost = len(spectrum.reduced) - len(spectrum.values)
+    if lost:
+        sticking = [_sticks(task.flow, flight) for flight in shot.flights]
+        events = dict.fromkeys(name for names in sticking for name in names)
+        many = "multiplier is" if lost == 1 else f"{lost} multipliers are"
+        begin = f"sticks after {' and '.join(map(repr, events))}: its" if events else "its"
+        found.append(f"{begin} {many} zero, what the state was before is forgotten")
+    near = nearest_degenerate(task, shot)
+    if near < NEAR:
+        digits = max(0.0, 2.0 * math.log10(near) - math.log10(np.finfo(float).eps))
+        found.append(
+            f"the motion passes within {near:.1g} of a degenerate point, where constraints depend "
+            f"on each other: about {digits:.0f} digits are left"
+        )
+    return found
+
+
+def nearest_degenerate(task: Task, shot: Shot) -> float:
+    """Return the least singular value of the constraints along an orbit, of the largest there.
+
+    Infinity where there are none.
+    """
+    manifold, found = task.manifold, list[tuple[float, Flight, float, float]]()
+    first = shot.guess.nodes[0]
+    if not math.isfinite(manifold.independence(first.time, first.x, first.p)):
+        return math.inf
+    for flight in shot.flights:
+        run = simulate(replace(flight.prepared, until=flight.end.time))
+        states = np.column_stack([run[name] for name in task.flow.names])
+        step = float(np.max(np.diff(run.times), initial=0.0))
+        for time, x in zip(run.times.tolist(), states, strict=True):
+            value = manifold.independence(time, x, flight.values_at(time))
+            found.append((value, flight, time, step))
+    largest = max(one[0] for one in found)
+    least, flight, time, step = min(found, key=lambda one: one[0])
+    if least > LOOKED_INTO * largest or step == 0.0:
+        return least / largest
+
+    def at(moment: float) -> float:
+        point = flight.run.at(moment)
+        x = np.array([point[name] for name in task.flow.names])
+        return manifold.independence(moment, x, flight.values_at(moment))
+
+    low, high = max(time - step, flight.start.time), min(time + step, flight.end.time)
+    refined = scipy.optimize.minimize_scalar(at, bounds=(low, high), method="bounded")
+    return min(least, float(refined.fun)) / largest
+
+
+def _sticks(flow: Flow, flight: Flight) -> list[str]:
+    """Return the events after which a velocity that changed before has no rate of its own."""
+    found: list[str] = []
+    split = flow.dynamics.position_count
+    for event in flight.happened:
+        if event.after is None:
+            continue
+        before, after = (_idle(flow, flight, place)[split:] for place in (event.at, event.after))
+        if np.any(after & ~before):
+            found.append(event.name)
+    return found
+
+
+def _idle(flow: Flow, flight: Flight, place: Boundary) -> np.ndarray:
+    """Return (n,) which states have no rate in the mode of a place, wherever they are."""
+    node = flow.node(flight.prepared, flight.record, place)
+    idle = np.ones(len(node.x), dtype=bool)
+    for aside in (0.0, *BESIDE):
+        idle &= flow.rate(Node(node.time, node.x + aside, node.p)) == 0.0
+    return idle

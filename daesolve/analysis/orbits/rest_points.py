@@ -1,0 +1,67 @@
+"""The rest point that a motion comes near, where its period grows without bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from daesolve.analysis.orbits.flights import Node
+from daesolve.analysis.orbits.shooting import Shot, Task
+from daesolve.errors import DaesolveError
+from daesolve.integration.simulation import simulate
+
+STEPS = 12
+"""Of Gauss and Newton's method from the slowest of them."""
+ASIDE = 1e-6
+"""In sizes, by which rates are differentiated."""
+STILL = 1e-9
+"""In sizes a period: a rate that is none."""
+NEAR = 0.1
+"""In sizes: how far the motion passes by at most."""
+
+
+def rest_point(task: Task, shot: Shot) -> Mapping[str, float] | None:
+    """Return the state at rest that an orbit comes nearest to; None where there is none near.
+
+    Coordinates that do not matter, since the orbit returns but for a shift of them, are left out.
+    """
+    node = _slowest(task, shot)
+    basis = task.manifold.basis(node.time, node.x, node.p)
+    sizes = task.manifold.sizes
+    for _ in range(STEPS):
+        rate = task.flow.rate(node) / sizes
+        if np.max(np.abs(rate)) * shot.period <= STILL:
+            free = {task.flow.names[index] for index in task.group.shifts}
+            named = zip(task.flow.names, node.x.tolist(), strict=True)
+            return {name: value for name, value in named if name not in free}
+        columns: list[np.ndarray] = []
+        for direction in basis.T:
+            sides = [
+                task.flow.rate(Node(node.time, node.x + side * sizes * direction, node.p)) / sizes
+                for side in (ASIDE, -ASIDE)
+            ]
+            columns.append((sides[0] - sides[1]) / (2.0 * ASIDE))
+        change = basis @ np.linalg.lstsq(np.array(columns).T, -rate, rcond=1e-8)[0]
+        if not np.max(np.abs(change)) <= NEAR:
+            return None
+        try:
+            node = task.flow.consistent(node.time, node.x + sizes * change, node.p)
+        except DaesolveError:
+            return None
+    return None
+
+
+def _slowest(task: Task, shot: Shot) -> Node:
+    """Return the place of an orbit with the least rates, in sizes."""
+    best, least = shot.guess.nodes[0], np.inf
+    for flight in shot.flights:
+        run = simulate(replace(flight.prepared, until=flight.end.time))
+        states = np.column_stack([run[name] for name in task.flow.names])
+        for time, x in zip(run.times.tolist(), states, strict=True):
+            here = Node(time, x, flight.values_at(time))
+            size = float(np.max(np.abs(task.flow.rate(here) / task.manifold.sizes)))
+            if size < least:
+                best, least = here, size
+    return best

@@ -1,0 +1,147 @@
+"""Periodic motions of a case: its own start is the guess, its own values hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack, cast
+
+from daesolve.posing.events import EITHER, Direction
+
+if TYPE_CHECKING:
+    import casadi as ca
+
+    from daesolve.analysis.orbits import Branch, PeriodicOrbit
+    from daesolve.analysis.orbits.symmetry import UpTo
+    from daesolve.integration.run_options import BoundProblem, RunOptions
+    from daesolve.solvers import Solver
+    from daesolve.trajectory.trajectory import Trajectory
+
+
+class OrbitingCase:
+    """What a case has for motions that repeat themselves."""
+
+    def periodic_orbit(
+        self,
+        near: Mapping[str, float] | Trajectory | PeriodicOrbit | None = None,
+        /,
+        period: float | ca.SX | None = None,
+        *,
+        section: ca.SX | str | None = None,
+        direction: Direction = EITHER,
+        passages: int = 1,
+        up_to: UpTo = None,
+        family: Mapping[str, float] | None = None,
+        steady: bool = False,
+        pieces: int | None = None,
+        verify: bool | Solver = True,
+        **options: Unpack[RunOptions],
+    ) -> PeriodicOrbit:
+        """Find a periodic motion of the case, with its multipliers.
+
+        Parameters
+        ----------
+        near
+            The guess: a state by name, a run, whose end is taken, or an orbit; None takes the start
+            of the case.
+        period, section, direction, passages
+            When the motion has returned.
+        up_to, family
+            Up to which symmetry, and which of a family of orbits.
+        steady, pieces, verify, **options
+            As in `daesolve.analysis.periodic_orbit`, where all of them are described.
+
+        Returns
+        -------
+        PeriodicOrbit
+            The orbit.
+
+        Raises
+        ------
+        NotPeriodicError
+            No orbit was found, or it is not the only one nearby; the message says what to change.
+        DaesolveError
+            As in `daesolve.analysis.periodic_orbit`.
+        """
+        from daesolve.analysis.orbits import periodic_orbit  # which is needed here alone
+
+        return periodic_orbit(
+            cast("BoundProblem", self),
+            near,
+            period,
+            section=section,
+            direction=direction,
+            passages=passages,
+            up_to=up_to,
+            family=family,
+            steady=steady,
+            pieces=pieces,
+            verify=verify,
+            **options,
+        )
+
+    def continue_orbit(
+        self,
+        over: Mapping[str, tuple[float, float]],
+        near: Mapping[str, float] | Trajectory | PeriodicOrbit | None = None,
+        /,
+        period: float | ca.SX | None = None,
+        *,
+        section: ca.SX | str | None = None,
+        direction: Direction = EITHER,
+        passages: int = 1,
+        up_to: UpTo = None,
+        family: Mapping[str, float] | None = None,
+        steady: bool = False,
+        pieces: int | None = None,
+        step: float = 0.02,
+        most: int = 400,
+        detect: tuple[str, ...] = ("fold", "doubling", "torus", "grazing"),
+        out: str | Path | None = None,
+        **options: Unpack[RunOptions],
+    ) -> Branch:
+        """Find a periodic motion of the case, and follow it.
+
+        Parameters
+        ----------
+        over
+            What is varied, by the name of a parameter, a first integral or a state that names a
+            family, and from where to where. The orbit of the case lies there.
+        near, period, section, direction, passages, up_to, family, steady, pieces, **options
+            Which orbit, as in `periodic_orbit`.
+        step, most
+            The longest step, as a part of the range, and how many points in one direction.
+        detect
+            What to look for, of "fold", "doubling", "torus" and "grazing".
+        out
+            A directory that keeps the points, and from which an interrupted branch goes on.
+
+        Returns
+        -------
+        Branch
+            Its points and what is special among them.
+
+        Raises
+        ------
+        NotPeriodicError
+            The case has no such orbit.
+        DaesolveError
+            As in `daesolve.analysis.continue_orbit`.
+        """
+        from daesolve.analysis.orbits import continue_orbit, periodic_orbit
+
+        orbit = periodic_orbit(
+            cast("BoundProblem", self),
+            near,
+            period,
+            section=section,
+            direction=direction,
+            passages=passages,
+            up_to=up_to,
+            family=family,
+            steady=steady,
+            pieces=pieces,
+            verify=False,
+            **options,
+        )
+        return continue_orbit(orbit, over, step=step, most=most, detect=detect, out=out)
