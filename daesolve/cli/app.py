@@ -41,7 +41,7 @@ COMMANDS = {
     ),
     "analyse": (
         "analyse.analyse",
-        "Compute what is asked of a case besides its motion: rank, sensitivity, its own.",
+        "Compute what is asked of a case besides its motion: rank, sensitivity, orbits, its own.",
     ),
     "compare": (
         "analyse.compare",
