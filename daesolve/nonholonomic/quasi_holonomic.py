@@ -33,6 +33,7 @@ import numpy as np
 
 from daesolve.algebra.singular_values import independent_rows
 from daesolve.equations.consistency import check_named
+from daesolve.equations.somewhere import somewhere
 from daesolve.equations.starting import refuse_drives
 from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError, is_number
 from daesolve.nonholonomic.combination_proof import proved_combinations
@@ -50,7 +51,6 @@ from daesolve.nonholonomic.solved_rates import (
     check_system,
     constraint_rates,
     rate_indices,
-    somewhere,
     substitution,
 )
 from daesolve.system.consistent_state import parameter_values

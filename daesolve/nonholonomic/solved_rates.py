@@ -13,6 +13,7 @@ from daesolve.algebra.linear import solve_small
 from daesolve.algebra.singular_values import independent_rows
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.somewhere import somewhere
 from daesolve.errors import PosingError, unknown_name
 from daesolve.posing.goals import Goal, Holonomic
 from daesolve.posing.symbols import symbol
@@ -385,19 +386,3 @@ def _solved(
         rest = f"{', '.join(names)}: the goals determine {len(chosen)} of {len(names)} rates"
         raise PosingError(f"the constraints cannot be solved for the rates of {rest}")
     return tuple(name for name in goals if name in {ordered[index] for index in chosen})
-
-
-def somewhere(dynamics: Dynamics, matrix: ca.SX) -> np.ndarray:
-    """Evaluate a matrix at a random state at which it is finite."""
-    function = function_of(
-        "matrix", [dynamics.t, dynamics.x, dynamics.p], [matrix], (["t", "x", "p"], ["matrix"])
-    )
-    generator = np.random.default_rng(24)
-    values = dynamics.value_vector({})
-    found = np.zeros(matrix.shape)
-    for _ in range(10):
-        state = generator.uniform(0.5, 1.5, size=dynamics.x.numel())
-        found = np.asarray(function(0.3, state, values)).reshape(matrix.shape)
-        if np.all(np.isfinite(found)):
-            break
-    return np.nan_to_num(found)

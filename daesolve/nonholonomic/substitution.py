@@ -26,6 +26,7 @@ import casadi as ca
 
 from daesolve.algebra.linear import orthogonal_rows, solve_definite, solve_small
 from daesolve.algebra.singular_values import independent_rows
+from daesolve.equations.somewhere import somewhere
 from daesolve.errors import NotQuasiHolonomicError, PosingError
 from daesolve.nonholonomic.quasi_holonomic import (
     QuasiHolonomic,
@@ -35,7 +36,6 @@ from daesolve.nonholonomic.quasi_holonomic import (
 from daesolve.nonholonomic.solved_rates import (
     INDEPENDENT,
     Substitution,
-    somewhere,
 )
 from daesolve.posing.events import Event, Reset, joined
 from daesolve.posing.goals import (

@@ -30,6 +30,9 @@ ROUNDS = 8
 def with_swings(problem: OdeProblem, p: np.ndarray, steps: Steps) -> Steps:
     """Return steps in which no phase of a sine or cosine in a guard turns far.
 
+    A phase that jumps does so within one part, however short: there the guard is looked at as any
+    other.
+
     Parameters
     ----------
     problem, p

@@ -25,6 +25,7 @@ from daesolve.algebra.reading import (
 )
 from daesolve.algebra.singular_values import independent_rows
 from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.somewhere import somewhere
 from daesolve.posing.symbols import symbol
 
 INDEPENDENT = 1e-9
@@ -258,12 +259,5 @@ def _independent(dynamics: Dynamics, matrix: ca.SX, p: np.ndarray) -> bool:
     """Tell whether the rows of a matrix are independent at a random state."""
     if not matrix.shape[0]:
         return True
-    numbers = _somewhere(dynamics, matrix, p)
+    numbers = somewhere(dynamics, matrix, p)
     return len(independent_rows(numbers, INDEPENDENT)) == matrix.shape[0]
-
-
-def _somewhere(dynamics: Dynamics, matrix: ca.SX, p: np.ndarray) -> np.ndarray:
-    """Evaluate a matrix at a random state."""
-    function = ca.Function("matrix", [dynamics.t, dynamics.x, dynamics.p], [ca.densify(matrix)])
-    state = np.random.default_rng(24).uniform(0.5, 1.5, size=dynamics.x.numel())
-    return np.nan_to_num(np.asarray(function(0.3, state, p)).reshape(matrix.shape))
