@@ -1,9 +1,10 @@
 """What the bodies of a problem look like: data from which pictures and animations are made.
 
-A drawing is a list of shapes in a plane. Their quantities are numbers, names of a run's series
-(states, outputs, reactions, the time "t"), names of its parameters, or forms of these; angles are
-in rad. `evaluate` puts the shapes where they are at a sample, which is all that a renderer needs
-to know. `to_json` and `from_json` keep a drawing in the file of its run.
+A drawing is a list of shapes in a plane or in space. Their quantities are numbers, names of a
+run's series (states, outputs, reactions, the time "t"), names of its parameters, or forms of these;
+angles are in rad. `evaluate` puts the shapes where they are at a sample, which is all that a
+renderer needs to know; `Pose` and `ring` help with bodies in space. `to_json` and `from_json` keep
+a drawing in the file of its run.
 
 Examples
 --------
@@ -20,6 +21,15 @@ A pendulum that hangs from the origin, phi its angle from the downward vertical:
 
 from daesolve.drawing.mechanisms import drawing_of
 from daesolve.drawing.placing import Placed, angles, check, evaluate, moves, names
+from daesolve.drawing.poses import (
+    Pose,
+    axes_by_quaternions,
+    axes_by_turns,
+    ring,
+    series_of,
+    tiles,
+    wheel,
+)
 from daesolve.drawing.shapes import (
     Arrow,
     Camera,
@@ -37,6 +47,7 @@ from daesolve.drawing.shapes import (
     Role,
     Shape,
     Trace,
+    Triple,
     from_json,
     to_json,
 )
@@ -55,16 +66,24 @@ __all__ = [
     "Placed",
     "Point",
     "Polar",
+    "Pose",
     "Quantity",
     "Role",
     "Shape",
     "Trace",
+    "Triple",
     "angles",
+    "axes_by_quaternions",
+    "axes_by_turns",
     "check",
     "drawing_of",
     "evaluate",
     "from_json",
     "moves",
     "names",
+    "ring",
+    "series_of",
+    "tiles",
     "to_json",
+    "wheel",
 ]

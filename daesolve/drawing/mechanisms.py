@@ -13,9 +13,9 @@ import casadi as ca
 import numpy as np
 
 from daesolve.drawing.model_files import drawing_of_file
-from daesolve.drawing.shapes import Dot, Drawing, Line, Shape, Trace
+from daesolve.drawing.shapes import Coordinates, Dot, Drawing, Line, Shape, Trace
 from daesolve.drawing.systems import drawing_of_system
-from daesolve.drawing.viewing import FROM_THE_FRONT, plane_seen_from
+from daesolve.drawing.viewing import FROM_THE_FRONT
 from daesolve.errors import PosingError
 from daesolve.multibody.clearance import Clearance
 from daesolve.multibody.mechanism import Mechanism
@@ -58,14 +58,14 @@ def drawing_of(
         return found
     if isinstance(mechanism, FileMechanism) and mechanism.assembly.model.geoms:
         return drawing_of_file(mechanism, towards_the_eye)
-    plane = np.eye(2) if mechanism.planar else plane_seen_from(towards_the_eye)
+    letters = _letters(mechanism)
     wheels = _wheels(mechanism)
     places = [*_places(mechanism), *(end for ends in wheels for end in ends)]
     centres = [body.centre for body in mechanism.bodies]
     positions = ca.horzcat(*[place.position for place in (*centres, *places)])
     states = [name for body in mechanism.bodies for name in body.coordinates.names]
     q = ca.vertcat(*[body.coordinates.vector for body in mechanism.bodies])
-    seen = ca.Function("seen", [q, mechanism.parameters.vector], [ca.SX(plane) @ positions])
+    seen = ca.Function("seen", [q, mechanism.parameters.vector], [positions])
 
     def rule(document: Mapping[str, Any]) -> Drawing:
         parameters = [document["parameters"][name] for name in mechanism.parameters.names]
@@ -74,17 +74,16 @@ def drawing_of(
         series = {
             f"{_title(number)}_{letter}": [found[side, number] for found in table]
             for number in range(positions.shape[1])
-            for side, letter in enumerate("xy")
+            for side, letter in enumerate(letters)
         }
         held = places[: len(places) - 2 * len(wheels)]
         shapes = _shapes(mechanism, held)
         first = len(mechanism.bodies) + len(held)
         shapes += [
-            Line([_at(number), _at(number + 1)], role="accent")
+            Line([_at(number, letters), _at(number + 1, letters)], role="accent")
             for number in range(first, first + 2 * len(wheels), 2)
         ]
-        labels = ("x (m)", "y (m)") if mechanism.planar else ("across (m)", "up (m)")
-        return Drawing(shapes, x_label=labels[0], y_label=labels[1], series=series)
+        return Drawing(shapes, series=series, eye=towards_the_eye)
 
     return rule
 
@@ -92,10 +91,11 @@ def drawing_of(
 def _shapes(mechanism: Mechanism, places: Sequence[Place]) -> list[Shape]:
     shapes: list[Shape] = []
     grounded: list[Shape] = []
+    letters = _letters(mechanism)
     for number, body in enumerate(mechanism.bodies):
-        centre = _at(number)
+        centre = _at(number, letters)
         held = [
-            _at(len(mechanism.bodies) + other)
+            _at(len(mechanism.bodies) + other, letters)
             for other, place in enumerate(places)
             if place.body is body
         ]
@@ -107,7 +107,7 @@ def _shapes(mechanism: Mechanism, places: Sequence[Place]) -> list[Shape]:
         shapes += [Dot(centre, role="detail")] if held else [Dot(centre, label=body.name)]
         shapes += [] if held else [Trace(centre)]
     for other, place in enumerate(places):
-        at = _at(len(mechanism.bodies) + other)
+        at = _at(len(mechanism.bodies) + other, letters)
         if isinstance(place.body, Ground):
             grounded.append(Dot(at, role="ground"))
         else:
@@ -146,5 +146,10 @@ def _title(number: int) -> str:
     return f"place_{number}"
 
 
-def _at(number: int) -> tuple[str, str]:
-    return f"{_title(number)}_x", f"{_title(number)}_y"
+def _letters(mechanism: Mechanism) -> str:
+    return "xy" if mechanism.planar else "xyz"
+
+
+def _at(number: int, letters: str) -> Coordinates:
+    x, y, *z = (f"{_title(number)}_{letter}" for letter in letters)
+    return (x, y, z[0]) if z else (x, y)

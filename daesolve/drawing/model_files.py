@@ -1,7 +1,7 @@
 """What the bodies of a model file look like: the wires of their geoms.
 
 A point that is fixed to a body is a linear form of the place of the body and of the directions of
-its axes, as they are seen. So a drawing has eight series for each body, however many geoms it has.
+its axes. So a drawing has twelve series for each body, however many geoms it has.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.drawing.shapes import Circle, Dot, Drawing, Line, Linear, Role, Shape, Trace
-from daesolve.drawing.viewing import plane_seen_from
+from daesolve.drawing.poses import Pose, ring
+from daesolve.drawing.shapes import Circle, Dot, Drawing, Line, Role, Shape, Trace, Triple
 from daesolve.multibody.model_files import FileMechanism
 from daesolve.multibody.model_files.model import FileGeom
 from daesolve.multibody.model_files.poses import matrix_of
@@ -31,7 +31,6 @@ MOST_NAMED = 6
 
 Wire = np.ndarray
 """(k, 3), points that are joined by lines."""
-Place = tuple[Linear | float, Linear | float]
 
 
 def drawing_of_file(
@@ -46,33 +45,28 @@ def drawing_of_file(
     towards_the_eye
         Where it is seen from, three coordinates of any length.
     """
-    plane = plane_seen_from(towards_the_eye)
-    shapes = list(_shapes(mechanism, plane))
+    poses = [Pose(f"body_{number}") for number in range(len(mechanism.bodies))]
+    shapes = list(_shapes(mechanism, poses))
     states = [name for body in mechanism.bodies for name in body.coordinates.names]
     q = ca.vertcat(*[body.coordinates.vector for body in mechanism.bodies])
     frames = [body.frame() for body in mechanism.bodies]
     told = [ca.horzcat(frame.position, frame.rotation) for frame in frames]  # pyright: ignore
-    seen = ca.Function("seen", [q], [ca.SX(plane) @ ca.horzcat(*told)])
+    seen = ca.Function("seen", [q], [ca.horzcat(*told)])
 
     def rule(document: Mapping[str, Any]) -> Drawing:
         rows = np.array([document["states"][name] for name in states], dtype=float)
         table = np.array([np.array(seen(row), dtype=float) for row in rows.T])
-        series = {
-            _name(number, column, side): table[:, side, 4 * number + column]
-            for number in range(len(mechanism.bodies))
-            for column in range(4)
-            for side in range(2)
-        }
-        return Drawing(shapes, x_label="across (m)", y_label="up (m)", series=series)
+        series: dict[str, np.ndarray] = {}
+        for number, pose in enumerate(poses):
+            series |= pose.series(
+                table[:, :, 4 * number], table[:, :, 4 * number + 1 : 4 * number + 4]
+            )
+        return Drawing(shapes, series=series, eye=towards_the_eye)
 
     return rule
 
 
-def _name(body: int, column: int, side: int) -> str:
-    return f"body_{body}_{('at', 'axis_1', 'axis_2', 'axis_3')[column]}_{'xy'[side]}"
-
-
-def _shapes(mechanism: FileMechanism, plane: np.ndarray) -> Iterator[Shape]:
+def _shapes(mechanism: FileMechanism, poses: Sequence[Pose]) -> Iterator[Shape]:
     """Return the shapes of all geoms, those of the ground first, and of bodies without any."""
     assembly = mechanism.assembly
     model = assembly.model
@@ -90,10 +84,11 @@ def _shapes(mechanism: FileMechanism, plane: np.ndarray) -> Iterator[Shape]:
         place = position + axes @ geom.position - assembly.carriers[root].centre
         turned = axes @ matrix_of(geom.rotation)
         number = numbers.get(root)
+        pose = None if number is None else poses[number]
         bare.discard(root)
         role: Role = "ground" if number is None else "body"
         for points, radius in _wires(geom, size):
-            ends = [_seen(place + turned @ point, number, plane) for point in points]
+            ends = [_place(place + turned @ point, pose) for point in points]
             label = ""
             if number is not None and number not in labelled and len(numbers) <= MOST_NAMED:
                 label = mechanism.bodies[number].name
@@ -103,26 +98,19 @@ def _shapes(mechanism: FileMechanism, plane: np.ndarray) -> Iterator[Shape]:
             else:
                 yield Circle(ends[0], radius, role=role, label=label)
     for root in sorted(bare):
-        at = _seen(np.zeros(3), numbers[root], plane)
+        at = poses[numbers[root]].place(np.zeros(3))
         yield Dot(
             at, label=mechanism.bodies[numbers[root]].name if len(numbers) <= MOST_NAMED else ""
         )
         yield Trace(at)
 
 
-def _seen(point: np.ndarray, number: int | None, plane: np.ndarray) -> Place:
-    """Return where a point is seen, by its coordinates from the mass centre of its body."""
-    if number is None:
-        across, up = plane @ point
-        return float(across), float(up)
-    found = [
-        Linear(
-            {_name(number, 0, side): 1.0}
-            | {_name(number, k, side): float(point[k - 1]) for k in (1, 2, 3) if point[k - 1]}
-        )
-        for side in range(2)
-    ]
-    return found[0], found[1]
+def _place(point: np.ndarray, pose: Pose | None) -> Triple:
+    """Return where a point is, by its coordinates from the mass centre of its body."""
+    if pose is not None:
+        return pose.place(point)
+    x, y, z = point.tolist()
+    return x, y, z
 
 
 def _extent(mechanism: FileMechanism, geoms: Sequence[FileGeom]) -> float:
@@ -147,12 +135,11 @@ def _wires(geom: FileGeom, extent: float) -> Iterator[tuple[Wire, float | None]]
         yield from _bars(size[0], size[1])
     elif geom.kind == CYLINDER:
         for sign in (-1.0, 1.0):
-            middle = np.array([0.0, 0.0, sign * size[1]])
-            yield middle + _ring([size[0], size[0], 0.0], (0, 1)), None
+            yield _closed(ring(float(size[0]), 2, (0.0, 0.0, sign * size[1]), CORNERS)), None
         yield from _bars(size[0], size[1])
     elif geom.kind == ELLIPSOID:
-        for pair in ((0, 1), (1, 2), (2, 0)):
-            yield _ring(size, pair), None
+        for normal in range(3):
+            yield _closed(ring(size.tolist(), normal, corners=CORNERS)), None
     else:
         yield from _box(geom.box[:3], geom.box[3:])
 
@@ -162,12 +149,8 @@ def _bars(radius: float, half: float) -> Iterator[tuple[Wire, None]]:
         yield np.array([[x, y, -half], [x, y, half]]), None
 
 
-def _ring(size: Sequence[float] | np.ndarray, pair: tuple[int, int]) -> Wire:
-    turns = np.linspace(0.0, 2 * np.pi, CORNERS + 1)
-    found = np.zeros((len(turns), 3))
-    found[:, pair[0]] = size[pair[0]] * np.cos(turns)
-    found[:, pair[1]] = size[pair[1]] * np.sin(turns)
-    return found
+def _closed(corners: Wire) -> Wire:
+    return np.vstack([corners, corners[:1]])
 
 
 def _rectangle(x: float, y: float, z: float) -> Wire:

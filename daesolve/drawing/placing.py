@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from daesolve.drawing.shapes import (
     Quantity,
     Shape,
     Trace,
+    dimensions,
     title,
 )
 from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError, unknown_name
@@ -41,11 +43,14 @@ class Placed:
         What was declared.
     points
         (k, 2) the centre of a circle; the vertices of a line, an outline or a trace; a dot; the
-        tail and the tip of an arrow. NaN where a series has no finite value.
+        tail and the tip of an arrow. NaN where a series has no finite value. In space, as seen
+        from the drawing's eye: across, and up.
     radius, angle
         Those of a circle, else zero.
     shown
         Whether it is to be drawn there.
+    depth
+        (k,) in space: how far each point is towards the eye; empty in a plane.
     """
 
     shape: Shape
@@ -53,6 +58,7 @@ class Placed:
     radius: float = 0.0
     angle: float = 0.0
     shown: bool = True
+    depth: np.ndarray = field(default_factory=partial(np.empty, 0))
 
     @property
     def spokes(self) -> np.ndarray:
@@ -109,13 +115,22 @@ def evaluate(
     last = index % count
     now = {**parameters, **{name: float(column[last]) for name, column in series.items()}}
     so_far = {**parameters, **{name: column[: last + 1] for name, column in series.items()}}
+    axes = drawing.axes if drawing.in_space else None
     return [
         replace(
-            _placed(shape, now, so_far),
+            _as_seen(_placed(shape, now, so_far), axes),
             shown=shape.shown is None or _value(shape.shown, now) > 0.0,
         )
         for shape in drawing.shapes
     ]
+
+
+def _as_seen(entry: Placed, axes: np.ndarray | None) -> Placed:
+    """Return a shape that was placed in space, (k, 3), where it is seen."""
+    if axes is None:
+        return entry
+    seen = entry.points @ axes.T
+    return replace(entry, points=seen[:, :2], depth=seen[:, 2])
 
 
 def check(drawing: Drawing, known: Iterable[str]) -> None:
@@ -158,6 +173,8 @@ def _placed(shape: Shape, now: Mapping[str, float], so_far: Mapping[str, Any]) -
             return Placed(shape, _vertices([centre], now), _value(radius, now), turn)
         case Line(points=points):
             return Placed(shape, _vertices(points, now))
+        case Outline(points=points) if dimensions(points) == {3}:
+            return Placed(shape, _vertices(points, now))
         case Outline(points=points, at=at, angle=angle):
             turn = _value(angle, now)
             cosine, sine = math.cos(turn), math.sin(turn)
@@ -187,9 +204,10 @@ def _value(quantity: Quantity, values: Mapping[str, Any]) -> Any:
     return quantity
 
 
-def _position(point: Point, values: Mapping[str, Any]) -> tuple[Any, Any]:
+def _position(point: Point, values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return two coordinates, or three in space."""
     if not isinstance(point, Polar):
-        return _value(point[0], values), _value(point[1], values)
+        return tuple(_value(entry, values) for entry in point)
     x, y = _position(point.origin, values)
     length, angle = _value(point.length, values), _value(point.angle, values)
     return x + length * np.cos(angle), y + length * np.sin(angle)

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeGuard, get_args
 
 import numpy as np
 
+from daesolve.drawing.viewing import FROM_THE_FRONT, axes_seen_from
 from daesolve.errors import PosingError, unknown_name
 from daesolve.storage.encoding import is_list, is_mapping, is_tuple
 
@@ -88,7 +89,11 @@ class Polar(_Declared):
 
 Quantity = float | str | Linear | Cosine
 Pair = tuple[Quantity, Quantity]
-Point = Pair | Polar
+Triple = tuple[Quantity, Quantity, Quantity]
+Coordinates = Pair | Triple
+"""Two in a plane, three in space."""
+Direction = Sequence[float]
+Point = Coordinates | Polar
 Points = Sequence[Point] | np.ndarray
 Column = Sequence[float | None] | np.ndarray
 
@@ -115,7 +120,7 @@ class Shape(_Declared):
 
 @dataclass(frozen=True)
 class Circle(Shape):
-    """A circle, with or without spokes.
+    """A circle, with or without spokes; in space a ball, which is a circle from everywhere.
 
     Parameters
     ----------
@@ -160,14 +165,21 @@ class Outline(Shape):
     Parameters
     ----------
     points
-        In axes of the body.
+        In axes of the body; in space, where they are (`Pose.place` gives them).
     at, angle
-        Where the origin of these axes is, and how they are turned.
+        In a plane: where the origin of these axes is, and how they are turned.
     """
 
     points: Points
     at: Point = (0.0, 0.0)
     angle: Quantity = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if dimensions(self.points) == {3} and (self.at, self.angle) != ((0.0, 0.0), 0.0):
+            raise PosingError(
+                f"{title(self)}: in space its points are where they are; leave out at= and angle="
+            )
 
 
 @dataclass(frozen=True)
@@ -206,13 +218,13 @@ class Arrow(Shape):
     at
         Where it acts.
     vector
-        Its two components.
+        Its components, as many as a point has coordinates.
     scale
         The length at which its unit is drawn.
     """
 
     at: Point
-    vector: Pair
+    vector: Coordinates
     scale: Quantity = 1.0
     role: Role = field(default="force", kw_only=True)
 
@@ -235,14 +247,14 @@ class Camera(_Declared):
 
 @dataclass(frozen=True)
 class Drawing(_Declared):
-    """Shapes in a plane, drawn in their order, later ones above.
+    """Shapes in a plane, drawn in their order, later ones above; or shapes in space.
 
     Parameters
     ----------
     shapes
-        At least one.
+        At least one; all of their points have two coordinates, or all have three.
     x_label, y_label
-        The axes of the plane, with their units.
+        The axes of the plane, with their units; in space, of the plane that is seen.
     series
         Series of its own beside the run's: name -> a value for each of the run's times, None where
         there is none. A state that jumps though nothing moves (an angle that is measured from
@@ -250,6 +262,9 @@ class Drawing(_Declared):
         "angle_dot_1" is the derivative of "angle" or "angle_1", by which it is interpolated.
     camera
         What an animation looks at; without it, the bodies.
+    eye
+        In space: the direction from which it is seen, three numbers of any length; the third axis
+        points upwards. An animation's page can be turned away from it.
 
     Raises
     ------
@@ -258,10 +273,55 @@ class Drawing(_Declared):
     """
 
     shapes: Sequence[Shape]
-    x_label: str = "x (m)"
-    y_label: str = "y (m)"
+    x_label: str = ""
+    y_label: str = ""
     series: Mapping[str, Column] = field(default_factory=dict[str, Column])
     camera: Camera | None = None
+    eye: Direction = FROM_THE_FRONT
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        found = {count: shape for shape in self.shapes for count in dimensions(shape)}
+        if len(found) > 1:
+            raise PosingError(
+                f"{title(found[3])} has points in space and {title(found[2])} in a plane: give "
+                "every point three coordinates, or every point two"
+            )
+        labels = ("across (m)", "up (m)") if 3 in found else ("x (m)", "y (m)")
+        object.__setattr__(self, "x_label", self.x_label or labels[0])
+        object.__setattr__(self, "y_label", self.y_label or labels[1])
+
+    @property
+    def in_space(self) -> bool:
+        """Whether its points have three coordinates."""
+        return dimensions(self.shapes[0]) == {3}
+
+    @property
+    def axes(self) -> np.ndarray:
+        """(3, 3) in space: the directions across, up, and towards the eye, as rows."""
+        return axes_seen_from(self.eye)
+
+
+def dimensions(value: object) -> set[int]:
+    """Return how many coordinates the points of a shape, or points themselves, have.
+
+    An outline in a plane may stand at the origin, which is written with two.
+    """
+    match value:
+        case Circle(centre=point) | Dot(at=point) | Trace(at=point):
+            return dimensions(point)
+        case Line(points=points) | Outline(points=points):
+            return dimensions(points)
+        case Arrow(at=at, vector=vector):
+            return dimensions(at) | dimensions(vector)
+        case Polar():
+            return {2}
+        case _ if is_tuple(value) and value and (is_tuple(value[0]) or isinstance(value[0], Polar)):
+            return {count for point in value for count in dimensions(point)}
+        case _ if is_tuple(value):
+            return {len(value)}
+        case _:
+            return set()
 
 
 def title(value: object) -> str:
@@ -314,13 +374,21 @@ def _terms(value: Any) -> dict[str, float]:
     return {name: _number(factor) for name, factor in value.items()}
 
 
-def _pair(value: Any) -> Pair:
-    _require(_is_row(value) and len(value) == 2, "a pair of coordinates", value)
-    return _quantity(value[0]), _quantity(value[1])
+def _coordinates(value: Any) -> Coordinates:
+    _require(_is_row(value) and len(value) in (2, 3), "two or three coordinates", value)
+    first, second, *third = (_quantity(entry) for entry in value)
+    return (first, second, third[0]) if third else (first, second)
+
+
+def _direction(value: Any) -> tuple[float, float, float]:
+    _require(_is_row(value) and len(value) == 3, "three numbers", value)
+    x, y, z = (_number(entry) for entry in value)
+    _require(x != 0.0 or y != 0.0 or z != 0.0, "a direction, not all zero", value)
+    return x, y, z
 
 
 def _point(value: Any) -> Point:
-    return value if isinstance(value, Polar) else _pair(value)
+    return value if isinstance(value, Polar) else _coordinates(value)
 
 
 def _points(value: Any) -> tuple[Point, ...]:
@@ -358,7 +426,8 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "Camera | None": _camera,
     "Mapping[str, Column]": _columns,
     "Mapping[str, float]": _terms,
-    "Pair": _pair,
+    "Coordinates": _coordinates,
+    "Direction": _direction,
     "Point": _point,
     "Points": _points,
     "Quantity": _quantity,

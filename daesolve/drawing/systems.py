@@ -14,8 +14,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.drawing.shapes import Dot, Drawing, Line, Linear, Point, Quantity, Shape, Trace
-from daesolve.drawing.viewing import FROM_THE_FRONT, plane_seen_from
+from daesolve.drawing.shapes import Coordinates, Dot, Drawing, Line, Quantity, Shape, Trace
+from daesolve.drawing.viewing import FROM_THE_FRONT
 from daesolve.posing.goals import Holonomic, as_scalar
 from daesolve.system.posed import with_units
 from daesolve.system.system import MechanicalSystem, System
@@ -67,12 +67,12 @@ def drawing_of_system(
     places: Places = {**outputs, **moving}
     if not places:
         return None
-    plane = plane_seen_from(towards_the_eye)
     rods = _Rods(system, moving) if isinstance(system, MechanicalSystem) else None
+    deep = _deep(places)
 
     def rule(document: Mapping[str, Any]) -> Drawing:
-        held = [] if rods is None else rods.shapes(document["parameters"], plane)
-        return _drawing(places, held, plane)
+        held = [] if rods is None else rods.shapes(document["parameters"], deep=deep)
+        return _drawing(places, held, towards_the_eye)
 
     return rule
 
@@ -82,18 +82,22 @@ def drawing_of_points(document: Mapping[str, Any]) -> Drawing | None:
     own = [name for kind in ("states", "outputs") for name in document[kind]]
     units = document["units"]
     places = points_of((name, units.get(name, "")) for name in own)
-    return _drawing(places, [], plane_seen_from(FROM_THE_FRONT)) if places else None
+    return _drawing(places, [], FROM_THE_FRONT) if places else None
 
 
-def _drawing(places: Places, rods: Sequence[Shape], plane: np.ndarray) -> Drawing:
-    shapes = list(rods)
+def _drawing(places: Places, rods: Sequence[Shape], eye: Sequence[float]) -> Drawing:
+    shapes, deep = list(rods), _deep(places)
     for title, names in places.items():
-        at = _seen(names, plane)
+        at = _point(names, names, deep=deep)
         shapes += [Trace(at), Dot(at, label=title, role="accent" if rods else "body")]
-    first = next(iter(places.values()))
-    deep = any(len(names) == 3 for names in places.values())
-    labels = ("across", "up") if deep else [_letter(name) for name in first]
-    return Drawing(shapes, x_label=f"{labels[0]} (m)", y_label=f"{labels[1]} (m)")
+    if deep:
+        return Drawing(shapes, eye=eye)
+    first = [_letter(name) for name in next(iter(places.values()))]
+    return Drawing(shapes, x_label=f"{first[0]} (m)", y_label=f"{first[1]} (m)")
+
+
+def _deep(places: Places) -> bool:
+    return any(len(names) == 3 for names in places.values())
 
 
 class _Rods:
@@ -122,12 +126,13 @@ class _Rods:
             gradient = ca.Function("gradient", [q, p], [ca.densify(ca.gradient(residual, q))])
             self.goals.append((titles, gradient))
 
-    def shapes(self, parameters: Mapping[str, float], plane: np.ndarray) -> list[Shape]:
+    def shapes(self, parameters: Mapping[str, float], *, deep: bool) -> list[Shape]:
         """Return a line for each rod, and a dot where it is held."""
         values = [parameters[name] for name in self.names]
         found: list[Shape] = []
         for titles, gradient in self.goals:
-            ends: list[Point] = [_seen(self.points[title], plane) for title in titles]
+            named = [self.points[title] for title in titles]
+            ends = [_point(names, names, deep=deep) for names in named]
             table, rates = self._looked_at(titles, gradient, values)
             if len(titles) == 2:
                 if _between(table, rates):
@@ -135,7 +140,7 @@ class _Rods:
                 continue
             centre = _centre(table[:, 0], rates[:, 0])
             if centre is not None:
-                fixed = _projected(centre, plane)
+                fixed = _point(named[0], centre.tolist(), deep=deep)
                 found += [Line([fixed, *ends]), Dot(fixed, role="ground")]
         return found
 
@@ -183,13 +188,9 @@ def _letter(name: str) -> str:
     return parts["letter"]
 
 
-def _seen(names: Sequence[str], plane: np.ndarray) -> Point:
-    if len(names) == 2:
-        return (names[0], names[1])
-    across, up = (Linear(dict(zip(names, row, strict=True))) for row in plane.tolist())
-    return (across, up)
-
-
-def _projected(place: np.ndarray, plane: np.ndarray) -> tuple[Quantity, Quantity]:
-    seen = place if place.size == 2 else plane @ place
-    return (float(seen[0]), float(seen[1]))
+def _point(names: Sequence[str], values: Sequence[Quantity], *, deep: bool) -> Coordinates:
+    """Return a point by the letters of its coordinates; one that it has not is zero in space."""
+    if not deep:
+        return values[0], values[1]
+    known = {_letter(name): value for name, value in zip(names, values, strict=True)}
+    return known.get("x", 0.0), known.get("y", 0.0), known.get("z", 0.0)

@@ -12,8 +12,10 @@ FROM_THE_FRONT = (0.3, -1.0, 0.25)
 """Towards the eye: the third axis of space points upwards."""
 
 
-def plane_seen_from(towards: Sequence[float]) -> np.ndarray:
-    """Return the directions across and up, (2, 3), of what is seen; the vertical is upright.
+def axes_seen_from(towards: Sequence[float]) -> np.ndarray:
+    """Return the directions across, up, and towards the eye, as rows, (3, 3).
+
+    The third axis of space is seen upright.
 
     Raises
     ------
@@ -24,4 +26,4 @@ def plane_seen_from(towards: Sequence[float]) -> np.ndarray:
     across = np.cross((0.0, 0.0, 1.0), eye)
     size = float(np.linalg.norm(across))
     across = across / size if size > 0.0 else np.array([1.0, 0.0, 0.0])
-    return np.array([across, np.cross(eye, across)])
+    return np.array([across, np.cross(eye, across), eye])

@@ -214,7 +214,10 @@ def player(film: Film, progress: Callable[[int, int], None]) -> str:
     """
     text = json.dumps(_data(film, progress), allow_nan=False, separators=(",", ":"))
     return template("daesolve.reporting", "player.html.jinja").render(
-        title=film.title, notes=_notes(film), data=Markup(text.replace("<", "\\u003c"))
+        title=film.title,
+        notes=_notes(film),
+        in_space=film.drawing.in_space,
+        data=Markup(text.replace("<", "\\u003c")),
     )
 
 
@@ -250,6 +253,9 @@ def _data(film: Film, progress: Callable[[int, int], None]) -> dict[str, Any]:
         "yLabel": film.drawing.y_label,
         "whole": np.round(framed(film.whole) / unit).astype(int).ravel().tolist(),
         "views": _packed(views / unit) if film.follows else None,
+        "pivot": _pivot(film, unit),
+        "upright": film.drawing.axes[:, 2].tolist(),
+        "directions": film.drawing.axes.T.tolist(),
         "fixed": [_still(entry, unit) for entry in film.surroundings],
         "order": [
             ["trace", traces.index(place)] if place in traces else ["body", bodies.index(place)]
@@ -257,7 +263,10 @@ def _data(film: Film, progress: Callable[[int, int], None]) -> dict[str, Any]:
         ],
         "moving": _moving(film, bodies, unit, progress),
         "traces": [
-            _look(last[place].shape) | _packed(last[place].points / unit) for place in traces
+            _look(last[place].shape)
+            | _packed(last[place].points / unit)
+            | {"depths": _columns(last[place].depth[:, None] / unit)}
+            for place in traces
         ],
         "vertices": len(film.clock),
         "clock": _steps(np.round(CLOCK * film.clock).astype(np.int64)),
@@ -292,10 +301,29 @@ def _moving(
         for table, place in zip(tables, bodies, strict=True):
             table.append(_numbers(picture.bodies[place], unit))
         progress(done, len(film.pictures))
-    shapes = [film.pictures[0].bodies[place].shape for place in bodies]
-    return [
-        _look(shape) | _packed(np.array(table)) for shape, table in zip(shapes, tables, strict=True)
-    ]
+    found: list[dict[str, Any]] = []
+    for place, table in zip(bodies, tables, strict=True):
+        depths = np.array([picture.bodies[place].depth for picture in film.pictures]) / unit
+        look = _look(film.pictures[0].bodies[place].shape)
+        found.append(look | _packed(np.array(table)) | {"depths": _columns(depths)})
+    return found
+
+
+def _columns(table: np.ndarray) -> list[list[int]]:
+    """Return each column of a table as few and small whole numbers; zero where it is unknown."""
+    whole = np.round(np.nan_to_num(table)).astype(np.int64)
+    return [_steps(column) for column in whole.T]
+
+
+def _pivot(film: Film, unit: float) -> list[int] | None:
+    """Return in space the middle of everything, across, up and towards the eye, in units."""
+    if not film.drawing.in_space:
+        return None
+    entries = [*film.surroundings, *(body for one in film.pictures for body in one.bodies)]
+    depths = np.concatenate([entry.depth for entry in entries])
+    known = depths[np.isfinite(depths)]
+    middle = [*film.whole.mean(axis=0), (known.min() + known.max()) / 2 if known.size else 0.0]
+    return np.round(np.array(middle) / unit).astype(int).tolist()
 
 
 def _numbers(body: Placed, unit: float) -> np.ndarray:
@@ -355,4 +383,5 @@ def _still(entry: Placed, unit: float) -> dict[str, Any]:
     if isinstance(entry.shape, Circle):
         numbers += [round(entry.radius / unit), round(TURN * entry.angle)]
     known = None not in numbers or isinstance(entry.shape, Line)
+    numbers += np.round(np.nan_to_num(entry.depth) / unit).astype(int).tolist()
     return _look(entry.shape) | {"at": numbers if entry.shown and known else None}

@@ -274,7 +274,7 @@ def _shown(
         there = iter(evaluate(bodies, dense, parameters, int(place)) if alone else ())
         shown.append(
             [
-                replace(entry, points=entry.points[: place + 1])
+                replace(entry, points=entry.points[: place + 1], depth=entry.depth[: place + 1])
                 if isinstance(entry.shape, Trace)
                 else next(there)
                 for entry in whole
@@ -330,7 +330,7 @@ def _views(
     """Return what each picture looks at, and whether that goes along with the bodies."""
     camera = drawing.camera
     if camera is not None:
-        squares = _squares(camera, dense, parameters, places)
+        squares = _squares(drawing, camera, dense, parameters, places)
         near = FOLLOWED
     else:
         squares = _about_bodies(shown)
@@ -342,12 +342,13 @@ def _views(
 
 
 def _squares(
+    drawing: Drawing,
     camera: Camera,
     dense: Mapping[str, np.ndarray],
     parameters: Mapping[str, float],
     places: np.ndarray,
 ) -> list[np.ndarray]:
-    looked_at = Drawing([Circle(camera.at, camera.width)])
+    looked_at = replace(drawing, shapes=[Circle(camera.at, camera.width)])
     circles = [evaluate(looked_at, dense, parameters, int(place))[0] for place in places]
     return [circle.points + 0.5 * circle.radius * CORNERS for circle in circles]
 

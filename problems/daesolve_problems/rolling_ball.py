@@ -37,17 +37,30 @@ incline, the momentum (1 + 2/5) M v + m v_bob along the slope grows by (M + m) g
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 import numpy as np
 
 import daesolve as ds
+from daesolve.drawing import (
+    Circle,
+    Dot,
+    Drawing,
+    Line,
+    Outline,
+    Pose,
+    Shape,
+    Trace,
+    axes_by_quaternions,
+    ring,
+    series_of,
+)
 from daesolve.errors import InconsistentStateError, OutOfRangeError, PosingError
 from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
 from daesolve_problems.figures import draw_curve, new_figure
+from daesolve_problems.surfaces import INCLINE, PARABOLOID, SURFACES, Surface, lines_on
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,48 +69,6 @@ AXES = ("x", "y", "z")
 NEWTON_STEPS = 50
 alike: Any = ca
 """CasADi's functions: they treat numbers and symbols alike, which its stub does not say."""
-
-
-@dataclass(frozen=True, eq=False)
-class Surface:
-    """A surface f(x, y, z) = 0 with the ball where f < 0.
-
-    Parameters
-    ----------
-    level
-        (x, y, z, p) -> f, a CasADi expression of coordinates in m; p holds every parameter of the
-        problem by name.
-    parameters
-        Those of the surface's own, as for `daesolve.parameters`.
-    label
-        A name for the report.
-
-    Examples
-    --------
-    A round tube that stands upright, the ball inside:
-
-    >>> tube = Surface(lambda x, y, z, p: x**2 + y**2 - p["tube_radius"] ** 2, {"tube_radius": 1.0})
-    """
-
-    level: Callable[[Any, Any, Any, Any], Any]
-    parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    label: str = "surface"
-
-    def __str__(self) -> str:
-        return self.label
-
-
-INCLINE = Surface(
-    lambda x, y, z, p: -(alike.sin(p["slope"]) * x + alike.cos(p["slope"]) * z),
-    {"slope": (0.3, "rad")},
-)
-"""A plane that falls towards +x."""
-PARABOLOID = Surface(
-    lambda x, y, z, p: (x**2 + y**2) / (2 * p["curvature_radius"]) - z,
-    {"curvature_radius": (1.0, "m", ds.POSITIVE)},
-)
-"""A bowl z = (x^2 + y^2) / (2 R)."""
-SURFACES = {"incline": INCLINE, "paraboloid": PARABOLOID}
 
 
 # -- the system ----------------------------------------------------------------------------------
@@ -411,6 +382,25 @@ def height_profile(document: Mapping[str, Any]) -> Figure:
     return figure
 
 
+def drawing(document: Mapping[str, Any]) -> Drawing:
+    """Draw the ball with marks that show its turning, the path of its contact, and the surface."""
+    states, p, pose = document["states"], document["parameters"], Pose("ball")
+    centre = np.column_stack(series_of(document, *AXES))
+    turns = np.column_stack(series_of(document, *(f"orientation_{n}" for n in ("w", *AXES))))
+    contact = np.column_stack(series_of(document, *(f"contact_{n}" for n in AXES)))
+    shapes: list[Shape] = [
+        *lines_on(document, contact, 2.0 * p["radius"]),
+        Trace(tuple(f"contact_{n}" for n in AXES), label="path of the contact"),  # pyright: ignore
+        Circle(AXES, "radius", label="ball"),
+        *[Outline(pose.places(ring(p["radius"], normal)), role="detail") for normal in range(3)],
+    ]
+    if "phi" in states:
+        bob = ("bob_x", "bob_y", "bob_z")
+        shapes += [Line([AXES, bob], role="accent"), Dot(bob, role="accent", label="bob")]
+    series = pose.series(centre, axes_by_quaternions(turns))
+    return Drawing(shapes, series=series, eye=(0.5, -1.0, 0.6))
+
+
 problem = ds.Problem(
     "rolling-ball",
     title="A heavy ball on a surface",
@@ -427,6 +417,7 @@ problem = ds.Problem(
     start=start,
     scales=scales,
     figures={"path from above": path_from_above, "heights": height_profile},
+    drawing=drawing,
     cases=[
         ds.Case(
             "incline",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.drawing import Dot, Line, Linear, Trace, drawing_of
+from daesolve.drawing import Dot, Line, Trace, drawing_of, evaluate
 from daesolve.drawing.systems import drawing_of_points, points_of
 from daesolve.errors import PosingError
 from daesolve.reporting import document
@@ -88,11 +88,13 @@ def test_points_in_space_are_seen_from_where_the_eye_is_and_outputs_are_points_a
     )
     made = drawing_of(system, (0.0, -1.0, 0.0))({"parameters": {}})
     (line,) = [shape for shape in made.shapes if isinstance(shape, Line)]
-    np.testing.assert_allclose(line.points[0], (0.0, 1.0), atol=1e-12)
-    across, up = line.points[1]
-    assert isinstance(across, Linear)
-    assert across.terms == {"x": 1.0, "y": 0.0, "z": 0.0}
-    assert up.terms == {"x": 0.0, "y": 0.0, "z": 1.0}
+    np.testing.assert_allclose(line.points[0], (0.0, 0.0, 1.0), atol=1e-12)
+    assert line.points[1] == ("x", "y", "z")
+    series = {name: np.array([value]) for name, value in (("x", 0.3), ("y", 0.4), ("z", 0.5))}
+    ends = {f"end_{axis}": series[axis] for axis in "xyz"}
+    seen = next(one for one in evaluate(made, series | ends, {}, 0) if one.shape is line)
+    np.testing.assert_allclose(seen.points, [(0.0, 1.0), (0.3, 0.5)], atol=1e-12)
+    np.testing.assert_allclose(seen.depth, [0.0, -0.4], atol=1e-12)
     assert {shape.label for shape in made.shapes if isinstance(shape, Dot)} == {"", "point", "end"}
     assert (made.x_label, made.y_label) == ("across (m)", "up (m)")
 

@@ -224,6 +224,14 @@ DRAWN = {
 }
 
 
+def columns(drawing):
+    return {name: np.array(values) for name, values in drawing.series.items()}
+
+
+def in_space(placed):
+    return np.column_stack([placed.points, placed.depth])
+
+
 @pytest.mark.parametrize("name", [slow("bricard"), "chain", "top", "coin"])
 def test_what_is_drawn_has_its_place(name):
     problem, case_name = DRAWN[name]
@@ -231,7 +239,7 @@ def test_what_is_drawn_has_its_place(name):
     run = case.solve(until=0.05, at=np.array([0.0, 0.05]), solver=ds.Dop853())
     stored = with_drawing(document(run, case.identity()), case.problem.drawing)
     drawing = from_json(stored["drawing"])
-    series = {**run.states, **run.outputs}
+    series = {**run.states, **run.outputs, **columns(drawing)}
     for shape in evaluate(drawing, series, case.full_parameters, 1):
         assert np.all(np.isfinite(shape.points))
     for rule in case.problem.figures.values():
@@ -245,11 +253,13 @@ def test_the_rods_of_the_governor_are_drawn_as_long_as_they_are():
     stored = with_drawing(document(run, case.identity()), case.problem.drawing)
     assert governor.slider_and_turning(stored).axes
     drawing = from_json(stored["drawing"])
-    placed = evaluate(drawing, {**run.states, **run.outputs}, case.full_parameters, 1)
+    series = {**run.states, **run.outputs, **columns(drawing)}
+    placed = evaluate(drawing, series, case.full_parameters, 1)
     rods = [s for s in placed if isinstance(s.shape, Line) and s.shape.role == "body"]
-    balls = [s.points for s in placed if s.shape.label.endswith("ball")]
+    balls = [in_space(s) @ drawing.axes for s in placed if s.shape.label.endswith("ball")]
     assert len(rods) == len(balls) == 2
     for rod, ball, name in zip(rods, balls, governor.SIDES, strict=True):
-        assert abs(np.linalg.norm(np.diff(rod.points, axis=0)) - 1) < 1e-12
-        assert np.max(np.abs(rod.points[1] - ball)) < 1e-12
+        ends = in_space(rod) @ drawing.axes
+        assert abs(np.linalg.norm(np.diff(ends, axis=0)) - 1) < 1e-12
+        assert np.max(np.abs(ends[1] - ball)) < 1e-12
         assert np.sign(ball.ravel()[0]) == governor.SIDES[name]

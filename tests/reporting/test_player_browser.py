@@ -25,7 +25,8 @@ FRAME = 0.016
 """Of the clock that the tests wind, s."""
 KNOCK = 1.0
 PATH, ACCENT = (27, 133, 115), (194, 90, 22)
-NAMES = ("whole", "close", "few", "sparse")
+NAMES = ("whole", "close", "few", "sparse", "space")
+CORNER = np.array([0.6, 0.4, 0.8])
 DOT = Dot(("x", "y"), role="accent", label="point")
 PIXEL = 1.0
 FINGER = 44
@@ -49,12 +50,23 @@ def pages(tmp_path_factory):
         [Line([(-1, 0), (1, 0)], role="ground"), Trace(("x", "y"), label="path"), wheel, DOT],
         camera=Camera(("x", "y"), 4 * RADIUS),
     )
+    box = [(-1.0, -1.0, -1.0), (1.0, 1.0, 1.0)]
+    space = Drawing(
+        [
+            Line(box, role="ground"),
+            Trace(("x", "y", 0.0), label="path"),
+            Circle(("x", "y", 0.0), 0.3, label="ball"),
+            Dot(CORNER.tolist(), role="accent", label="point"),
+        ],
+        eye=(0.3, -1.0, 0.25),
+    )
     events = [{"time": time, "name": "knock", "detail": {}} for time in (KNOCK, 2.5 * KNOCK)]
     for name, drawing, count, options in (
         ("whole", around, 393, {"seconds": SECONDS, "rate": PICTURES / SECONDS}),
         ("close", close, 393, {"seconds": SECONDS, "rate": PICTURES / SECONDS}),
         ("few", around, 101, {"seconds": 0.6, "rate": 10.0}),
         ("sparse", bare, 12, {"seconds": 1.0, "rate": 10.0}),
+        ("space", space, 101, {"seconds": 0.6, "rate": 10.0}),
     ):
         run = moving(drawing, count=count, end=END) | {"events": events}
         animate(run, directory / f"{name}.html", **options)
@@ -423,3 +435,70 @@ def test_the_colours_are_those_of_the_reader(show):
     page.emulate_media(color_scheme="light")
     page.wait_for_function("palette.surface === '#fefefe'")
     assert spot(page, ACCENT)[0] > 20
+
+
+def _scale(page: Page) -> float:
+    """Return how many CSS pixels a metre of the drawing is."""
+    return page.evaluate("prepare(view, corners(), ROOM).scale / film.unit")
+
+
+@pytest.mark.parametrize("by", ["pointer", pytest.param("keys", marks=pytest.mark.slow)])
+def test_a_drawing_in_space_turns_about_the_vertical_and_tilts(show, by):
+    page = show("space")
+    page.keyboard.press("Home")
+    drawing = Drawing([Dot((0, 0, 0))], eye=(0.3, -1.0, 0.25))
+    count, x, y = spot(page, ACCENT)
+    assert count > 0
+    # The middle of everything is the origin, within what the ball and the path reach.
+    middle = np.array(page.evaluate("film.pivot")) * page.evaluate("film.unit")
+    seen = drawing.axes @ CORNER - middle
+    scale = _scale(page)
+    np.testing.assert_allclose((x, -y), scale * seen[:2], atol=PIXEL)
+    if by == "keys":
+        for key in "lllkk":
+            page.keyboard.press(key)
+        azimuth, tilt = 0.3, 0.2
+    else:
+        page.mouse.move(500, 250)
+        page.mouse.down()
+        page.mouse.move(545, 280)
+        page.mouse.up()
+        azimuth, tilt = 45 / 150, 30 / 150
+    cosine, sine = math.cos(azimuth), math.sin(azimuth)
+    about = np.array([[cosine, -sine, 0.0], [sine, cosine, 0.0], [0.0, 0.0, 1.0]])
+    turned = drawing.axes @ about @ (CORNER - drawing.axes.T @ middle)
+    tilted = math.cos(tilt) * turned[1] - math.sin(tilt) * turned[2]
+    _, x, y = spot(page, ACCENT)
+    np.testing.assert_allclose((x, -y), (scale * turned[0], scale * tilted), atol=1.5 * PIXEL)
+    page.click("#fit")
+    _, x, y = spot(page, ACCENT)
+    np.testing.assert_allclose((x, -y), scale * seen[:2], atol=PIXEL)
+
+
+def test_shift_moves_a_drawing_in_space_and_it_tilts_no_farther_than_straight_down(show):
+    page = show("space")
+    page.keyboard.press("Home")
+    _, x, y = spot(page, ACCENT)
+    page.keyboard.down("Shift")
+    page.mouse.move(500, 250)
+    page.mouse.down()
+    page.mouse.move(520, 240)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    _, moved_x, moved_y = spot(page, ACCENT)
+    assert (moved_x - x, moved_y - y) == pytest.approx((20, -10), abs=PIXEL)
+    page.click("#fit")
+    for _ in range(40):
+        page.keyboard.press("k")
+    # Straight down: what is above the middle of everything is seen on it.
+    up = page.evaluate("turning(state.azimuth, state.tilt, [0, 0, 0])(...film.upright)")
+    np.testing.assert_allclose(up, (0, 0, 1), atol=1e-12)
+
+
+@pytest.mark.slow
+def test_what_is_nearer_is_drawn_above(show):
+    page = show("space")
+    depths = page.evaluate(
+        "ordered(turning(1.0, 0.3, pivot())).filter((one) => one.shape).map((one) => one.depth)"
+    )
+    assert depths == sorted(depths)

@@ -35,6 +35,7 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
+from daesolve_problems.classics import pictures
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,6 +262,7 @@ problem = ds.Problem(
         "IFToMM Technical Committee for Multibody Dynamics, Library of Computational "
         "Benchmark Problems, Uncontrolled bicycle",
     ],
+    drawing=pictures.bicycle,
     cases=[
         _ride("steady", 5.0, 0.0, 5.0, "straight ahead, self-stable"),
         _ride("m1", 4.0, 0.05, 5.0, "below the weave speed of 4.292 m/s: a growing weave"),

@@ -20,6 +20,7 @@ whose length at rest is L0. The quantities have no units.
 import casadi as ca
 
 import daesolve as ds
+from daesolve_problems.classics import pictures
 
 
 def axis() -> ds.MechanicalSystem:
@@ -63,6 +64,7 @@ problem = ds.Problem(
         "F. Mazzia, C. Magherini, Test Set for Initial Value Problem Solvers, release 2.4, "
         "University of Bari (2008)",
     ],
+    drawing=pictures.car_axis,
     cases=[
         ds.Case(
             "road",

@@ -21,6 +21,7 @@ from typing import Any
 import casadi as ca
 
 import daesolve as ds
+from daesolve_problems.classics import pictures
 
 
 def sleigh() -> ds.MechanicalSystem:
@@ -63,6 +64,7 @@ problem = ds.Problem(
     models={"blade": sleigh},
     sources=["A. M. Bloch, Nonholonomic Mechanics and Control, 2nd ed. (2015), section 1.7"],
     start=start,
+    drawing=pictures.sleigh,
     cases=[
         ds.Case(
             "turn",

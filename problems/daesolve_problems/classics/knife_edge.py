@@ -19,6 +19,7 @@ from rest at the origin with phi = 0 it does not slide down for good, but drifts
 import casadi as ca
 
 import daesolve as ds
+from daesolve_problems.classics import pictures
 
 
 def blade_on_an_incline() -> ds.MechanicalSystem:
@@ -46,6 +47,7 @@ problem = ds.Problem(
     title="A knife edge on an incline",
     models={"blade": blade_on_an_incline},
     sources=["A. M. Bloch, Nonholonomic Mechanics and Control, 2nd ed. (2015), section 1.6"],
+    drawing=pictures.knife_edge,
     cases=[
         ds.Case(
             "release",

@@ -14,6 +14,7 @@ From t = 1 on, x = sin t^2, y = cos t^2, L = -4 t^2. The mass is one, and the re
 import math
 
 import daesolve as ds
+from daesolve_problems.classics import pictures
 
 
 def particle() -> ds.MechanicalSystem:
@@ -37,6 +38,7 @@ problem = ds.Problem(
         "C. Arevalo, P. Lotstedt, Improving the accuracy of BDF methods for index 3 "
         "differential-algebraic equations, BIT 35 (1995) 297-308"
     ],
+    drawing=pictures.particle,
     cases=[
         ds.Case(
             "accelerate",

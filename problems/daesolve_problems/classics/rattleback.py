@@ -28,6 +28,7 @@ Kane, Levinson, Realistic mathematical modeling of the rattleback, Int. J. Non-L
 import casadi as ca
 
 import daesolve as ds
+from daesolve_problems.classics import pictures
 
 
 def ellipsoid() -> ds.MechanicalSystem:
@@ -111,6 +112,7 @@ problem = ds.Problem(
         "T. R. Kane, D. A. Levinson, Realistic mathematical modeling of the rattleback, "
         "Int. J. Non-Linear Mech. 17 (1982) 175-186",
     ],
+    drawing=pictures.rattleback,
     cases=[
         _spun("reversal", -5.0, 20.0, "spun against its sense by 5 rad/s, tilted by half a degree"),
         _spun("sense", 5.0, 20.0, "spun in its sense; without friction it turns round as well"),

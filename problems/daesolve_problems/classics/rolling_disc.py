@@ -30,6 +30,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
+from daesolve_problems.classics import pictures
 
 
 def disc() -> ds.MechanicalSystem:
@@ -119,6 +120,7 @@ problem = ds.Problem(
         "friction, J. Nonlinear Sci. 15 (2005) 27-61, (5.11)-(5.12)",
     ],
     start=start,
+    drawing=pictures.rolling_disc,
     cases=[
         ds.Case(
             "circle",

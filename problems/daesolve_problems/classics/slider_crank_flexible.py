@@ -38,6 +38,7 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.typing import DifferentiableVector, Parameters
+from daesolve_problems.classics import pictures
 
 PRINTED_PI = 3.1415927
 START = {
@@ -160,6 +161,7 @@ problem = ds.Problem(
         "University of Bari (2008)",
     ],
     start=start,
+    drawing=pictures.flexible_slider_crank,
     cases=[
         ds.Case(
             "published",

@@ -27,18 +27,19 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Circle, Drawing, Line, Shape, Trace
+from daesolve.drawing import Circle, Drawing, Line, Shape, Trace, tiles
 from daesolve.posing.symbols import Interval
 from daesolve.typing import BoundCase, Parameters
 from daesolve_problems.contacts.free_body import (
     AXES,
+    EYE,
+    at,
+    columns_of,
     coordinates,
-    floor_lines,
     kinematics,
     orientation,
     places_of,
     rotated,
-    seen,
     spin_of,
     turned_about_vertical,
     unit,
@@ -159,31 +160,25 @@ def heights(document: Document) -> Figure:
 
 
 def drawing(document: Document) -> Drawing:
-    """Draw the ball, seen from above and aside, with its path over the floor."""
+    """Draw the ball and its path over the floor."""
     states, radius = document["states"], document["parameters"]["radius"]
     path = np.array([states[axis] for axis in AXES], dtype=float).T
     shadow = path * [1.0, 1.0, 0.0]
     reach = float(np.max(np.ptp(path, axis=0)))
     size = max(radius, LARGEST * reach)
-    columns: dict[str, np.ndarray] = {}
     # A mark on the ball, which shows its spin.
     mark = places_of(states, (size, 0.0, 0.0))
-    for name, places in (("centre", path), ("shadow", shadow), ("mark", mark)):
-        columns[f"{name}_right"], columns[f"{name}_up"] = seen(places)
-    low, high = path[:, :2].min(0) - 3.0 * size, path[:, :2].max(0) + 3.0 * size
-    shapes: list[Shape] = []
-    shapes += [Line(ends, role="ground") for ends in floor_lines(low, high)]
-    centre, mark_at = ("centre_right", "centre_up"), ("mark_right", "mark_up")
-    shapes += [
-        Trace(("shadow_right", "shadow_up"), role="ground", label="its place over the floor"),
+    columns = columns_of("shadow", shadow) | columns_of("mark", mark)
+    centre: tuple[str, str, str] = AXES
+    shapes: list[Shape] = [
+        *tiles(path, 3.0 * size),
+        Trace(at("shadow"), role="ground", label="its place over the floor"),
         Trace(centre, label="path of the ball"),
-        Line([("shadow_right", "shadow_up"), centre], role="ground"),
+        Line([at("shadow"), centre], role="ground"),
         Circle(centre, size, label="ball"),
-        Line([centre, mark_at], role="accent", label="a mark on it"),
+        Line([centre, at("mark")], role="accent", label="a mark on it"),
     ]
-    return Drawing(
-        shapes, x_label="seen from aside (m)", y_label="and from above (m)", series=columns
-    )
+    return Drawing(shapes, series=columns, eye=EYE)
 
 
 problem = ds.Problem(

@@ -16,9 +16,8 @@ AXES = ("x", "y", "z")
 ORIENTATION = tuple(f"orientation_{part}" for part in ("w", *AXES))
 alike: Any = ca
 """CasADi's functions: they treat numbers and symbols alike, which its stub does not say."""
-Ends = tuple[tuple[float, float], tuple[float, float]]
-AROUND, ABOVE = 0.5, 0.45
-"""From where a drawing looks: turned about the vertical, and so far above the floor, rad."""
+EYE = (0.43, -0.79, 0.43)
+"""From where a drawing looks: from aside, and from above the floor."""
 
 
 def coordinates() -> tuple[DifferentiableVector, SymbolVector]:
@@ -64,14 +63,6 @@ def turned_about_vertical(angle: float) -> dict[str, float]:
     return dict(zip(ORIENTATION, parts, strict=True))
 
 
-def seen(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where points of space (k, 3) are in a drawing that looks down on the floor."""
-    x, y, z = places.T
-    right = math.cos(AROUND) * x + math.sin(AROUND) * y
-    back = -math.sin(AROUND) * x + math.cos(AROUND) * y
-    return right, math.sin(ABOVE) * back + math.cos(ABOVE) * z
-
-
 def places_of(states: Mapping[str, Sequence[float]], place: Sequence[float]) -> np.ndarray:
     """Return where a point of the body was, (k, 3), by the states of a run."""
     centre = np.array([states[name] for name in AXES], dtype=float).T
@@ -81,21 +72,19 @@ def places_of(states: Mapping[str, Sequence[float]], place: Sequence[float]) -> 
     return centre + place + 2.0 * (scalar * across + np.cross(axis, across))
 
 
+def columns_of(name: str, places: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the series of a drawing that are a point's coordinates, (k, 3), by its name."""
+    return {f"{name}_{axis}": places[:, k] for k, axis in enumerate(AXES)}
+
+
+def at(name: str) -> tuple[str, str, str]:
+    """Return the names of these series."""
+    return f"{name}_x", f"{name}_y", f"{name}_z"
+
+
 def spin_of(state: Mapping[str, float]) -> tuple[float, float, float]:
     """Return the angular velocity in the axes of space, by a state, rad/s."""
     quaternion = alike.DM([state[name] for name in ORIENTATION])
     own = alike.DM([state[f"omega_{axis}"] for axis in AXES])
     x, y, z = (float(part) for part in rotated(quaternion, own).full().ravel())
     return x, y, z
-
-
-def floor_lines(low: np.ndarray, high: np.ndarray, parts: int = 6) -> list[Ends]:
-    """Return the ends of lines that show a floor between two corners (2,), as they are seen."""
-    found: list[Ends] = []
-    for part in np.linspace(0.0, 1.0, parts + 1):
-        x, y = low + part * (high - low)
-        for ends in ([[x, low[1], 0.0], [x, high[1], 0.0]], [[low[0], y, 0.0], [high[0], y, 0.0]]):
-            right, up = seen(np.array(ends))
-            first, second = zip(right.tolist(), up.tolist(), strict=True)
-            found.append((first, second))
-    return found

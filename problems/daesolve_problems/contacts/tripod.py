@@ -31,19 +31,20 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Shape, Trace
+from daesolve.drawing import Dot, Drawing, Line, Shape, Trace, tiles
 from daesolve.posing.symbols import Interval
 from daesolve.typing import BoundCase, Parameters
 from daesolve_problems.contacts.free_body import (
     AXES,
+    EYE,
+    at,
+    columns_of,
     coordinates,
-    floor_lines,
     kinematics,
     orientation,
     places_of,
     point_speed,
     rotated,
-    seen,
     turned_about_vertical,
     unit,
 )
@@ -160,32 +161,25 @@ def slips(document: Document) -> Figure:
 
 
 def drawing(document: Document) -> Drawing:
-    """Draw the body on its floor, seen from above and aside, with the paths of its feet."""
+    """Draw the body on its floor, with the paths of its feet."""
     states, p = document["states"], document["parameters"]
     names = [f"foot_{number}" for number in range(1, len(FEET) + 1)]
-    columns: dict[str, np.ndarray] = {}
     everywhere = [places_of(states, foot(p, number)) for number in range(len(FEET))]
+    columns: dict[str, np.ndarray] = {}
     for name, path in zip(names, everywhere, strict=True):
-        columns[f"{name}_right"], columns[f"{name}_up"] = seen(path)
-    centre = np.array([states[axis] for axis in AXES], dtype=float).T
-    columns["centre_right"], columns["centre_up"] = seen(centre)
-    level = np.concatenate(everywhere)[:, :2]
-    margin = p["radius"]
-    shapes: list[Shape] = []
-    for place, ends in enumerate(floor_lines(level.min(0) - margin, level.max(0) + margin)):
-        shapes.append(Line(ends, role="ground", label="" if place else "floor"))
-    corners = [(f"{name}_right", f"{name}_up") for name in names]
-    shapes += [
-        Trace(corner, label="paths of the feet" if k == 0 else "")
-        for k, corner in enumerate(corners)
+        columns |= columns_of(name, path)
+    corners = [at(name) for name in names]
+    shapes: list[Shape] = [
+        *tiles(np.concatenate(everywhere), p["radius"]),
+        *[
+            Trace(corner, label="paths of the feet" if k == 0 else "")
+            for k, corner in enumerate(corners)
+        ],
+        Line([*corners, corners[0]], label="body"),
+        *[Line([AXES, corner]) for corner in corners],
+        Dot(AXES, role="accent", label="mass centre"),
     ]
-    shapes.append(Line([*corners, corners[0]], label="body"))
-    middle = ("centre_right", "centre_up")
-    shapes += [Line([middle, corner]) for corner in corners]
-    shapes.append(Dot(middle, role="accent", label="mass centre"))
-    return Drawing(
-        shapes, x_label="seen from aside (m)", y_label="and from above (m)", series=columns
-    )
+    return Drawing(shapes, series=columns, eye=EYE)
 
 
 problem = ds.Problem(

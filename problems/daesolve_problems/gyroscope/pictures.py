@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 import daesolve as ds
-from daesolve.drawing import Circle, Cosine, Dot, Drawing, Line, Linear, Outline, Polar, Trace
+from daesolve.drawing import (
+    Dot,
+    Drawing,
+    Line,
+    Outline,
+    Pose,
+    Trace,
+    axes_by_turns,
+    ring,
+    series_of,
+    wheel,
+)
 from daesolve_problems.figures import draw_curve, new_figure
 from daesolve_problems.gyroscope.models import ANGLES, SMALL
 
@@ -56,45 +68,40 @@ def way_of_the_axis(document: Mapping[str, Any]) -> Figure:
     return figure
 
 
-ABOVE, ASIDE, ALONG = (0.0, 0.0), (2.6, 0.0), (5.2, 0.0)
-"""The middles of three views."""
-RING, HOUSING, ROTOR, HALF_THICKNESS = 1.0, 0.8, 0.55, 0.1
-QUARTER_TURN = math.pi / 2
+RING, HOUSING, ROTOR = 1.0, 0.8, 0.55
+"""Radii in the drawing; sizes are no parameters of the problem."""
 
 
 def drawing(document: Mapping[str, Any]) -> Drawing:
-    """Draw the gyroscope from above, along the inner axis, and along the rotor's axis.
+    """Draw the outer ring, the housing in it, the rotor, and the way of the rotor's axis.
 
-    From above one sees the outer ring edge-on, turned by alpha, and the way of the rotor's axis;
-    along the inner axis the housing and the rotor, raised by beta; along its axis the rotor, turned
-    by gamma. Sizes are no parameters of the problem.
+    The outer ring turns about the vertical by alpha, the housing in it about the inner axis, which
+    raises the rotor's axis by beta, and the rotor about its own by gamma.
     """
-    tip = Polar(ABOVE, Cosine(HOUSING, "beta"), Linear({"alpha": 1.0}, QUARTER_TURN))
-    disc = [(x, y) for x, y in ((1, 1), (-1, 1), (-1, -1), (1, -1))]
+    alpha, beta, gamma = series_of(document, "alpha", "beta", "gamma")
+    outer = axes_by_turns([(2, alpha)])
+    housing = outer @ axes_by_turns([(1, -beta)])
+    turned = {"ring": outer, "housing": housing, "rotor": housing @ axes_by_turns([(0, gamma)])}
+    poses = {name: Pose(name) for name in turned}
+    nowhere = np.zeros((len(alpha), 3))
+    series: dict[str, np.ndarray] = {}
+    for name, pose in poses.items():
+        series |= pose.series(nowhere, turned[name])
+    tip = poses["housing"].place((HOUSING, 0.0, 0.0))
+    inner = [poses["ring"].place((0.0, side, 0.0)) for side in (-RING, RING)]
     return Drawing(
         [
-            Circle(ABOVE, RING, role="ground"),
-            _bar(ABOVE, RING, "alpha", "outer ring"),
+            Line([(0.0, 0.0, -1.3 * RING), (0.0, 0.0, -RING)], role="ground"),
+            Line([(0.0, 0.0, RING), (0.0, 0.0, 1.3 * RING)], role="ground", label="outer axis"),
             Trace(tip, label="way of the rotor's axis"),
-            Line([ABOVE, tip], role="accent"),
-            Dot(tip, role="accent", label="rotor's axis"),
-            Line([(ASIDE[0], -RING), (ASIDE[0], RING)]),
-            _bar(ASIDE, HOUSING, "beta", "housing"),
-            Outline(
-                [(HALF_THICKNESS * x, ROTOR * y) for x, y in disc],
-                at=ASIDE,
-                angle="beta",
-                role="accent",
-                label="rotor",
-            ),
-            Circle(ALONG, HOUSING),
-            Circle(ALONG, ROTOR, angle="gamma", spokes=4, role="accent"),
+            Line(inner, role="detail"),
+            Outline(poses["ring"].places(ring(RING, 0)), label="outer ring"),
+            Outline(poses["housing"].places(ring(HOUSING, 2)), role="force", label="housing"),
+            *wheel(poses["rotor"], ROTOR, 0, "rotor"),
+            Dot(tip, role="accent", label="end of the rotor's axis"),
         ],
-        x_label="from above, along the inner axis, along the rotor's axis",
-        y_label="",
+        x_label="across",
+        y_label="up",
+        series=series,
+        eye=(0.8, -1.0, 0.5),
     )
-
-
-def _bar(middle: tuple[float, float], half: float, angle: str, label: str) -> Line:
-    ends = [Polar(middle, half, Linear({angle: 1.0}, turn)) for turn in (0.0, math.pi)]
-    return Line(ends, label=label)

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Linear, Trace
+from daesolve.drawing import Dot, Drawing, Line, Linear, Trace, Triple
 from daesolve.multibody import GROUND, Body, Mechanism, Revolute, Universal
 from daesolve.typing import Output
 
@@ -103,15 +103,10 @@ def start(
 
 
 def drawing(document: Mapping[str, Any]) -> Drawing:
-    """Draw the rods aslant, from the right above: z points to the lower left."""
-    fixed = [(0.0, 0.0), (Linear({"length": -0.5}), Linear({"length": -0.3}))]
-    corners = [
-        (
-            Linear({f"p{i}_x": 1.0, f"p{i}_z": -0.5}),
-            Linear({f"p{i}_y": 1.0, f"p{i}_z": -0.3}),
-        )
-        for i in range(2, 6)
-    ]
+    """Draw the rods in space; y, upwards in the sources, points upwards here too."""
+    half = {"length": -1.0}
+    fixed: list[Triple] = [(0.0, 0.0, 0.0), (0.0, Linear(half), 0.0)]
+    corners: list[Triple] = [(f"p{i}_x", Linear({f"p{i}_z": -1.0}), f"p{i}_y") for i in range(2, 6)]
     return Drawing(
         [
             Trace(corners[1], label="path of P_3"),
@@ -119,8 +114,7 @@ def drawing(document: Mapping[str, Any]) -> Drawing:
             *[Dot(place, role="ground") for place in fixed],
             *[Dot(corner, role="accent") for corner in corners],
         ],
-        x_label="x - z/2 (m)",
-        y_label="y - 0.3 z (m)",
+        eye=(0.5, -1.0, 0.3),
     )
 
 

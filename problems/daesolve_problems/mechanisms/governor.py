@@ -27,7 +27,18 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Linear, Outline, Polar, Shape
+from daesolve.drawing import (
+    Dot,
+    Drawing,
+    Line,
+    Outline,
+    Pose,
+    Shape,
+    Trace,
+    axes_by_quaternions,
+    series_of,
+    tiles,
+)
 from daesolve.multibody import (
     GROUND,
     Body,
@@ -166,24 +177,41 @@ def slider_and_turning(document: Mapping[str, Any]) -> Figure:
 
 
 def drawing(document: Mapping[str, Any]) -> Drawing:
-    """Draw the governor in the plane that turns with it."""
-    top, cube = Linear({"length": 1.0}), document["parameters"]["cube"] / 2
-    corners = [(-cube, -cube), (cube, -cube), (cube, cube), (-cube, cube)]
+    """Draw the shaft, the slider, the springs, and the balls on their rods."""
+    p = document["parameters"]
+    poses: dict[str, Pose] = {}
+    series: dict[str, np.ndarray] = {}
+    for name in ("slider", *SIDES):
+        poses[name] = pose = Pose(name)
+        places = np.column_stack(series_of(document, *(f"{name}_{axis}" for axis in "xyz")))
+        turns = np.column_stack(series_of(document, *(f"{name}_q{k}" for k in range(4))))
+        series |= pose.series(places, axes_by_quaternions(turns))
+    half = p["cube"] / 2
+    square = half * np.array([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)])
+    slider = poses["slider"]
     shapes: list[Shape] = [
-        Line([(0.0, 0.0), (0.0, top)], role="ground", label="shaft"),
-        Outline(corners, at=(0.0, "slider_z"), label="slider"),
+        *tiles(np.zeros((1, 2)), p["length"]),
+        Line([(0.0, 0.0, 0.0), (0.0, 0.0, "length")], role="ground", label="shaft"),
+        *[
+            Outline(
+                slider.places(square + np.array([0.0, 0.0, z])), label="slider" if z > 0 else ""
+            )
+            for z in (-half, half)
+        ],
     ]
+    bar = p["density"] * p["width"] ** 2 * p["length"]
+    beyond = p["ball"] / (bar + p["ball"]) * p["length"] / 2
     for name, side in SIDES.items():
-        hinge = (Linear({"arm": side}), top)
-        # Angles are measured below the horizontal, to the right or to the left.
-        angle = Linear({f"{name}_angle": -side}, 0.0 if side > 0 else np.pi)
-        middle, end = Polar(hinge, Linear({"length": 0.5}), angle), Polar(hinge, "length", angle)
+        hinge = (-p["length"] / 2 - beyond, 0.0, 0.0)
+        end, middle = (p["length"] / 2 - beyond, 0.0, 0.0), (-beyond, 0.0, 0.0)
+        rod = poses[name]
         shapes += [
-            Line([hinge, end]),
-            Line([(Linear({"arm": side}), "slider_z"), middle], role="detail"),
-            Dot(end, role="accent", label=f"{name} ball"),
+            Line([rod.place(hinge), rod.place(end)]),
+            Line([slider.place((side * p["arm"], 0.0, 0.0)), rod.place(middle)], role="detail"),
+            Trace(rod.place(end)),
+            Dot(rod.place(end), role="accent", label=f"{name} ball"),
         ]
-    return Drawing(shapes, x_label="from the shaft (m)", y_label="z (m)")
+    return Drawing(shapes, series=series, eye=(0.4, -1.0, 0.35))
 
 
 BENCHMARK = {"turning": 2 * np.pi, "angle": np.pi / 6}

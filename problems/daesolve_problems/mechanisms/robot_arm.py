@@ -28,9 +28,10 @@ from functools import lru_cache
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Shape
+from daesolve.drawing import Dot, Drawing, Line, Shape, Trace, tiles
 from daesolve.typing import Parameters
 
 JOINTS = ("waist", "shoulder", "elbow")
@@ -156,15 +157,21 @@ def start_names(structure: Mapping[str, Any]) -> list[str]:
 
 
 def drawing(document: Mapping[str, Any]) -> Drawing:
-    """Draw the arm in the vertical plane that turns with the waist."""
-    elbow, hand = ("elbow_reach", "elbow_z"), ("hand_reach", "hand_z")
+    """Draw the arm on its column, and the path of its hand."""
+    waist = np.array(document["states"]["waist"], dtype=float)
+    reach = np.array(document["outputs"]["elbow_reach"], dtype=float)
+    elbow, hand = ("elbow_x", "elbow_y", "elbow_z"), ("hand_x", "hand_y", "hand_z")
     shapes: list[Shape] = [
-        Line([(0.0, -0.4), (0.0, 0.0)], role="ground", label="column"),
-        Line([(0.0, 0.0), elbow], label="upper arm"),
-        Line([elbow, hand], role="detail", label="forearm"),
+        *tiles(np.zeros((1, 2)), 0.5, -0.4),
+        Line([(0.0, 0.0, -0.4), (0.0, 0.0, 0.0)], role="ground", label="column"),
+        Trace(hand, label="path of the hand"),
+        Line([(0.0, 0.0, 0.0), elbow], label="upper arm"),
+        Line([elbow, hand], label="forearm"),
+        Dot(elbow, role="detail"),
         Dot(hand, role="accent", label="load"),
     ]
-    return Drawing(shapes, x_label="from the column (m)", y_label="z (m)")
+    series = {"elbow_x": reach * np.cos(waist), "elbow_y": reach * np.sin(waist)}
+    return Drawing(shapes, series=series, eye=(0.6, -1.0, 0.5))
 
 
 OFF = {"waist_off": 0.3, "shoulder_off": -0.2, "elbow_off": 0.25}

@@ -28,7 +28,18 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing, Line, Linear, Trace
+from daesolve.drawing import (
+    Dot,
+    Drawing,
+    Line,
+    Outline,
+    Pose,
+    Trace,
+    axes_by_quaternions,
+    ring,
+    series_of,
+    tiles,
+)
 from daesolve.errors import OutOfRangeError
 from daesolve.multibody import Body, Disc, Mechanism, Rolling, quaternion
 from daesolve_problems.figures import draw_curve, new_figure, plane
@@ -130,19 +141,21 @@ def path_of_the_contact(document: Mapping[str, Any]) -> Figure:
 
 
 def drawing(document: Mapping[str, Any]) -> Drawing:
-    """Draw the coin from above: its contact, its centre and the highest point of its rim."""
-    contact, centre = ("ground_x", "ground_y"), ("coin_x", "coin_y")
-    highest = (
-        Linear({"coin_x": 2.0, "ground_x": -1.0}),
-        Linear({"coin_y": 2.0, "ground_y": -1.0}),
-    )
+    """Draw the coin and its track; its axes do not spin with it, so that nothing shows its spin."""
+    pose, radius = Pose("coin"), document["parameters"]["radius"]
+    positions = np.column_stack(series_of(document, "coin_x", "coin_y", "coin_z"))
+    turns = np.column_stack(series_of(document, *(f"coin_q{k}" for k in range(4))))
+    contact = ("ground_x", "ground_y", 0.0)
     return Drawing(
         [
+            *tiles(positions, 2.0 * radius),
             Trace(contact, label="track"),
-            Line([contact, highest], label="from the contact to the top"),
-            Dot(contact, role="ground"),
-            Dot(centre, role="accent", label="centre"),
-        ]
+            Outline(pose.places(ring(radius)), label="coin"),
+            Line([contact, pose.place((0.0, 0.0, 0.0))], role="detail"),
+            Dot(contact, role="accent", label="contact"),
+        ],
+        series=pose.series(positions, axes_by_quaternions(turns)),
+        eye=(-0.6, -1.0, 0.6),
     )
 
 

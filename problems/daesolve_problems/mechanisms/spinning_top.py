@@ -28,7 +28,18 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Circle, Dot, Drawing, Line, Linear, Trace
+from daesolve.drawing import (
+    Dot,
+    Drawing,
+    Line,
+    Outline,
+    Pose,
+    Trace,
+    axes_by_quaternions,
+    ring,
+    series_of,
+    tiles,
+)
 from daesolve.errors import OutOfRangeError
 from daesolve.multibody import GROUND, Body, Mechanism, Spherical, quaternion
 from daesolve_problems.figures import draw_curve, new_figure
@@ -124,23 +135,26 @@ def path_of_the_centre(document: Mapping[str, Any]) -> Figure:
 
 
 def drawing(document: Mapping[str, Any]) -> Drawing:
-    """Draw the top from the side, and beside it from above."""
-    aside = Linear({"top_x": 1.0, "distance": 2.5})
-    centre, seen = ("top_x", "top_z"), (aside, "top_y")
-    tip = (Linear({"distance": 2.5}), 0.0)
+    """Draw the top as a cone with a disc, about its axis, and the path of its mass centre.
+
+    Its axes do not spin with it, so that nothing shows its spin; its radius is no parameter.
+    """
+    pose, reach = Pose("top"), document["parameters"]["distance"]
+    positions = np.column_stack(series_of(document, "top_x", "top_y", "top_z"))
+    turns = np.column_stack(series_of(document, *(f"top_q{k}" for k in range(4))))
+    rim = pose.places(ring(0.8 * reach))
+    tip, centre = (0.0, 0.0, 0.0), pose.place((0.0, 0.0, 0.0))
     return Drawing(
         [
-            Line([(Linear({"distance": -1.0}), 0.0), ("distance", 0.0)], role="ground"),
-            Trace(centre),
-            Line([(0.0, 0.0), centre]),
+            *tiles(np.zeros((1, 2)), 1.5 * reach),
+            Trace(centre, label="path of the mass centre"),
+            *[Line([tip, rim[k]], role="detail") for k in range(0, len(rim), 4)],
+            Outline(rim, label="top"),
+            Line([tip, pose.place((0.0, 0.0, 0.5 * reach))], label="axis"),
             Dot(centre, role="accent", label="mass centre"),
-            Circle(tip, "distance", role="ground"),
-            Trace(seen, label="from above"),
-            Line([tip, seen]),
-            Dot(seen, role="accent"),
         ],
-        x_label="x (m), beside it from above",
-        y_label="z (m), beside it y",
+        series=pose.series(positions, axes_by_quaternions(turns)),
+        eye=(0.3, -1.0, 0.4),
     )
 
 
