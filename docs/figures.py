@@ -13,6 +13,8 @@ and compliant, and the paths of a car on two wheels and its trailer on a skate.
 `driven-pendulum.svg`, `controlled-cart.svg` and `measured-force.svg`, of the pages on what drives a
 system: torques as numbers and expressions, a law that is sampled, and a force from measured points.
 
+`motion.webp`, of the first page: three problems in motion.
+
 `limping-walker.svg`, of the page on motions that repeat: the walks of the simplest walker, whose
 periods double with the slope.
 """
@@ -26,7 +28,9 @@ import casadi as ca
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from PIL import Image
 from scipy.special import ellipj, ellipk
 
 import daesolve as ds
@@ -40,6 +44,10 @@ from daesolve.multibody import (
     Skate,
     WheelPair,
 )
+from daesolve.reporting import document, with_drawing
+from daesolve.reporting.excerpt import Playing, from_document
+from daesolve.reporting.figures.renderer import look_at, paint
+from daesolve.reporting.film import film
 
 HALF = np.sin(np.pi / 4)  # of the amplitude, a right angle
 COLOURS = ("#1f77b4", "#dd8452", "#2a7f4f")
@@ -329,6 +337,50 @@ def limping_walker() -> None:
     _written(figure, [axes], "limping-walker")
 
 
+STAGE = {
+    "A wheel with a pendulum on a curve": ("rolling-wheel", "pendulum"),
+    "A vehicle on omni-wheels": ("omni-rolling", "spin"),
+    "A rattleback": ("rattleback", "reversal"),
+}
+SHOWN = 10.0
+"""Seconds of a run."""
+FRAMES, A_SECOND = 120, 12
+
+
+def motion() -> None:
+    """Film three problems side by side."""
+    films = []
+    for name, case_name in STAGE.values():
+        case = ds.problem(name).case(case_name)
+        run = case.solve(until=SHOWN, at=np.linspace(0.0, SHOWN, 20 * FRAMES + 1))
+        drawn = with_drawing(document(run, case.identity()), case.problem.drawing)
+        films.append(film(from_document(drawn, Playing(FRAMES / A_SECOND, A_SECOND))))
+    figure = Figure(figsize=(9.0, 3.0), dpi=80)
+    canvas = FigureCanvasAgg(figure)
+    pictures: list[Image.Image] = []
+    for place in range(FRAMES):
+        figure.clear()
+        for number, (title, shown) in enumerate(zip(STAGE, films, strict=True)):
+            axes = figure.add_axes((number / 3 + 0.005, 0.02, 0.323, 0.86))
+            axes.set_axis_off()
+            figure.text((number + 0.5) / 3, 0.95, title, fontsize=9, color="#444", ha="center")
+            picture = shown.pictures[place]
+            for entry in (*shown.surroundings, *picture.bodies):
+                paint(axes, entry)
+            look_at(axes, picture.view)
+        canvas.draw()
+        pictures.append(Image.fromarray(np.array(canvas.buffer_rgba())[:, :, :3]))
+    pictures[0].save(
+        WANTED / "motion.webp",
+        save_all=True,
+        append_images=pictures[1:],
+        duration=round(1000 / A_SECOND),
+        loop=0,
+        quality=30,
+        method=6,
+    )
+
+
 FIGURES: dict[str, Callable[[], None]] = {
     "drift": drift,
     "tipping-block": tipping_block,
@@ -339,6 +391,7 @@ FIGURES: dict[str, Callable[[], None]] = {
     "stepped-linkage": stepped_linkage,
     "prescribed-linkage": prescribed_linkage,
     "limping-walker": limping_walker,
+    "motion": motion,
 }
 
 if __name__ == "__main__":
