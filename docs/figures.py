@@ -13,7 +13,8 @@ and compliant, and the paths of a car on two wheels and its trailer on a skate.
 `driven-pendulum.svg`, `controlled-cart.svg` and `measured-force.svg`, of the pages on what drives a
 system: torques as numbers and expressions, a law that is sampled, and a force from measured points.
 
-`motion.webp`, of the first page: three problems in motion.
+`motion.webp`, of the first page: three problems in motion. All other figures show what the code of
+their own pages computes (`page_figures.py`, `theory_figures.py`).
 
 `limping-walker.svg`, of the page on motions that repeat: the walks of the simplest walker, whose
 periods double with the slope.
@@ -21,6 +22,7 @@ periods double with the slope.
 
 import sys
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +32,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from page_figures import PAGES
 from PIL import Image
 from scipy.special import ellipj, ellipk
+from theory_figures import THEORY
 
 import daesolve as ds
 from daesolve.multibody import (
@@ -381,6 +385,12 @@ def motion() -> None:
     )
 
 
+def of_page(name: str) -> None:
+    """Draw a figure of a page from the page's own code."""
+    figure = (PAGES | THEORY)[name]()
+    _written(figure, figure.axes, name)
+
+
 FIGURES: dict[str, Callable[[], None]] = {
     "drift": drift,
     "tipping-block": tipping_block,
@@ -392,6 +402,7 @@ FIGURES: dict[str, Callable[[], None]] = {
     "prescribed-linkage": prescribed_linkage,
     "limping-walker": limping_walker,
     "motion": motion,
+    **{name: partial(of_page, name) for name in (*PAGES, *THEORY)},
 }
 
 if __name__ == "__main__":

@@ -174,6 +174,16 @@ def write_pages(app: Sphinx) -> None:
                 (GALLERY / name / STAMP).write_text(stamp)
                 print(f"gallery: {name}")
     (GALLERY / LIST).write_text(_list(titles), encoding="utf-8")
+    for page, names in IN_DEPTH.items():
+        cards = [_card(name, titles[name], "../gallery/") for name in names if name in titles]
+        lines = [":::{container} pictures", *cards, ":::", ""]
+        (GALLERY / f"{page}.inc").write_text("\n".join(lines), encoding="utf-8")
+
+
+def _card(name: str, title: str, folder: str = "") -> str:
+    """Return an entry of a list of pictures: a problem's picture and title, with links."""
+    page = f"{folder}{name}.md"
+    return f"- [{_picture(name, folder)}]({page})\n\n  [{title}]({page})<br>`{name}`"
 
 
 def _is_written(name: str, stamp: str) -> bool:
@@ -232,24 +242,21 @@ def _list(titles: dict[str, str]) -> str:
     for title, names in groups.items():
         here = [name for name in names if name in titles]
         if here:
-            cards = [
-                f"- [{_picture(name)}]({name}.md)\n\n  [{titles[name]}]({name}.md)<br>`{name}`"
-                for name in here
-            ]
+            cards = [_card(name, titles[name]) for name in here]
             parts.append("\n".join([f"## {title}", "", ":::{container} pictures", *cards, ":::"]))
             order += here
     parts.append("\n".join(["```{toctree}", ":hidden:", "", *order, "```"]))
     return "\n\n".join(parts) + "\n"
 
 
-def _picture(name: str) -> str:
+def _picture(name: str, folder: str) -> str:
     """Return the picture of a problem: its scene, else one of its own figures, else its motion."""
     files = sorted(file.name for file in (GALLERY / name).glob("*.svg"))
     usual = ("residuals.svg", "energy.svg")
     own = [file for file in files if file not in usual and not file.startswith("positions")]
     motion = [file for file in files if file.startswith("positions")]
     chosen = "scene.svg" if "scene.svg" in files else [*own, *motion, *files][0]
-    return f"![{name}]({name}/{chosen})"
+    return f"![{name}]({folder}{name}/{chosen})"
 
 
 def _stamp() -> str:
