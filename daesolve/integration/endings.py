@@ -183,7 +183,7 @@ def stopped_by(event: Event, time: float, *, at_start: bool = False) -> Verdict:
     return Outcome.STOPPED_BY_EVENT, f"the event {event.name!r} {when}"
 
 
-def at_rest(time: float, *, at_start: bool = False, timed: bool = False) -> Verdict:
+def at_rest(time: float, *, at_start: bool = False) -> Verdict:
     """Say when dry friction has brought the body to rest, where it stays.
 
     Parameters
@@ -192,36 +192,22 @@ def at_rest(time: float, *, at_start: bool = False, timed: bool = False) -> Verd
         When, s.
     at_start
         Whether it is at rest from the start on.
-    timed
-        Whether what acts on it depends on time.
     """
-    if timed:
-        when = f"{'is at' if at_start else 'came to'} rest at t = {time:.10g} s"
-        later = (
-            ", where it may not hold it later on, for what acts depends on time: a run that starts "
-            "then shows it"
-        )
-    else:
-        when = "is at rest from the start on" if at_start else f"came to rest at t = {time:.10g} s"
-        later = ""
-    return Outcome.STOPPED_BY_EVENT, f"the body {when}: dry friction holds it{later}"
+    when = "is at rest from the start on" if at_start else f"came to rest at t = {time:.10g} s"
+    return Outcome.STOPPED_BY_EVENT, f"the body {when}: dry friction holds it"
 
 
-def followed(ending: Ending, time: float, message: str, *, timed: bool) -> Verdict | None:
+def followed(ending: Ending, message: str) -> Verdict | None:
     """Say how the run ends after a stretch that a law followed by itself; None where it goes on.
 
     Parameters
     ----------
-    ending, time, message
-        How the stretch ended, when (s), and why where it failed.
-    timed
-        Whether what acts on the body depends on time.
+    ending, message
+        How the stretch ended, and why where it failed.
     """
-    if ending is Ending.RESTS:
-        return at_rest(time, timed=timed)
     if ending is Ending.REACHED:
         return Outcome.COMPLETED, ""
-    return None if ending is Ending.GOES_ON else (Outcome.FAILED, message)
+    return (Outcome.FAILED, message) if ending is Ending.FAILED else None
 
 
 def not_a_number(what: str, time: float) -> Verdict:
