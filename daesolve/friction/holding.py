@@ -1,9 +1,9 @@
-"""A body that dry friction holds while loads or guides change with time, until they let it go.
+"""A body in plane guides that friction holds while loads or guides change, until they let it go.
 
-Where nothing slides, the slips of all supports and the constraints determine the velocities v(t, q):
-zero on guides that stand still, those of the guide on one that moves. The body is held as long as
-it cannot begin to slide: on guides that stand still as long as `stiction` says so, on others as
-long as in neither sense all slips would grow.
+Where nothing slides, the slips of all supports and the constraints determine the velocities: zero
+on guides that stand still, those of the guide on one that moves. The body is held as long as it
+cannot begin to slide: on guides that stand still as long as `stiction` says so, on others as long
+as in neither sense all slips would grow.
 """
 
 from __future__ import annotations
@@ -18,26 +18,14 @@ import scipy
 from daesolve.complementarity.answers import VariantAnswer
 from daesolve.complementarity.policies import solve
 from daesolve.errors import VariantError
-from daesolve.friction.direction_flow import (
-    Attractor,
-    RestingBody,
-    attraction,
-    attractor_from,
-)
+from daesolve.friction.direction_flow import attraction, attractor_from
 from daesolve.friction.sliding import Sliding
 from daesolve.friction.stiction import YieldingBody, resting_body
 from daesolve.friction.variants import with_variant
-from daesolve.posing.guides import FRICTION_WORK, SLOW_ENERGY, SLOW_PART
+from daesolve.posing.guides import FRICTION_WORK
 
-STEPS, STEPS_IN_SPACE = 200, 40
-"""Equal parts of the time that is left, of which a step in search of the release is at most one;
-in space, where each look follows a flow of directions."""
-ALL_ROUND = 10
-"""Looks in space after which all directions are tried again, not the one that was nearest to
-sliding alone."""
-AFTER = 1e-6
-"""Of the time that is left, how long after its release a body with several freedoms is shown: at
-the release itself it has no speed, and no direction."""
+STEPS = 200
+"""Equal parts of the time that is left, of which a step in search of the release is at most one."""
 LEAST = 1e-9
 """Of the same, the shortest step."""
 AGREES = 0.1
@@ -61,7 +49,7 @@ class Hold:
     fires
         The guards that passed zero then, by which the hold may have ended.
     onward
-        Time, state and values with which it slides on; None where it is still held.
+        The values with which it slides on from there; None where it is still held.
     times, states
         (k,) s and (k, nx): on the way.
     samples
@@ -73,7 +61,7 @@ class Hold:
     time: float
     state: np.ndarray
     fires: tuple[int, ...]
-    onward: tuple[float, np.ndarray, np.ndarray] | None
+    onward: np.ndarray | None
     times: np.ndarray
     states: np.ndarray = field(repr=False)
     samples: np.ndarray = field(repr=False)
@@ -90,13 +78,10 @@ class Release:
         Negative while it is held: an acceleration in the direction of sliding.
     values
         The discrete values of the sliding that would begin.
-    direction
-        (nv,) of it, relative to what nothing slides with.
     """
 
     margin: float
     values: Mapping[str, float]
-    direction: np.ndarray
 
 
 class Holding:
@@ -116,10 +101,7 @@ class Holding:
         self.split = self.dynamics.position_count
         self.count = len(self.dynamics.labels.states)
         self.own = len(self.dynamics.values)
-        assert self.dynamics.guides is not None
-        self.planar = self.dynamics.guides.planar
         self.evaluations = 0
-        self._direction: np.ndarray | None = None
 
     def follow(
         self, time: float, x: np.ndarray, p: np.ndarray, until: float, times: np.ndarray
@@ -141,18 +123,17 @@ class Holding:
             Neither rest nor any sliding is an answer, or what slips no longer determines the
             motion.
         """
-        self.evaluations, self._direction = 0, None
+        self.evaluations = 0
         here = self._placed(time, x, p)
         release = self.release(time, here, p)
         if release.margin > 0.0:
-            return self._ended(time, here, p, release, until, ([], []), times)
+            return self._ended(time, here, p, release, ([], []), times)
         path, stop, fires = self._path(time, here, p, until)
-        moments = self._grid(time, stop, path, p)
-        found, release = moments
+        found, release = self._grid(time, stop, path, p)
         track = [path(moment) for moment in found]
         end, last = found[-1], track[-1]
         if release is not None:
-            return self._ended(end, last, p, release, until, (found, track), times, path)
+            return self._ended(end, last, p, release, (found, track), times, path)
         wanted = times[times <= end]
         samples = np.array([path(t) for t in wanted]).reshape(-1, len(x))
         arrays = np.array(found), np.array(track)
@@ -261,29 +242,17 @@ class Holding:
             return self._stuck(time, state, values)
         return self._carried(time, state, values)
 
-    def _nearest(self, body: RestingBody) -> Attractor:
-        """Return the direction in which a body is nearest to sliding."""
-        known, self._direction = self._direction, None
-        if body.freedom > 1 and known is not None and self.evaluations % ALL_ROUND:
-            found = attractor_from(body, known)
-            if found.settled:
-                self._direction = found.direction
-                return found
-        found = attraction(body, [] if known is None else [known]).strongest
-        self._direction = found.direction
-        return found
-
     def _stuck(self, time: float, x: np.ndarray, p: np.ndarray) -> Release:
         """Return what a body at rest on guides that stand still would do."""
         problem = self.sliding.problem.with_numbers(p)
         body = resting_body(problem, x, time, p)
-        strongest = self._nearest(body)
+        strongest = attraction(body).strongest
         margin = strongest.growth
         if margin > 0.0:
             margin = min(margin, attractor_from(YieldingBody(body), strongest.direction).growth)
         here = problem.at(x, time, strongest.direction)
         values = with_variant(here.values, strongest.answer)
-        return Release(margin, values, strongest.direction)
+        return Release(margin, values)
 
     def _carried(self, time: float, x: np.ndarray, p: np.ndarray) -> Release:
         """Return what a body that a guide carries would do, in either sense of its slips."""
@@ -297,7 +266,7 @@ class Holding:
         return values
 
     def _one_sense(self, time: float, x: np.ndarray, p: np.ndarray, sign: float) -> Release:
-        senses, direction = self.sliding.sticking.senses(time, x, p, sign)
+        senses = self.sliding.sticking.senses(time, x, p, sign)
         values = self._with(senses, p)
         here = self.sliding.problem.at(x, time, numbers=values, senses=senses)
         answer: VariantAnswer | None = None
@@ -305,17 +274,17 @@ class Holding:
             answer = solve(here.complementarity, policy="homotopy").chosen
         except VariantError:
             # In this sense it cannot slide.
-            return Release(-np.inf, senses, direction)
+            return Release(-np.inf, senses)
         assert answer is not None
         rates = self.sliding.slip_rates(time, x, values, here.accelerations(answer.reactions))
         margin = float(np.min(rates * np.array([senses[n] for n in self.sliding.senses])))
-        return Release(margin, with_variant(senses, answer), direction)
+        return Release(margin, with_variant(senses, answer))
 
     def _grid(
         self, time: float, stop: float, path: Callable[[float], np.ndarray], p: np.ndarray
     ) -> tuple[list[float], Release | None]:
         """Walk along the held motion until it lets go; return the times, and what follows."""
-        longest = (stop - time) / (STEPS if self.planar else STEPS_IN_SPACE)
+        longest = (stop - time) / STEPS
         step, here, times = longest / 16.0, time, [time]
 
         def margin(moment: float) -> float:
@@ -359,33 +328,19 @@ class Holding:
         x: np.ndarray,
         p: np.ndarray,
         release: Release,
-        until: float,
         way: tuple[list[float], list[np.ndarray]],
         times: np.ndarray,
         path: Callable[[float], np.ndarray] | None = None,
     ) -> Hold:
         """Return a hold that ends where the body begins to slide."""
-        begun, state, values = time, x.copy(), p.copy()
-        found = dict(release.values)
-        if not self.planar:
-            begun = time + AFTER * (until - time)
-            later = self.release(begun, x, p)
-            # The margin grows from zero in proportion to the time.
-            speed = 0.5 * (release.margin + later.margin) * (begun - time)
-            state[self.split : self.count] = speed * later.direction
-            found = {**later.values, SLOW_ENERGY: 0.5 * SLOW_PART * speed**2}
-            values = self._with(found, values)
-            found |= self.sliding.sticking.headed(
-                begun, state[: self.count], values[: self.own]
-            )
-        values = self._with(found, values)
+        values = self._with(release.values, p)
         wanted = times[times <= time]
         samples = [x if path is None else path(moment) for moment in wanted]
         return Hold(
             time,
             x,
             (),
-            (begun, state, values),
+            values,
             np.array(way[0]),
             np.array(way[1]).reshape(-1, len(x)),
             np.array(samples).reshape(-1, len(x)),

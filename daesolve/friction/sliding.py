@@ -194,7 +194,9 @@ class Sliding:
         """Turn round where friction lets the body, else rest."""
         split = self.dynamics.position_count
         turned = [n for n in self.senses if before[self._places[n]] != p[self._places[n]]]
-        held = self.sticking.velocities(time, x, before) if len(turned) == len(self.senses) else None
+        held = (
+            self.sticking.velocities(time, x, before) if len(turned) == len(self.senses) else None
+        )
         if held is None:
             return x, self._reversed(time, x, before, turned), False
         still = x.copy()

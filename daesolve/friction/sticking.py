@@ -99,18 +99,17 @@ class Sticking:
             return None
         if not np.any(carried):
             return np.zeros(scaled.shape[1])
-        found = np.linalg.lstsq(scaled, -carried, rcond=STILL)[0]
+        found: np.ndarray = np.linalg.lstsq(scaled, -carried, rcond=STILL)[0]
         missed = np.linalg.norm(scaled @ found + carried)
         return found if missed <= STILL * np.linalg.norm(carried) * len(carried) else None
 
     def accelerations(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return the accelerations (nv,) with which nothing begins to slide, in a state of that."""
         rates, slopes = (np.asarray(part) for part in self._held_rates(time, x, p))
-        return -np.linalg.lstsq(slopes, rates.ravel(), rcond=STILL)[0]
+        found: np.ndarray = np.linalg.lstsq(slopes, -rates.ravel(), rcond=STILL)[0]
+        return found
 
-    def senses(
-        self, time: float, x: np.ndarray, p: np.ndarray, sign: float
-    ) -> tuple[dict[str, float], np.ndarray]:
+    def senses(self, time: float, x: np.ndarray, p: np.ndarray, sign: float) -> dict[str, float]:
         """Return the sense of each slip in the plane where a body with one freedom moves.
 
         Parameters
@@ -119,13 +118,6 @@ class Sticking:
             s, (nx,) and the values.
         sign
             +1 or -1: in which of the two directions.
-
-        Returns
-        -------
-        dict
-            The discrete values of the senses.
-        numpy.ndarray
-            (nv,) the direction.
 
         Raises
         ------
@@ -140,7 +132,7 @@ class Sticking:
         slopes = np.asarray(self._planar_slopes(time, x, p))
         names = [s.sense.name() for s in self.guides.rubbing if s.sense is not None]
         moved = slopes @ direction
-        return dict(zip(names, np.where(moved < 0.0, -1.0, 1.0).tolist(), strict=True)), direction
+        return dict(zip(names, np.where(moved < 0.0, -1.0, 1.0).tolist(), strict=True))
 
     def _nothing_slides(
         self, time: float, x: np.ndarray, p: np.ndarray
@@ -153,7 +145,7 @@ class Sticking:
         mass = self.dynamics.matrices(time, x, p)["mass"]
         rows = lengths > 0.0
         plain = slopes[rows] / lengths[rows, None]
-        scaled = np.linalg.solve(np.linalg.cholesky(mass), plain.T).T
+        scaled: np.ndarray = np.linalg.solve(np.linalg.cholesky(mass), plain.T).T
         scaled /= np.linalg.norm(scaled, axis=1)[:, None]
         values = singular_values(scaled)
         whole = len(values) == len(mass) and bool(values[-1] > STILL * values[0])

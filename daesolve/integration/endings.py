@@ -183,7 +183,7 @@ def stopped_by(event: Event, time: float, *, at_start: bool = False) -> Verdict:
     return Outcome.STOPPED_BY_EVENT, f"the event {event.name!r} {when}"
 
 
-def at_rest(time: float, *, at_start: bool = False) -> Verdict:
+def at_rest(time: float, *, at_start: bool = False, timed: bool = False) -> Verdict:
     """Say when dry friction has brought the body to rest, where it stays.
 
     Parameters
@@ -192,9 +192,19 @@ def at_rest(time: float, *, at_start: bool = False) -> Verdict:
         When, s.
     at_start
         Whether it is at rest from the start on.
+    timed
+        Whether what acts on it depends on time.
     """
-    when = "is at rest from the start on" if at_start else f"came to rest at t = {time:.10g} s"
-    return Outcome.STOPPED_BY_EVENT, f"the body {when}: dry friction holds it"
+    if timed:
+        when = f"{'is at' if at_start else 'came to'} rest at t = {time:.10g} s"
+        later = (
+            ", where it may not hold it later on, for what acts depends on time: a run that starts "
+            "then shows it"
+        )
+    else:
+        when = "is at rest from the start on" if at_start else f"came to rest at t = {time:.10g} s"
+        later = ""
+    return Outcome.STOPPED_BY_EVENT, f"the body {when}: dry friction holds it{later}"
 
 
 def followed(ending: Ending, message: str) -> Verdict | None:

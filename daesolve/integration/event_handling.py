@@ -35,7 +35,7 @@ def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
         run.record.events.append(Happening(here.time, AT_REST, here))
         run.sample_event(here)
         if run.transitions is None:
-            return here, endings.at_rest(here.time, at_start=True)
+            return here, endings.at_rest(here.time, at_start=True, timed=run.timed())
         return through(run, run.transitions, here, (), rests=True)
     stop = _stopped_at_start(run, here)
     if stop is not None or run.transitions is None:
@@ -334,25 +334,33 @@ def _held(
         until, values = run.prepared.until, run.values(here)
         stretch = transitions.held(here.time, here.state, values, until, samples_up_to)
         if stretch is None:
-            return here, [], endings.at_rest(here.time, at_start=at_start)
+            return here, [], endings.at_rest(here.time, at_start=at_start, timed=run.timed())
         end = _written_down(run, stretch, here, samples_up_to(stretch.time))
         if stretch.error is not None:
             return end, [], _without_variant(run, end, stretch.error)
         if stretch.onward is not None:
             return run.in_mode(end, *stretch.onward), [], None
         hits = [EventHit(guard, end.time, end.state) for guard in stretch.fires]
-        here, at_start = end, False
-        for hit in hits:
-            if not (transitions.switches[hit.index] or transitions.stops[hit.index]):
-                run.happened(hit, here)
         if not hits:
             return end, [], endings.followed(stretch.ending, stretch.message)
+        here, at_start = end, False
         if any(transitions.switches[hit.index] for hit in hits):
             return end, hits, None
-        stops = [hit.index for hit in hits if transitions.stops[hit.index]]
-        if stops:
-            run.happened(EventHit(stops[0], end.time, end.state), end)
-            return end, [], endings.stopped_by(run.prepared.problem.guarded[stops[0]], end.time)
+        verdict = _told(run, transitions, end, hits)
+        if verdict is not None:
+            return end, [], verdict
+
+
+def _told(
+    run: RunState, transitions: Transitions, here: Boundary, hits: Sequence[EventHit]
+) -> Verdict | None:
+    """Write down events that change nothing; say how the run ends if one stops it."""
+    for hit in hits:
+        run.happened(hit, here)
+    stops = [hit.index for hit in hits if transitions.stops[hit.index]]
+    if not stops:
+        return None
+    return endings.stopped_by(run.prepared.problem.guarded[stops[0]], here.time)
 
 
 def _written_down(run: RunState, stretch: Stretch, here: Boundary, times: np.ndarray) -> Boundary:

@@ -359,6 +359,14 @@ class RunState:
         """Let the monitor see the steps that it has not seen."""
         self.queue.show(self.monitor, self.record.modes)
 
+    def timed(self) -> bool:
+        """Tell whether what acts on the body depends on time, or is switched at a time."""
+        dynamics = self.prepared.dynamics
+        numbers = ca.DM(self.record.modes[-1][: len(dynamics.values)])
+        switches = [dynamics.events[index].guards for index in dynamics.resets]
+        acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *switches)
+        return bool(ca.depends_on(ca.substitute(acting, dynamics.p, numbers), dynamics.t))
+
     # -- checkpoints --------------------------------------------------------------------------
 
     def saved(self, here: Boundary) -> dict[str, Any]:

@@ -163,10 +163,12 @@ class GuideLaw(ResetLaw):
         samples_up_to: Callable[[float], np.ndarray],
     ) -> Stretch | None:
         """Follow a body that friction holds until a load, or the motion of its guides, lets go."""
-        if not self._held_for_a_time(p):
+        if not self._is_held_for_a_time(p):
             return None
         guarded = self._others
-        rate, guards = (Evaluator(f) for f in (self.setting.problem.rhs, self.setting.problem.guards))
+        rate, guards = (
+            Evaluator(f) for f in (self.setting.problem.rhs, self.setting.problem.guards)
+        )
         holding = Holding(
             self.sliding,
             lambda moment, state, values: rate(moment, state, values)[0],
@@ -191,16 +193,9 @@ class GuideLaw(ResetLaw):
         )
         if held.onward is None:
             return stretch
-        begun, state, values = held.onward
-        loose = Switching(RELEASED, 0, held.time, held.state, values)
-        return replace(
-            stretch,
-            time=begun,
-            state=state,
-            ending=Ending.GOES_ON,
-            switchings=(loose,),
-            onward=(state, values),
-        )
+        loose = Switching(RELEASED, 0, held.time, held.state, held.onward)
+        onward = held.state, held.onward
+        return replace(stretch, ending=Ending.GOES_ON, switchings=(loose,), onward=onward)
 
     @cached_property
     def _others(self) -> np.ndarray:
@@ -211,9 +206,11 @@ class GuideLaw(ResetLaw):
             [k for k, (event, _) in enumerate(table.places) if event not in own], dtype=int
         )
 
-    def _held_for_a_time(self, p: np.ndarray) -> bool:
-        """Tell whether what acts on a body at rest changes with time, or its guides move."""
+    def _is_held_for_a_time(self, p: np.ndarray) -> bool:
+        """Tell whether what acts on a body in the plane may set it in motion later."""
         dynamics = self.dynamics
+        if dynamics.guides is None or not dynamics.guides.planar:
+            return False
         if not self.sliding.guides_stand_still:
             return True
         numbers = ca.DM(p[: len(dynamics.values)])
