@@ -219,6 +219,8 @@ class Sliding:
         ------
         SupportSticks
             Friction holds them: none of them turns round.
+        NoValidVariant
+            Other constraints turn them round, and no choice of supports agrees with that.
         """
         slips, slopes = (np.asarray(part) for part in self._slips(time, x, before))
         mass = self.dynamics.matrices(time, x, before)["mass"]
@@ -233,8 +235,11 @@ class Sliding:
         here = self._in_senses(time, x, values)
         try:
             chosen = solve(here.complementarity, policy="homotopy").chosen
-        except VariantError:
+        except VariantError as lost:
             chosen = None
+            if self.sticking.is_driven(time, x, before):
+                when = f"at t = {time:.10g} s the slip turns round, and the supports would lock"
+                raise type(lost)(f"{when}: {lost}", lost.solution) from lost
         if chosen is not None:
             accelerations = here.accelerations(chosen.reactions)
             rates = self.slip_rates(time, x, before, accelerations)

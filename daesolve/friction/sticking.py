@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 import scipy
 
-from daesolve.algebra.singular_values import singular_values
+from daesolve.algebra.singular_values import rank, singular_values
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import SupportSticks
@@ -98,10 +98,17 @@ class Sticking:
         if scaled is None:
             return None
         if not np.any(carried):
-            return np.zeros(scaled.shape[1])
-        found: np.ndarray = np.linalg.lstsq(scaled, -carried, rcond=STILL)[0]
+            return np.zeros(len(scaled.T))
+        found: np.ndarray = np.asarray(
+            np.linalg.lstsq(scaled, -carried, rcond=STILL)[0], dtype=float
+        )
         missed = np.linalg.norm(scaled @ found + carried)
         return found if missed <= STILL * np.linalg.norm(carried) * len(carried) else None
+
+    def is_driven(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:
+        """Tell whether constraints alone determine the motion in a state, as those of a cam."""
+        parts = self.dynamics.matrices(time, x, p)
+        return rank(parts["jacobian"]) == len(parts["mass"])
 
     def accelerations(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return the accelerations (nv,) with which nothing begins to slide, in a state of that."""
@@ -145,8 +152,9 @@ class Sticking:
         mass = self.dynamics.matrices(time, x, p)["mass"]
         rows = lengths > 0.0
         plain = slopes[rows] / lengths[rows, None]
-        scaled: np.ndarray = np.linalg.solve(np.linalg.cholesky(mass), plain.T).T
-        scaled /= np.linalg.norm(scaled, axis=1)[:, None]
+        whitened = np.asarray(np.linalg.solve(np.linalg.cholesky(mass), plain.T), dtype=float)
+        scaled = whitened.T
+        scaled = scaled / np.linalg.norm(scaled, axis=1)[:, None]
         values = singular_values(scaled)
         whole = len(values) == len(mass) and bool(values[-1] > STILL * values[0])
         return carried.ravel()[rows] / lengths[rows], plain if whole else None

@@ -40,7 +40,9 @@ def forces(p, time):
         for high in (1.0, -1.0):
             signs = (low, high)  # +1: the left edge pushes to the right
             rub = [-p["friction"] * sense * sign for sign in signs]
-            moments = [-arm + r * -sign * p["stem"] for arm, r, sign in zip(arms, rub, signs)]  # noqa: B905
+            moments = [
+                -arm + r * -sign * p["stem"] for arm, r, sign in zip(arms, rub, signs, strict=True)
+            ]
             rows = [[math.sin(alpha), 1.0, 1.0], [math.cos(alpha), *rub], [0.0, *moments]]
             found = np.linalg.solve(rows, [0.0, down, 0.0])
             if low * found[1] >= 0.0 and high * found[2] >= 0.0:
@@ -76,7 +78,7 @@ def test_a_thin_stem_jams_at_the_pressure_angle_of_the_textbook():
         free, held = p["bushing_from"] - height, p["bushing_length"]
         return abs(math.tan(alpha)) * p["friction"] * (2.0 * free + held) / held - 1.0
 
-    jam = brentq(beyond, 0.0, 0.1, xtol=1e-15)
+    jam = brentq(beyond, 0.0, 0.09, xtol=1e-15)
     assert run.outcome is Outcome.DEGENERATE
     assert run.events[-1].name == "jam"
     # The run ends where the determinant has fallen to a small part of its size.
@@ -85,14 +87,14 @@ def test_a_thin_stem_jams_at_the_pressure_angle_of_the_textbook():
 
 
 def test_the_other_offset_lets_it_turn():
-    run = cam_follower.problem.case("jams", offset=0.03).solve(1.0)
+    run = cam_follower.problem.case("jams", offset=0.02).solve(1.0)
     assert run.outcome is Outcome.COMPLETED
 
 
 def test_a_cam_that_turns_too_fast_throws_the_follower_off_where_its_force_ends():
     case = cam_follower.problem.case("thrown-off")
     run = case.solve()
-    assert run.events[-1].name == "thrown_off"
+    assert run.events[0].name == "thrown_off"
     thrown = brentq(lambda time: forces(case.values, time)[0], 0.0, 0.06, xtol=1e-15)
     assert run.end_time == pytest.approx(thrown, rel=1e-10)
 
@@ -125,7 +127,7 @@ def test_the_drawer_has_the_speed_of_the_closed_form_and_stops_where_that_ends(n
     p = case.values
     for x, v in zip(run["x"], run["x_dot"], strict=True):
         assert v**2 / 2.0 == pytest.approx(half_speed_squared(p, structure, x), abs=1e-12)
-    if name == "wheels":
+    if name != "plain":
         assert run.events[-1].name == "open"
         assert run.end_state["x"] == pytest.approx(p["depth"] - p["overlap"], rel=1e-12)
         return
@@ -154,3 +156,10 @@ def test_wheels_and_rollers_move_the_limit_to_that_of_their_axles():
     limit = ds.friction.stiction_limit(case.system, {"x": 0.0}, "off", (0.0, 30.0), case.values)
     share = shares(case.values, {"rollers": True})[0]
     assert limit.value == pytest.approx(case.values["depth"] / (2.0 * share), rel=1e-9)
+
+
+def test_where_the_follower_cannot_turn_round_at_the_bottom_the_supports_lock():
+    run = cam_follower.problem.case("jams", offset=0.03).solve(1.0)
+    assert run.outcome is Outcome.DEGENERATE
+    assert run.events[-1].name == "no_valid_variant"
+    assert "turns round" in run.message

@@ -185,9 +185,9 @@ problem = ds.Problem(
         ds.Case("turns", until=4.0, note="six turns; the slip turns round twelve times"),
         ds.Case(
             "jams",
-            parameters={"friction": 0.3, "offset": -0.03, "theta": -0.8},
+            parameters={"friction": 0.4, "offset": -0.02, "theta": -0.9},
             until=1.0,
-            note="a large offset: the follower jams on its way up",
+            note="an offset to the wrong side: the follower jams on its way up",
         ),
         ds.Case(
             "thrown-off",

@@ -11,9 +11,9 @@ still in the case, both sides press with F e / l, and the drawer jams where
     2 f e > l,
 
 however hard it is pulled. Wheels at its back corners (structure `wheels`) and rollers at the edge
-of the case (`rollers`) replace friction f of the sides by that of their axles: with the radius a of
-an axle, R of its wheel and k = f a / R a wheel without mass resists with the share k / sqrt(1 - k^2)
-of its load.
+of the case (`rollers`) replace friction f of the sides by that of their axles: with the radius a
+of an axle, R of its wheel and k = f a / R, a wheel without mass resists with k / sqrt(1 - k^2) of
+its load.
 
 A start has the opening `x` and the speed `x_dot`; the drawer is closed and at rest unless given.
 """
@@ -160,7 +160,7 @@ problem = ds.Problem(
             "rollers",
             structure={"wheels": False, "rollers": True},
             until=2.0,
-            note="rollers at the edge alone: it opens farther than without, and stops",
+            note="rollers at the edge alone are enough: it opens to its end",
         ),
     ],
 )
