@@ -1,4 +1,4 @@
-"""The simplified coefficients of a pad against the exact ones: where they are good, and where not."""
+"""Simplified coefficients of a pad against the exact ones: where they are good, and where not."""
 
 from __future__ import annotations
 
