@@ -34,6 +34,8 @@ ACCURACY = 1e-13
 """Relative and absolute error of a step of the motion that a guide imposes."""
 TIME = 4e-16
 """Of the time, to which a release is found."""
+ROOT = 1e-15
+"""Relative, to which the time is found at which another guard passes."""
 
 Guards = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
@@ -224,7 +226,7 @@ class Holding:
 
         if value(b) == 0.0:
             return b
-        return float(scipy.optimize.brentq(value, a, b, xtol=TIME * max(abs(b), b - a), rtol=TIME))
+        return float(scipy.optimize.brentq(value, a, b, xtol=TIME * max(abs(b), b - a), rtol=ROOT))
 
     # -- the release ------------------------------------------------------------------------------
 

@@ -186,3 +186,142 @@ def test_a_load_that_grows_breaks_a_block_loose_when_its_weight_times_friction_i
     assert run.events[1].time == pytest.approx(begun, rel=1e-14)
     assert run["x_dot"][0] == 0.0
     assert run["x"][-1] == pytest.approx(5.0 * left**3 / 6.0, rel=1e-10)
+
+
+# -- what happens while it is held -----------------------------------------------------------------
+
+
+def switched(then):
+    """A block that 3 N do not move against 0.4 m g, and an event at 0.5 s."""
+    q = ds.coordinates(x="m", y="m")
+    push = ds.discrete(push=3.0)
+    supports = [
+        ds.friction.Support(point=(q.x, q.y), normal=(0.0, side), friction=0.4) for side in SIDES
+    ]
+    return ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        force={"x": push.push, "y": -GRAVITY},
+        goals=[ds.Holonomic("floor", q.y, ideal=False, scale=1.0)],
+        pairs=[ds.friction.VariantPair("floor_force", supports)],
+        discrete=push,
+        events=[ds.Event("at_half", ds.time - 0.5, ds.RISING, then)],
+    )
+
+
+@pytest.mark.parametrize("force", [6.0, -6.0])
+def test_a_load_that_is_switched_on_sets_a_held_body_in_motion(force):
+    run = ds.solve(switched(ds.Reset({"push": force})), 1.0, {"x": 0.0, "x_dot": 0.0})
+    assert run.outcome is Outcome.COMPLETED
+    times = {event.name: event.time for event in run.events}
+    assert times["breaks_loose"] == times["at_half"] == pytest.approx(0.5, rel=1e-14)
+    left = math.copysign(abs(force) - 0.4 * GRAVITY, force)
+    assert run.end_state["x"] == pytest.approx(left * 0.5**2 / 2.0, rel=1e-12)
+
+
+def test_a_load_that_is_switched_on_too_weakly_leaves_it_there():
+    run = ds.solve(switched(ds.Reset({"push": 3.9})), 1.0, {"x": 0.0, "x_dot": 0.0})
+    assert run.end_state["x"] == 0.0
+    assert "breaks_loose" not in [event.name for event in run.events]
+    assert run.outcome is not Outcome.FAILED
+
+
+def test_events_that_are_recorded_and_that_stop_happen_while_it_is_held():
+    events = [
+        ds.Event("seen", ds.time - 0.3, ds.RISING, ds.Record()),
+        ds.Event("over", ds.time - 0.5, ds.RISING, ds.Stop()),
+    ]
+    rough = ((0.4, 0.4), (0.4, 0.4))
+    system = slider((0.1, -0.1), rough, lambda t, x, v: ca.sin(t), events=events)
+    run = ds.solve(system, 1.0, {"x": 0.0, "x_dot": 0.0}, at=[0.1, 0.4])
+    assert run.outcome is Outcome.STOPPED_BY_EVENT
+    assert [event.name for event in run.events] == ["at_rest", "seen", "over"]
+    assert run.events[1].time == pytest.approx(0.3, rel=1e-14)
+    assert run.end_time == pytest.approx(0.5, rel=1e-14)
+    assert run["x"].tolist() == [0.0, 0.0]
+
+
+def test_a_belt_takes_a_block_along_until_the_spring_pulls_it_off():
+    """It sticks from the start, and slips at x = f g / k; then it swings about there."""
+    q, p = ds.coordinates(x="m", y="m"), ds.parameters(belt=(0.3, "m/s"), stiffness=(40.0, "N/m"))
+    supports = [
+        ds.friction.Support(velocity=(q.dot.x - p.belt, q.dot.y), normal=(0.0, side), friction=0.3)
+        for side in SIDES
+    ]
+    block = ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=GRAVITY * q.y + p.stiffness * q.x**2 / 2,
+        goals=[ds.Holonomic("floor", q.y, ideal=False, scale=1.0)],
+        pairs=[ds.friction.VariantPair("floor_force", supports)],
+    )
+    run = ds.solve(block, 1.0, {"x": 0.0, "x_dot": 0.0}, at=[0.2, 0.6, 1.0])
+    # Up to the belt's speed it slides under x'' = f g - w^2 x.
+    w, pull = math.sqrt(40.0), 0.3 * GRAVITY
+    caught = math.asin(0.3 * w / pull) / w
+    names = [event.name for event in run.events]
+    assert names == ["at_rest", "breaks_loose"]
+    assert run.events[0].time == pytest.approx(caught, rel=1e-13)
+    begun = pull / 40.0 * (1.0 - math.cos(w * caught))
+    loose = caught + (pull / 40.0 - begun) / 0.3
+    assert run.events[1].time == pytest.approx(loose, rel=1e-12)
+    assert run["x"][0] == pytest.approx(begun + 0.3 * (0.2 - caught), rel=1e-12)
+    for time, x in zip(run.times[1:], run["x"][1:], strict=True):
+        assert x == pytest.approx(pull / 40.0 + 0.3 / w * math.sin(w * (time - loose)), rel=1e-11)
+    assert run.drift["energy"].max_relative < 1e-12
+
+
+# -- three pairs -----------------------------------------------------------------------------------
+
+
+def with_trailer(frictions):
+    """A slider on two pairs that pulls a hinged bar, whose end is in the guide as well."""
+    q = ds.coordinates(x="m", y="m", phi="rad", psi="rad")
+    length, bar = 0.3, 0.4
+
+    def pair(name, place, friction):
+        supports = []
+        for side, own in zip(SIDES, friction, strict=True):
+            supports.append(ds.friction.Support(point=place, normal=(0.0, side), friction=own))
+        return ds.friction.VariantPair(name, supports)
+
+    def on_slider(along):
+        return (q.x + along * ca.cos(q.phi), q.y + along * ca.sin(q.phi))
+
+    hinge = on_slider(-0.1)
+    end = (hinge[0] - length * ca.cos(q.psi), hinge[1] - length * ca.sin(q.psi))
+    middle = [(a + b) / 2 for a, b in zip(hinge, end, strict=True)]
+    speeds = [ca.jtimes(part, q.vector, q.dot.vector) for part in middle]
+    push = 9.0 * ca.sin(4.0 * ds.time)
+    return ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2 + INERTIA * q.dot.phi**2) / 2
+        + bar * (speeds[0] ** 2 + speeds[1] ** 2 + length**2 / 12 * q.dot.psi**2) / 2,
+        potential=GRAVITY * (q.y + bar * middle[1]),
+        force={"x": push, "phi": -0.1 * push},
+        goals=[ds.Holonomic(name, q[name], ideal=False, scale=1.0) for name in ("y", "phi", "psi")],
+        pairs=[
+            pair("front", on_slider(0.12), frictions[0]),
+            pair("back", on_slider(-0.1), frictions[1]),
+            pair("end", end, frictions[2]),
+        ],
+    )
+
+
+@pytest.mark.slow
+def test_a_slider_on_three_pairs_sticks_and_goes_on_as_regularised_friction_tends_to_it():
+    system = with_trailer(((0.4, 0.3), (0.5, 0.35), (0.6, 0.45)))
+    start = {"x": 0.0, "x_dot": 0.3}
+    sharp = ds.solve(system, 2.0, start)
+    names = [event.name for event in sharp.events]
+    assert names.count("at_rest") >= 2
+    assert "breaks_loose" in names
+    assert sharp.drift["energy"].max_relative < 1e-10
+    off = []
+    for epsilon in (1e-3, 1e-4):
+        smooth = ds.solve(system, 2.0, start, formulation=ds.Regularised(epsilon))
+        off.append(abs(smooth.end_state["x"] - sharp.end_state["x"]))
+    # It creeps by at most epsilon while it should stick: order one.
+    assert off[0] < 2.0 * 1e-3
+    assert off[1] < 2.0 * 1e-4
