@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import scipy
 
-from daesolve.complementarity.answers import VariantAnswer
-from daesolve.complementarity.policies import solve
+from daesolve.algebra.singular_values import rank
 from daesolve.errors import VariantError
-from daesolve.friction.direction_flow import attraction, attractor_from
+from daesolve.friction.direction_flow import Branch, attraction, attractor_from
 from daesolve.friction.sliding import Sliding
 from daesolve.friction.stiction import YieldingBody, resting_body
 from daesolve.friction.variants import with_variant
@@ -103,7 +102,8 @@ class Holding:
         self.split = self.dynamics.position_count
         self.count = len(self.dynamics.labels.states)
         self.own = len(self.dynamics.values)
-        self.evaluations = 0
+        self.evaluations, self.freedom = 0, 1
+        self._branches = {1.0: Branch(), -1.0: Branch()}
 
     def follow(
         self, time: float, x: np.ndarray, p: np.ndarray, until: float, times: np.ndarray
@@ -126,7 +126,10 @@ class Holding:
             motion.
         """
         self.evaluations = 0
+        self._branches = {1.0: Branch(), -1.0: Branch()}
         here = self._placed(time, x, p)
+        rows = self.dynamics.matrices(time, here[: self.count], p[: self.own])["jacobian"]
+        self.freedom = rows.shape[1] - rank(rows)
         release = self.release(time, here, p)
         if release.margin > 0.0:
             return self._ended(time, here, p, release, ([], []), times)
@@ -240,9 +243,14 @@ class Holding:
         """
         self.evaluations += 1
         state, values = x[: self.count], p[: self.own]
-        if self.sliding.guides_stand_still:
+        if self.freedom > 1:
             return self._stuck(time, state, values)
-        return self._carried(time, state, values)
+        found = [self._one_sense(time, state, values, sign) for sign in (1.0, -1.0)]
+        nearest = max(found, key=lambda release: release.margin)
+        if nearest.margin > 0.0 and self.sliding.guides_stand_still:
+            # Supports at different heights may hold a body that could slide as well.
+            return self._stuck(time, state, values)
+        return nearest
 
     def _stuck(self, time: float, x: np.ndarray, p: np.ndarray) -> Release:
         """Return what a body at rest on guides that stand still would do."""
@@ -256,11 +264,6 @@ class Holding:
         values = with_variant(here.values, strongest.answer)
         return Release(margin, values)
 
-    def _carried(self, time: float, x: np.ndarray, p: np.ndarray) -> Release:
-        """Return what a body that a guide carries would do, in either sense of its slips."""
-        found = [self._one_sense(time, x, p, sign) for sign in (1.0, -1.0)]
-        return max(found, key=lambda release: release.margin)
-
     def _with(self, found: Mapping[str, float], p: np.ndarray) -> np.ndarray:
         values, names = p.copy(), list(self.dynamics.values)
         for name, value in found.items():
@@ -271,13 +274,11 @@ class Holding:
         senses = self.sliding.sticking.senses(time, x, p, sign)
         values = self._with(senses, p)
         here = self.sliding.problem.at(x, time, numbers=values, senses=senses)
-        answer: VariantAnswer | None = None
         try:
-            answer = solve(here.complementarity, policy="homotopy").chosen
+            answer = self._branches[sign].answer(here.complementarity)
         except VariantError:
             # In this sense it cannot slide.
             return Release(-np.inf, senses)
-        assert answer is not None
         rates = self.sliding.slip_rates(time, x, values, here.accelerations(answer.reactions))
         margin = float(np.min(rates * np.array([senses[n] for n in self.sliding.senses])))
         return Release(margin, with_variant(senses, answer))
