@@ -87,6 +87,11 @@ class Propagation:
         nominal: Mapping[str, float],
         batch: Batch | None = None,
     ) -> None:
+        if record.held:
+            raise NoDerivativeError(
+                "dry friction holds the body for a while, and derivatives are not carried through "
+                "that: ask for an end before it comes to rest"
+            )
         self.prepared, self.record = prepared, record
         chart = prepared.problem.chart
         self.problem = prepared.problem if chart is None else chart.whole

@@ -336,6 +336,7 @@ def _held(
         if stretch is None:
             return here, [], endings.at_rest(here.time, at_start=at_start, timed=run.timed())
         end = _written_down(run, stretch, here, samples_up_to(stretch.time))
+        run.record.held |= stretch.time != here.time
         if stretch.error is not None:
             return end, [], _without_variant(run, end, stretch.error)
         if stretch.onward is not None:

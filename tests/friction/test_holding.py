@@ -325,3 +325,40 @@ def test_a_slider_on_three_pairs_sticks_and_goes_on_as_regularised_friction_tend
     # It creeps by at most epsilon while it should stick: order one.
     assert off[0] < 2.0 * 1e-3
     assert off[1] < 2.0 * 1e-4
+
+
+# -- what is asked of a run that was held ----------------------------------------------------------
+
+
+def held_twice():
+    force, rough = driven, ((0.5, 0.3), (0.6, 0.4))
+    return slider((0.12, -0.1), rough, force, 0.2, turning=0.1), {"x": 0.0, "x_dot": 0.4}
+
+
+def test_a_second_run_agrees_and_the_state_at_a_time_is_that_of_its_sample():
+    system, start = held_twice()
+    run = ds.solve(system, 1.3, start, verify=True, at=[0.158, 0.5, 1.1, 1.25, 1.3])
+    times = {}
+    for event in run.events:
+        times.setdefault(event.name, []).append(event.time)
+    assert len(times["at_rest"]) == len(times["breaks_loose"]) == 2
+    # While it is held and while it slides.
+    for time, x, v in zip(run.times, run["x"], run["x_dot"], strict=True):
+        assert (run.at(time)["x"], run.at(time)["x_dot"]) == pytest.approx((x, v), abs=1e-14)
+    assert run.at(1.1)["x_dot"] == 0.0
+    # DOP853 at 1e-14 beside Taylor's method.
+    assert run.verification.difference["x"] < 1e-12
+
+
+def test_derivatives_are_refused_where_friction_held_the_body():
+    system, start = held_twice()
+    with pytest.raises(ds.errors.NoDerivativeError, match="holds the body for a while"):
+        ds.analysis.sensitivity(system, ["x_dot"], until=1.3, initial=start)
+
+
+def test_a_run_on_disk_that_stopped_within_a_hold_is_that_in_memory(tmp_path):
+    system, start = held_twice()
+    kept = ds.solve(system, 1.1, start, store=tmp_path / "run")
+    assert kept.outcome is Outcome.COMPLETED
+    assert kept.end_state["x_dot"] == 0.0
+    assert kept.end_state == ds.solve(system, 1.1, start).end_state
