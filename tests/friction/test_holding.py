@@ -353,7 +353,7 @@ def test_a_second_run_agrees_and_the_state_at_a_time_is_that_of_its_sample():
 def test_derivatives_are_refused_where_friction_held_the_body():
     system, start = held_twice()
     with pytest.raises(ds.errors.NoDerivativeError, match="holds the body for a while"):
-        ds.analysis.sensitivity(system, ["x_dot"], until=1.3, initial=start)
+        ds.analysis.sensitivity(system, 1.3, start, by=["x_dot"])
 
 
 def test_a_run_on_disk_that_stopped_within_a_hold_is_that_in_memory(tmp_path):
