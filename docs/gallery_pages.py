@@ -62,7 +62,7 @@ GROUPS = {
         "flyball-governor",
         "pendulum-chain",
     ],
-    "Dry friction in guides": ["prism", "three-supports"],
+    "Dry friction in guides": ["prism", "three-supports", "cam-follower", "drawer"],
     "Contacts and impacts": [
         "block",
         "rocking-block",
@@ -123,6 +123,7 @@ IN_DEPTH = {
         "forced-pendulum",
         "impact-oscillator",
     ],
+    "guided-problems": ["cam-follower", "drawer"],
     "prism": ["prism"],
     "rolling-wheel": ["rolling-wheel", "rolling-ball"],
     "three-supports": ["three-supports"],

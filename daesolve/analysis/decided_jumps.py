@@ -17,6 +17,7 @@ from daesolve.algebra.evaluation import Evaluator
 from daesolve.analysis.variational import differentiated
 from daesolve.errors import DaesolveError, NoDerivativeError
 from daesolve.formulations import OdeProblem
+from daesolve.integration.record import RunRecord
 from daesolve.modes.guard_book import REMEMBERED, Place
 from daesolve.modes.law import Jump, SwitchingLaw
 from daesolve.modes.rubbing_law import stepped
@@ -269,3 +270,19 @@ class DecidedJumps:
 
 def _largest(values: np.ndarray) -> float:
     return float(np.max(np.abs(values), initial=0.0))
+
+
+def never_held(record: RunRecord) -> RunRecord:
+    """Return what a run gathered.
+
+    Raises
+    ------
+    NoDerivativeError
+        Dry friction held the body for a while: nothing is differentiated through that.
+    """
+    if record.held:
+        raise NoDerivativeError(
+            "dry friction holds the body for a while, and derivatives are not carried through "
+            "that: ask for an end before it comes to rest"
+        )
+    return record

@@ -15,7 +15,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
-from daesolve.analysis.decided_jumps import Changes, Decided, DecidedJumps
+from daesolve.analysis.decided_jumps import Changes, Decided, DecidedJumps, never_held
 from daesolve.analysis.variational import (
     changing_values,
     guard_slopes,
@@ -87,7 +87,7 @@ class Propagation:
         nominal: Mapping[str, float],
         batch: Batch | None = None,
     ) -> None:
-        self.prepared, self.record = prepared, record
+        self.prepared, self.record = prepared, never_held(record)
         chart = prepared.problem.chart
         self.problem = prepared.problem if chart is None else chart.whole
         self.changing = changing_values(prepared.dynamics)

@@ -11,7 +11,8 @@ from daesolve.complementarity.answers import VariantSolution
 from daesolve.complementarity.policies import solve
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import SupportSticks
-from daesolve.friction.sliding import Sticking, VariantPolicy, refuse_open
+from daesolve.friction.sliding import VariantPolicy, refuse_open
+from daesolve.friction.sticking import Sticking
 from daesolve.friction.stiction import stiction_at
 from daesolve.friction.variants import VariantProblem, with_variant
 from daesolve.posing.guides import SHARP, SLOW_ENERGY, SLOW_PART, SMOOTHING

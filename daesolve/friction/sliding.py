@@ -5,10 +5,8 @@ reaction falls to zero, the pair's other support takes over: reactions and accel
 continuous there as long as the determinant of the equations for the reactions keeps its sign.
 Otherwise the branch of solutions folds back, and the choice made so far has no continuation.
 
-Where a slip passes through zero while the body moves on, friction turns with it. A support sticks
-where its slip stays zero, as that of a wheel that rolls. Friction that holds it is a reaction of
-its own, which the equations of sliding do not have. So a motion ends where a loaded support sticks,
-unless the whole body is at rest there.
+Where a slip passes through zero, the motion goes on the other way if the slips then grow in that
+sense, and is at rest where they grow in neither; see `sticking`.
 """
 
 from __future__ import annotations
@@ -20,168 +18,21 @@ from typing import Literal
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.singular_values import singular_values
 from daesolve.algebra.translation import function_of
 from daesolve.complementarity.answers import VariantAnswer
 from daesolve.complementarity.enumeration import enumerate_variants
 from daesolve.complementarity.horizontal import HorizontalComplementarity
 from daesolve.complementarity.policies import solve
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import BranchLost, NoValidVariant, SupportLost, SupportSticks, VariantError
+from daesolve.errors import BranchLost, NoValidVariant, SupportLost, VariantError
+from daesolve.friction.sticking import STUCK, Sticking, fastest, sticks
 from daesolve.friction.support_balance import VariantState
 from daesolve.friction.variants import VariantProblem, with_variant
 from daesolve.posing.guides import AT_REST, SWITCH, TURNED
 from daesolve.posing.symbols import symbol
 from daesolve.posing.value_names import ValueKind
 
-STUCK = 1e-7
-"""Of the fastest slip that the kinetic energy could make, what counts as none where it ends."""
-STILL = 1e-12
-"""Of the largest, a singular value that counts as zero."""
-
-
-class Sticking:
-    """Finds which supports stick, and whether the body is at rest then.
-
-    Parameters
-    ----------
-    dynamics
-        The equations of a system with pairs of supports.
-    """
-
-    def __init__(self, dynamics: Dynamics) -> None:
-        guides = dynamics.guides
-        assert guides is not None
-        self.dynamics, self.guides = dynamics, guides
-        places = {name: index for index, name in enumerate(dynamics.values)}
-        self._headings = [
-            (k, [places[heading[axis].name()] for axis in range(3)])
-            for k, (_, heading) in enumerate(guides.turning)
-        ]
-        owners = [
-            (pair.name, place, support)
-            for pair, both in zip(guides.pairs, guides.supports, strict=True)
-            for place, support in zip((-1.0, 1.0), both, strict=True)
-            if support is not None and support.heading is not None
-        ]
-        self._owners = [
-            (name, places[ValueKind.VARIANT.name_of(name)], place) for name, place, _ in owners
-        ]
-        # A pad that spins does not stick.
-        parts = [
-            ca.vertcat(s.slip, ca.SX(0, 1) if s.spin is None else s.spin) for _, _, s in owners
-        ]
-        self._counts = [part.numel() for part in parts]
-        self._turning = self._linear("turning", ca.vertcat(ca.SX(0, 1), *parts))
-        slips = [s.slip for s in guides.rubbing]
-        slips += [s.spin for s in guides.rubbing if s.spin is not None]
-        held = [row.chain[-1] for row in dynamics.rows]
-        self._all = self._linear("all", ca.vertcat(*slips, *held))
-
-    def rests(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:
-        """Return whether a body at this place is at rest where nothing of it slides.
-
-        Parameters
-        ----------
-        time, x, p
-            s, (nx,) of which the positions count, and the values.
-        """
-        still = x.copy()
-        still[self.dynamics.position_count :] = 0.0
-        carried, slopes = (np.asarray(part) for part in self._all(time, still, p))
-        if np.any(carried):
-            return False
-        lengths = np.linalg.norm(slopes, axis=1)
-        mass = self.dynamics.matrices(time, x, p)["mass"]
-        scaled: np.ndarray = slopes[lengths > 0.0] / lengths[lengths > 0.0, None]
-        scaled = np.linalg.solve(np.linalg.cholesky(mass), scaled.T).T
-        scaled /= np.linalg.norm(scaled, axis=1)[:, None]
-        values = singular_values(scaled)
-        return len(values) == len(mass) and bool(values[-1] > STILL * values[0])
-
-    def turned(self, time: float, x: np.ndarray, before: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the values with the headings of slips that have turned.
-
-        Parameters
-        ----------
-        time, x, before
-            s, (nx,), and the values before.
-        p
-            The values with the headings that slips have now.
-
-        Raises
-        ------
-        SupportSticks
-            A loaded support does not slide any more.
-        """
-        slips, slopes = (np.asarray(part) for part in self._turning(time, x, p))
-        mass = self.dynamics.matrices(time, x, p)["mass"]
-        v = x[self.dynamics.position_count :]
-        speed = float(np.sqrt(max(v @ mass @ v, 0.0)))
-        values, first = p.copy(), 0
-        for (k, places), (name, variant, place) in zip(self._headings, self._owners, strict=True):
-            count = self._counts[k]
-            own = slice(first, first + count)
-            first += count
-            if np.array_equal(before[places], p[places]):
-                continue
-            parts = [(slips[own][part], slopes[own][part]) for part in (slice(3), slice(3, None))]
-            ended = [
-                np.linalg.norm(slip) <= STUCK * speed * _fastest(slope, mass)
-                for slip, slope in parts
-            ]
-            if not ended[0]:
-                continue
-            if all(ended) and before[variant] == place:
-                raise sticks(time, [name])
-            # It slides on to where it came from.
-            values[places] = -before[places]
-        return values
-
-    def headed(self, time: float, x: np.ndarray, p: np.ndarray) -> dict[str, float]:
-        """Return the headings of slips by name, for a start."""
-        found: dict[str, float] = {}
-        names, first = list(self.dynamics.values), 0
-        if not self._headings:
-            return found
-        slips = np.asarray(self._turning(time, x, p)[0]).ravel()
-        for k, places in self._headings:
-            slip = slips[first : first + 3]
-            first += self._counts[k]
-            size = float(np.linalg.norm(slip))
-            if size > 0.0:
-                found |= dict(zip([names[i] for i in places], (slip / size).tolist(), strict=True))
-        return found
-
-    def _linear(self, name: str, expression: ca.SX) -> ca.Function:
-        dynamics = self.dynamics
-        slopes = ca.jacobian(expression, dynamics.velocities)
-        return function_of(
-            name,
-            [dynamics.t, dynamics.x, dynamics.p],
-            [ca.densify(expression), ca.densify(slopes)],
-            (["t", "x", "p"], ["slips", "slopes"]),
-        )
-
-
-def sticks(time: float, names: list[str]) -> SupportSticks:
-    """Return the error that supports of these pairs stick."""
-    listed = ", ".join(map(repr, names))
-    return SupportSticks(
-        f"at t = {time:.10g} s the supports of {listed} stop sliding while the body moves on, and "
-        "supports that stick are not part of the equations; regularised friction goes on there"
-    )
-
-
-def _fastest(slopes: np.ndarray, mass: np.ndarray) -> float:
-    """Return the fastest slip of a body with v . M v = 1."""
-    if not len(slopes):
-        return 0.0
-    return float(np.sqrt(np.linalg.norm(slopes @ np.linalg.solve(mass, slopes.T), 2)))
-
-
 VariantPolicy = Literal["continuity", "homotopy", "strict"]
-
 FOLD = 1e-6
 """Of the largest reaction, how far the reactions of another answer lie from those of a fold."""
 
@@ -342,11 +193,14 @@ class Sliding:
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """Turn round where friction lets the body, else rest."""
         split = self.dynamics.position_count
-        turned = [n for n in self._senses if before[self._places[n]] != p[self._places[n]]]
-        if len(turned) < len(self._senses) or not self.sticking.rests(time, x, before):
+        turned = [n for n in self.senses if before[self._places[n]] != p[self._places[n]]]
+        held = (
+            self.sticking.velocities(time, x, before) if len(turned) == len(self.senses) else None
+        )
+        if held is None:
             return x, self._reversed(time, x, before, turned), False
         still = x.copy()
-        still[split:] = 0.0
+        still[split:] = held
         for values in (p, before):
             found = self._sliding_on(time, still, values)
             if found is not None:
@@ -365,26 +219,31 @@ class Sliding:
         ------
         SupportSticks
             Friction holds them: none of them turns round.
+        NoValidVariant
+            Other constraints turn them round, and no choice of supports agrees with that.
         """
         slips, slopes = (np.asarray(part) for part in self._slips(time, x, before))
         mass = self.dynamics.matrices(time, x, before)["mass"]
         v = x[self.dynamics.position_count :]
         speed = float(np.sqrt(max(v @ mass @ v, 0.0)))
         values, still = before.copy(), list[int]()
-        for k, name in enumerate(self._senses):
-            none = abs(float(slips[k, 0])) <= STUCK * speed * _fastest(slopes[k : k + 1], mass)
+        for k, name in enumerate(self.senses):
+            none = abs(float(slips[k, 0])) <= STUCK * speed * fastest(slopes[k : k + 1], mass)
             if name in turned or none:
                 still.append(k)
                 values[self._places[name]] *= -1.0
         here = self._in_senses(time, x, values)
         try:
             chosen = solve(here.complementarity, policy="homotopy").chosen
-        except VariantError:
+        except VariantError as lost:
             chosen = None
+            if self.sticking.is_driven(time, x, before):
+                when = f"at t = {time:.10g} s the slip turns round, and the supports would lock"
+                raise type(lost)(f"{when}: {lost}", lost.solution) from lost
         if chosen is not None:
             accelerations = here.accelerations(chosen.reactions)
-            rates = np.asarray(self._rates(time, x, before, accelerations)).ravel()
-            senses = np.array([values[self._places[name]] for name in self._senses])
+            rates = self.slip_rates(time, x, before, accelerations)
+            senses = np.array([values[self._places[name]] for name in self.senses])
             if np.all((senses * rates)[still] > 0.0):
                 return self._with(chosen, values)
         raise sticks(time, sorted({name[5:].rsplit("_", 1)[0] for name in turned}))
@@ -397,12 +256,27 @@ class Sliding:
         except VariantError:
             return None
         assert chosen is not None
-        split = self.dynamics.position_count
-        moved = x.copy()
-        moved[split:] = here.accelerations(chosen.reactions)
-        senses = np.array([p[self._places[n]] for n in self._senses])
-        slips = self.problem.planar_slips(moved, time)
-        return self._with(chosen, p) if np.all(senses * slips > 0.0) else None
+        rates = self.slip_rates(time, x, p, here.accelerations(chosen.reactions))
+        senses = np.array([p[self._places[n]] for n in self.senses])
+        return self._with(chosen, p) if np.all(senses * rates > 0.0) else None
+
+    def slip_rates(
+        self, time: float, x: np.ndarray, p: np.ndarray, accelerations: np.ndarray
+    ) -> np.ndarray:
+        """Return the rates of the slips in the plane, m/s^2.
+
+        Parameters
+        ----------
+        time, x, p, accelerations
+            s, (nx,), the values, and (nv,).
+        """
+        return np.asarray(self._rates(time, x, p, accelerations)).ravel()
+
+    @property
+    def guides_stand_still(self) -> bool:
+        """Whether no guide moves with time."""
+        assert self.dynamics.guides is not None
+        return self.dynamics.guides.still
 
     @cached_property
     def _slips(self) -> ca.Function:
@@ -432,12 +306,13 @@ class Sliding:
         return ca.vertcat(ca.SX(0, 1), *own)
 
     @property
-    def _senses(self) -> list[str]:
+    def senses(self) -> list[str]:
+        """The discrete values that hold the senses of the slips in the plane."""
         guides = self.dynamics.guides
         assert guides is not None
         return [s.sense.name() for s in guides.rubbing if s.sense is not None]
 
     def _in_senses(self, time: float, x: np.ndarray, p: np.ndarray) -> VariantState:
         return self.problem.at(
-            x, time, numbers=p, senses={n: p[self._places[n]] for n in self._senses}
+            x, time, numbers=p, senses={n: p[self._places[n]] for n in self.senses}
         )

@@ -219,7 +219,7 @@ class VariantForm:
         """
         rows = [self._row(place) for place in range(len(self.velocities))]
         lines = [
-            f"{_matrix_row(name)} &= h_{{{_letter(name)}}}{row}"
+            f"{_matrix_row(name)} &= h_{{{letter_of(name)}}}{row}"
             for name, row in zip(self.velocities, rows, strict=True)
         ]
         return "\n".join(
@@ -248,9 +248,9 @@ class VariantForm:
         """Return the factor of a reaction in a row; empty where it is zero."""
         first, second = self.guides.supports[k]
         index = INDICES[k]
-        at = f"{{{k + 1},{_letter(self.velocities[place])}}}"
-        normal = _entry(first, second, place, "normal")
-        friction = _entry(first, second, place, "friction")
+        at = f"{{{k + 1},{letter_of(self.velocities[place])}}}"
+        normal = entry_kind(first, second, place, "normal")
+        friction = entry_kind(first, second, place, "friction")
         sign = f"(-1)^{index}"
         parts: list[str] = []
         if normal == "opposite":
@@ -329,7 +329,7 @@ def gauss_of(balance: SupportBalance, weights: Sequence[float] | None) -> GaussF
     return GaussFunction(balance, given)
 
 
-def _entry(first: Rubbing | None, second: Rubbing, place: int, kind: str) -> str:
+def entry_kind(first: Rubbing | None, second: Rubbing, place: int, kind: str) -> str:
     """Return whether an entry is there, and whether a pair has it with both signs."""
     parts = [getattr(support, kind)[place] for support in (first, second) if support is not None]
     if all(part.is_zero() for part in parts):
@@ -340,10 +340,10 @@ def _entry(first: Rubbing | None, second: Rubbing, place: int, kind: str) -> str
 
 
 def _matrix_row(name: str) -> str:
-    return rf"(M\dot v)_{{{_letter(name)}}}"
+    return rf"(M\dot v)_{{{letter_of(name)}}}"
 
 
-def _letter(name: str) -> str:
+def letter_of(name: str) -> str:
     """Return the letter of the coordinate of a velocity."""
     stem = name.replace("_dot", "")
     head, _, rest = stem.partition("_")

@@ -31,13 +31,16 @@ from daesolve.errors import (
     VariantError,
     unknown_name,
 )
+from daesolve.friction.nonlinear_latex import NUMBERS, nonlinear_latex
 from daesolve.friction.support_balance import VariantState, supported_balance
 from daesolve.friction.variant_forms import (
     FORMS,
     GaussFunction,
     SupportBalance,
     VariantForm,
+    entry_kind,
     gauss_of,
+    letter_of,
 )
 from daesolve.posing.guides import SHARP, SMOOTHING, Rubbing
 from daesolve.posing.value_names import ValueKind
@@ -174,6 +177,26 @@ class VariantProblem:
         if isinstance(number, bool) or number not in FORMS:
             raise OutOfRangeError(f"the form is {number!r}, but must be 1, 2 or 3")
         return VariantForm(number, self.guides, tuple(self.velocity_names), self.balance)
+
+    def nonlinear_latex(self, number: str = "3.3") -> str:
+        r"""Return the form without indices as LaTeX, an environment `aligned`.
+
+        Parameters
+        ----------
+        number
+            "3.1": friction and normal reactions by the switches :math:`\delta_k^p`; "3.2": the same
+            by the moduli of the reactions; "3.3": the equations of motion with these; "Z": the
+            generalised function of Gauss. Normals point into the body: the paper's sign in its
+            :math:`\delta` is corrected.
+
+        Raises
+        ------
+        OutOfRangeError
+            There is no such equation.
+        """
+        if number not in NUMBERS:
+            raise OutOfRangeError(f"the equation is {number!r}, but must be 3.1, 3.2, 3.3 or Z")
+        return nonlinear_latex(self.guides, self.velocity_names, number, letter_of, entry_kind)
 
     def balance(
         self,

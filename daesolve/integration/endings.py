@@ -207,21 +207,17 @@ def at_rest(time: float, *, at_start: bool = False, timed: bool = False) -> Verd
     return Outcome.STOPPED_BY_EVENT, f"the body {when}: dry friction holds it{later}"
 
 
-def followed(ending: Ending, time: float, message: str, *, timed: bool) -> Verdict | None:
+def followed(ending: Ending, message: str) -> Verdict | None:
     """Say how the run ends after a stretch that a law followed by itself; None where it goes on.
 
     Parameters
     ----------
-    ending, time, message
-        How the stretch ended, when (s), and why where it failed.
-    timed
-        Whether what acts on the body depends on time.
+    ending, message
+        How the stretch ended, and why where it failed.
     """
-    if ending is Ending.RESTS:
-        return at_rest(time, timed=timed)
     if ending is Ending.REACHED:
         return Outcome.COMPLETED, ""
-    return None if ending is Ending.GOES_ON else (Outcome.FAILED, message)
+    return (Outcome.FAILED, message) if ending is Ending.FAILED else None
 
 
 def not_a_number(what: str, time: float) -> Verdict:

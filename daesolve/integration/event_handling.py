@@ -17,7 +17,7 @@ from daesolve.integration import endings
 from daesolve.integration.endings import Verdict
 from daesolve.integration.record import Boundary, Happening
 from daesolve.integration.run_state import AGREED_STEPS, RunState
-from daesolve.modes.law import Jump, Stretch, SwitchingLaw
+from daesolve.modes.law import Ending, Jump, Stretch, SwitchingLaw
 from daesolve.modes.transitions import Transitions
 from daesolve.posing.events import Event
 from daesolve.posing.guides import AT_REST
@@ -34,7 +34,9 @@ def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
     if run.prepared.resting:
         run.record.events.append(Happening(here.time, AT_REST, here))
         run.sample_event(here)
-        return here, endings.at_rest(here.time, at_start=True, timed=run.timed())
+        if run.transitions is None:
+            return here, endings.at_rest(here.time, at_start=True, timed=run.timed())
+        return through(run, run.transitions, here, (), rests=True)
     stop = _stopped_at_start(run, here)
     if stop is not None or run.transitions is None:
         return here, stop
@@ -85,6 +87,8 @@ def through(
     here: Boundary,
     hits: Sequence[EventHit],
     past: Sequence[int] = (),
+    *,
+    rests: bool = False,
 ) -> tuple[Boundary, Verdict | None]:
     """Do what is due here, until nothing is.
 
@@ -98,6 +102,8 @@ def through(
         The guards that the solver found to pass zero there.
     past
         Guards that were past zero all the way here, and so have not passed it.
+    rests
+        Whether friction holds the body here.
 
     Returns
     -------
@@ -106,6 +112,31 @@ def through(
     tuple or None
         How it ends, if it does.
     """
+    if rests:
+        here, hits, verdict = _held(run, transitions, here, at_start=True)
+        if verdict is not None or not hits:
+            return here, verdict
+    while True:
+        here, verdict, stops = _due(run, transitions, here, hits, past)
+        if rests and not stops and verdict is None:
+            stops = transitions.still_held(here.time, here.state, run.values(here))
+        if verdict is not None or not stops:
+            return here, verdict
+        rests = True
+        here, hits, verdict = _held(run, transitions, here)
+        if verdict is not None or not hits:
+            return here, verdict
+        past = ()
+
+
+def _due(
+    run: RunState,
+    transitions: Transitions,
+    here: Boundary,
+    hits: Sequence[EventHit],
+    past: Sequence[int],
+) -> tuple[Boundary, Verdict | None, bool]:
+    """Do what is due, as `through`; return whether friction holds the body then, too."""
     guarded = run.prepared.problem.guarded
     place = here.time, here.state, run.values(here)
     found = transitions.interrupting(*place, [(hit.index, hit.time) for hit in hits])
@@ -117,24 +148,25 @@ def through(
         due, past = sorted({*found, *({*due} - {*past})}), ()
         stops = [guard for guard in due if transitions.stops[guard]]
         switches = [guard for guard in due if transitions.switches[guard]]
+        rests = False
         for guard in stops:
             if guard not in switches:
                 run.happened(EventHit(guard, here.time, here.state), here)
         if switches:
             law = transitions.follower(switches)
             if law is not None:
-                here, found, verdict = _followed(run, law, here)
-                if verdict is not None or not found:
-                    return here, verdict
+                here, found, verdict, rests = _followed(run, law, here)
+                if verdict is not None or rests or not found:
+                    return here, verdict, rests
                 past = switches
                 continue
-            here, found, verdict = _tried(run, transitions, here, switches)
+            here, found, verdict, rests = _tried(run, transitions, here, switches)
             if verdict is not None:
-                return here, verdict
+                return here, verdict, False
         if stops:
-            return here, endings.stopped_by(guarded[stops[0]], here.time)
-        if not switches:
-            return here, None
+            return here, endings.stopped_by(guarded[stops[0]], here.time), False
+        if rests or not switches:
+            return here, None, rests
 
 
 def past_at_start(guarded: Sequence[Event], guards: np.ndarray) -> int | None:
@@ -175,15 +207,15 @@ def _stopped_at_start(run: RunState, here: Boundary) -> Verdict | None:
 
 def _tried(
     run: RunState, transitions: Transitions, here: Boundary, guards: Sequence[int]
-) -> tuple[Boundary, list[int], Verdict | None]:
-    """Do what these guards ask for, as `_switched`, and say whether the motion ends there."""
+) -> tuple[Boundary, list[int], Verdict | None, bool]:
+    """Do what these guards ask for, as `_switched`; say how the run ends, or that it rests."""
     try:
         here, switched, rests = _switched(run, transitions, here, guards)
     except (ChatteringError, ResetError) as error:
-        return here, [], (Outcome.FAILED, str(error))
+        return here, [], (Outcome.FAILED, str(error)), False
     except VariantError as error:
-        return here, [], _without_variant(run, here, error)
-    return here, switched, endings.at_rest(here.time, timed=run.timed()) if rests else None
+        return here, [], _without_variant(run, here, error), False
+    return here, switched, None, rests
 
 
 def _switched(
@@ -249,7 +281,7 @@ def _without_variant(run: RunState, here: Boundary, error: VariantError) -> Verd
 
 def _followed(
     run: RunState, law: SwitchingLaw, here: Boundary
-) -> tuple[Boundary, list[int], Verdict | None]:
+) -> tuple[Boundary, list[int], Verdict | None, bool]:
     """Let a law integrate a stretch.
 
     Returns
@@ -260,6 +292,8 @@ def _followed(
         The guards that are met there.
     tuple or None
         How the run ends, if it does.
+    bool
+        Whether friction holds the body there.
     """
     taken = run.record.taken
 
@@ -270,11 +304,64 @@ def _followed(
     stretch = law.finish(here.time, here.state, values, until, samples_up_to)
     end = _written_down(run, stretch, here, samples_up_to(stretch.time))
     if stretch.error is not None:
-        return end, [], _without_variant(run, end, stretch.error)
+        return end, [], _without_variant(run, end, stretch.error), False
     if stretch.onward is not None:
-        return run.in_mode(end, *stretch.onward), [], None
-    ended = endings.followed(stretch.ending, stretch.time, stretch.message, timed=run.timed())
-    return end, list(stretch.fires), ended
+        return run.in_mode(end, *stretch.onward), [], None, False
+    ended = endings.followed(stretch.ending, stretch.message)
+    return end, list(stretch.fires), ended, stretch.ending is Ending.RESTS
+
+
+def _held(
+    run: RunState, transitions: Transitions, here: Boundary, *, at_start: bool = False
+) -> tuple[Boundary, list[EventHit], Verdict | None]:
+    """Follow a body that friction holds until it slides, or something else happens.
+
+    Returns
+    -------
+    Boundary
+        Where that is.
+    list
+        The guards that are met there; none where it slides.
+    tuple or None
+        How the run ends, if it does.
+    """
+    while True:
+        taken = run.record.taken
+
+        def samples_up_to(time: float, taken: int = taken) -> np.ndarray:
+            return run.schedule.up_to(taken, time)
+
+        until, values = run.prepared.until, run.values(here)
+        stretch = transitions.held(here.time, here.state, values, until, samples_up_to)
+        if stretch is None:
+            return here, [], endings.at_rest(here.time, at_start=at_start, timed=run.timed())
+        end = _written_down(run, stretch, here, samples_up_to(stretch.time))
+        run.record.held |= stretch.time != here.time
+        if stretch.error is not None:
+            return end, [], _without_variant(run, end, stretch.error)
+        if stretch.onward is not None:
+            return run.in_mode(end, *stretch.onward), [], None
+        hits = [EventHit(guard, end.time, end.state) for guard in stretch.fires]
+        if not hits:
+            return end, [], endings.followed(stretch.ending, stretch.message)
+        here, at_start = end, False
+        if any(transitions.switches[hit.index] for hit in hits):
+            return end, hits, None
+        verdict = _told(run, transitions, end, hits)
+        if verdict is not None:
+            return end, [], verdict
+
+
+def _told(
+    run: RunState, transitions: Transitions, here: Boundary, hits: Sequence[EventHit]
+) -> Verdict | None:
+    """Write down events that change nothing; say how the run ends if one stops it."""
+    for hit in hits:
+        run.happened(hit, here)
+    stops = [hit.index for hit in hits if transitions.stops[hit.index]]
+    if not stops:
+        return None
+    return endings.stopped_by(run.prepared.problem.guarded[stops[0]], here.time)
 
 
 def _written_down(run: RunState, stretch: Stretch, here: Boundary, times: np.ndarray) -> Boundary:

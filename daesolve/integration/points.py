@@ -20,7 +20,10 @@ def last_before(run: RunState, moment: float) -> Boundary | None:
 def point_after(run: RunState, here: Boundary, moment: float) -> TrajectoryPoint:
     """Integrate from a boundary to a time within its segment."""
     problem, state, values = run.prepared.problem, here.state, run.values(here)
-    if moment != here.time:
+    held = _held_at(run, here, moment) if run.record.held else None
+    if held is not None:
+        state = held
+    elif moment != here.time:
         start = State(here.time, here.state, values)
         state = run.solve(start, moment, np.array([moment]), unobserved).state
     place = Boundary(moment, state, here.whole_turns, here.mode)
@@ -31,3 +34,19 @@ def point_after(run: RunState, here: Boundary, moment: float) -> TrajectoryPoint
     numbers = zip(labels.reactions + labels.outputs, (*reactions[0], *outputs[0]), strict=True)
     named = run.assembly.named([place])[0]
     return TrajectoryPoint(moment, named | {n: float(v) for n, v in numbers})
+
+
+def _held_at(run: RunState, here: Boundary, moment: float) -> np.ndarray | None:
+    """Return the state of a body that friction holds from a boundary to a time; None where not."""
+    transitions, values = run.transitions, run.values(here)
+    if transitions is None or not transitions.still_held(here.time, here.state, values):
+        return None
+    if moment == here.time:
+        return None
+    asked = np.array([moment])
+
+    def samples_up_to(time: float) -> np.ndarray:
+        return asked[asked <= time]
+
+    stretch = transitions.held(here.time, here.state, values, moment, samples_up_to)
+    return stretch.samples[-1] if stretch is not None and len(stretch.samples) else None

@@ -97,9 +97,8 @@ class Tally:
 class RunRecord:
     """What a run has gathered so far, or since its last part went to disk.
 
-    `modes` are the values of p that were in force, the first `carried` of them since before;
-    `taken` counts the scheduled samples, `tally` has what is left of earlier parts, and `recent`
-    their events at the instant of their end; `step` is about the length of a step, s.
+    `modes` are the values of p in force, the first `carried` since before; `tally` and `recent` are
+    of earlier parts; `step` is in s; `taken` counts samples; `held`: friction held the body once.
     """
 
     modes: list[np.ndarray]
@@ -114,6 +113,7 @@ class RunRecord:
     rhs_evaluations: int = 0
     wall_seconds: float = 0.0
     carried: int = 1
+    held: bool = False
     tally: Tally = field(default_factory=Tally)
     recent: list[tuple[str, float, tuple[int, ...]]] = field(
         default_factory=list[tuple[str, float, tuple[int, ...]]]

@@ -108,7 +108,9 @@ def to_boundary(
             run.ahead.uninterrupted()
         if ended is None and transitions is not None:
             arrived, ended = _through(run, transitions, arrived, end, past)
-        if ended is not None or end.time == boundary:
+        # A law that followed the motion by itself may have gone beyond.
+        beyond = run.sign * (arrived.time - boundary) >= 0.0
+        if ended is not None or end.time == boundary or beyond:
             run.watch_the_rest()
             if run.monitor.over:
                 return taken_back(run, end, keeper), verdict(run, end)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import cached_property
 
+import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import VariantError
 from daesolve.friction.coming_to_rest import Rest, RestStatus, come_to_rest
+from daesolve.friction.holding import Holding
 from daesolve.friction.initial_contact import first_speed, initial_contact
 from daesolve.friction.scaled_time import Rate, SlidingMotion
 from daesolve.friction.sliding import Sliding, refuse_open
@@ -21,12 +24,14 @@ from daesolve.modes.reset_law import ResetLaw
 from daesolve.posing.guides import (
     AT_REST,
     OF_THEIR_OWN,
+    RELEASED,
     SLOW,
     SLOW_ENERGY,
     SLOW_PART,
     SWITCH,
 )
 from daesolve.posing.value_names import ValueKind
+from daesolve.trajectory.results import StepBlock
 
 EVENTS = frozenset({SWITCH, AT_REST}) | OF_THEIR_OWN
 """The events of guides at which something follows."""
@@ -141,6 +146,78 @@ class GuideLaw(ResetLaw):
             error=error,
             onward=onward,
         )
+
+    def keeps_still(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:
+        """Tell whether the velocities are those with which nothing slides."""
+        count, own = len(self.dynamics.labels.states), len(self.dynamics.values)
+        found = self.sliding.sticking.velocities(time, x[:count], p[:own])
+        moved = x[self.dynamics.position_count : count]
+        return found is not None and bool(np.allclose(moved, found, rtol=1e-12, atol=0.0))
+
+    def hold(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        until: float,
+        samples_up_to: Callable[[float], np.ndarray],
+    ) -> Stretch | None:
+        """Follow a body that friction holds until a load, or the motion of its guides, lets go."""
+        if not self._is_held_for_a_time(p):
+            return None
+        guarded = self._others
+        rate, guards = (
+            Evaluator(f) for f in (self.setting.problem.rhs, self.setting.problem.guards)
+        )
+        holding = Holding(
+            self.sliding,
+            lambda moment, state, values: rate(moment, state, values)[0],
+            lambda moment, state, values: guards(moment, state, values)[0][guarded],
+        )
+        try:
+            held = holding.follow(time, x, p, until, samples_up_to(until))
+        except VariantError as lost:
+            nothing = np.empty((0, len(x)))
+            return Stretch(time, x, Ending.FAILED, "", (), (), nothing, 1, error=lost)
+        blocks = (StepBlock(held.times, held.states),) if len(held.times) else ()
+        stretch = Stretch(
+            time=held.time,
+            state=held.state,
+            ending=Ending.GOES_ON if held.fires else Ending.REACHED,
+            message="",
+            switchings=(),
+            blocks=blocks,
+            samples=held.samples,
+            evaluations=held.evaluations,
+            fires=tuple(int(guarded[k]) for k in held.fires),
+        )
+        if held.onward is None:
+            return stretch
+        loose = Switching(RELEASED, 0, held.time, held.state, held.onward)
+        onward = held.state, held.onward
+        return replace(stretch, ending=Ending.GOES_ON, switchings=(loose,), onward=onward)
+
+    @cached_property
+    def _others(self) -> np.ndarray:
+        """The guards that are not those of guides."""
+        table = self.setting.table
+        own = set(self.events)
+        return np.array(
+            [k for k, (event, _) in enumerate(table.places) if event not in own], dtype=int
+        )
+
+    def _is_held_for_a_time(self, p: np.ndarray) -> bool:
+        """Tell whether what acts on a body in the plane may set it in motion later."""
+        dynamics = self.dynamics
+        if dynamics.guides is None or not dynamics.guides.planar:
+            return False
+        if not self.sliding.guides_stand_still:
+            return True
+        numbers = ca.DM(p[: len(dynamics.values)])
+        others = [dynamics.events[k].guards for k in dynamics.resets if k not in self.events]
+        acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *others)
+        acting = ca.substitute(acting, dynamics.p, numbers)
+        return bool(ca.depends_on(acting, dynamics.t))
 
     def _motion(self, time: float, x: np.ndarray, p: np.ndarray) -> SlidingMotion:
         """Return the motion from here on, for scaled time."""

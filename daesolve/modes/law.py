@@ -197,6 +197,8 @@ class SwitchingLaw(ABC):
       the model has no continuation, which ends it as degenerate.
     * `follows` says whether the law integrates what comes next by itself, as the last phase of a
       motion that comes to rest; then `finish` does so, in place of `decide`.
+    * `hold` follows a body that rests, where what acts on it depends on time; `keeps_still` says
+      whether what else happened meanwhile has left it there.
     * `function` returns the jump as a function of the state, by which sensitivities are carried
       over it; where `decides` is set, they are carried by differences of what `decide` yields.
 
@@ -299,6 +301,27 @@ class SwitchingLaw(ABC):
             Time -> the sample times up to there, s.
         """
         raise NotImplementedError
+
+    def keeps_still(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:
+        """Tell whether nothing slides in a state; of a law that holds bodies."""
+        return False
+
+    def hold(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        until: float,
+        samples_up_to: Callable[[float], np.ndarray],
+    ) -> Stretch | None:
+        """Follow a body that rests until it is let go; None where it rests for ever.
+
+        Parameters
+        ----------
+        time, x, p, until, samples_up_to
+            As in `finish`.
+        """
+        return None
 
     def function(self, events: Sequence[int]) -> JumpFunction:
         """Return the function that resets some of its events together.

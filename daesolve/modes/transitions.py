@@ -7,7 +7,7 @@ is repeated, until nothing is due.
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -28,7 +28,7 @@ from daesolve.modes.guard_slopes import at_once, refuse_start
 from daesolve.modes.guard_table import GuardTable, GuardTraits, Role
 from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
-from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
+from daesolve.modes.law import Beginning, Jump, Setting, Stretch, SwitchingLaw
 from daesolve.modes.reset_law import ResetLaw
 from daesolve.modes.row_law import RowLaw
 from daesolve.modes.rubbing_law import RubbingLaw
@@ -261,6 +261,22 @@ class Transitions:
         """Return the law that integrates by itself what follows these guards; None where none."""
         guards = list(fired)
         return next((law for law in self.laws if law.follows(guards)), None)
+
+    def held(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        until: float,
+        samples_up_to: Callable[[float], np.ndarray],
+    ) -> Stretch | None:
+        """Let a law follow a body that rests, as `SwitchingLaw.hold`; None where it stays."""
+        found = (law.hold(time, x, p, until, samples_up_to) for law in self.laws)
+        return next((stretch for stretch in found if stretch is not None), None)
+
+    def still_held(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:
+        """Tell whether a body that was held has not been set in motion."""
+        return any(law.keeps_still(time, x, p) for law in self.laws)
 
     def decide(
         self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int]

@@ -29,6 +29,8 @@ from daesolve.posing.value_names import ValueKind
 SWITCH, AT_REST, JAM = "support_switch", "at_rest", "jam"
 """Events that guides add: another support is loaded, the slip ends, reactions grow without bounds.
 """
+RELEASED = "breaks_loose"
+"""What a run writes down where a body that friction held begins to slide."""
 SLOW, QUICK, TURNED = "slow", "quick", "slip_turned"
 """In space: the motion is so slow that it is followed to its end in scaled time, it has become so
 quick that another speed is slow, a slip has turned by 60 degrees or has come to an end."""

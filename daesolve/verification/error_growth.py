@@ -240,6 +240,9 @@ def _through_resets(prepared: Prepared) -> float | None:
     run, record = simulate_recorded(replace(prepared, until=until), at)
     if run.outcome not in (Outcome.COMPLETED, Outcome.STOPPED_BY_EVENT):
         return math.nan
+    if record.held:
+        # Friction held the body for a while, where what was beside it comes together with it.
+        return math.nan
     largest = np.max(np.abs(np.array(record.samples)), axis=0)
     sizes = sizes_of_states(largest, prepared.problem.labels.angles)
     growth = measured_growth(_ResetShadow(prepared, sizes, record), piece, SHORTEST * span)

@@ -208,13 +208,22 @@ def test_regularised_friction_rolls_on():
     assert run["turn_dot"][0] == pytest.approx(-3.0, abs=1e-12)
 
 
-def test_a_block_on_a_belt_is_not_at_rest_where_it_moves_with_it():
-    run = ds.solve(block(carried=True), 2.0, SLIDING, parameters={"belt": 1.0}, at=[0.1])
-    assert run.events[-1].name == "support_sticks"
-    assert run.end_time == pytest.approx(2.0 / UP, rel=1e-14)
+def test_a_block_on_a_belt_is_carried_along_where_it_no_longer_slides():
+    run = ds.solve(block(carried=True), 2.0, SLIDING, parameters={"belt": 1.0}, at=[0.1, 2.0])
+    assert run.outcome is ds.Outcome.COMPLETED
+    stop = 2.0 / UP
+    assert happened(run) == ["at_rest"]
+    assert run.events[0].time == pytest.approx(stop, rel=1e-14)
     assert run.end_state["x_dot"] == pytest.approx(1.0, rel=1e-15)
+    assert run["x"][-1] == pytest.approx(3.0 * stop - UP * stop**2 / 2 + 2.0 - stop, rel=1e-14)
+    # Static friction carries the weight up the incline at 1 m/s.
+    sliding = -0.4 * 2.0 * GRAVITY * COSINE * (3.0 * stop - UP * stop**2 / 2)
+    carried = 2.0 * GRAVITY * SINE * (2.0 - stop)
+    assert run["friction_work"][-1] == pytest.approx(sliding + carried, rel=1e-12)
+    assert run.drift["energy"].max_relative < 1e-13
     standing = ds.solve(block(carried=True), 2.0, SLIDING, at=[0.1])
-    assert happened(standing) == ["at_rest"]
+    assert happened(standing)[0] == "at_rest"
+    assert standing.end_state["x"] == pytest.approx(4.5 / UP, rel=1e-14)
 
 
 def test_a_system_without_supports_may_call_its_events_as_guides_do():

@@ -57,6 +57,15 @@ def test_nikolskii_smirnov():
     assert rows["all supports stop at the same time"].exact == pytest.approx(0.8248380516608)
     assert "not physical" in rows["unique-but-negative-det"].why
     assert r"\ge 0" in made.items[0].shown.formulas["form 3"]
+    assert rows["residual of (3.3) at the three answers"].exact < 1e-13
+    assert rows["force_y at 0.5 of the limit of rest"].published.startswith("rests")
+    assert rows["force_y at 0.95 of the limit of rest"].published.startswith("moves")
+    assert rows["force_y at 0.95 of the limit of rest"].exact == "rests"
+    assert rows["f''/f at ρ = 10 r, n = 1"].exact == pytest.approx(0.016021, abs=1e-6)
+    assert rows["cam-follower, turns: energy less work"].exact < 1e-10
+    impulse = rows["the first normal impulse, of a rod"]
+    assert impulse.exact == pytest.approx(float(impulse.published.split()[0]), rel=1e-9)
+    assert rows["the least energy that an impact takes"].exact > 0.0
 
 
 @pytest.mark.slow

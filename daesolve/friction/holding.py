@@ -1,0 +1,351 @@
+"""A body in plane guides that friction holds while loads or guides change, until they let it go.
+
+Where nothing slides, the slips of all supports and the constraints determine the velocities: zero
+on guides that stand still, those of the guide on one that moves. The body is held as long as it
+cannot begin to slide: on guides that stand still as long as `stiction` says so, on others as long
+as in neither sense all slips would grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy
+
+from daesolve.algebra.singular_values import rank
+from daesolve.errors import VariantError
+from daesolve.friction.direction_flow import Branch, attraction, attractor_from
+from daesolve.friction.sliding import Sliding
+from daesolve.friction.stiction import YieldingBody, resting_body
+from daesolve.friction.variants import with_variant
+from daesolve.posing.guides import FRICTION_WORK
+
+STEPS = 200
+"""Equal parts of the time that is left, of which a step in search of the release is at most one."""
+LEAST = 1e-9
+"""Of the same, the shortest step."""
+AGREES = 0.1
+"""Of the margin, how far its value in the middle of a step may be off a straight line."""
+ACCURACY = 1e-13
+"""Relative and absolute error of a step of the motion that a guide imposes."""
+TIME = 4e-16
+"""Of the time, to which a release is found."""
+ROOT = 1e-15
+"""Relative, to which the time is found at which another guard passes."""
+
+Guards = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Hold:
+    """How long a body is held.
+
+    Parameters
+    ----------
+    time, state
+        When that ends (s), and the state then, (nx,).
+    fires
+        The guards that passed zero then, by which the hold may have ended.
+    onward
+        The values with which it slides on from there; None where it is still held.
+    times, states
+        (k,) s and (k, nx): on the way.
+    samples
+        (j, nx) at the times that were asked for, as far as it was held.
+    evaluations
+        Of what would let it go.
+    """
+
+    time: float
+    state: np.ndarray
+    fires: tuple[int, ...]
+    onward: np.ndarray | None
+    times: np.ndarray
+    states: np.ndarray = field(repr=False)
+    samples: np.ndarray = field(repr=False)
+    evaluations: int
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """What a held body would do.
+
+    Parameters
+    ----------
+    margin
+        Negative while it is held: an acceleration in the direction of sliding.
+    values
+        The discrete values of the sliding that would begin.
+    """
+
+    margin: float
+    values: Mapping[str, float]
+
+
+class Holding:
+    """Follows a held body.
+
+    Parameters
+    ----------
+    sliding
+        What chooses loaded supports.
+    rate, guards
+        (t, x, p) -> x' of the motion, and the guards that may pass while the body is held.
+    """
+
+    def __init__(self, sliding: Sliding, rate: Guards, guards: Guards) -> None:
+        self.sliding, self.rate, self.guards = sliding, rate, guards
+        self.dynamics = sliding.dynamics
+        self.split = self.dynamics.position_count
+        self.count = len(self.dynamics.labels.states)
+        self.own = len(self.dynamics.values)
+        self.evaluations, self.freedom = 0, 1
+        self._branches = {1.0: Branch(), -1.0: Branch()}
+
+    def follow(
+        self, time: float, x: np.ndarray, p: np.ndarray, until: float, times: np.ndarray
+    ) -> Hold:
+        """Return how long a body is held.
+
+        Parameters
+        ----------
+        time, x, p
+            s, the state in which nothing slides, and the values.
+        until
+            The end of the run, s.
+        times
+            Sample times, s; increasing.
+
+        Raises
+        ------
+        VariantError
+            Neither rest nor any sliding is an answer, or what slips no longer determines the
+            motion.
+        """
+        self.evaluations = 0
+        self._branches = {1.0: Branch(), -1.0: Branch()}
+        here = self._placed(time, x, p)
+        rows = self.dynamics.matrices(time, here[: self.count], p[: self.own])["jacobian"]
+        self.freedom = rows.shape[1] - rank(rows)
+        release = self.release(time, here, p)
+        if release.margin > 0.0:
+            return self._ended(time, here, p, release, ([], []), times)
+        path, stop, fires = self._path(time, here, p, until)
+        found, release = self._grid(time, stop, path, p)
+        track = [path(moment) for moment in found]
+        end, last = found[-1], track[-1]
+        if release is not None:
+            return self._ended(end, last, p, release, (found, track), times, path)
+        wanted = times[times <= end]
+        samples = np.array([path(t) for t in wanted]).reshape(-1, len(x))
+        arrays = np.array(found), np.array(track)
+        return Hold(end, last, fires, None, *arrays, samples, self.evaluations)
+
+    # -- the motion with which nothing slides -----------------------------------------------------
+
+    def _placed(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        found = self.sliding.sticking.velocities(time, x[: self.count], p[: self.own])
+        if found is None:
+            raise VariantError(
+                f"at t = {time:.10g} s what does not slide no longer determines how the body moves"
+            )
+        placed = x.copy()
+        placed[self.split : self.count] = found
+        return placed
+
+    def _path(
+        self, time: float, x: np.ndarray, p: np.ndarray, until: float
+    ) -> tuple[Callable[[float], np.ndarray], float, tuple[int, ...]]:
+        """Return the held motion over time, how far it goes, and the guards that end it."""
+        free = np.r_[0 : self.split, self.count : len(x)]
+
+        def rate(moment: float, part: np.ndarray) -> np.ndarray:
+            return self._rates(moment, whole(moment, part), p)[free]
+
+        def whole(moment: float, part: np.ndarray) -> np.ndarray:
+            state = x.copy()
+            state[free] = part
+            return self._placed(moment, state, p)
+
+        def guards(moment: float, part: np.ndarray) -> np.ndarray:
+            return self.guards(moment, whole(moment, part), p)
+
+        step = (until - time) / STEPS
+        solver = scipy.integrate.DOP853(
+            rate, time, x[free], until, rtol=ACCURACY, atol=ACCURACY, max_step=step
+        )
+        pieces: list[Any] = []
+        ends = [time]
+        before = guards(time, x[free])
+
+        def path(moment: float) -> np.ndarray:
+            if not pieces:
+                return x
+            place = min(int(np.searchsorted(ends[1:], moment)), len(pieces) - 1)
+            return whole(moment, pieces[place](moment))
+
+        while solver.status == "running":
+            solver.step()
+            pieces.append(solver.dense_output())
+            ends.append(float(solver.t))
+            after = guards(solver.t, solver.y)
+            passed = np.flatnonzero((before * after < 0.0) | ((after == 0.0) & (before != 0.0)))
+            if len(passed):
+                moments = [self._zero(path, ends[-2], ends[-1], p, int(k)) for k in passed]
+                first = min(moments)
+                near = 1e-12 * max(abs(first), step)
+                fires = [int(k) for k, t in zip(passed, moments, strict=True) if t - first <= near]
+                return path, first, tuple(fires)
+            before = np.where(after == 0.0, before, after)
+        return path, until, ()
+
+    def _rates(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return x' while nothing slides: what static friction does is metered as well."""
+        found = self.rate(time, x, p).copy()
+        v = x[self.split : self.count]
+        if not np.any(v):
+            return found
+        parts = self.dynamics.matrices(time, x[: self.count], p[: self.own])
+        mass, force = parts["mass"], parts["force"].ravel()
+        held = self.sliding.sticking.accelerations(time, x[: self.count], p[: self.own])
+        power = v @ (mass @ held - force)
+        meters = list(self.dynamics.meters)
+        first = len(x) - len(meters)
+        # What the equations of sliding take for the power of the supports is not that of rest.
+        found[self.count : first] += power - v @ (mass @ found[self.split : self.count] - force)
+        found[first + meters.index(FRICTION_WORK)] = power
+        return found
+
+    def _zero(
+        self, path: Callable[[float], np.ndarray], a: float, b: float, p: np.ndarray, guard: int
+    ) -> float:
+        """Return when a guard passes zero between two times."""
+
+        def value(moment: float) -> float:
+            return float(self.guards(moment, path(moment), p)[guard])
+
+        if value(b) == 0.0:
+            return b
+        return float(scipy.optimize.brentq(value, a, b, xtol=TIME * max(abs(b), b - a), rtol=ROOT))
+
+    # -- the release ------------------------------------------------------------------------------
+
+    def release(self, time: float, x: np.ndarray, p: np.ndarray) -> Release:
+        """Return what a body in which nothing slides would do.
+
+        Raises
+        ------
+        VariantError
+            Neither rest nor any sliding is an answer.
+        """
+        self.evaluations += 1
+        state, values = x[: self.count], p[: self.own]
+        if self.freedom > 1:
+            return self._stuck(time, state, values)
+        found = [self._one_sense(time, state, values, sign) for sign in (1.0, -1.0)]
+        nearest = max(found, key=lambda release: release.margin)
+        if nearest.margin > 0.0 and self.sliding.guides_stand_still:
+            # Supports at different heights may hold a body that could slide as well.
+            return self._stuck(time, state, values)
+        return nearest
+
+    def _stuck(self, time: float, x: np.ndarray, p: np.ndarray) -> Release:
+        """Return what a body at rest on guides that stand still would do."""
+        problem = self.sliding.problem.with_numbers(p)
+        body = resting_body(problem, x, time, p)
+        strongest = attraction(body).strongest
+        margin = strongest.growth
+        if margin > 0.0:
+            margin = min(margin, attractor_from(YieldingBody(body), strongest.direction).growth)
+        here = problem.at(x, time, strongest.direction)
+        values = with_variant(here.values, strongest.answer)
+        return Release(margin, values)
+
+    def _with(self, found: Mapping[str, float], p: np.ndarray) -> np.ndarray:
+        values, names = p.copy(), list(self.dynamics.values)
+        for name, value in found.items():
+            values[names.index(name)] = value
+        return values
+
+    def _one_sense(self, time: float, x: np.ndarray, p: np.ndarray, sign: float) -> Release:
+        senses = self.sliding.sticking.senses(time, x, p, sign)
+        values = self._with(senses, p)
+        here = self.sliding.problem.at(x, time, numbers=values, senses=senses)
+        try:
+            answer = self._branches[sign].answer(here.complementarity)
+        except VariantError:
+            # In this sense it cannot slide.
+            return Release(-np.inf, senses)
+        rates = self.sliding.slip_rates(time, x, values, here.accelerations(answer.reactions))
+        margin = float(np.min(rates * np.array([senses[n] for n in self.sliding.senses])))
+        return Release(margin, with_variant(senses, answer))
+
+    def _grid(
+        self, time: float, stop: float, path: Callable[[float], np.ndarray], p: np.ndarray
+    ) -> tuple[list[float], Release | None]:
+        """Walk along the held motion until it lets go; return the times, and what follows."""
+        longest = (stop - time) / STEPS
+        step, here, times = longest / 16.0, time, [time]
+
+        def margin(moment: float) -> float:
+            return self.release(moment, path(moment), p).margin
+
+        before = margin(here)
+        while here < stop:
+            step = min(step, stop - here)
+            after = stop if step == stop - here else here + step
+            middle = 0.5 * (here + after)
+            inside, end = margin(middle), margin(after)
+            bent = abs(inside - 0.5 * (before + end)) if before != -np.inf else 0.0
+            least = min(abs(before), abs(inside), abs(end))
+            if inside <= 0.0 and end <= 0.0 and bent > AGREES * least and step > LEAST * longest:
+                step *= 0.5
+                continue
+            passed = middle if inside > 0.0 else after if end > 0.0 else None
+            if passed is not None:
+                held = here if passed == middle else middle
+                moment = self._let_go(margin, held, passed)
+                times.append(moment)
+                return times, self.release(moment, path(moment), p)
+            here, before = after, end
+            times.append(here)
+            step = min(2.0 * step, longest)
+        return times, None
+
+    @staticmethod
+    def _let_go(margin: Callable[[float], float], held: float, free: float) -> float:
+        """Return the first time at which a margin is positive, between two, by bisection."""
+        while free - held > TIME * max(abs(free), abs(held)):
+            middle = 0.5 * (held + free)
+            if not held < middle < free:
+                break
+            held, free = (held, middle) if margin(middle) > 0.0 else (middle, free)
+        return free
+
+    def _ended(
+        self,
+        time: float,
+        x: np.ndarray,
+        p: np.ndarray,
+        release: Release,
+        way: tuple[list[float], list[np.ndarray]],
+        times: np.ndarray,
+        path: Callable[[float], np.ndarray] | None = None,
+    ) -> Hold:
+        """Return a hold that ends where the body begins to slide."""
+        values = self._with(release.values, p)
+        wanted = times[times <= time]
+        samples = [x if path is None else path(moment) for moment in wanted]
+        return Hold(
+            time,
+            x,
+            (),
+            values,
+            np.array(way[0]),
+            np.array(way[1]).reshape(-1, len(x)),
+            np.array(samples).reshape(-1, len(x)),
+            self.evaluations,
+        )

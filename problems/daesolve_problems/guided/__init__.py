@@ -1,0 +1,1 @@
+"""Sliders in guides with dry friction: a cam follower, a drawer."""
