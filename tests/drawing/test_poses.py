@@ -66,7 +66,7 @@ def test_a_point_of_a_body_is_seen_where_it_is_from_any_side(eye, turn, place, p
         assert abs(seen[2] - towards @ where) < 1e-12 * 20
     # What is above is seen above: the third axis of space has no part across.
     assert abs(drawing.axes[0, 2]) < 1e-15
-    assert drawing.axes[1, 2] >= 0.0
+    assert drawing.axes[1, 2] > -1e-15
     np.testing.assert_allclose(drawing.axes @ drawing.axes.T, np.eye(3), atol=1e-14)
 
 

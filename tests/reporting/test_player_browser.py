@@ -493,12 +493,3 @@ def test_shift_moves_a_drawing_in_space_and_it_tilts_no_farther_than_straight_do
     # Straight down: what is above the middle of everything is seen on it.
     up = page.evaluate("turning(state.azimuth, state.tilt, [0, 0, 0])(...film.upright)")
     np.testing.assert_allclose(up, (0, 0, 1), atol=1e-12)
-
-
-@pytest.mark.slow
-def test_what_is_nearer_is_drawn_above(show):
-    page = show("space")
-    depths = page.evaluate(
-        "ordered(turning(1.0, 0.3, pivot())).filter((one) => one.shape).map((one) => one.depth)"
-    )
-    assert depths == sorted(depths)
