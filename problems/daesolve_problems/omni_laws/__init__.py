@@ -24,6 +24,8 @@ import daesolve as ds
 from daesolve_problems.omni_laws import starting
 from daesolve_problems.omni_laws.description import FRICTION, IMPACTS, INERTIALESS
 from daesolve_problems.omni_laws.ideal import impacts, inertialess
+from daesolve_problems.omni_laws.pictures import FIGURES, drawing
+from daesolve_problems.omni_laws.questions import laws, limit
 from daesolve_problems.omni_laws.sliding import friction
 from daesolve_problems.omni_wheels import mecanum
 
@@ -46,6 +48,9 @@ problem = ds.Problem(
     start=starting.start,
     start_values=starting.start_values,
     derived=starting.derived,
+    drawing=drawing,
+    figures=FIGURES,
+    analyses={"laws": laws, "limit": limit},
     cases=[
         ds.Case("mixed", start=REST | {"v_1": 1.0, "omega": 1.0}, until=2.0),
         ds.Case("spin", start=REST | {"omega": 1.0}, until=2.0, note="it turns on the spot"),
