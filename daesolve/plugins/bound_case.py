@@ -12,7 +12,6 @@ from daesolve.analysis.sensitivity import Sensitivity, nominal_values, sensitivi
 from daesolve.equations.consistency import Start, check_named, start_value
 from daesolve.equations.starting import started
 from daesolve.errors import (
-    DaesolveError,
     Named,
     OutOfRangeError,
     PluginError,
@@ -166,21 +165,10 @@ class BoundCase(ExportableCase, OrbitingCase):
                 f"{name!r} is a start value, not a parameter: give it as initial={{{name!r}: ...}} "
                 f"to solve, or as --initial {name}=... on the command line"
             )
-        owners = [model for model in self.problem.models if self._has(model, name)]
-        if owners:
+        if owners := self.problem.models_with(name, self.full_structure):
             has = f"{' and '.join(map(repr, owners))} {'do' if len(owners) > 1 else 'does'}"
-            return UnknownNameError(
-                f"the model {self.model!r} has no parameter {name!r}, but {has}"
-            )
+            return UnknownNameError(f"the model {self.model!r} has no parameter {name!r}, but {has}")
         return unknown_name("parameter", name, [n for n in known if n not in self.derived])
-
-    def _has(self, model: str, name: str) -> bool:
-        """Return whether another model of the problem has a parameter."""
-        try:
-            system = self.problem.system(model, self.full_structure)
-        except DaesolveError:  # that model has no such structure
-            return False
-        return model != self.model and name in system.dynamics.posed_ranges
 
     def starting(self, values: Mapping[str, float]) -> Self:
         """Return the case with other start values, by its own names or by those of states.
