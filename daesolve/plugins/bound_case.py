@@ -167,7 +167,9 @@ class BoundCase(ExportableCase, OrbitingCase):
             )
         if owners := self.problem.models_with(name, self.full_structure):
             has = f"{' and '.join(map(repr, owners))} {'do' if len(owners) > 1 else 'does'}"
-            return UnknownNameError(f"the model {self.model!r} has no parameter {name!r}, but {has}")
+            return UnknownNameError(
+                f"the model {self.model!r} has no parameter {name!r}, but {has}"
+            )
         return unknown_name("parameter", name, [n for n in known if n not in self.derived])
 
     def starting(self, values: Mapping[str, float]) -> Self:

@@ -220,7 +220,9 @@ class Reset(Action):
             )
         told = callable(self.energies) or len(self.energies) > 0
         if told and self.impose:
-            raise PosingError("what is imposed takes its energies from the masses: give no energies")
+            raise PosingError(
+                "what is imposed takes its energies from the masses: give no energies"
+            )
 
     def energies_where(self, event: str, fired: ca.SX) -> tuple[ca.SX, ...]:
         """Return T before, T after and that of the lost velocities; nothing where none are given.

@@ -100,8 +100,8 @@ def matched(case: Any) -> tuple[Any, dict[str, float]]:
 def test_rolling_with_impacts_is_the_general_model_of_omni_rolling(name, changes):
     case = problem.case(name, model="impacts", roller_share=1.0, **changes)
     car, p = matched(case)
-    poses = {k: v for k, v in p.items() if k[:-1] in ("wheel_x_", "wheel_y_", "heading_",
-                                                     "roller_angle_", "platform_centre_")}  # fmt: skip
+    kept = ("wheel_x_", "wheel_y_", "heading_", "roller_angle_", "platform_centre_")
+    poses = {name: value for name, value in p.items() if name[:-1] in kept}
     other = omni_vehicle.problem.case(
         "mecanum" if name == "mecanum" else "twist",
         model="general",

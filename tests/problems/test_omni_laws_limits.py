@@ -90,8 +90,10 @@ def test_to_impose_at_once_gets_wrong_as_rollers_get_thin_at_their_ends():
         ratios.append(said["ratio"])
         wrong.append(said["error_of_place"])
         assert ("to impose its rolling at once is right" in said["said"]) == (end == 0.01)
-    assert ratios == sorted(ratios) and wrong == sorted(wrong)
-    assert wrong[0] < 0.1 and wrong[-1] > 0.5
+    assert ratios == sorted(ratios)
+    assert wrong == sorted(wrong)
+    assert wrong[0] < 0.1
+    assert wrong[-1] > 0.5
 
 
 def test_no_order_is_fitted_to_the_errors_of_the_runs():

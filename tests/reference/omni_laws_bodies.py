@@ -1,7 +1,8 @@
 """The vehicle with wheels anywhere, inclined rollers and a sloping floor, as rigid bodies.
 
-As `omni_friction_bodies`, from which it takes the solution; nothing is taken from the problem. Where
-a roller touches is found from what defines it: straight below the axle, under the roller's axis.
+As `omni_friction_bodies`, from which it takes the solution; nothing is taken from the problem.
+Where a roller touches is found from what defines it: straight below the axle, under the roller's
+axis.
 """
 
 from __future__ import annotations

@@ -214,12 +214,11 @@ class Stand:
         """The slip that is left where the roller's spin, of no inertia, takes u_n away, m/s."""
         cosine, sine = self.wheel.tilt
         along: ca.SX = self.contact.along * sine / (cosine * ca.cos(self.angle))
-        return self.contact.across + self.contact.wheel * self.rate + along
+        across: ca.SX = self.contact.across + self.contact.wheel * self.rate
+        return across + along
 
 
-def model_of(
-    law: str, wheels: int, rollers: int, further: dict[str, float] | None = None
-) -> Model:
+def model_of(law: str, wheels: int, rollers: int, further: dict[str, float] | None = None) -> Model:
     """Name the coordinates, velocities and discrete values.
 
     Parameters
@@ -264,9 +263,7 @@ def next_stands(model: Model, fired: ca.SX) -> list[Stand]:
     found: list[Stand] = []
     for i in range(1, model.wheels + 1):
         chi, contact_number = model.q[f"chi_{i}"], model.d[f"contact_{i}"]
-        found.append(
-            Stand(model, i, *rolled_on(chi, contact_number, fired[i - 1], model.rollers))
-        )
+        found.append(Stand(model, i, *rolled_on(chi, contact_number, fired[i - 1], model.rollers)))
     return found
 
 

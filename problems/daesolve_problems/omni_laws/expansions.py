@@ -2,8 +2,8 @@
 
 The vehicle is symmetric, on a level floor, its rollers' axes lie in the wheels' planes, and it
 starts with every wheel on the middle of a roller whose neighbours rest in the wheel. Without
-inertia of the rollers it then keeps its velocity. With I = I' + N J R^2 / l^2, m = M + N J / (2 l^2)
-and rho_e the radius of a roller at its ends, to first order in B:
+inertia of the rollers it then keeps its velocity. With I = I' + N J R^2 / l^2, m = M + N J / (2
+l^2) and rho_e the radius of a roller at its ends, to first order in B:
 
 * on the spot w sqrt(I + N B sin^2 chi) is constant between changes; at a change, chi = chi_m,
   w falls by w_0 (N B / I) (sin^2 chi_m - sin(chi_m) Om / w_0), where the roller that comes has
@@ -13,13 +13,13 @@ and rho_e the radius of a roller at its ends, to first order in B:
   c_i the cosine of wheel i's axle to the motion; at a change v falls by v_0 (B / m) (c_i / rho_e)^2
   where the roller comes to the floor for the first time, and not at all later.
 
-Friction of mu N takes the time t_s = B c_i v_0 / (rho_e^2 mu N) to bring that roller to its speed. The
-velocity d that an impact takes at once it takes evenly over t_s, so that the vehicle gets ahead of
-one with impacts by d t_s / 2. Meanwhile the roller gets thicker, at the rate rho' = l sin(chi_m)
-|chi'|, and so less spin is asked of it: to first order in t_s the impulse of friction is that of the
-impact and of the rolling after it, less the part rho' t_s / (2 rho_e) of the impact's, and by that
-part of d the vehicle stays faster. Three wheels of which two slide bear N = M g / (3 + mu h / R),
-h = l - rho_e cos(chi_m).
+Friction of mu N takes the time t_s = B c_i v_0 / (rho_e^2 mu N) to bring that roller to its speed.
+The velocity d that an impact takes at once it takes evenly over t_s, so that the vehicle gets ahead
+of one with impacts by d t_s / 2. Meanwhile the roller gets thicker, at the rate rho' = l sin(chi_m)
+|chi'|, and so less spin is asked of it: to first order in t_s the impulse of friction is that of
+the impact and of the rolling after it, less the part rho' t_s / (2 rho_e) of the impact's, and by
+that part of d the vehicle stays faster. Three wheels of which two slide bear N = M g / (3 + mu h /
+R), h = l - rho_e cos(chi_m).
 """
 
 from __future__ import annotations

@@ -16,8 +16,6 @@ contact in the middle of the wheel, chi = 0 throughout; where psi = 0 the two ar
 
 from __future__ import annotations
 
-import casadi as ca
-
 import daesolve as ds
 from daesolve.typing import Order
 from daesolve_problems.omni_laws.description import IMPACTS, INERTIALESS
@@ -74,9 +72,7 @@ def inertialess(
     return _system(model, goals, imposition)
 
 
-def _system(
-    model: Model, goals: list[ds.Nonholonomic], imposition: Order
-) -> ds.MechanicalSystem:
+def _system(model: Model, goals: list[ds.Nonholonomic], imposition: Order) -> ds.MechanicalSystem:
     names = [goal.name for goal in goals]
     return ds.MechanicalSystem(
         model.q,

@@ -4,8 +4,8 @@
 other moments kept. `friction` to `impacts` as friction gets strong: its measure is mu g, and since
 the coefficient mu may not pass R / h (Painleve), g is raised, with the pull along the slope kept.
 
-A roller that comes to the floor slips for t_s = B |u| / (rho_e^2 mu N). To impose its constraints at
-once is right where t_s is small beside the time to the next change: the impulses of friction are
+A roller that comes to the floor slips for t_s = B |u| / (rho_e^2 mu N). To impose its constraints
+at once is right where t_s is small beside the time to the next change: the impulses of friction are
 then J^T times something, as those of the impact are, and the velocity in which nothing slips, to
 which both lead, is one alone, whatever the law of friction is.
 """

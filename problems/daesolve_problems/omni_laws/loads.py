@@ -8,9 +8,9 @@ rises nor tilts is, in axes of the platform, g_z = g cos(slope),
     D_i = lambda_i + l f_n - rho cos(psi) (cos(psi) cos(chi) f_n - sin(psi) f_tau)
     G_i = J_i chi_i' w + B sum_j Om_ij (w sin(psi) - chi_i' cos(psi) sin(chi_ij)),
 
-where a roller's own momentum turns with its wheel, and its friction has a moment about its axis; the
-moments along the axles are balanced by the turning of the wheels. Three wheels determine this; with
-more, which share the load as equal springs under a stiff platform, N_i = a + b . r_i besides.
+where a roller's own momentum turns with its wheel, and its friction has a moment about its axis;
+the moments along the axles are balanced by the turning of the wheels. Three wheels determine this;
+with more, which share the load as equal springs under a stiff platform, N_i = a + b . r_i besides.
 
 The equations are those of (a, b): of three unknowns, whatever the number of wheels. Where friction
 makes their determinant zero the reactions are not determined (Painleve's paradox).

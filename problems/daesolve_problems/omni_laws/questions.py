@@ -67,7 +67,9 @@ def laws(case: BoundCase) -> ds.Answer:
         for one, other in pairs
         if one in runs and other in runs
     ]
-    return ds.Answer(values | ({"refused": refused} if refused else {}), {"laws": side_by_side(runs)})
+    return ds.Answer(
+        values | ({"refused": refused} if refused else {}), {"laws": side_by_side(runs)}
+    )
 
 
 def _lost(run: ds.Trajectory) -> float:

@@ -27,9 +27,7 @@ from daesolve_problems.omni_vehicle.geometry import within_sector
 from daesolve_problems.omni_wheels import FEWEST_WHEELS, numbered
 
 
-def friction(
-    wheels: int, rollers: int, imposition: Order, compliant: bool
-) -> ds.MechanicalSystem:
+def friction(wheels: int, rollers: int, imposition: Order, compliant: bool) -> ds.MechanicalSystem:
     """Pose the vehicle whose contacts slip with dry friction.
 
     Raises
@@ -55,8 +53,7 @@ def friction(
     supports = ds.reactions(**dict.fromkeys(numbered("support", wheels), "N"))
     pulls = [_pull(model, stand) for stand in model.stands]
     forces = [
-        supports[name] * pull
-        for name, pull in zip(numbered("support", wheels), pulls, strict=True)
+        supports[name] * pull for name, pull in zip(numbered("support", wheels), pulls, strict=True)
     ]
     pushed = [model.pushed(*pair) for pair in zip(model.stands, forces, strict=True)]
     slips = [(stand.i, stand.slip) for stand in model.stands]

@@ -150,7 +150,9 @@ def slip(car: Description, i: int, number: int, at: Values) -> tuple[float, floa
     return float(along), float(across)
 
 
-def loads(car: Description, p: Values, touching: list[int], at: Values) -> tuple[list[float], float]:
+def loads(
+    car: Description, p: Values, touching: list[int], at: Values
+) -> tuple[list[float], float]:
     """Return the normal reactions at a state, N, and the determinant over its frictionless value.
 
     Parameters
@@ -201,7 +203,6 @@ def _check_pressed(car: Description, p: Values, touching: list[int], at: Values)
     if min(normals) < 0.0:
         raise OutOfRangeError(
             f"the floor would have to pull wheel {normals.index(min(normals)) + 1} down with "
-            f"{-min(normals):g} N at the start: move platform_centre_x, platform_centre_y, or start "
-            "slower"
+            f"{-min(normals):g} N at the start: move platform_centre_x, platform_centre_y, or "
+            "start slower"
         )
-
