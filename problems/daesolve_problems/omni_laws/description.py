@@ -52,9 +52,9 @@ def parameters(law: str, wheels: int) -> Parameters:
     """Return sizes, masses and places, the same for every law, and what some of them need besides.
 
     Those are `roller_inertia`, where rollers have any, `friction` and `slip_velocity`, where
-    contacts slip. Zero in `roller_inertia` or `roller_transverse_inertia` means that it follows from
-    the shape of the rollers; in `roller_angle_i`, that wheel i has `roller_angle`. A wheel whose x
-    and y are both zero stands where the symmetric vehicle has it.
+    contacts slip. Zero in `roller_inertia` or `roller_transverse_inertia` means that it follows
+    from the shape of the rollers; in `roller_angle_i`, that wheel i has `roller_angle`. A wheel
+    whose x and y are both zero stands where the symmetric vehicle has it.
     """
     entries: dict[str, tuple[float, str, ds.Interval]] = {
         "platform_mass": (1.0, "kg", ds.POSITIVE),
