@@ -166,9 +166,9 @@ class BoundCase(ExportableCase, OrbitingCase):
                 f"to solve, or as --initial {name}=... on the command line"
             )
         if owners := self.problem.models_with(name, self.full_structure):
-            has = f"{' and '.join(map(repr, owners))} {'do' if len(owners) > 1 else 'does'}"
+            have = f"model{'s' * (len(owners) > 1)} {' and '.join(map(repr, owners))}"
             return UnknownNameError(
-                f"the model {self.model!r} has no parameter {name!r}, but {has}"
+                f"the model {self.model!r} has no parameter {name!r}: it belongs to the {have}"
             )
         return unknown_name("parameter", name, [n for n in known if n not in self.derived])
 

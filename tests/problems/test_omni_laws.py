@@ -219,8 +219,8 @@ def test_four_wheels_that_rub_need_a_rule_of_how_they_share_the_load():
 @pytest.mark.parametrize(
     ("law", "name", "owners"),
     [
-        ("impacts", "friction", "'friction' does"),
-        ("inertialess", "roller_inertia", "'impacts' and 'friction' do"),
+        ("impacts", "friction", "it belongs to the model 'friction'"),
+        ("inertialess", "roller_inertia", "it belongs to the models 'impacts' and 'friction'"),
     ],
 )
 def test_a_parameter_that_a_law_has_no_use_for_is_refused_with_those_that_have(law, name, owners):
