@@ -142,7 +142,7 @@ def beside_each_other(documents: Mapping[str, Document]) -> Figure:
     grid = figure.subplots(3, len(documents), squeeze=False)
     for k, (title, found) in enumerate(documents.items()):
         _deviations(list(grid[:, k]), found)
-        grid[0, k].set_title(f"{title}\n{grid[0, k].get_title()}")
+        grid[0, k].set_title(f"{title}: {grid[0, k].get_title(loc='left')}")
     return figure
 
 

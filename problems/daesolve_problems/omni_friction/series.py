@@ -56,7 +56,7 @@ def pair(
         The rollers' shares of the mass of a wheel.
     """
     assert isinstance(case.problem, ds.Problem)
-    chosen = {**case.structure, **case.parameters}
+    chosen: dict[str, Any] = {**case.structure, **case.parameters}
     rows: list[dict[str, float]] = []
     documents: dict[str, Document] = {}
     for share in shares:

@@ -103,7 +103,7 @@ def older_model(quick: bool) -> Shown:
 
 
 def imposing(quick: bool) -> Shown:
-    """Chapter 2 takes friction for so large that a roller stops slipping at once: is that right?"""
+    """Ask whether friction ends a slip at once, as chapter 2 assumes."""
     rows: list[Compared] = []
     figures: dict[str, Figure] = {}
     for end in (0.01,) if quick else (0.01, 0.004):
@@ -144,9 +144,9 @@ def imposing(quick: bool) -> Shown:
     return Shown(
         rows,
         figures,
-        note="With pointed rollers, as chapter 3 has them, rolling cannot be imposed at all: on its "
-        "tip a roller would have to turn infinitely fast. They tend to rollers without inertia "
-        "with the order 1/3 (conclusion 6); thick ends have both limits, of order 1.",
+        note="With pointed rollers, as chapter 3 has them, rolling cannot be imposed at all: on "
+        "its tip a roller would have to turn infinitely fast. They tend to rollers without "
+        "inertia with the order 1/3 (conclusion 6); thick ends have both limits, of order 1.",
     )
 
 
