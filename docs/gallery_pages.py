@@ -149,7 +149,7 @@ IN_DEPTH = {
 """The pages of `docs/problems`, and the problems that they treat."""
 PAPERS = {
     "gerasimov-rolling": ["omni-rolling", "omni-laws"],
-    "gerasimov-sliding": ["omni-friction", "omni-inertialess"],
+    "gerasimov-sliding": ["omni-friction", "omni-inertialess", "omni-laws"],
     "morozov-matrosov-pesterev": ["rolling-wheel"],
     "borisov-kilin-mamaev": ["unicycle", "cart", "bogies"],
     "vlakhova": ["gyroscope", "wheelset", "wheelset-bogie"],

@@ -60,7 +60,8 @@ def pair(
     rows: list[dict[str, float]] = []
     documents: dict[str, Document] = {}
     for share in shares:
-        moving = case.problem.case(name, **{**chosen, "roller_share": share})
+        chosen["roller_share"] = share
+        moving = case.problem.case(name, **chosen)
         values, documents[f"{name}, share {share:g}"] = measured(moving)
         slips = [value for key, value in values.items() if key.startswith("peak_slip")]
         rows.append(

@@ -207,7 +207,8 @@ class Stand:
         """The velocity (u_n, u_tau) of the roller where it touches the floor, m/s."""
         cosine, sine = self.wheel.tilt
         carried = cosine * ca.sin(self.angle) * self.model.v.omega + sine * self.rate
-        return ca.vertcat(*self.contact.slip(self.rate, self.spin - carried))
+        slip: ca.SX = ca.vertcat(*self.contact.slip(self.rate, self.spin - carried))
+        return slip
 
     @property
     def lagging(self) -> ca.SX:
@@ -215,7 +216,8 @@ class Stand:
         cosine, sine = self.wheel.tilt
         along: ca.SX = self.contact.along * sine / (cosine * ca.cos(self.angle))
         across: ca.SX = self.contact.across + self.contact.wheel * self.rate
-        return across + along
+        total: ca.SX = across + along
+        return total
 
 
 def model_of(law: str, wheels: int, rollers: int, further: dict[str, float] | None = None) -> Model:

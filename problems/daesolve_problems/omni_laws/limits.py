@@ -233,14 +233,13 @@ def slipping(case: BoundCase) -> Slipping | None:
     end, half = p["roller_end_radius"], math.pi / rollers
     found: list[Slipping] = []
     for i, wheel in enumerate(car.frame.wheels, start=1):
-        cosine = wheel.tilt[0]
         along = wheel.middle((at["v_1"], at["v_2"]), at["omega"])[0]
-        # The roller rests in the wheel: what it lacks is its own turning alone.
-        lacks = abs(along)
+        # The roller rests in the wheel: what it lacks is its own turning alone, across its axis.
+        lacks = abs(along) / wheel.tilt[0]
         rate = abs(at[f"chi_dot_{i}"])
         if not (rate > 0.0 and lacks > p["slip_velocity"] and end > 0.0 and p["friction"] > 0.0):
             continue
-        lasts = car.frame.along * lacks / ((end * cosine) ** 2 * p["friction"] * share)
+        lasts = car.frame.along * lacks / (end**2 * p["friction"] * share)
         found.append(Slipping(i, lacks, lasts, 2.0 * half / rate))
     return max(found, key=lambda one: one.ratio, default=None)
 

@@ -32,11 +32,26 @@ WHY = {
 def examples(quick: bool) -> Shown:
     """Figure 3.7: paths, angles and rollers in contact."""
     found: dict[str, Figure] = {}
+    rows: list[Compared] = []
     for letter, name in (("a", "spin"), ("b", "straight")):
         case = ds.problem(PROBLEM).case(name, roller_share=0.1)
         run = case.solve(0.5 if quick else None)
         found[f"{letter}, {name}"] = figure(case, run, "motion of the vehicle")
-    return Shown((), found)
+        changes = [event for event in run.events if event.name == "roller_switch"]
+        jumps = [
+            abs((event.after or {})[state] - value)
+            for event in changes
+            for state, value in event.detail.items()
+        ]
+        rows.append(
+            Compared(
+                f"{name}: largest jump of a state at {len(changes)} changes of rollers",
+                "smooth, without impact",
+                max(jumps),
+                why="conclusion 5: slips jump nowhere, for rollers end in points",
+            )
+        )
+    return Shown(rows, found)
 
 
 def deviations(number: str, quick: bool) -> Shown:
@@ -155,7 +170,7 @@ def lowest_point(quick: bool) -> Shown:
     rollers, radius = 4, 0.05
     roller = Spindle(radius, rollers)
     along = np.linspace(-1.0, 1.0, 2001 if quick else 20001) * roller.half_angle
-    worst = 0.0
+    worst, lower = 0.0, ""
     for tilt in np.linspace(-1.2, 1.2, 25):
         # The profile in the vertical plane of its axis: x along the axis, rho below it.
         x = radius * np.sin(along)
@@ -166,10 +181,12 @@ def lowest_point(quick: bool) -> Shown:
         else:
             formula = -roller.half_length * abs(math.sin(tilt))
         worst = max(worst, abs(float(heights.min()) - formula))
+        if tilt > roller.half_angle:
+            lower = "B₋" if along[int(heights.argmin())] < 0.0 else "B₊"
     return Shown(
         [
             Compared("height of the lowest point, over the tilt", "(2.2), (2.3)", worst, "m"),
-            Compared("the lower end, where the axis points up", "B₋", "B₋"),
+            Compared("the lowest point, where the axis points up steeply", "B₋", lower),
         ],
         note="The largest difference from the lowest of all points of the contour; what is left is "
         "the grid of the search. These equations are printed without a slip.",
