@@ -207,8 +207,8 @@ class Stand:
         """The velocity (u_n, u_tau) of the roller where it touches the floor, m/s."""
         cosine, sine = self.wheel.tilt
         carried = cosine * ca.sin(self.angle) * self.model.v.omega + sine * self.rate
-        slip: ca.SX = ca.vertcat(*self.contact.slip(self.rate, self.spin - carried))
-        return slip
+        pair: tuple[ca.SX, ca.SX] = self.contact.slip(self.rate, self.spin - carried)
+        return ca.vertcat(*pair)
 
     @property
     def lagging(self) -> ca.SX:
