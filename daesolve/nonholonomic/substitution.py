@@ -427,7 +427,7 @@ def _reset(owner: str, reset: Reset, meaning: _Meaning) -> Reset:
     return replace(
         reset,
         changes=changes,
-        energies=energies,
+        energies=energies if reset.energies else (),
         impose=[
             replace(goal, residual=meaning(goal.residual)) if isinstance(goal, Goal) else goal
             for goal in reset.impose
