@@ -47,6 +47,7 @@ GROUPS = {
         "omni-rolling",
         "omni-friction",
         "omni-inertialess",
+        "omni-laws",
         "wheelset",
         "wheelset-bogie",
     ],
@@ -115,6 +116,7 @@ IN_DEPTH = {
     ],
     "omni-friction": ["omni-friction", "omni-inertialess"],
     "omni-rolling": ["omni-rolling"],
+    "omni-laws": ["omni-laws"],
     "periodic-problems": [
         "bouncing-ball",
         "rimless-wheel",
@@ -147,8 +149,8 @@ IN_DEPTH = {
 }
 """The pages of `docs/problems`, and the problems that they treat."""
 PAPERS = {
-    "gerasimov-rolling": ["omni-rolling"],
-    "gerasimov-sliding": ["omni-friction", "omni-inertialess"],
+    "gerasimov-rolling": ["omni-rolling", "omni-laws"],
+    "gerasimov-sliding": ["omni-friction", "omni-inertialess", "omni-laws"],
     "morozov-matrosov-pesterev": ["rolling-wheel"],
     "borisov-kilin-mamaev": ["unicycle", "cart", "bogies"],
     "vlakhova": ["gyroscope", "wheelset", "wheelset-bogie"],

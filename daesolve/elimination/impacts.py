@@ -32,6 +32,14 @@ def changed_by(
     return new_x, new_p, found[-1]
 
 
+def told_energies(dynamics: Dynamics, reset: ResetRow, x: ca.SX, p: ca.SX) -> ca.SX:
+    """Return T before, T after and the miss of Carnot's theorem, where an event tells energies."""
+    inputs = [dynamics.t, dynamics.x, dynamics.p, reset.fired]
+    function = ca.Function("energies", inputs, [ca.vertcat(*reset.energies)])
+    before, after, lost = ca.vertsplit(function(dynamics.t, x, p, reset.fired))
+    return ca.vertcat(before, after, before - after - lost)
+
+
 def settle_function(
     dynamics: Dynamics, plan: EliminationPlan, momentary: Sequence[GoalRow]
 ) -> ca.Function:

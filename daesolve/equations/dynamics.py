@@ -184,6 +184,9 @@ class ResetRow:
         With what part of the speed imposed constraints are left.
     sequential
         Whether what several guards ask for is imposed one after the other.
+    energies
+        T before and after, and that of the lost velocities, where the changes are an impact; or
+        nothing.
     """
 
     fired: ca.SX
@@ -193,6 +196,7 @@ class ResetRow:
     momentary: tuple[GoalRow, ...]
     restitution: ca.SX
     sequential: bool
+    energies: tuple[ca.SX, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,8 @@ from daesolve.storage import Stored, Writer, resuming
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.samples import StoredSamples, row_of_event
 
+ENERGIES = ["kinetic_before", "kinetic_after", "carnot"]
+"""What is told of an impact besides its impulses."""
 FEWEST_PARTS = 25
 """In which a run comes at least: what is lost by a kill is a part at most."""
 SHORTEST_PART = 2_000
@@ -46,7 +48,10 @@ def segments_per_part(prepared: Prepared, samples: float) -> int:
 
 
 def event_columns(prepared: Prepared) -> dict[str, list[str]]:
-    """Return the names under which events have numbers: before, after, and impulses."""
+    """Return the names under which events have numbers: before, after, impulses, and energies.
+
+    Those of impacts are not named where they come with impulses.
+    """
     dynamics, labels = prepared.dynamics, prepared.problem.labels
     if not prepared.problem.events:
         return {"detail": [], "after": [], "impulses": []}
@@ -56,7 +61,9 @@ def event_columns(prepared: Prepared) -> dict[str, list[str]]:
         momentary = [row.name for reset in dynamics.resets.values() for row in reset.momentary]
         imposes = any(reset.imposed for reset in dynamics.resets.values())
         impulses = list(dict.fromkeys([*dynamics.labels.reactions, *momentary])) if imposes else []
-    return {"detail": list(labels.states), "after": after, "impulses": impulses}
+    named = {"detail": list(labels.states), "after": after, "impulses": impulses}
+    told = any(reset.energies for reset in dynamics.resets.values())
+    return named | ({"energies": ENERGIES} if told and not impulses else {})
 
 
 class Keeper:
@@ -219,7 +226,7 @@ class Keeper:
 
 
 def _event_table_columns(columns: Mapping[str, Sequence[str]]) -> list[str]:
-    impact = ["kinetic_before", "kinetic_after", "carnot"] if columns["impulses"] else []
+    impact = ENERGIES if columns["impulses"] else columns.get("energies", [])
     return [
         *("t", "event", "fired"),
         *(f"before_{name}" for name in columns["detail"]),

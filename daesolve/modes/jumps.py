@@ -11,7 +11,7 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
-from daesolve.elimination.impacts import changed_by, settle_function
+from daesolve.elimination.impacts import changed_by, settle_function, told_energies
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.errors import ResetError
@@ -61,6 +61,7 @@ class JumpFunction:
         rows = [dynamics.resets[index] for index in events]
         momentary = {row.name: row for reset in rows for row in reset.momentary}
         self.imposes = any(reset.imposed for reset in rows)
+        self._told = any(reset.energies for reset in rows)
         self.reactions = (*dynamics.labels.reactions, *momentary)
         self.goals = [name for row in dynamics.rows for name in row.links]
         switches = {*self.names} <= {*dynamics.switches}
@@ -145,10 +146,11 @@ class JumpFunction:
         told
             The impulses and energies that `function` gives, and perhaps more.
         """
-        if not self.imposes:
+        if not (self.imposes or self._told):
             return None
         count = len(self.reactions)
-        named = dict(zip(self.reactions, told, strict=False))
+        # Energies that an event tells come without the impulses that belong to them.
+        named = dict(zip(self.reactions, told, strict=False)) if self.imposes else {}
         kinetic, remaining, miss = told[count : count + 3]
         return Impact(named, kinetic, remaining, abs(miss) / kinetic if kinetic > 0.0 else 0.0)
 
@@ -237,17 +239,25 @@ def _jump_function(
     residuals = function_of("links", [t, x, p], [links], (["t", "x", "p"], ["links"]))
     after, values = x, p
     thrown: dict[str, ca.SX] = {}
+    told: list[ca.SX] = []
     for reset in resets:
+        if reset.energies:
+            told.append(told_energies(dynamics, reset, after, values))
         changed_x, changed_p, restitution = changed_by(dynamics, reset, after, values)
         after, values = changed_x, changed_p
         thrown |= dict.fromkeys(reset.imposed, restitution)
     impulses = ca.SX(dynamics.reactions.numel() + len(momentary), 1)
     energies = ca.SX(3, 1)
+    if told:
+        missed = sum((one[2] for one in told), ca.SX(0))
+        energies = ca.vertcat(told[0][0], told[-1][1], missed)
     if any(reset.imposed for reset in resets):
         rows = [*dynamics.rows, *momentary]
         factors = ca.vertcat(ca.SX(0, 1), *[thrown.get(row.name, ca.SX(0)) for row in rows])
         settle = settle_function(dynamics, plan, momentary)
-        after, impulses, energies = settle(t, after, values, factors)
+        after, impulses, imposed = settle(t, after, values, factors)
+        first = energies[0] if told else imposed[0]
+        energies = ca.vertcat(first, imposed[1], energies[2] + imposed[2])
     if not goes_on:
         values = with_references(dynamics, t, after, values, works)
     fired = ca.vertcat(*[reset.fired for reset in resets])

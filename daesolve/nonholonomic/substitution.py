@@ -421,9 +421,13 @@ def _reset(owner: str, reset: Reset, meaning: _Meaning) -> Reset:
         given = reset.changes_where(owner, fired)
         return {name: meaning(value) for name, value in given.items()}
 
+    def energies(fired: ca.SX) -> list[ca.SX]:
+        return [meaning(value) for value in reset.energies_where(owner, fired)]
+
     return replace(
         reset,
         changes=changes,
+        energies=energies if reset.energies else (),
         impose=[
             replace(goal, residual=meaning(goal.residual)) if isinstance(goal, Goal) else goal
             for goal in reset.impose

@@ -165,6 +165,11 @@ class BoundCase(ExportableCase, OrbitingCase):
                 f"{name!r} is a start value, not a parameter: give it as initial={{{name!r}: ...}} "
                 f"to solve, or as --initial {name}=... on the command line"
             )
+        if owners := self.problem.models_with(name, self.full_structure):
+            have = f"model{'s' * (len(owners) > 1)} {' and '.join(map(repr, owners))}"
+            return UnknownNameError(
+                f"the model {self.model!r} has no parameter {name!r}: it belongs to the {have}"
+            )
         return unknown_name("parameter", name, [n for n in known if n not in self.derived])
 
     def starting(self, values: Mapping[str, float]) -> Self:

@@ -279,6 +279,18 @@ class Family:
             self._systems[key] = (dict(structure), system)
         return self._systems[key][1]
 
+    def models_with(self, parameter: str, structure: Structure) -> list[str]:
+        """Return the models that have a parameter; those that refuse the structure have none."""
+        found: list[str] = []
+        for model in self.models:
+            try:
+                system = self.system(model, structure)
+            except DaesolveError:
+                continue
+            if parameter in system.dynamics.posed_ranges:
+                found.append(model)
+        return found
+
     def _posed(self, model: str, structure: Structure) -> System:
         try:
             system = self.models[model](**self.meaning(structure))

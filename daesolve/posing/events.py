@@ -17,6 +17,7 @@ from daesolve.errors import PosingError
 from daesolve.posing.goals import COMPARISONS, Expression, Goal, Holonomic, Nonholonomic, as_scalar
 
 Changes = Mapping[str, Expression]
+Energies = Sequence[Expression]
 Order = Literal["simultaneous", "sequential"]
 
 
@@ -154,6 +155,11 @@ class Reset(Action):
     order
         "simultaneous" imposes what several guards ask for at one instant together, "sequential"
         one after the other, in the order of the guards. These are different models of an impact.
+    energies
+        Where the changes of velocities are an impact themselves, as in coordinates that leave
+        constraints out: T before, T after, and the energy of the velocities that are lost, in J.
+        They are what records of events tell of impacts; as expressions, or as a function of which
+        guards passed.
     whenever_past
         Whether the guard says that a mode does not agree with the state: it is then reset wherever
         it is past zero, at the start and after other resets as well, and not only where it passes.
@@ -190,6 +196,7 @@ class Reset(Action):
     restitution: Expression = 0.0
     order: Order = "simultaneous"
     whenever_past: bool = False
+    energies: Energies | Callable[[ca.SX], Energies] = ()
 
     def __post_init__(self) -> None:
         if not (callable(self.changes) or isinstance(self.changes, Mapping)):
@@ -211,6 +218,27 @@ class Reset(Action):
             raise PosingError(
                 f"the order is {self.order!r}, but must be one of {', '.join(get_args(Order))}"
             )
+        told = callable(self.energies) or len(self.energies) > 0
+        if told and self.impose:
+            raise PosingError(
+                "what is imposed takes its energies from the masses: give no energies"
+            )
+
+    def energies_where(self, event: str, fired: ca.SX) -> tuple[ca.SX, ...]:
+        """Return T before, T after and that of the lost velocities; nothing where none are given.
+
+        Raises
+        ------
+        PosingError
+            They are not three expressions.
+        """
+        told = self.energies(fired) if callable(self.energies) else self.energies
+        if not isinstance(told, Sequence) or len(told) not in (0, 3):
+            raise PosingError(
+                f"the energies of the event {event!r} must be three: before, after, and of the "
+                f"lost velocities, not {told!r}"
+            )
+        return tuple(as_scalar(f"an energy at the event {event!r}", value) for value in told)
 
     def changes_where(self, event: str, fired: ca.SX) -> dict[str, ca.SX]:
         """Return what changes where these guards passed.

@@ -256,7 +256,8 @@ def expressions_of(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:
     for index, reset in dynamics.resets.items():
         owner = f"the reset of the event {dynamics.events[index].name!r}"
         still = ca.SX.zeros(*reset.fired.shape)
-        for change in (*reset.states.values(), *reset.values.values(), reset.restitution):
+        changes = [*reset.states.values(), *reset.values.values(), *reset.energies]
+        for change in (*changes, reset.restitution):
             yield owner, ca.substitute(change, reset.fired, still)
         yield from ((f"the constraint {row.name!r}", row.chain[0]) for row in reset.momentary)
 

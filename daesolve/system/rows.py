@@ -412,7 +412,8 @@ def check_resets(dynamics: Dynamics) -> None:
                 f"the event {name!r} is reset whenever its guard is past zero, so it counts in one "
                 "direction and changes discrete values alone"
             )
-        column = ca.vertcat(*reset.states.values(), *reset.values.values(), reset.restitution)
+        changes = [*reset.states.values(), *reset.values.values(), *reset.energies]
+        column = ca.vertcat(*changes, reset.restitution)
         if ca.depends_on(column, dynamics.reactions):
             raise PosingError(
                 f"the reset of the event {name!r} depends on reactions, which an instant does not "
@@ -463,6 +464,7 @@ def _row(
         momentary=tuple(row for row in imposed if row.name not in goals),
         restitution=written(as_scalar("the restitution", reset.restitution)),
         sequential=reset.order == "sequential",
+        energies=tuple(written(e) for e in reset.energies_where(event.name, fired)),
     )
 
 

@@ -151,6 +151,7 @@ class EventColumns(Record):
     detail: list[Word]
     after: list[Word]
     impulses: list[Word]
+    energies: list[Word] = Field(default=[])
 
 
 class Description(Record):

@@ -77,6 +77,11 @@ def test_gerasimov_rolling():
     assert rows["T / T(0) at the end"].exact == pytest.approx(0.960655295924533, rel=1e-12)
     assert rows["by multipliers"].exact < 1e-13
     assert rows["Λ"].exact == pytest.approx(3.610781, abs=1e-6)
+    assert rows["5: (2.8) varies by"].exact < 1e-13
+    assert rows["T after an impact, reactions against projection"].exact < 1e-13
+    assert rows["Carnot's theorem, of each impact, reduced, holds to"].exact < 1e-14
+    # The next order changes it by 6e-4 at the B of the quick form.
+    assert rows["|ν₃ − 1| / B"].exact == pytest.approx(7296.74, rel=1e-3)
 
 
 @pytest.mark.slow
@@ -85,6 +90,11 @@ def test_gerasimov_sliding():
     assert rows["0.1: peak of the slip"].exact == pytest.approx(0.495285, abs=1e-6)
     assert rows["0.1: largest deviation"].exact == pytest.approx(0.1722658, abs=1e-7)
     assert rows["the vehicle ends away by"].exact > 1.0
+    assert rows["height of the lowest point, over the tilt"].exact < 1e-7
+    assert rows["the lowest point, where the axis points up steeply"].exact == "B₋"
+    assert rows["spin: largest jump of a state at 1 changes of rollers"].exact == 0.0
+    imposed = rows["ends of 10 mm: a roller slips, over the time between changes"]
+    assert imposed.exact == pytest.approx(0.0349, abs=1e-4)
     order = float(rows["straight: order of the deviation in the share"].exact)
     assert order == pytest.approx(1.0 / 3.0, abs=0.03)
 

@@ -18,7 +18,8 @@ Modules
 `geometry` has sizes and inertias, `starting` and `loads` where the vehicle starts and what presses
 its wheels to the floor; `reduced` has the equations in independent velocities, `stands` their
 symbols; `maximal` has them body by body, each placed by `placing`; `comparing` and `pictures`
-compare a run with the vehicle whose rollers have no inertia, and show it.
+compare a run with the vehicle whose rollers have no inertia, and show it; `series` does so as the
+rollers get lighter.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from daesolve_problems.omni_friction.maximal import maximal
 from daesolve_problems.omni_friction.pictures import FIGURES, compared, drawing
 from daesolve_problems.omni_friction.placing import places
 from daesolve_problems.omni_friction.reduced import reduced
+from daesolve_problems.omni_friction.series import share_series
 
 REST = {"v_x": 0.0, "v_y": 0.0, "omega": 0.0}
 OFF_CENTRE = {"platform_centre_x": 0.03, "platform_centre_y": 0.02}
@@ -70,7 +72,11 @@ problem = ds.Problem(
     measures=MEASURES,
     drawing=drawing,
     figures=FIGURES,
-    analyses={"deviation": compared, "normal-reactions": normal_reactions},
+    analyses={
+        "deviation": compared,
+        "share-series": share_series,
+        "normal-reactions": normal_reactions,
+    },
     cases=[
         ds.Case(
             "spin",

@@ -7,7 +7,7 @@ rollers are seen from above.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -108,25 +108,52 @@ def deviation(document: Document) -> Figure:
     """
     figure = new_figure(10.4, 6.4)
     grid = figure.subplots(2, 2)
-    times = np.array(document["times"], dtype=float)
-    names = (*CENTRE, "theta", "x_dot", "y_dot", "omega")
-    start = {name: float(column(document, name)[0]) for name in names}
-    other = matched_motion(start, document["parameters"], document["structure"], times - times[0])
-    apart = {name: column(document, name) - other[name] for name in CENTRE}
-    _over_time(grid[0, 0], document, apart, "deviation of the centre (m)")
-    turned = turned_back(column(document, "theta") - other["theta"])
-    _over_time(grid[0, 1], document, {"θ": turned}, "deviation of θ (rad)")
-    wheels = range(1, document["structure"]["wheels"] + 1)
-    slips = {f"wheel {i}": column(document, f"slip_{i}") for i in wheels}
-    _over_time(grid[1, 0], document, slips, "slip |u|, triangles: peaks over every step (m/s)")
-    mark_peaks(grid[1, 0], document, {name: f"slip_{i}" for i, name in enumerate(slips, start=1)})
+    _deviations([grid[0, 0], grid[0, 1], grid[1, 0]], document)
     taken = {"work": column(document, "friction_work"), "energy": column(document, "energy")}
     _over_time(grid[1, 1], document, taken, "work of friction, energy (J)")
     return figure
 
 
+def _deviations(panels: Sequence[Axes], document: Document) -> None:
+    """Draw how far centre and angle are from the other vehicle's, and the slip."""
+    times = np.array(document["times"], dtype=float)
+    names = (*CENTRE, "theta", "x_dot", "y_dot", "omega")
+    start = {name: float(column(document, name)[0]) for name in names}
+    other = matched_motion(start, document["parameters"], document["structure"], times - times[0])
+    apart = {name: column(document, name) - other[name] for name in CENTRE}
+    _over_time(panels[0], document, apart, "deviation of the centre (m)")
+    turned = turned_back(column(document, "theta") - other["theta"])
+    _over_time(panels[1], document, {"θ": turned}, "deviation of θ (rad)")
+    wheels = range(1, document["structure"]["wheels"] + 1)
+    slips = {f"wheel {i}": column(document, f"slip_{i}") for i in wheels}
+    _over_time(panels[2], document, slips, "slip |u|, triangles: peaks over every step (m/s)")
+    mark_peaks(panels[2], document, {name: f"slip_{i}" for i, name in enumerate(slips, start=1)})
+
+
+def beside_each_other(documents: Mapping[str, Document]) -> Figure:
+    """Draw deviations and slip of several runs, a column each: the figures 3.8 to 3.12.
+
+    Parameters
+    ----------
+    documents
+        Of the runs, by what stands above their columns.
+    """
+    figure = new_figure(5.2 * len(documents), 7.6)
+    grid = figure.subplots(3, len(documents), squeeze=False)
+    for k, (title, found) in enumerate(documents.items()):
+        _deviations(list(grid[:, k]), found)
+        grid[0, k].set_title(f"{title}: {grid[0, k].get_title(loc='left')}")
+    return figure
+
+
 def compared(case: BoundCase) -> ds.Answer:
-    """Run a case, and measure how far it gets from the vehicle without inertia of its rollers.
+    """Run a case, and measure how far it gets from the vehicle without inertia of its rollers."""
+    values, found = measured(case)
+    return ds.Answer(values, {"deviation": deviation(found)})
+
+
+def measured(case: BoundCase) -> tuple[dict[str, float], Document]:
+    """Return what `compared` measures of a case, and the document of its run.
 
     It is run twice: slips last for a thousandth of a second after each change of rollers, so the
     second run is sampled closely about the events of the first.
@@ -137,8 +164,7 @@ def compared(case: BoundCase) -> ds.Answer:
     run = case.solve(run.end_time, at=near_events(run))
     values = {name: measure.rule(case, run) for name, measure in MEASURES.items()}
     values |= {f"peak_{name}": abs(peak.value) for name, peak in run.peaks.items()}
-    found = document(run, case.identity())
-    return ds.Answer(values | {"end_time": run.end_time}, {"deviation": deviation(found)})
+    return values | {"end_time": run.end_time}, document(run, case.identity())
 
 
 FIGURES = {"motion of the vehicle": motion, "deviation without inertia of the rollers": deviation}

@@ -37,13 +37,11 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve.errors import UndeterminedMotionError
+from daesolve_problems.omni_friction.branches import other_branch, within_branch
 from daesolve_problems.omni_friction.geometry import SOLVABLE, harmonics
 from daesolve_problems.omni_friction.stands import Stand, Symbols, symbols
 from daesolve_problems.omni_wheels import equal_directions, numbered
 
-OVERSHOT = 1e-5
-"""The part of delta by which the slip passes it before friction changes its branch; what friction
-is wrong by in between is the square of it."""
 BALANCES = 3
 """Of the vertical forces, and of the moments about two horizontal axes."""
 
@@ -168,9 +166,12 @@ def _events(model: Symbols, stands: list[Stand]) -> list[ds.Event]:
         ),
         ds.Event(
             "saturation",
-            [_within_branch(model, stand) for stand in stands],
+            [
+                within_branch(s.slip, model.d[f"saturated_{s.i}"], model.p.slip_velocity)
+                for s in stands
+            ],
             ds.FALLING,
-            ds.Reset(lambda fired: _other_branch(model, fired)),
+            ds.Reset(lambda fired: other_branch(model.d, model.wheels, fired)),
         ),
         ds.Event(
             "contact_lost",
@@ -201,22 +202,3 @@ def _rolled_on(model: Symbols, stands: list[Stand], fired: ca.SX) -> dict[str, c
         changed[f"contact_{stand.i}"] = number
         changed[f"saturated_{stand.i}"] = kept + fired[index] * (beyond - kept)
     return changed
-
-
-def _within_branch(model: Symbols, stand: Stand) -> ca.SX:
-    """Return a guard, positive as long as the slip is on the side of delta that counts.
-
-    It passes through zero a little beyond delta: rounding of the time, at a rate of 1e9 to 1e11
-    1/s, may not bring it back.
-    """
-    speed, least = ca.sumsqr(stand.slip), model.p.slip_velocity**2
-    side = 1.0 - 2.0 * model.d[f"saturated_{stand.i}"]
-    return side * (least - speed) / (least + speed) + OVERSHOT
-
-
-def _other_branch(model: Symbols, fired: ca.SX) -> dict[str, ca.SX]:
-    names = numbered("saturated", model.wheels)
-    return {
-        name: model.d[name] + fired[index] * (1.0 - 2.0 * model.d[name])
-        for index, name in enumerate(names)
-    }

@@ -13,6 +13,7 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve.typing import DifferentiableVector, Parameters, SymbolVector
+from daesolve_problems.omni_friction.branches import direction
 from daesolve_problems.omni_friction.geometry import Vehicle, parameters, vehicle
 from daesolve_problems.omni_wheels import equal_directions, numbered
 
@@ -141,10 +142,7 @@ class Stand:
     def direction(self) -> ca.SX:
         """The slip over max(|u|, delta), of which the discrete value names the larger."""
         saturated = self.model.d[f"saturated_{self.i}"]
-        # One is added under the root of the branch that is not taken: its slope stays finite at
-        # zero.
-        speed = ca.sqrt(ca.sumsqr(self.slip) + (1.0 - saturated))
-        return self.slip / (saturated * speed + (1.0 - saturated) * self.model.p.slip_velocity)
+        return direction(self.slip, saturated, self.model.p.slip_velocity)
 
     @property
     def normal(self) -> ca.SX:

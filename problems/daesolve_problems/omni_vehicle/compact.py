@@ -333,8 +333,43 @@ def _roller_switch(model: _Compact, equations: _Equations, imposition: Order) ->
         "roller_switch",
         [within_sector(q[f"chi_{i}"], model.rollers) for i in numbers],
         ds.FALLING,
-        then=ds.Reset(changes, order=imposition),
+        then=ds.Reset(
+            changes,
+            order=imposition,
+            energies=lambda fired: _energies(model, equations, changes(fired)),
+        ),
     )
+
+
+def _energies(
+    model: _Compact, equations: _Equations, changed: dict[str, ca.SX]
+) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Return T before and after an impact, and the energy of the velocities that it takes.
+
+    The platform loses nu, the wheels a_i . nu, and every roller the change of its m_ij: that of
+    the roller which is left is kept, that of the roller which is met changes.
+    """
+    nu = model.v.vector
+    new = ca.vertcat(*[changed[f"nu_{k}"] for k in (1, 2, 3)])
+    angles = [changed[f"chi_{i}"] for i in range(1, model.wheels + 1)]
+    after = model.contacts(angles)
+    kinetic = ca.dot(new, _matrix(model, after) @ new)
+    lost = ca.dot(new - nu, model.constant_part * (new - nu))
+    own = model.car.roller_inertia
+    for i, (old, contact) in enumerate(zip(equations.contacts, after, strict=True), start=1):
+        place, was = changed[f"contact_{i}"], model.d[f"contact_{i}"]
+        for j in range(1, model.rollers + 1):
+            kept = changed[f"momentum_{i}_{j}"]
+            kinetic += own * (place != j) * kept**2
+            before = _momentum(model, old, was == j, model.d[f"momentum_{i}_{j}"], nu)
+            change = _momentum(model, contact, place == j, kept, new) - before
+            lost += change**2
+    return _energy(model, equations), kinetic / 2, lost / 2
+
+
+def _momentum(model: _Compact, contact: _Contact, stands: ca.SX, free: ca.SX, nu: ca.SX) -> ca.SX:
+    """Return sqrt(B) m_ij of a roller that stands on the floor or is free."""
+    return ca.if_else(stands, contact.momentum(nu), model.root * free)
 
 
 def _kept(model: _Compact, i: int, contact: _Contact, fired: ca.SX) -> dict[str, ca.SX]:

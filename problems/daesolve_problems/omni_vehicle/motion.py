@@ -146,12 +146,12 @@ def turns(document: Document) -> tuple[dict[str, np.ndarray], dict[str, np.ndarr
         chi = column(document, f"chi_{i}")
         rate, _ = contact_speed(car, wheel, nu, chi)
         whole = np.empty_like(chi)
-        whole[order] = _continued(times[order], chi[order], rate[order], pitch(car.rollers))
+        whole[order] = continued(times[order], chi[order], rate[order], pitch(car.rollers))
         angles[f"turn_{i}"], rates[f"turn_dot_{i}"] = whole, rate
     return angles, rates
 
 
-def _continued(times: np.ndarray, angle: np.ndarray, rate: np.ndarray, period: float) -> np.ndarray:
+def continued(times: np.ndarray, angle: np.ndarray, rate: np.ndarray, period: float) -> np.ndarray:
     """Return an angle that is known but for whole periods without its jumps."""
     foretold = 0.5 * (rate[1:] + rate[:-1]) * np.diff(times)
     steps = np.diff(angle)

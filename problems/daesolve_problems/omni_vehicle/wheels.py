@@ -221,9 +221,7 @@ def derived_values(p: Mapping[str, float], wheels: int, rollers: int) -> dict[st
     given = {**p, **dict.fromkeys(LUMPED, 0.0)}
     common = geometry.derived_values(given, wheels, rollers)
     car = vehicle(p, wheels, rollers)
-    _check_tilts(p, wheels)
-    _check_places(car)
-    _check_directions(car)
+    check_wheels(car, {name: p[name] for name in numbered("roller_angle", wheels)})
     found = {name: value for name, value in common.items() if name not in LUMPED}
     if p["roller_transverse_inertia"] == 0.0:
         found["roller_transverse_inertia"] = car.across
@@ -233,11 +231,32 @@ def derived_values(p: Mapping[str, float], wheels: int, rollers: int) -> dict[st
     return found
 
 
-def _check_tilts(p: Mapping[str, float], wheels: int) -> None:
-    for name in numbered("roller_angle", wheels):
-        if abs(p[name]) > math.pi / 2 - LEAST_TURN:
+def check_wheels(car: Vehicle, angles: Mapping[str, float]) -> None:
+    """Refuse wheels that cannot carry the vehicle.
+
+    Parameters
+    ----------
+    car
+        The vehicle, in numbers.
+    angles
+        The roller angles by the names of their parameters, rad.
+
+    Raises
+    ------
+    OutOfRangeError
+        Rollers cannot roll sideways, or the wheels do not carry the vehicle or do not determine
+        where it goes.
+    """
+    _check_tilts(angles)
+    _check_places(car)
+    _check_directions(car)
+
+
+def _check_tilts(angles: Mapping[str, float]) -> None:
+    for name, angle in angles.items():
+        if abs(angle) > math.pi / 2 - LEAST_TURN:
             raise OutOfRangeError(
-                f"{name} is {p[name]:g} rad, but must lie between -pi/2 and pi/2: a roller whose "
+                f"{name} is {angle:g} rad, but must lie between -pi/2 and pi/2: a roller whose "
                 "axis is parallel to the axle turns as the wheel does and lets nothing roll aside"
             )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,13 +10,14 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.papers import Compared, Item, Paper, Shown
+from daesolve_problems.omni_friction.series import PAIRS, pair
 from daesolve_problems.papers.common import figure, percent
+from daesolve_problems.spindle import Spindle
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PROBLEM = "omni-friction"
-COMMAND = "daesolve analyse omni-friction deviation --case {} --set roller_share={:g} --out DIR"
 SAYS = {
     "spin": "negligible at 1e-6, quite essential at 1e-3",
     "straight": "grows with the mass of the rollers",
@@ -32,30 +32,45 @@ WHY = {
 def examples(quick: bool) -> Shown:
     """Figure 3.7: paths, angles and rollers in contact."""
     found: dict[str, Figure] = {}
+    rows: list[Compared] = []
     for letter, name in (("a", "spin"), ("b", "straight")):
         case = ds.problem(PROBLEM).case(name, roller_share=0.1)
         run = case.solve(0.5 if quick else None)
         found[f"{letter}, {name}"] = figure(case, run, "motion of the vehicle")
-    return Shown((), found)
-
-
-def deviations(name: str, shares: Sequence[float], quick: bool) -> Shown:
-    """Return how far the motion is from that without inertia of the rollers, and the slip."""
-    rows: list[Compared] = []
-    found: dict[str, Figure] = {}
-    for share in shares[:1] if quick else shares:
-        answer = ds.problem(PROBLEM).case(name, roller_share=share).analyse("deviation")
-        found[f"share {share:g}"] = answer.figures["deviation"]
-        values = answer.values
-        slip = max(value for key, value in values.items() if key.startswith("peak_slip"))
-        deviation = values["angle_deviation" if name == "spin" else "position_deviation"]
-        unit = "rad" if name == "spin" else "m"
-        rows += [
-            Compared(f"{share:g}: peak of the slip", SAYS[name], slip, "m/s", WHY[name]),
-            Compared(f"{share:g}: largest deviation", "a curve", deviation, unit),
-            Compared(f"{share:g}: energy lost", "not given", percent(values["dissipated_share"])),
+        changes = [event for event in run.events if event.name == "roller_switch"]
+        jumps = [
+            abs((event.after or {})[state] - value)
+            for event in changes
+            for state, value in event.detail.items()
         ]
-    return Shown(rows, found, note="η of the captions is taken for the share of all rollers.")
+        rows.append(
+            Compared(
+                f"{name}: largest jump of a state at {len(changes)} changes of rollers",
+                "smooth, without impact",
+                max(jumps),
+                why="conclusion 5: slips jump nowhere, for rollers end in points",
+            )
+        )
+    return Shown(rows, found)
+
+
+def deviations(number: str, quick: bool) -> Shown:
+    """Return how far the motion is from that without inertia of the rollers, and the slip."""
+    name, shares = PAIRS[number]
+    case = ds.problem(PROBLEM).case(name)
+    found, drawn = pair(case, name, shares[:1] if quick else shares)
+    rows: list[Compared] = []
+    for row in found:
+        share, unit = row["roller_share"], "rad" if name == "spin" else "m"
+        rows += [
+            Compared(
+                f"{share:g}: peak of the slip", SAYS[name], row["peak_slip"], "m/s", WHY[name]
+            ),
+            Compared(f"{share:g}: largest deviation", "a curve", row["deviation"], unit),
+            Compared(f"{share:g}: energy lost", "not given", percent(row["dissipated_share"])),
+        ]
+    note = "η of the captions is taken for the share of all rollers."
+    return Shown(rows, {f"figure {number}": drawn}, note=note)
 
 
 def limit(quick: bool) -> Shown:
@@ -102,15 +117,90 @@ def older_model(quick: bool) -> Shown:
     )
 
 
-def _series(name: str, *shares: float) -> Item:
-    number = {("spin", 0.1): "3.8", ("spin", 1e-3): "3.9", ("spin", 1e-5): "3.10"}
-    number |= {("straight", 0.1): "3.11", ("straight", 1e-3): "3.12"}
+def imposing(quick: bool) -> Shown:
+    """Ask whether friction ends a slip at once, as chapter 2 assumes."""
+    rows: list[Compared] = []
+    figures: dict[str, Figure] = {}
+    for end in (0.01,) if quick else (0.01, 0.004):
+        case = ds.problem("omni-laws").case("straight", roller_end_radius=end)
+        answer = case.analyse("limit")
+        light, strong = (
+            answer.values[name] for name in ("impacts_to_inertialess", "friction_to_impacts")
+        )
+        said = answer.values["imposing_at_once"]
+        what = f"ends of {1e3 * end:g} mm"
+        rows += [
+            Compared(
+                f"{what}: a roller slips, over the time between changes",
+                "at once",
+                said["ratio"],
+                why="B |u| / (ρ_e² μ N) over 2π / (n |χ'|)",
+            ),
+            Compared(
+                f"{what}: what imposing at once is wrong by",
+                "not asked",
+                percent(said["error_of_place"]),
+                why="of the effect that the rollers' inertia has on the place",
+            ),
+            Compared(
+                f"{what}: order of friction → impacts in 1/(μ g)",
+                "not asked",
+                strong["order_of_place"],
+                why="1 in the limit; fitted at 10, 30 and 100 times the weight",
+            ),
+            Compared(
+                f"{what}: order of impacts → no inertia in B",
+                "not asked",
+                light["order_of_place"],
+                why="1 in the limit",
+            ),
+        ]
+        figures |= {f"{what}: {name}": drawn for name, drawn in answer.figures.items()}
+    return Shown(
+        rows,
+        figures,
+        note="With pointed rollers, as chapter 3 has them, rolling cannot be imposed at all: on "
+        "its tip a roller would have to turn infinitely fast. They tend to rollers without "
+        "inertia with the order 1/3 (conclusion 6); thick ends have both limits, of order 1.",
+    )
+
+
+def lowest_point(quick: bool) -> Shown:
+    """(2.1) to (2.5) of chapter 3: the lowest point of a roller by its formula and by search."""
+    rollers, radius = 4, 0.05
+    roller = Spindle(radius, rollers)
+    along = np.linspace(-1.0, 1.0, 2001 if quick else 20001) * roller.half_angle
+    worst, lower = 0.0, ""
+    for tilt in np.linspace(-1.2, 1.2, 25):
+        # The profile in the vertical plane of its axis: x along the axis, rho below it.
+        x = radius * np.sin(along)
+        rho = radius * np.cos(along) - roller.axis_distance
+        heights = x * np.sin(tilt) - rho * np.cos(tilt)
+        if abs(tilt) <= roller.half_angle:
+            formula = roller.axis_distance * math.cos(tilt) - radius
+        else:
+            formula = -roller.half_length * abs(math.sin(tilt))
+        worst = max(worst, abs(float(heights.min()) - formula))
+        if tilt > roller.half_angle:
+            lower = "B₋" if along[int(heights.argmin())] < 0.0 else "B₊"
+    return Shown(
+        [
+            Compared("height of the lowest point, over the tilt", "(2.2), (2.3)", worst, "m"),
+            Compared("the lowest point, where the axis points up steeply", "B₋", lower),
+        ],
+        note="The largest difference from the lowest of all points of the contour; what is left is "
+        "the grid of the search. These equations are printed without a slip.",
+    )
+
+
+def _item(number: str) -> Item:
+    name, shares = PAIRS[number]
     what = "turns on the spot" if name == "spin" else "goes straight ahead"
     return Item(
-        f"figure {number[name, shares[0]]}",
+        f"figure {number}",
         f"the vehicle {what}, shares of {' and '.join(f'{share:g}' for share in shares)}",
-        partial(deviations, name, shares),
-        [COMMAND.format(name, share) for share in shares],
+        partial(deviations, number),
+        ["daesolve analyse omni-friction share-series --out DIR"],
         slow=shares[0] != 0.1,
     )
 
@@ -121,6 +211,7 @@ paper = Paper(
     "K. V. Gerasimov, Dynamics of an omni-wheel vehicle with the inertia of its rollers and with "
     "friction, Moscow State University (2018, in Russian), chapter 3",
     [
+        Item("(2.1) to (2.5)", "the lowest point of a roller", lowest_point),
         Item(
             "section 3.1",
             "the older model",
@@ -133,11 +224,7 @@ paper = Paper(
             examples,
             ["daesolve run omni-friction --case spin --out spin"],
         ),
-        _series("spin", 0.1, 0.01),
-        _series("spin", 1e-3, 1e-4),
-        _series("spin", 1e-5, 1e-6),
-        _series("straight", 0.1, 0.01),
-        _series("straight", 1e-3, 1e-4),
+        *(_item(number) for number in PAIRS),
         Item(
             "conclusion 6",
             "the limit of vanishing rollers",
@@ -147,9 +234,22 @@ paper = Paper(
                 "--over roller_share=1e-1,1e-2,1e-3,1e-4,1e-5,1e-6"
             ],
         ),
+        Item(
+            "chapter 2, section 1",
+            "is a slip brought to an end at once?",
+            imposing,
+            ["daesolve analyse omni-laws limit --case straight --out DIR"],
+        ),
     ],
     missing={
-        "figures 3.1 to 3.6": "sketches of the wheel, the contact and the vehicle, and diagrams of "
-        "the object-oriented model; the problem's drawing shows the vehicle",
+        "figures 3.1 to 3.3": "sketches of the wheel, of a roller and of its contact; what they "
+        "define is in the docstrings of the problem, and its drawing shows the vehicle",
+        "figures 3.4 and 3.5": "sketches of the model without inertia; the drawing of the problem "
+        "omni-inertialess shows it",
+        "figure 3.6": "names the parameters, but the text of the thesis that is at hand gives no "
+        "numbers; those of the problem are the sizes of chapter 2 with four pointed rollers, so "
+        "that curves can be compared in kind and order, not in their values",
+        "section 2, the single roller and wheel": "tests of a roller that falls, lands and slides "
+        "on the way to the vehicle; the thesis shows no result of them",
     },
 )
