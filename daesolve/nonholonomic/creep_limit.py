@@ -322,11 +322,11 @@ def _limit(
             "eps: rates of the fast motion must grow as eps falls"
         )
     # Without damping fast motions may grow as slowly as the slow ones go.
-    growth = np.max(rates.real, axis=1) / np.max(np.abs(rates), axis=1)
-    if growth[-1] > 0.0 and order(np.maximum(growth, 0.0).tolist()) < HALF_WAY:
+    growth = [max(float(np.max(np.real(row) / np.max(np.abs(row)))), 0.0) for row in rates]
+    if growth[-1] > 0.0 and order(growth) < HALF_WAY:
         raise NoSlowManifoldError(
             f"the fast motion of the slips {', '.join(map(repr, names))} grows, by "
-            f"{float(np.max(rates[-1].real)):.3g} 1/s where eps is {sizes[-1]:.3g}"
+            f"{float(np.max(np.real(rates[-1]))):.3g} 1/s where eps is {sizes[-1]:.3g}"
         )
     columns = np.array([one.columns for one in at])
     return CreepLimit(

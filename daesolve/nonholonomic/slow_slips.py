@@ -184,8 +184,7 @@ class SlipEquations:
         for place in (1, 3):
             v = self._solved(place, t, q, v, p, fast, along)
         _, _, steep, *_ = self.at(t, np.append(q, v), p)
-        held = np.linalg.solve(fast @ along, fast @ steep @ along)
-        rates = np.asarray(np.linalg.eigvals(held), dtype=complex)
+        rates = _rates(fast @ along, fast @ steep @ along)
         return v, rates[np.argsort(-np.abs(rates))]
 
     def _solved(
@@ -290,3 +289,9 @@ def check_slips(system: MechanicalSystem, slips: Sequence[Slip]) -> None:
             raise PosingError(f"the slip {slip.name!r} is not linear in the velocities")
         if row.nnz() == 0:
             raise PosingError(f"the slip {slip.name!r} contains no velocity")
+
+
+def _rates(inertia: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
+    """Return the eigenvalues of inertia^-1 stiffness."""
+    matrix: np.ndarray = np.linalg.solve(inertia, stiffness)
+    return np.asarray(np.linalg.eigvals(matrix), dtype=complex)

@@ -62,6 +62,7 @@ problem = ds.Problem(
         "root-locus": questions.locus,
         "no-slip": questions.slipping,
         "validity": questions.validity,
+        "limit": questions.limit,
     },
     figures=pictures.FIGURES,
     drawing=pictures.drawing,

@@ -47,6 +47,31 @@ def full(units: Rule, creep: Creep) -> ds.MechanicalSystem:
     )
 
 
+def creeping(units: Rule, creep: Creep) -> tuple[ds.MechanicalSystem, list[ds.nonholonomic.Slip]]:
+    """Pose the vehicle and its creep apart: the sum of both is `full`.
+
+    The equation of yaw is that of `full` times what makes the force on each slip its own in both
+    equations, B^T P with u = B v.
+    """
+    vehicle = units()
+    q, rates = vehicle.coordinates, vehicle.coordinates.dot
+    first = next(iter(vehicle.slips.values()))
+    along, across = ca.jacobian(first[0], rates.psi), ca.jacobian(first[1], rates.y)
+    scale = -along / (vehicle.lever * across)
+    slips: list[ds.nonholonomic.Slip] = []
+    for axle, slip in vehicle.slips.items():
+        pushed = 2 * vehicle.grip * creep(slip) / across
+        for place, axis in enumerate("xy"):
+            slips.append(ds.nonholonomic.Slip(f"slip_{axis}{axle}", slip[place], pushed[place]))
+    system = ds.MechanicalSystem(
+        q,
+        vehicle.parameters,
+        kinetic=(vehicle.mass * rates.y**2 + scale * vehicle.inertia * rates.psi**2) / 2,
+        force={"y": vehicle.force, "psi": scale * vehicle.moment},
+    )
+    return system, slips
+
+
 def rolling(units: Rule) -> ds.MechanicalSystem:
     """Pose the vehicle with wheels that must not slip, to ask what this leaves of its motion."""
     vehicle = units()

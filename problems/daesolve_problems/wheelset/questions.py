@@ -10,15 +10,20 @@ import numpy as np
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import BoundCase
+from daesolve_problems.limits import told_limit
 from daesolve_problems.orders import judged, largest_difference, measured_orders, of_model
 from daesolve_problems.wheelset import pictures
-from daesolve_problems.wheelset.models import POSITIONS, SMALL, reduced
+from daesolve_problems.wheelset.models import POSITIONS, SMALL, creeping, full, reduced
 from daesolve_problems.wheelset.vehicles import STRAIGHT
 
 EPS = (0.04, 0.02, 0.01, 0.005, 0.0025)
 LAYER = 0.25
 """Errors count from here on at the earliest, and from twelve eps: the fast motion has died away."""
 SAMPLES = np.arange(0, 601) / 100
+FACTORS = (4.0, 2.0, 1.0, 0.5, 0.25)
+"""By which eps is multiplied where a limit is looked for."""
+MEASURED = 201
+"""Samples of such a run."""
 SPEEDS = np.arange(2.0, 81.0, 2.0)
 """Of the root locus, m/s."""
 
@@ -76,6 +81,41 @@ def validity(case: BoundCase) -> ds.Answer:
     """Tell how the fast motion goes on at the start, and whether the reduced models hold."""
     model = reduced(**case.problem.meaning(case.full_structure))
     return judged(model, case.full_start, case.full_parameters)
+
+
+def limit(case: BoundCase) -> ds.Answer:
+    """Tell which combinations of slips may be neglected as eps becomes small.
+
+    The state that is looked at is that of the full motion at half of its time. With dimensional
+    parameters positions become small with eps, as in the paper's normalisation; forces and loads do
+    not.
+    """
+    structure = case.problem.meaning(case.full_structure)
+    whole, (system, slips) = full(**structure), creeping(**structure)
+    own, first = case.full_parameters, case.full_parameters["eps"]
+    given = {name: value for name, value in own.items() if name not in case.derived}
+    dimensional = "speed" in own
+    until = float(case.case.until)
+
+    def parameters(eps: float) -> dict[str, float]:
+        return given | {"eps": eps}
+
+    def motion(eps: float) -> ds.Trajectory:
+        size = eps / first if dimensional else 1.0
+        start = {name: size * value for name, value in case.full_start.items()}
+        since = 0.1 * until if dimensional else max(LAYER, 12 * eps)
+        at = np.linspace(since, until, MEASURED)
+        return ds.solve(whole, until, start, parameters=parameters(eps), at=at)
+
+    middle = motion(first)
+    state = {name: float(middle[name][MEASURED // 2]) for name in (*POSITIONS, *SMALL)}
+
+    def family(eps: float) -> tuple[dict[str, float], dict[str, float]]:
+        size = eps / first if dimensional else 1.0
+        return {name: size * value for name, value in state.items()}, parameters(eps)
+
+    times = [0.1 * until, 0.35 * until, 0.7 * until]
+    return told_limit(system, slips, family, times, motion, [first * size for size in FACTORS])
 
 
 def _check_normalised(case: BoundCase, analysis: str) -> None:
