@@ -25,7 +25,7 @@ from typing import Literal
 
 import numpy as np
 
-from daesolve.equations.consistency import check_named, start_value
+from daesolve.equations.consistency import start_value
 from daesolve.errors import NoSlowManifoldError, OutOfRangeError, PosingError
 from daesolve.nonholonomic.fitted_orders import fitted_order, stationary_shares
 from daesolve.nonholonomic.slow_slips import (
@@ -36,7 +36,6 @@ from daesolve.nonholonomic.slow_slips import (
     check_slips,
     with_creep,
 )
-from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import MechanicalSystem
 
 Family = Callable[[float], tuple[Values, Values]]
@@ -291,10 +290,12 @@ def slip_shares(
     for name in labels:
         if name not in states:
             raise PosingError(f"the motion has no values of the state {name!r}")
-    changed = parameter_values(equations.dynamics, check_named("parameters", parameters))
-    p = equations.dynamics.value_vector(changed)
+    values = equations.values(parameters)
     rows = np.column_stack([np.asarray(states[name], dtype=float) for name in labels])
-    found = [equations.parts(float(t), x, p) for t, x in zip(times, rows, strict=True)]
+    found = [
+        equations.parts(float(t), x, equations.numbers(values, float(t), x))
+        for t, x in zip(times, rows, strict=True)
+    ]
     moved, terms = (
         np.column_stack([u for u, *_ in found]),
         np.hstack([part for _, part, _ in found]),
@@ -314,19 +315,19 @@ def _limit(
         return fitted_order(sizes, values)
 
     names = tuple(slip.name for slip in slips)
-    rates = np.array([one.rates for one in at], dtype=complex)
-    fast = tuple(order(row.tolist()) for row in np.abs(rates).T)
+    rates = [[complex(value) for value in one.rates] for one in at]
+    fast = tuple(order([abs(value) for value in row]) for row in zip(*rates, strict=True))
     if max(fast) > -HALF_WAY:
         raise PosingError(
             f"nothing holds the slips {', '.join(map(repr, names))} the more firmly, the smaller "
             "eps: rates of the fast motion must grow as eps falls"
         )
     # Without damping fast motions may grow as slowly as the slow ones go.
-    growth = [max(float(np.max(np.real(row) / np.max(np.abs(row)))), 0.0) for row in rates]
-    if growth[-1] > 0.0 and order(growth) < HALF_WAY:
+    growth = [max(value.real for value in row) / abs(row[0]) for row in rates]
+    if growth[-1] > 0.0 and order([max(g, 0.0) for g in growth]) < HALF_WAY:
         raise NoSlowManifoldError(
             f"the fast motion of the slips {', '.join(map(repr, names))} grows, by "
-            f"{float(np.max(np.real(rates[-1]))):.3g} 1/s where eps is {sizes[-1]:.3g}"
+            f"{max(value.real for value in rates[-1]):.3g} 1/s where eps is {sizes[-1]:.3g}"
         )
     columns = np.array([one.columns for one in at])
     return CreepLimit(

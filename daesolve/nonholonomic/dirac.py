@@ -25,8 +25,11 @@ import casadi as ca
 
 from daesolve.algebra.linear import is_zero, solve_definite, solve_small
 from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import PosingError
 from daesolve.posing.events import RISING, Event, Stop
 from daesolve.posing.goals import Goal
+from daesolve.posing.inputs import Drive
+from daesolve.posing.rewriting import Rewriting, substitution
 from daesolve.posing.symbols import SymbolVector, velocity_name
 from daesolve.system.system import ControlSystem, MechanicalSystem, Output, unswitched
 
@@ -243,12 +246,18 @@ def leading_system(
         x = (positions, p1) and the small velocities.
     small
         The indices of the small velocities among all.
+
+    Raises
+    ------
+    PosingError
+        A table has steps.
     """
     names = [full.coordinates.names[index] for index in small]
     goals = [
         Goal(f"balance_{name}", equations.balance[index], ideal=False, at_start=True)
         for index, name in enumerate(names)
     ]
+    _check_tables(full, 1, "order 0 needs small velocities without jumps")
     e = equations
     return _posed(full, states, e.rate, e.velocities, goals, e.lengthening(e.changing))
 
@@ -273,7 +282,13 @@ def refined_system(
     full, equations, states, small
         As in `leading_system`. The small velocities become lambda1; lambda0 and lambda0' are
         added to the states, by their `added_names`.
+
+    Raises
+    ------
+    PosingError
+        A table has steps or kinks.
     """
+    _check_tables(full, 2, "the refinement needs the rates of small velocities")
     e, count = equations, len(small)
     units = states.units[-count:]
     both = SymbolVector(
@@ -301,6 +316,22 @@ def refined_system(
     rate = written(e.rate + e.neglected, moving)
     lengthening = written(e.lengthening(changing), leading)
     return _posed(full, both, rate, written(e.velocities, moving), goals, lengthening)
+
+
+def _check_tables(full: MechanicalSystem, degree: int, why: str) -> None:
+    """Refuse tables that are not smooth enough.
+
+    Raises
+    ------
+    PosingError
+        One has pieces of a lower degree.
+    """
+    for drive in full.drives:
+        if drive.lookup is not None and min(axis.degree for axis in drive.lookup.axes) < degree:
+            raise PosingError(
+                f"{why}, and the table {drive.name!r} has {'kinks' if degree > 1 else 'steps'}: "
+                f"make it {'cubic' if degree > 1 else 'linear or cubic'}"
+            )
 
 
 def _posed(
@@ -343,7 +374,14 @@ def _posed(
             dynamics.outputs.items(), labels.output_units, strict=True
         )
     }
-    events = [replace(event, guard=written(event.guards)) for event in dynamics.events]
+    # What tables add was rewritten with their arguments, resets included.
+    own = Rewriting(substitution(dynamics.x, ca.vertcat(states.vector[:count], velocities)))
+    drives: tuple[Drive, ...] = own(tuple(full.drives))
+    nodes = {event.name: event for drive in drives for event in drive.events}
+    events = [
+        nodes.get(event.name, replace(event, guard=written(event.guards)))
+        for event in dynamics.events
+    ]
     if not is_zero(lengthening):
         events.append(Event(LOST, lengthening**2 - 1, RISING, Stop(NOTHING_SLOW)))
     return ControlSystem(
@@ -356,4 +394,5 @@ def _posed(
         events=events,
         outputs=outputs,
         switches=full.switches,
+        drives=drives,
     )

@@ -20,6 +20,7 @@ from daesolve.algebra.linear import solve_definite
 from daesolve.algebra.singular_values import unit_length
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import check_named, start_value
+from daesolve.equations.drives import begun
 from daesolve.errors import NoSlowManifoldError, PosingError, unknown_name
 from daesolve.posing.goals import Expression, as_scalar
 from daesolve.system.consistent_state import parameter_values
@@ -121,7 +122,8 @@ class SlipEquations:
 
     def seen(self, state: Values, parameters: Values, times: Sequence[float]) -> Seen:
         """Look at the slow motion at a state and at states near it, at some instants."""
-        p, x = self._numbers(state, parameters)
+        values = self.values(parameters)
+        x = self._state(state)
         count = self.dynamics.position_count
         # By factors, so that what is as small as eps stays so.
         factors = np.random.default_rng(13).uniform(0.5, 1.5, (len(self.slips) + 3, len(x)))
@@ -132,6 +134,7 @@ class SlipEquations:
         speeds: list[np.ndarray] = []
         rates: list[np.ndarray] = []
         for t, row in itertools.product(times, factors):
+            p = self.numbers(values, t, x * row)
             v, fast = self.slow(t, x * row, p)
             u, parts, matrix = self.parts(t, np.append((x * row)[:count], v), p)
             slips.append(u)
@@ -155,15 +158,22 @@ class SlipEquations:
         terms = np.column_stack([matrix * x[self.dynamics.position_count :], b])
         return u, terms, matrix
 
-    def _numbers(self, state: Values, parameters: Values) -> tuple[np.ndarray, np.ndarray]:
-        """Return p and the state as columns."""
-        d = self.dynamics
-        p = d.value_vector(parameter_values(d, check_named("parameters", parameters)))
-        labels = d.labels.states
+    def values(self, parameters: Values | None) -> dict[str, float]:
+        """Return the numbers in p by name, tables not yet looked up."""
+        return dict(parameter_values(self.dynamics, check_named("parameters", parameters)))
+
+    def numbers(self, values: Values, t: float, x: np.ndarray) -> np.ndarray:
+        """Return p at a state: tables are in the piece of it."""
+        looked_up = begun(self.dynamics, values, x, t) if self.dynamics.drives else {}
+        return self.dynamics.value_vector({**values, **looked_up})
+
+    def _state(self, state: Values) -> np.ndarray:
+        """Return the state as a column."""
+        labels = self.dynamics.labels.states
         for name in check_named("state", state):
             if name not in labels:
                 raise unknown_name("state", name, labels)
-        return p, np.array([start_value(name, state.get(name, 0.0)) for name in labels])
+        return np.array([start_value(name, state.get(name, 0.0)) for name in labels])
 
     def slow(self, t: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the velocities of the slow motion, and the eigenvalues of the fast one.

@@ -16,6 +16,7 @@ import numpy as np
 
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import check_named, sample_states, start_value
+from daesolve.equations.drives import begun
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import RANK_TOLERANCE, check_mass
 from daesolve.errors import (
@@ -227,6 +228,9 @@ class DiracModel:
         p = dynamics.value_vector(changed)
         t = start_value("time", time)
         x = self._full_state(check_named("state", state), t, p)
+        if dynamics.drives:
+            # Tables are in the piece of this time and state.
+            p = dynamics.value_vector({**changed, **begun(dynamics, changed, x, t)})
         return self._motion_at(t, x, p, self._scale(t, x, p))
 
     def _motion_at(self, t: float, x: np.ndarray, p: np.ndarray, scale: float) -> SlowMotion:
@@ -423,7 +427,22 @@ def _check_system(system: MechanicalSystem) -> None:
             f"this one has {', '.join(map(repr, refused))}: choose coordinates that need no "
             "constraints, and watch conserved quantities as outputs"
         )
-    resets = [repr(event.name) for event in system.events if event.then.reset is not None]
+    if len(system.inputs):
+        raise PosingError(
+            f"small velocities need to know how forces change, but {system.inputs.names[0]!r} is "
+            "an input: write an expression of time or a table in its place"
+        )
+    laws = [repr(drive.name) for drive in system.drives if drive.law is not None]
+    if laws:
+        raise PosingError(
+            f"the reduced system cannot take the sampled law {laws[0]}: integrate the full system"
+        )
+    tables = {event.name for drive in system.drives for event in drive.events}
+    resets = [
+        repr(event.name)
+        for event in system.events
+        if event.then.reset is not None and event.name not in tables
+    ]
     if resets:
         raise PosingError(
             f"the reduced system cannot take the resets of {', '.join(resets)}, for its states are "

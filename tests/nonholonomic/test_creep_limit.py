@@ -234,7 +234,7 @@ def test_a_fast_motion_that_grows_has_no_limit():
     assert "grows" in str(kind)
 
 
-def refused(case):
+def refused(case):  # noqa: C901
     system, slips = body_on_wheel()
     q = system.coordinates
     family = of_order(0.0)

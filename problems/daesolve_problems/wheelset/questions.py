@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 import daesolve as ds
@@ -14,7 +15,7 @@ from daesolve_problems.limits import told_limit
 from daesolve_problems.orders import judged, largest_difference, measured_orders, of_model
 from daesolve_problems.wheelset import pictures
 from daesolve_problems.wheelset.models import POSITIONS, SMALL, creeping, full, reduced
-from daesolve_problems.wheelset.vehicles import STRAIGHT
+from daesolve_problems.wheelset.vehicles import STRAIGHT, nadal_limit
 
 EPS = (0.04, 0.02, 0.01, 0.005, 0.0025)
 LAYER = 0.25
@@ -116,6 +117,41 @@ def limit(case: BoundCase) -> ds.Answer:
 
     times = [0.1 * until, 0.35 * until, 0.7 * until]
     return told_limit(system, slips, family, times, motion, [first * size for size in FACTORS])
+
+
+def derailment(case: BoundCase) -> ds.Answer:
+    """Tell when a flange comes to its rail, and how hard it would be pressed there.
+
+    The model ends where the free play does; what it says of derailment is the force across L that
+    would have to hold the axle there, over the load N of the wheel, against Nadal's limit.
+
+    Raises
+    ------
+    OutOfRangeError
+        The parameters are normalised: they have neither free play nor loads.
+    """
+    p = case.full_parameters
+    if "play" not in p:
+        raise OutOfRangeError(
+            "normalised parameters have no free play and no load of a wheel: ask for "
+            "units=dimensional"
+        )
+    run = case.solve(at=np.linspace(0.0, case.case.until, 1001))
+    limit = float(nadal_limit(ca.SX(p["flange_angle"]), ca.SX(p["friction"])))
+    times = {
+        name: [event.time for event in run.events if event.name == name]
+        for name in ("flange", "derailment")
+    }
+    at_rail = np.abs(run["y"]) >= p["play"]
+    pressed = float(np.max(run["flange_quotient"][at_rail])) if np.any(at_rail) else None
+    answer = {
+        "nadal_limit": limit,
+        "flange_at": times["flange"],
+        "derailment_at": times["derailment"],
+        "largest_quotient_at_the_rail": pressed,
+        "largest_shift": float(np.max(np.abs(run["y"]))),
+    }
+    return ds.Answer(answer, {"derailment": pictures.pressed(run, p["play"], limit)})
 
 
 def _check_normalised(case: BoundCase, analysis: str) -> None:
