@@ -9,6 +9,12 @@ from daesolve.nonholonomic.creep_limit import (
     slip_shares,
 )
 from daesolve.nonholonomic.growth import GrowthVector, growth_vector
+from daesolve.nonholonomic.gyroscopic import (
+    GyroscopicSeparation,
+    SeparatedSystem,
+    separate_gyroscopic,
+    separate_small_velocities,
+)
 from daesolve.nonholonomic.pfaff import SubstitutableCombinations, substitutable_combinations
 from daesolve.nonholonomic.quasi_holonomic import QuasiHolonomic, is_quasi_holonomic
 from daesolve.nonholonomic.slow_slips import Slip
@@ -21,9 +27,11 @@ __all__ = [
     "DiracModel",
     "Eliminated",
     "GrowthVector",
+    "GyroscopicSeparation",
     "NoSlipClosure",
     "PrincipalSlip",
     "QuasiHolonomic",
+    "SeparatedSystem",
     "Slip",
     "SubstitutableCombinations",
     "Validity",
@@ -33,6 +41,8 @@ __all__ = [
     "growth_vector",
     "is_quasi_holonomic",
     "no_slip_closure",
+    "separate_gyroscopic",
+    "separate_small_velocities",
     "slip_shares",
     "small_velocities",
     "substitutable_combinations",

@@ -276,7 +276,7 @@ class DiracModel:
     def _scale(self, t: float, x: np.ndarray, p: np.ndarray) -> float:
         """Return the typical size of M in units of S near a state, 1/s."""
         samples = sample_states(self._dynamics, p, around=x, time=t)
-        return strength(self._matrices(samples, p))
+        return strength(self.matrices(samples, p))
 
     def check_solvable(self, samples: Iterable[tuple[float, np.ndarray]], p: np.ndarray) -> None:
         """Refuse a matrix M that is singular at every sample, unless it may be regular elsewhere.
@@ -289,7 +289,7 @@ class DiracModel:
         SecondaryConstraintsError
             It is singular everywhere.
         """
-        matrices = self._matrices(samples, p)
+        matrices = self.matrices(samples, p)
         scale = strength(matrices)
         smallest = [grips(*pair)[0][-1] for pair in matrices if np.all(np.isfinite(pair[1]))]
         if not self._quantities.linear or max(smallest, default=np.inf) > RANK_TOLERANCE * scale:
@@ -301,9 +301,10 @@ class DiracModel:
             "gyroscopic forces alone; take other velocities for small ones"
         )
 
-    def _matrices(
+    def matrices(
         self, samples: Iterable[tuple[float, np.ndarray]], p: np.ndarray
     ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return S and M at some states."""
         motions = [self._motion_at(t, x, p, 0.0) for t, x in samples]
         found = [motion.at(motion.multipliers) for motion in motions]
         return [(parts["inertia"], parts["solvability"]) for parts in found]
@@ -345,6 +346,23 @@ def small_velocities(
     >>> ds.nonholonomic.small_velocities(sliding, ["x_dot"]).start({"x": 1.0})
     {'x': 1.0, 'x_dot': 1.5}
     """
+    model, samples, p = _examined(system, small, parameters)
+    model.check_solvable(samples, p)
+    return model
+
+
+def solvability_samples(
+    system: MechanicalSystem, small: Iterable[str], parameters: Values | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return S and M at some states, for arguments of `small_velocities`, be M singular or not."""
+    model, samples, p = _examined(system, small, parameters)
+    return model.matrices(samples, p)
+
+
+def _examined(
+    system: MechanicalSystem, small: Iterable[str], parameters: Values | None
+) -> tuple[DiracModel, list[tuple[float, np.ndarray]], np.ndarray]:
+    """Return a model, not yet asked whether it can be solved, states, and the numbers in p."""
     _check_system(system)
     names = _checked_names(system, small)
     plain = unswitched(system)
@@ -382,8 +400,7 @@ def small_velocities(
         equations=equations,
         states=states,
     )
-    model.check_solvable(samples, p)
-    return model
+    return model, samples, p
 
 
 def _states(system: MechanicalSystem, momenta: SymbolVector, small: Sequence[str]) -> SymbolVector:
