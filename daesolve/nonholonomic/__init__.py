@@ -17,6 +17,7 @@ from daesolve.nonholonomic.gyroscopic import (
 )
 from daesolve.nonholonomic.pfaff import SubstitutableCombinations, substitutable_combinations
 from daesolve.nonholonomic.quasi_holonomic import QuasiHolonomic, is_quasi_holonomic
+from daesolve.nonholonomic.singular_lagrangian import SingularLagrangian, singular_lagrangian
 from daesolve.nonholonomic.slow_slips import Slip
 from daesolve.nonholonomic.small_velocities import DiracModel, small_velocities
 from daesolve.nonholonomic.substitution import Eliminated, eliminate
@@ -32,6 +33,7 @@ __all__ = [
     "PrincipalSlip",
     "QuasiHolonomic",
     "SeparatedSystem",
+    "SingularLagrangian",
     "Slip",
     "SubstitutableCombinations",
     "Validity",
@@ -43,6 +45,7 @@ __all__ = [
     "no_slip_closure",
     "separate_gyroscopic",
     "separate_small_velocities",
+    "singular_lagrangian",
     "slip_shares",
     "small_velocities",
     "substitutable_combinations",

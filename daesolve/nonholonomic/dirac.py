@@ -119,7 +119,7 @@ def dirac_equations(
     Parameters
     ----------
     system
-        Without constraints, in rates of coordinates, posed by its kinetic energy.
+        Without constraints, posed by its kinetic energy.
     small
         The indices of the small velocities, of which there are m.
     slow, multipliers
@@ -130,16 +130,16 @@ def dirac_equations(
     dynamics = system.dynamics
     t, count = dynamics.t, dynamics.position_count
     large = [index for index in range(len(system.v)) if index not in small]
-    parts = _in_coordinates(system, large, small, slow[count:, 0], multipliers, constrained)
+    in_parts = _in_coordinates if system.velocities is None else _in_quasi_velocities
+    parts = in_parts(system, large, small, slow[count:, 0], multipliers, constrained)
     names = [*parts]
     written = ca.substitute([*parts.values()], [dynamics.x[:count]], [slow[:count]])
     own = dict(zip(names, written, strict=True))
-    steep, ties, balance, rate = own["steep"], own["ties"], own["balance"], own["rate"]
+    balance, rate = own["balance"], own["rate"]
 
     def following(expression: ca.SX) -> ca.SX:
         return ca.jtimes(expression, slow, rate) + ca.jtimes(expression, t, ca.SX(1))
 
-    steep_large, steep_small = _block(steep, large, [0]), _block(steep, small, [0])
     return DiracEquations(
         t=t,
         slow=slow,
@@ -151,9 +151,9 @@ def dirac_equations(
         balance=balance,
         solvability=ca.jacobian(balance, multipliers),
         rate=rate,
-        neglected=ca.vertcat(ca.SX.zeros(count), steep_large),
+        neglected=ca.vertcat(ca.SX.zeros(count), own["neglected"]),
         drift=following(balance),
-        carried=following(own["inertia"] @ multipliers) - steep_small + ties @ steep_large,
+        carried=own["carried"] + following(own["moving"]),
     )
 
 
@@ -167,7 +167,7 @@ def _in_coordinates(
 ) -> dict[str, ca.SX]:
     """Return what `DiracEquations` has by name, still in the symbols of the system's positions.
 
-    Besides, `ties` is A21 A11^-1 and `steep` is (lambda.S lambda)_q/2.
+    Besides, `carried` is that without the rate of `moving`.
     """
     dynamics = system.dynamics
     assert dynamics.kinetic is not None
@@ -191,14 +191,62 @@ def _in_coordinates(
     )
     driven_large = _block(driven, large, [0])
     rates = ca.substitute(dynamics.position_rates, v, velocities)
+    steep = ca.gradient(ca.dot(multipliers, inertia @ multipliers) / 2, q)
+    steep_large = _block(steep, large, [0])
     return {
         "velocities": velocities,
         "constraints": constraints,
         "inertia": inertia,
         "balance": moved + _block(driven, small, [0]) - ties @ driven_large,
         "rate": ca.vertcat(rates, driven_large),
-        "ties": ties,
-        "steep": ca.gradient(ca.dot(multipliers, inertia @ multipliers) / 2, q),
+        "neglected": steep_large,
+        "carried": ties @ steep_large - _block(steep, small, [0]),
+        "moving": inertia @ multipliers,
+    }
+
+
+def _in_quasi_velocities(
+    system: MechanicalSystem,
+    large: Sequence[int],
+    small: Sequence[int],
+    p1: ca.SX,
+    multipliers: ca.SX,
+    p2: ca.SX,
+) -> dict[str, ca.SX]:
+    """Return the same in quasi-velocities, by Hamel's equations A v' = h.
+
+    With n = (-A21 A11^-1, 1), n A = (0, S): so S lambda' = n h exactly, and R = n h is taken.
+    Besides the rate of Phi by Dirac's equations this has the forces that S lambda brings about with
+    finite velocities. They are as small as S lambda', which order 0 leaves out; but while the fast
+    motion lasts they move the large momenta by as much as the refinement does.
+    """
+    dynamics = system.dynamics
+    kinetic = dynamics.kinetic
+    assert kinetic is not None
+    q, v = dynamics.x[: dynamics.position_count], dynamics.velocities
+    momenta = ca.gradient(kinetic, v)
+    linear = ca.substitute(momenta, v, ca.SX.zeros(v.numel()))
+    heavy, mixed = _block(dynamics.mass, large, large), _block(dynamics.mass, large, small)
+    ties = solve_definite(heavy, mixed).T if large else mixed.T
+    inertia = _block(dynamics.mass, small, small) - ties @ mixed
+    own = p1 - _block(linear, large, [0])
+    freed = solve_definite(heavy, own) if large else own
+    velocities = _arranged(ca.vertcat(freed - ties.T @ multipliers, multipliers), [*large, *small])
+    # p1 = dT/dv1 changes with its coefficients as well.
+    along = ca.jtimes(momenta, ca.vertcat(q, dynamics.t), ca.vertcat(dynamics.position_rates, 1))
+    force, along, rates = ca.substitute(
+        [dynamics.force, along, dynamics.position_rates], [v], [velocities]
+    )
+    pushed = _block(force, large, [0])
+    return {
+        "velocities": velocities,
+        "constraints": p2 - _block(linear, small, [0]) - ties @ own,
+        "inertia": inertia,
+        "balance": _block(force, small, [0]) - ties @ pushed,
+        "rate": ca.vertcat(rates, pushed + _block(along, large, [0])),
+        "neglected": ca.SX.zeros(len(large)),
+        "carried": ca.SX.zeros(len(small)),
+        "moving": ca.SX.zeros(len(small)),
     }
 
 
@@ -231,6 +279,11 @@ NOTHING_SLOW = (
 )
 
 
+def moved_names(system: MechanicalSystem) -> tuple[str, ...]:
+    """Return what momenta and balances are named after: coordinates, or quasi-velocities."""
+    return system.coordinates.names if system.velocities is None else system.v.names
+
+
 def leading_system(
     full: MechanicalSystem, equations: DiracEquations, states: SymbolVector, small: Sequence[int]
 ) -> ControlSystem:
@@ -252,7 +305,7 @@ def leading_system(
     PosingError
         A table has steps.
     """
-    names = [full.coordinates.names[index] for index in small]
+    names = [moved_names(full)[index] for index in small]
     goals = [
         Goal(f"balance_{name}", equations.balance[index], ideal=False, at_start=True)
         for index, name in enumerate(names)
@@ -309,7 +362,7 @@ def refined_system(
         "lag": solvability @ (moving - leading) - inertia @ changing - written(e.carried, leading),
     }
     goals = [
-        Goal(f"{kind}_{full.coordinates.names[index]}", residual[place], ideal=False, at_start=True)
+        Goal(f"{kind}_{moved_names(full)[index]}", residual[place], ideal=False, at_start=True)
         for kind, residual in residuals.items()
         for place, index in enumerate(small)
     ]

@@ -31,6 +31,7 @@ from daesolve.nonholonomic.dirac import (
     added_names,
     dirac_equations,
     leading_system,
+    moved_names,
     refined_system,
 )
 from daesolve.nonholonomic.slow_manifold import grips, strength
@@ -58,7 +59,7 @@ class DiracModel:
         Of the Hessian of the singular Lagrangian L0: the number of large velocities, for A11 is
         positive definite wherever A is.
     momenta
-        Symbols of the momenta of every coordinate, `momentum_<coordinate>`.
+        Symbols of the momenta, `momentum_<coordinate>`, or `momentum_<quasi-velocity>`.
     primary_constraints
         Phi by the name of its small velocity, an expression of coordinates and momenta.
     equations
@@ -321,9 +322,9 @@ def small_velocities(
     Parameters
     ----------
     system
-        Without goals, in rates of coordinates, posed by its kinetic energy.
+        Without goals, posed by its kinetic energy.
     small
-        The names of the small velocities, rates of coordinates.
+        The names of the small velocities: rates of coordinates, or quasi-velocities such as slips.
     parameters
         Values in place of the defaults, at which the system is examined.
 
@@ -372,11 +373,7 @@ def _examined(
     p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
     samples = sample_states(dynamics, p)
     check_mass(dynamics, samples, p)
-    momenta = SymbolVector(
-        tuple(f"momentum_{name}" for name in system.coordinates.names),
-        tuple(f"J s/{unit}" if unit else "J s" for unit in system.coordinates.units),
-        "momentum",
-    )
+    momenta = _momenta_of(system)
     kept = momenta.part(momenta.names[index] for index in large)
     states = _states(system, kept, names)
     split = len(states) - len(names)
@@ -401,6 +398,16 @@ def _examined(
         states=states,
     )
     return model, samples, p
+
+
+def _momenta_of(system: MechanicalSystem) -> SymbolVector:
+    """Return symbols of the momenta dT/dv."""
+    if system.velocities is None:
+        units = [f"J s/{unit}" if unit else "J s" for unit in system.coordinates.units]
+    else:
+        units = [f"J/({unit})" if unit else "J" for unit in system.v.units]
+    names = [f"momentum_{name}" for name in moved_names(system)]
+    return SymbolVector(tuple(names), tuple(units), "momentum")
 
 
 def _states(system: MechanicalSystem, momenta: SymbolVector, small: Sequence[str]) -> SymbolVector:
@@ -430,11 +437,6 @@ def _check_system(system: MechanicalSystem) -> None:
         raise PosingError(
             "small velocities need Lagrange's equations: pose the system by kinetic=, not by "
             "mass_matrix="
-        )
-    if system.velocities is not None:
-        raise PosingError(
-            "small velocities are rates of coordinates, but this system has quasi-velocities: "
-            "pose it in coordinates whose rates are the small velocities"
         )
     refused = [goal.name for goal in system.goals]
     refused += [*system.implicit.names, *system.reactions.names, *system.recovered]

@@ -397,15 +397,6 @@ def test_what_has_no_small_velocities_is_refused_in_a_sentence(system, small, ki
         small_velocities(system, small)
 
 
-def test_quasi_velocities_are_refused():
-    q, v = ds.coordinates(x="m"), ds.velocities(speed="m/s")
-    system = ds.MechanicalSystem(
-        q, kinetic=v.speed**2, velocities=v, kinematics=ca.vertcat(2 * v.speed)
-    )
-    with pytest.raises(PosingError, match="quasi-velocities"):
-        small_velocities(system, ["speed"])
-
-
 @pytest.mark.parametrize(
     ("state", "parameters", "kind", "told"),
     [
