@@ -110,12 +110,15 @@ def test_nadals_limit_is_that_of_a_block_on_an_inclined_rail():
 
 
 def test_a_wheelset_that_is_pressed_too_hard_for_its_load_derails():
-    light = ds.problem("wheelset").case("gust", axle_load=20e3, force_amplitude=25e3)
+    light = ds.problem("wheelset").case(
+        "gust", creep="saturated", axle_load=20e3, force_amplitude=25e3
+    )
     found = light.analyse("derailment").values
     assert found["nadal_limit"] == pytest.approx(math.tan(math.radians(70.0) - math.atan(0.25)))
     assert found["derailment_at"]
     assert found["derailment_at"][0] >= found["flange_at"][0]
-    assert found["largest_quotient_at_the_rail"] > found["nadal_limit"]
+    # Creep adds twice Coulomb's friction of a wheel at most: L is F_y but for that.
+    assert found["nadal_limit"] < found["largest_quotient_at_the_rail"] < 2.5 + 2 * 0.25
     loaded = ds.problem("wheelset").case("gust").analyse("derailment").values
     assert loaded["flange_at"]
     assert not loaded["derailment_at"]

@@ -19,7 +19,7 @@ import casadi as ca
 import numpy as np
 
 import daesolve as ds
-from daesolve_problems.wheelset.vehicles import Creep, Loads, Vehicle, harmonic
+from daesolve_problems.wheelset.vehicles import Creep, Flange, Loads, Vehicle, harmonic
 
 Rule = Callable[[Loads], Vehicle]
 Values = Mapping[str, float]
@@ -43,8 +43,8 @@ def full(units: Rule, creep: Creep, loads: Loads = harmonic) -> ds.MechanicalSys
         vehicle.parameters,
         kinetic=_kinetic(vehicle),
         force={"y": force, "psi": moment},
-        outputs=_outputs(vehicle),
-        events=_flange_events(vehicle),
+        outputs=_outputs(vehicle, creep),
+        events=_flange_events(vehicle, creep),
     )
 
 
@@ -88,7 +88,7 @@ def rolling(units: Rule) -> ds.MechanicalSystem:
 
 
 def no_slip(units: Rule, creep: Creep, loads: Loads = harmonic) -> ds.ControlSystem:
-    """Pose a wheelset that does not slip; the law of creep does not matter."""
+    """Pose a wheelset that does not slip; the law of creep matters to the flange's output alone."""
     vehicle = units(loads)
     q = vehicle.coordinates
     x = ds.states(**dict(zip((*q.names, *q.rates.names), (*q.units, *q.rates.units), strict=True)))
@@ -110,7 +110,9 @@ def no_slip(units: Rule, creep: Creep, loads: Loads = harmonic) -> ds.ControlSys
         vehicle.parameters,
         controls=u,
         goals=[ds.Goal(f"no_{name}", own(slip)) for name, slip in _slips(vehicle).items()],
-        outputs={name: (own(value), unit) for name, (value, unit) in _outputs(vehicle).items()},
+        outputs={
+            name: (own(value), unit) for name, (value, unit) in _outputs(vehicle, creep).items()
+        },
     )
 
 
@@ -135,27 +137,39 @@ def _kinetic(vehicle: Vehicle) -> ca.SX:
     return (vehicle.mass * v.y**2 + vehicle.inertia * v.psi**2) / 2
 
 
-def _outputs(vehicle: Vehicle) -> dict[str, tuple[ca.SX, str]]:
+def _outputs(vehicle: Vehicle, creep: Creep) -> dict[str, tuple[ca.SX, str]]:
     """Return the slips in units of eps V, the positions in normalised numbers, and the rolling."""
     joule = "J" if vehicle.coordinates.units[0] else ""
     outputs = _slips(vehicle) | {"scaled_y": vehicle.scaled[0], "scaled_psi": vehicle.scaled[1]}
     if vehicle.flange is not None:
-        outputs |= {"flange_quotient": vehicle.flange.quotient}
+        outputs |= {"flange_quotient": _flange_quotient(vehicle, vehicle.flange, creep)}
     return {name: (value, "") for name, value in outputs.items()} | {
         "rolling_energy": (vehicle.rolling, joule)
     }
 
 
-def _flange_events(vehicle: Vehicle) -> list[ds.Event]:
+def _flange_quotient(vehicle: Vehicle, flange: Flange, creep: Creep) -> ca.SX:
+    """Return L / N of the wheel towards which the axle is.
+
+    L is the force across that would keep the axle from going on, so that Y' = 0 in its creep.
+    """
+    y, y_dot = vehicle.coordinates.y, vehicle.coordinates.dot.y
+    (slip,) = vehicle.slips.values()
+    held = ca.substitute(slip, y_dot, 0)
+    pushed = flange.pushed + 2 * vehicle.grip * creep(held)[1]
+    return ca.sign(y) * pushed / flange.load
+
+
+def _flange_events(vehicle: Vehicle, creep: Creep) -> list[ds.Event]:
     """Record where a flange comes to its rail, and where it could not be held there."""
     flange = vehicle.flange
     if flange is None:
         return []
-    beyond = flange.play
+    beyond, quotient = flange.play, _flange_quotient(vehicle, flange, creep)
     return [
         ds.Event("flange", beyond, ds.RISING),
         # Both at once: the flange is at the rail, and is pressed too hard for the load.
-        ds.Event("derailment", ca.fmin(beyond, flange.quotient / flange.limit - 1), ds.RISING),
+        ds.Event("derailment", ca.fmin(beyond, quotient / flange.limit - 1), ds.RISING),
     ]
 
 

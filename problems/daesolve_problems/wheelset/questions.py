@@ -136,7 +136,8 @@ def derailment(case: BoundCase) -> ds.Answer:
             "normalised parameters have no free play and no load of a wheel: ask for "
             "units=dimensional"
         )
-    run = case.solve(at=np.linspace(0.0, case.case.until, 1001))
+    until = float(case.case.until)
+    run = case.solve(at=np.linspace(0.0, until, 1001))
     limit = float(nadal_limit(ca.SX(p["flange_angle"]), ca.SX(p["friction"])))
     times = {
         name: [event.time for event in run.events if event.name == name]
@@ -147,6 +148,11 @@ def derailment(case: BoundCase) -> ds.Answer:
     answer = {
         "nadal_limit": limit,
         "flange_at": times["flange"],
+        "quotient_at_the_first": (
+            float(np.interp(times["flange"][0], run.times, run["flange_quotient"]))
+            if times["flange"]
+            else None
+        ),
         "derailment_at": times["derailment"],
         "largest_quotient_at_the_rail": pressed,
         "largest_shift": float(np.max(np.abs(run["y"]))),

@@ -51,15 +51,17 @@ class Flange:
     ----------
     play
         |Y| over the free play, less one.
-    quotient
-        L / N of the wheel towards which the axle is: L the force across that would keep the axle
-        from going on, N the load of the wheel.
+    pushed
+        The force across besides creep.
+    load
+        N, of a wheel.
     limit
         Nadal's: a flange that is pressed harder climbs.
     """
 
     play: ca.SX
-    quotient: ca.SX
+    pushed: ca.SX
+    load: ca.SX
     limit: ca.SX
 
 
@@ -182,12 +184,9 @@ def dimensional(axles: Axles, loads: Loads) -> Vehicle:
     held = force - p.lateral_stiffness * q.y
     flange = None
     if len(axles) == 1:
-        # Held by its flange the axle does not move across: creep then has the slip -V Psi.
-        creep = p.friction * p.axle_load * q.psi / p.eps
-        side = ca.sign(q.y)
-        quotient = side * (held + creep) / (p.axle_load / 2)
         play = ca.fabs(q.y) / p.play - 1
-        flange = Flange(play, quotient, nadal_limit(p.flange_angle, p.friction))
+        limit = nadal_limit(p.flange_angle, p.friction)
+        flange = Flange(play, held, p.axle_load / 2, limit)
     return Vehicle(
         q,
         p,
