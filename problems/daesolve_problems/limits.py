@@ -114,8 +114,10 @@ def _drawn(sizes: Sequence[float], rows: np.ndarray, orders: Sequence[float | No
         if order is None:
             axes.plot([], [], " ", label=f"combination {number + 1}: zero to rounding")
         else:
-            label = f"combination {number + 1}, order {order:.2f}"
+            label = f"combination {number + 1}, order {round(order, 2) + 0.0:.2f}"
             axes.loglog(sizes, row, "o-", label=label)
+    low, high = axes.get_ylim()
+    axes.set_ylim(10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high)))
     axes.set_xticks(list(sizes), [f"{eps:g}" for eps in sizes])
     axes.minorticks_off()
     axes.set_xlabel("ε")

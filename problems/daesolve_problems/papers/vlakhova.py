@@ -90,7 +90,7 @@ def gyroscope(quick: bool) -> Shown:
     answer = case.analyse("orders")
     rows = [
         Compared(f"order of {model}, angles, no nutation", says, answer.values["slopes"][name])
-        for model, says in (("dirac", "O(ε)"), ("refined", "O(ε²)"))
+        for model, says in (("dirac", "O(ε)"), ("refined", "not treated for the gyroscope"))
         if (name := f"{model} angles") in answer.values["slopes"]
     ]
     other = problem.case("nutation").analyse("orders").values["slopes"]

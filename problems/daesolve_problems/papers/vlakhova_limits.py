@@ -118,7 +118,7 @@ def limits(quick: bool) -> Shown:
                 f"body on a wheel, column of B of the order {power:g}",
                 says,
                 f"{_named(found.kind)}, slip / velocities of the order "
-                f"{abs(found.principal[0].order):.2f}",
+                f"{round(found.principal[0].order, 2) + 0.0:.2f}",
                 "",
                 "" if power != 0.5 else "between both: rolling, which is approached slowly",
             )
@@ -133,7 +133,7 @@ def limits(quick: bool) -> Shown:
         answer = ds.problem(problem).case(case).analyse("limit")
         values = answer.values
         swept = ", ".join(
-            "0 to rounding" if order is None else f"{order:.2f}"
+            "0 to rounding" if order is None else f"{round(order, 2) + 0.0:.2f}"
             for order in values["sweep"]["orders"]
         )
         rolling = sum(one["kind"] == "rolling" for one in values["principal"])

@@ -137,24 +137,24 @@ def derailment(case: BoundCase) -> ds.Answer:
             "units=dimensional"
         )
     until = float(case.case.until)
-    run = case.solve(at=np.linspace(0.0, until, 1001))
-    limit = float(nadal_limit(ca.SX(p["flange_angle"]), ca.SX(p["friction"])))
-    times = {
-        name: [event.time for event in run.events if event.name == name]
+    even = np.linspace(0.0, until, 1001)
+    times: dict[str, list[float]] = {
+        name: [event.time for event in case.solve(at=[until]).events if event.name == name]
         for name in ("flange", "derailment")
     }
-    at_rail = np.abs(run["y"]) >= p["play"]
-    pressed = float(np.max(run["flange_quotient"][at_rail])) if np.any(at_rail) else None
+    # With samples where flanges come to their rails.
+    run = case.solve(at=np.unique([*even, *times["flange"]]))
+    limit = float(nadal_limit(ca.SX(p["flange_angle"]), ca.SX(p["friction"])))
+    quotient, at_rail = run["flange_quotient"], np.abs(run["y"]) >= p["play"] * (1 - 1e-9)
+    first = np.isin(run.times, times["flange"][:1])
     answer = {
         "nadal_limit": limit,
         "flange_at": times["flange"],
-        "quotient_at_the_first": (
-            float(np.interp(times["flange"][0], run.times, run["flange_quotient"]))
-            if times["flange"]
-            else None
-        ),
+        "quotient_at_the_first": float(quotient[first][0]) if np.any(first) else None,
         "derailment_at": times["derailment"],
-        "largest_quotient_at_the_rail": pressed,
+        "largest_quotient_at_the_rail": (
+            float(np.max(quotient[at_rail])) if np.any(at_rail) else None
+        ),
         "largest_shift": float(np.max(np.abs(run["y"]))),
     }
     return ds.Answer(answer, {"derailment": pictures.pressed(run, p["play"], limit)})
