@@ -239,12 +239,16 @@ def derailment(quick: bool) -> Shown:
     for name, changes in loads:
         answer = ds.problem("wheelset").case("gust", **changes).analyse("derailment")
         values = answer.values
-        pressed = values["quotient_at_the_first"]
+        pressed, derailed = values["quotient_at_the_first"], values["derailment_at"]
         for words, exact, unit in (
             ("Nadal's limit of L/N", values["nadal_limit"], ""),
-            ("flange first at the rail", _first(values["flange_at"]), "s"),
+            ("flange first at the rail", values["flange_at"][0], "s"),
             ("L/N as it comes there", "nowhere" if pressed is None else pressed, ""),
-            ("derails", _first(values["derailment_at"]), "s"),
+            (
+                "derails",
+                "never" if values["derailment_at"] is None else values["derailment_at"],
+                "s",
+            ),
         ):
             told = "" if isinstance(exact, str) else unit
             rows.append(Compared(f"{name}: {words}", "refers to [7]", exact, told))
@@ -256,7 +260,3 @@ def derailment(quick: bool) -> Shown:
         "the force that would have to hold the axle there, and what a flange does then is not in "
         "it.",
     )
-
-
-def _first(times: list[float]) -> float | str:
-    return times[0] if times else "never"

@@ -142,34 +142,33 @@ def _outputs(vehicle: Vehicle, creep: Creep) -> dict[str, tuple[ca.SX, str]]:
     joule = "J" if vehicle.coordinates.units[0] else ""
     outputs = _slips(vehicle) | {"scaled_y": vehicle.scaled[0], "scaled_psi": vehicle.scaled[1]}
     if vehicle.flange is not None:
-        outputs |= {"flange_quotient": _flange_quotient(vehicle, vehicle.flange, creep)}
+        quotient = _flange_quotient(vehicle, vehicle.flange, creep)
+        outputs |= {"flange_quotient": ca.sign(vehicle.coordinates.y) * quotient}
     return {name: (value, "") for name, value in outputs.items()} | {
         "rolling_energy": (vehicle.rolling, joule)
     }
 
 
 def _flange_quotient(vehicle: Vehicle, flange: Flange, creep: Creep) -> ca.SX:
-    """Return L / N of the wheel towards which the axle is.
+    """Return L / N of a wheel.
 
-    L is the force across that would keep the axle from going on, so that Y' = 0 in its creep.
+    L is the force across that would keep the axle from going on to positive Y, so that Y' = 0 in
+    its creep.
     """
-    y, y_dot = vehicle.coordinates.y, vehicle.coordinates.dot.y
     (slip,) = vehicle.slips.values()
-    held = ca.substitute(slip, y_dot, 0)
-    pushed = flange.pushed + 2 * vehicle.grip * creep(held)[1]
-    return ca.sign(y) * pushed / flange.load
+    held = ca.substitute(slip, vehicle.coordinates.dot.y, 0)
+    return (flange.pushed + 2 * vehicle.grip * creep(held)[1]) / flange.load
 
 
 def _flange_events(vehicle: Vehicle, creep: Creep) -> list[ds.Event]:
-    """Record where a flange comes to its rail, and where it could not be held there."""
+    """Record where a flange comes to its rail, and where more is asked of it than Nadal allows."""
     flange = vehicle.flange
     if flange is None:
         return []
-    beyond, quotient = flange.play, _flange_quotient(vehicle, flange, creep)
+    quotient = _flange_quotient(vehicle, flange, creep)
     return [
-        ds.Event("flange", beyond, ds.RISING),
-        # Both at once: the flange is at the rail, and is pressed too hard for the load.
-        ds.Event("derailment", ca.fmin(beyond, quotient / flange.limit - 1), ds.RISING),
+        ds.Event("flange", flange.shift**2 - 1, ds.RISING),
+        ds.Event("beyond_nadal", (quotient / flange.limit) ** 2 - 1, ds.RISING),
     ]
 
 

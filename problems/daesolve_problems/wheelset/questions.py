@@ -138,20 +138,20 @@ def derailment(case: BoundCase) -> ds.Answer:
         )
     until = float(case.case.until)
     even = np.linspace(0.0, until, 1001)
-    times: dict[str, list[float]] = {
-        name: [event.time for event in case.solve(at=[until]).events if event.name == name]
-        for name in ("flange", "derailment")
-    }
-    # With samples where flanges come to their rails.
-    run = case.solve(at=np.unique([*even, *times["flange"]]))
+    events = case.solve(at=[until]).events
+    flange = [event.time for event in events if event.name == "flange"]
+    nadal = [event.time for event in events if event.name == "beyond_nadal"]
+    # With samples at these.
+    run = case.solve(at=np.unique([*even, *flange, *nadal]))
     limit = float(nadal_limit(ca.SX(p["flange_angle"]), ca.SX(p["friction"])))
     quotient, at_rail = run["flange_quotient"], np.abs(run["y"]) >= p["play"] * (1 - 1e-9)
-    first = np.isin(run.times, times["flange"][:1])
+    first = np.isin(run.times, flange[:1])
+    derails = run.times[at_rail & (quotient >= limit * (1 - 1e-9))]
     answer = {
         "nadal_limit": limit,
-        "flange_at": times["flange"],
+        "flange_at": flange,
         "quotient_at_the_first": float(quotient[first][0]) if np.any(first) else None,
-        "derailment_at": times["derailment"],
+        "derailment_at": float(derails[0]) if len(derails) else None,
         "largest_quotient_at_the_rail": (
             float(np.max(quotient[at_rail])) if np.any(at_rail) else None
         ),

@@ -49,8 +49,8 @@ class Flange:
 
     Parameters
     ----------
-    play
-        |Y| over the free play, less one.
+    shift
+        Y over the free play.
     pushed
         The force across besides creep.
     load
@@ -59,7 +59,7 @@ class Flange:
         Nadal's: a flange that is pressed harder climbs.
     """
 
-    play: ca.SX
+    shift: ca.SX
     pushed: ca.SX
     load: ca.SX
     limit: ca.SX
@@ -184,9 +184,8 @@ def dimensional(axles: Axles, loads: Loads) -> Vehicle:
     held = force - p.lateral_stiffness * q.y
     flange = None
     if len(axles) == 1:
-        play = ca.fabs(q.y) / p.play - 1
         limit = nadal_limit(p.flange_angle, p.friction)
-        flange = Flange(play, held, p.axle_load / 2, limit)
+        flange = Flange(q.y / p.play, held, p.axle_load / 2, limit)
     return Vehicle(
         q,
         p,
