@@ -333,11 +333,7 @@ def _hamiltonian(
         raise PosingError(
             "the Lagrangian is regular: every velocity has inertia; pose a MechanicalSystem"
         )
-    states = SymbolVector(
-        (*coordinates.names, *(f"momentum_{name}" for name in coordinates.names)),
-        (*coordinates.units, *(f"J s/{unit}" if unit else "J s" for unit in coordinates.units)),
-        "state",
-    )
+    states = _phase_space(coordinates)
     # The states have symbols of their own.
     own_q, own_p = states.vector[:count], states.vector[count:]
     multipliers = ca.SX.sym("multiplier", len(small))
@@ -368,6 +364,16 @@ def _hamiltonian(
         )
     own = _Hamiltonian(time, states.vector, multipliers, parameters.vector, primary, rate)
     return own, len(large), small, states
+
+
+def _phase_space(coordinates: DifferentiableVector) -> SymbolVector:
+    """Return symbols of the coordinates and of their momenta."""
+    momenta = [f"J s/{unit}" if unit else "J s" for unit in coordinates.units]
+    return SymbolVector(
+        (*coordinates.names, *(f"momentum_{name}" for name in coordinates.names)),
+        (*coordinates.units, *momenta),
+        "state",
+    )
 
 
 def _regular(hessian: ca.SX, q: ca.SX, p: ca.SX, numbers: np.ndarray) -> list[int]:

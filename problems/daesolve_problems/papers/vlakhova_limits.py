@@ -244,11 +244,7 @@ def derailment(quick: bool) -> Shown:
             ("Nadal's limit of L/N", values["nadal_limit"], ""),
             ("flange first at the rail", values["flange_at"][0], "s"),
             ("L/N as it comes there", "nowhere" if pressed is None else pressed, ""),
-            (
-                "derails",
-                "never" if values["derailment_at"] is None else values["derailment_at"],
-                "s",
-            ),
+            ("derails", "never" if derailed is None else derailed, "s"),
         ):
             told = "" if isinstance(exact, str) else unit
             rows.append(Compared(f"{name}: {words}", "refers to [7]", exact, told))
