@@ -244,7 +244,7 @@ def derailment(quick: bool) -> Shown:
             ("Nadal's limit of L/N", values["nadal_limit"], ""),
             ("flange first at the rail", values["flange_at"][0], "s"),
             ("L/N as it comes there", "nowhere" if pressed is None else pressed, ""),
-            ("derails", "never" if derailed is None else derailed, "s"),
+            ("L/N beyond the limit", "never" if derailed is None else derailed, "s"),
         ):
             told = "" if isinstance(exact, str) else unit
             rows.append(Compared(f"{name}: {words}", "refers to [7]", exact, told))
@@ -253,6 +253,6 @@ def derailment(quick: bool) -> Shown:
         rows,
         figures,
         note="F_y(T) and M_z(T) by a table. The model ends where the free play of 15 mm does: L is "
-        "the force that would have to hold the axle there, and what a flange does then is not in "
-        "it.",
+        "the force that would have to hold the axle there. How it would go on, held by a flange, "
+        "is not in it.",
     )

@@ -72,6 +72,7 @@ def pressed(run: ds.Trajectory, play: float, limit: float) -> Figure:
     figure, axes = _axes(2)
     axes[0].plot(run.times, 1e3 * run["y"])
     axes[0].axhspan(-1e3 * play, 1e3 * play, color="0.9", label="free play")
+    axes[0].set_ylim(-1.6e3 * play, 1.6e3 * play)
     axes[0].set_ylabel("y (mm)")
     quotient = run["flange_quotient"]
     axes[1].plot(run.times, quotient, color="0.7", label="if held where it is")
