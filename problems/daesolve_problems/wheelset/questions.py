@@ -123,8 +123,8 @@ def derailment(case: BoundCase) -> ds.Answer:
     """Tell when a flange comes to its rail, and how hard it would be pressed there.
 
     The model ends where the free play does; what it says of derailment is the force across L that
-    would have to hold the axle there, over the load N of the wheel, against Nadal's limit. After the
-    first contact that is of a motion which no flange has held, and a warning only.
+    would have to hold the axle there, over the load N of the wheel, against Nadal's limit. After
+    the first contact that is of a motion which no flange has held, and a warning only.
 
     Raises
     ------
