@@ -25,8 +25,11 @@ import casadi as ca
 
 from daesolve.algebra.linear import is_zero, solve_definite, solve_small
 from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import PosingError
 from daesolve.posing.events import RISING, Event, Stop
 from daesolve.posing.goals import Goal
+from daesolve.posing.inputs import Drive
+from daesolve.posing.rewriting import Rewriting, substitution
 from daesolve.posing.symbols import SymbolVector, velocity_name
 from daesolve.system.system import ControlSystem, MechanicalSystem, Output, unswitched
 
@@ -116,7 +119,7 @@ def dirac_equations(
     Parameters
     ----------
     system
-        Without constraints, in rates of coordinates, posed by its kinetic energy.
+        Without constraints, posed by its kinetic energy.
     small
         The indices of the small velocities, of which there are m.
     slow, multipliers
@@ -127,16 +130,16 @@ def dirac_equations(
     dynamics = system.dynamics
     t, count = dynamics.t, dynamics.position_count
     large = [index for index in range(len(system.v)) if index not in small]
-    parts = _in_coordinates(system, large, small, slow[count:, 0], multipliers, constrained)
+    in_parts = _in_coordinates if system.velocities is None else _in_quasi_velocities
+    parts = in_parts(system, large, small, slow[count:, 0], multipliers, constrained)
     names = [*parts]
     written = ca.substitute([*parts.values()], [dynamics.x[:count]], [slow[:count]])
     own = dict(zip(names, written, strict=True))
-    steep, ties, balance, rate = own["steep"], own["ties"], own["balance"], own["rate"]
+    balance, rate = own["balance"], own["rate"]
 
     def following(expression: ca.SX) -> ca.SX:
         return ca.jtimes(expression, slow, rate) + ca.jtimes(expression, t, ca.SX(1))
 
-    steep_large, steep_small = _block(steep, large, [0]), _block(steep, small, [0])
     return DiracEquations(
         t=t,
         slow=slow,
@@ -148,9 +151,9 @@ def dirac_equations(
         balance=balance,
         solvability=ca.jacobian(balance, multipliers),
         rate=rate,
-        neglected=ca.vertcat(ca.SX.zeros(count), steep_large),
+        neglected=ca.vertcat(ca.SX.zeros(count), own["neglected"]),
         drift=following(balance),
-        carried=following(own["inertia"] @ multipliers) - steep_small + ties @ steep_large,
+        carried=own["carried"] + following(own["moving"]),
     )
 
 
@@ -164,7 +167,7 @@ def _in_coordinates(
 ) -> dict[str, ca.SX]:
     """Return what `DiracEquations` has by name, still in the symbols of the system's positions.
 
-    Besides, `ties` is A21 A11^-1 and `steep` is (lambda.S lambda)_q/2.
+    Besides, `carried` is that without the rate of `moving`.
     """
     dynamics = system.dynamics
     assert dynamics.kinetic is not None
@@ -188,14 +191,62 @@ def _in_coordinates(
     )
     driven_large = _block(driven, large, [0])
     rates = ca.substitute(dynamics.position_rates, v, velocities)
+    steep = ca.gradient(ca.dot(multipliers, inertia @ multipliers) / 2, q)
+    steep_large = _block(steep, large, [0])
     return {
         "velocities": velocities,
         "constraints": constraints,
         "inertia": inertia,
         "balance": moved + _block(driven, small, [0]) - ties @ driven_large,
         "rate": ca.vertcat(rates, driven_large),
-        "ties": ties,
-        "steep": ca.gradient(ca.dot(multipliers, inertia @ multipliers) / 2, q),
+        "neglected": steep_large,
+        "carried": ties @ steep_large - _block(steep, small, [0]),
+        "moving": inertia @ multipliers,
+    }
+
+
+def _in_quasi_velocities(
+    system: MechanicalSystem,
+    large: Sequence[int],
+    small: Sequence[int],
+    p1: ca.SX,
+    multipliers: ca.SX,
+    p2: ca.SX,
+) -> dict[str, ca.SX]:
+    """Return the same in quasi-velocities, by Hamel's equations A v' = h.
+
+    With n = (-A21 A11^-1, 1), n A = (0, S): so S lambda' = n h exactly, and R = n h is taken.
+    Besides the rate of Phi by Dirac's equations this has the forces that S lambda brings about with
+    finite velocities. They are as small as S lambda', which order 0 leaves out; but while the fast
+    motion lasts they move the large momenta by as much as the refinement does.
+    """
+    dynamics = system.dynamics
+    kinetic = dynamics.kinetic
+    assert kinetic is not None
+    q, v = dynamics.x[: dynamics.position_count], dynamics.velocities
+    momenta = ca.gradient(kinetic, v)
+    linear = ca.substitute(momenta, v, ca.SX.zeros(v.numel()))
+    heavy, mixed = _block(dynamics.mass, large, large), _block(dynamics.mass, large, small)
+    ties = solve_definite(heavy, mixed).T if large else mixed.T
+    inertia = _block(dynamics.mass, small, small) - ties @ mixed
+    own = p1 - _block(linear, large, [0])
+    freed = solve_definite(heavy, own) if large else own
+    velocities = _arranged(ca.vertcat(freed - ties.T @ multipliers, multipliers), [*large, *small])
+    # p1 = dT/dv1 changes with its coefficients as well.
+    along = ca.jtimes(momenta, ca.vertcat(q, dynamics.t), ca.vertcat(dynamics.position_rates, 1))
+    force, along, rates = ca.substitute(
+        [dynamics.force, along, dynamics.position_rates], [v], [velocities]
+    )
+    pushed = _block(force, large, [0])
+    return {
+        "velocities": velocities,
+        "constraints": p2 - _block(linear, small, [0]) - ties @ own,
+        "inertia": inertia,
+        "balance": _block(force, small, [0]) - ties @ pushed,
+        "rate": ca.vertcat(rates, pushed + _block(along, large, [0])),
+        "neglected": ca.SX.zeros(len(large)),
+        "carried": ca.SX.zeros(len(small)),
+        "moving": ca.SX.zeros(len(small)),
     }
 
 
@@ -228,6 +279,11 @@ NOTHING_SLOW = (
 )
 
 
+def moved_names(system: MechanicalSystem) -> tuple[str, ...]:
+    """Return what momenta and balances are named after: coordinates, or quasi-velocities."""
+    return system.coordinates.names if system.velocities is None else system.v.names
+
+
 def leading_system(
     full: MechanicalSystem, equations: DiracEquations, states: SymbolVector, small: Sequence[int]
 ) -> ControlSystem:
@@ -243,12 +299,18 @@ def leading_system(
         x = (positions, p1) and the small velocities.
     small
         The indices of the small velocities among all.
+
+    Raises
+    ------
+    PosingError
+        A table has steps.
     """
-    names = [full.coordinates.names[index] for index in small]
+    names = [moved_names(full)[index] for index in small]
     goals = [
         Goal(f"balance_{name}", equations.balance[index], ideal=False, at_start=True)
         for index, name in enumerate(names)
     ]
+    _check_tables(full, 1, "order 0 needs small velocities without jumps")
     e = equations
     return _posed(full, states, e.rate, e.velocities, goals, e.lengthening(e.changing))
 
@@ -273,7 +335,13 @@ def refined_system(
     full, equations, states, small
         As in `leading_system`. The small velocities become lambda1; lambda0 and lambda0' are
         added to the states, by their `added_names`.
+
+    Raises
+    ------
+    PosingError
+        A table has steps or kinks.
     """
+    _check_tables(full, 2, "the refinement needs the rates of small velocities")
     e, count = equations, len(small)
     units = states.units[-count:]
     both = SymbolVector(
@@ -294,13 +362,29 @@ def refined_system(
         "lag": solvability @ (moving - leading) - inertia @ changing - written(e.carried, leading),
     }
     goals = [
-        Goal(f"{kind}_{full.coordinates.names[index]}", residual[place], ideal=False, at_start=True)
+        Goal(f"{kind}_{moved_names(full)[index]}", residual[place], ideal=False, at_start=True)
         for kind, residual in residuals.items()
         for place, index in enumerate(small)
     ]
     rate = written(e.rate + e.neglected, moving)
     lengthening = written(e.lengthening(changing), leading)
     return _posed(full, both, rate, written(e.velocities, moving), goals, lengthening)
+
+
+def _check_tables(full: MechanicalSystem, degree: int, why: str) -> None:
+    """Refuse tables that are not smooth enough.
+
+    Raises
+    ------
+    PosingError
+        One has pieces of a lower degree.
+    """
+    for drive in full.drives:
+        if drive.lookup is not None and min(axis.degree for axis in drive.lookup.axes) < degree:
+            raise PosingError(
+                f"{why}, and the table {drive.name!r} has {'kinks' if degree > 1 else 'steps'}: "
+                f"make it {'cubic' if degree > 1 else 'linear or cubic'}"
+            )
 
 
 def _posed(
@@ -343,7 +427,14 @@ def _posed(
             dynamics.outputs.items(), labels.output_units, strict=True
         )
     }
-    events = [replace(event, guard=written(event.guards)) for event in dynamics.events]
+    # What tables add was rewritten with their arguments, resets included.
+    own = Rewriting(substitution(dynamics.x, ca.vertcat(states.vector[:count], velocities)))
+    drives: tuple[Drive, ...] = own(tuple(full.drives))
+    nodes = {event.name: event for drive in drives for event in drive.events}
+    events = [
+        nodes.get(event.name, replace(event, guard=written(event.guards)))
+        for event in dynamics.events
+    ]
     if not is_zero(lengthening):
         events.append(Event(LOST, lengthening**2 - 1, RISING, Stop(NOTHING_SLOW)))
     return ControlSystem(
@@ -356,4 +447,5 @@ def _posed(
         events=events,
         outputs=outputs,
         switches=full.switches,
+        drives=drives,
     )

@@ -16,6 +16,7 @@ import numpy as np
 
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import check_named, sample_states, start_value
+from daesolve.equations.drives import begun
 from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.rank import RANK_TOLERANCE, check_mass
 from daesolve.errors import (
@@ -30,6 +31,7 @@ from daesolve.nonholonomic.dirac import (
     added_names,
     dirac_equations,
     leading_system,
+    moved_names,
     refined_system,
 )
 from daesolve.nonholonomic.slow_manifold import grips, strength
@@ -57,7 +59,7 @@ class DiracModel:
         Of the Hessian of the singular Lagrangian L0: the number of large velocities, for A11 is
         positive definite wherever A is.
     momenta
-        Symbols of the momenta of every coordinate, `momentum_<coordinate>`.
+        Symbols of the momenta, `momentum_<coordinate>`, or `momentum_<quasi-velocity>`.
     primary_constraints
         Phi by the name of its small velocity, an expression of coordinates and momenta.
     equations
@@ -227,6 +229,9 @@ class DiracModel:
         p = dynamics.value_vector(changed)
         t = start_value("time", time)
         x = self._full_state(check_named("state", state), t, p)
+        if dynamics.drives:
+            # Tables are in the piece of this time and state.
+            p = dynamics.value_vector({**changed, **begun(dynamics, changed, x, t)})
         return self._motion_at(t, x, p, self._scale(t, x, p))
 
     def _motion_at(self, t: float, x: np.ndarray, p: np.ndarray, scale: float) -> SlowMotion:
@@ -272,7 +277,7 @@ class DiracModel:
     def _scale(self, t: float, x: np.ndarray, p: np.ndarray) -> float:
         """Return the typical size of M in units of S near a state, 1/s."""
         samples = sample_states(self._dynamics, p, around=x, time=t)
-        return strength(self._matrices(samples, p))
+        return strength(self.matrices(samples, p))
 
     def check_solvable(self, samples: Iterable[tuple[float, np.ndarray]], p: np.ndarray) -> None:
         """Refuse a matrix M that is singular at every sample, unless it may be regular elsewhere.
@@ -285,7 +290,7 @@ class DiracModel:
         SecondaryConstraintsError
             It is singular everywhere.
         """
-        matrices = self._matrices(samples, p)
+        matrices = self.matrices(samples, p)
         scale = strength(matrices)
         smallest = [grips(*pair)[0][-1] for pair in matrices if np.all(np.isfinite(pair[1]))]
         if not self._quantities.linear or max(smallest, default=np.inf) > RANK_TOLERANCE * scale:
@@ -297,9 +302,10 @@ class DiracModel:
             "gyroscopic forces alone; take other velocities for small ones"
         )
 
-    def _matrices(
+    def matrices(
         self, samples: Iterable[tuple[float, np.ndarray]], p: np.ndarray
     ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return S and M at some states."""
         motions = [self._motion_at(t, x, p, 0.0) for t, x in samples]
         found = [motion.at(motion.multipliers) for motion in motions]
         return [(parts["inertia"], parts["solvability"]) for parts in found]
@@ -316,9 +322,9 @@ def small_velocities(
     Parameters
     ----------
     system
-        Without goals, in rates of coordinates, posed by its kinetic energy.
+        Without goals, posed by its kinetic energy.
     small
-        The names of the small velocities, rates of coordinates.
+        The names of the small velocities: rates of coordinates, or quasi-velocities such as slips.
     parameters
         Values in place of the defaults, at which the system is examined.
 
@@ -341,6 +347,23 @@ def small_velocities(
     >>> ds.nonholonomic.small_velocities(sliding, ["x_dot"]).start({"x": 1.0})
     {'x': 1.0, 'x_dot': 1.5}
     """
+    model, samples, p = _examined(system, small, parameters)
+    model.check_solvable(samples, p)
+    return model
+
+
+def solvability_samples(
+    system: MechanicalSystem, small: Iterable[str], parameters: Values | None = None
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return S and M at some states, for arguments of `small_velocities`, be M singular or not."""
+    model, samples, p = _examined(system, small, parameters)
+    return model.matrices(samples, p)
+
+
+def _examined(
+    system: MechanicalSystem, small: Iterable[str], parameters: Values | None
+) -> tuple[DiracModel, list[tuple[float, np.ndarray]], np.ndarray]:
+    """Return a model, not yet asked whether it can be solved, states, and the numbers in p."""
     _check_system(system)
     names = _checked_names(system, small)
     plain = unswitched(system)
@@ -350,11 +373,7 @@ def small_velocities(
     p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
     samples = sample_states(dynamics, p)
     check_mass(dynamics, samples, p)
-    momenta = SymbolVector(
-        tuple(f"momentum_{name}" for name in system.coordinates.names),
-        tuple(f"J s/{unit}" if unit else "J s" for unit in system.coordinates.units),
-        "momentum",
-    )
+    momenta = _momenta_of(system)
     kept = momenta.part(momenta.names[index] for index in large)
     states = _states(system, kept, names)
     split = len(states) - len(names)
@@ -378,8 +397,17 @@ def small_velocities(
         equations=equations,
         states=states,
     )
-    model.check_solvable(samples, p)
-    return model
+    return model, samples, p
+
+
+def _momenta_of(system: MechanicalSystem) -> SymbolVector:
+    """Return symbols of the momenta dT/dv."""
+    if system.velocities is None:
+        units = [f"J s/{unit}" if unit else "J s" for unit in system.coordinates.units]
+    else:
+        units = [f"J/({unit})" if unit else "J" for unit in system.v.units]
+    names = [f"momentum_{name}" for name in moved_names(system)]
+    return SymbolVector(tuple(names), tuple(units), "momentum")
 
 
 def _states(system: MechanicalSystem, momenta: SymbolVector, small: Sequence[str]) -> SymbolVector:
@@ -410,11 +438,6 @@ def _check_system(system: MechanicalSystem) -> None:
             "small velocities need Lagrange's equations: pose the system by kinetic=, not by "
             "mass_matrix="
         )
-    if system.velocities is not None:
-        raise PosingError(
-            "small velocities are rates of coordinates, but this system has quasi-velocities: "
-            "pose it in coordinates whose rates are the small velocities"
-        )
     refused = [goal.name for goal in system.goals]
     refused += [*system.implicit.names, *system.reactions.names, *system.recovered]
     if refused:
@@ -423,7 +446,22 @@ def _check_system(system: MechanicalSystem) -> None:
             f"this one has {', '.join(map(repr, refused))}: choose coordinates that need no "
             "constraints, and watch conserved quantities as outputs"
         )
-    resets = [repr(event.name) for event in system.events if event.then.reset is not None]
+    if len(system.inputs):
+        raise PosingError(
+            f"small velocities need to know how forces change, but {system.inputs.names[0]!r} is "
+            "an input: write an expression of time or a table in its place"
+        )
+    laws = [repr(drive.name) for drive in system.drives if drive.law is not None]
+    if laws:
+        raise PosingError(
+            f"the reduced system cannot take the sampled law {laws[0]}: integrate the full system"
+        )
+    tables = {event.name for drive in system.drives for event in drive.events}
+    resets = [
+        repr(event.name)
+        for event in system.events
+        if event.then.reset is not None and event.name not in tables
+    ]
     if resets:
         raise PosingError(
             f"the reduced system cannot take the resets of {', '.join(resets)}, for its states are "

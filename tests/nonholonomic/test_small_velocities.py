@@ -397,15 +397,6 @@ def test_what_has_no_small_velocities_is_refused_in_a_sentence(system, small, ki
         small_velocities(system, small)
 
 
-def test_quasi_velocities_are_refused():
-    q, v = ds.coordinates(x="m"), ds.velocities(speed="m/s")
-    system = ds.MechanicalSystem(
-        q, kinetic=v.speed**2, velocities=v, kinematics=ca.vertcat(2 * v.speed)
-    )
-    with pytest.raises(PosingError, match="quasi-velocities"):
-        small_velocities(system, ["speed"])
-
-
 @pytest.mark.parametrize(
     ("state", "parameters", "kind", "told"),
     [
@@ -424,3 +415,53 @@ def test_states_that_cannot_be_are_refused(state, parameters, kind, told):
 def test_an_order_that_there_is_not_is_refused():
     with pytest.raises(OutOfRangeError, match="must be 0 or 1"):
         GYROSCOPE.start(PLACE, order=2)
+
+
+def blown(kind):
+    """Return a light body in a wind by a table of time, on a slope by one of its place."""
+    q = ds.coordinates(x="m")
+    p = ds.parameters(eps=(0.01, "", ds.POSITIVE))
+    wind = ds.table("wind", [0.0, 0.7, 1.0, 2.0, 2.5], [1.0, 3.0, 2.5, 0.0, -1.0], kind)
+    slope = ds.table("slope", [-1.0, 0.1, 0.5, 1.0, 2.0], [0.0, 0.5, 1.5, 1.7, 1.5], kind)
+    pushed = wind(ds.time) - slope(q.x) - 2 * q.dot.x
+    return ds.MechanicalSystem(q, p, kinetic=p.eps / 2 * q.dot.x**2, force={"x": pushed})
+
+
+def test_tables_over_time_and_place_go_with_the_reduced_systems():
+    system = blown("cubic")
+    model, start = small_velocities(system, ["x_dot"]), {"x": -0.2, "x_dot": 2.0}
+    at, errors = np.array([0.4, 0.8, 1.2, 1.9]), {0: [], 1: []}
+    sizes = (0.02, 0.01, 0.005)
+    for eps in sizes:
+        values = {"eps": eps}
+        full = ds.solve(system, 1.9, start, parameters=values, at=at)
+        assert full["x"][-1] > 0.5  # so that nodes of both are passed
+        for order, reduced in enumerate((model.system, model.refined)):
+            begun = model.start(start, values, order=order)
+            run = ds.solve(reduced, 1.9, begun, parameters=values, at=at)
+            errors[order].append(np.max(np.abs(run["x"] - full["x"])))
+    slopes = {order: np.polyfit(np.log(sizes), np.log(row), 1)[0] for order, row in errors.items()}
+    assert slopes == pytest.approx({0: 1.0, 1: 2.0}, abs=0.2)
+
+
+def test_a_table_is_read_at_the_time_and_place_of_a_state():
+    model = small_velocities(blown("linear"), ["x_dot"])
+    # In the third pieces of both: 2 x' = 2.5 - 2.5 (t - 1) - 1.5 - 0.4 (x - 0.5).
+    by_hand = (2.5 - 2.5 * 0.5 - 1.5 - 0.4 * 0.25) / 2
+    assert model.start({"x": 0.75}, time=1.5)["x_dot"] == pytest.approx(by_hand, abs=1e-14)
+
+
+def test_tables_with_kinks_and_steps_are_refused_where_rates_are_needed():
+    with pytest.raises(PosingError, match="'wind' has kinks"):
+        _ = small_velocities(blown("linear"), ["x_dot"]).refined
+    with pytest.raises(PosingError, match="'wind' has steps"):
+        _ = small_velocities(blown("steps"), ["x_dot"]).system
+
+
+def test_inputs_are_refused():
+    q, u = ds.coordinates(x="m"), ds.inputs(push=(0.0, "N"))
+    system = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 200, force={"x": u.push - q.dot.x}, inputs=u
+    )
+    with pytest.raises(PosingError, match="'push' is an input"):
+        small_velocities(system, ["x_dot"])

@@ -48,6 +48,17 @@ def test_vlakhova():
     assert rows["order of (19), positions"].exact == pytest.approx(2.0, abs=0.1)
     formula = rows["frequency of the bogie by Dirac's constraints"]
     assert formula.exact == pytest.approx(0.499237312, rel=1e-6)
+    assert rows["(4), constraints of the second class"].exact == 2
+    assert rows["(4), p_α − p_γ sin β = 0: difference of what follows from L"].exact < 1e-15
+    assert rows["wheelset, forced"].exact == "Dirac's constraints"
+    assert rows["wheelset, free"].exact == "rolling"
+    assert rows["wheelset-bogie, free"].exact == "mixed: 2 of 4 combinations of slips roll"
+    # Creep is saturated where the two forces on a wheel come to Coulomb's together.
+    for moment in (0.0, 1.2, 1.8):
+        largest = rows[f"largest f_y beside m_z = {moment:g}"].exact
+        assert largest == pytest.approx(math.sqrt(4 - moment**2), abs=1e-5)
+    assert rows["(19), growth at ε = 0.01"].exact == pytest.approx(0.005)
+    assert rows["20 kN, strong wind, limited creep: L/N beyond the limit"].exact > 0.0
 
 
 def test_nikolskii_smirnov():

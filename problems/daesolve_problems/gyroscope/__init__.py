@@ -48,7 +48,7 @@ from daesolve_problems.gyroscope.models import (
 )
 from daesolve_problems.gyroscope.nutation import guiding_centre
 from daesolve_problems.gyroscope.pictures import drawing, way_of_the_axis
-from daesolve_problems.gyroscope.questions import models, orders, validity
+from daesolve_problems.gyroscope.questions import limit, models, orders, validity
 
 PLACE = {"alpha": 0.1, "beta": 0.3, "gamma": 0.0}
 KICKED = PLACE | {"alpha_dot": 1.5, "beta_dot": -0.7}
@@ -67,6 +67,7 @@ problem = ds.Problem(
         "orders": orders,
         "models": models,
         "validity": validity,
+        "limit": limit,
         "guiding-centre": guiding_centre,
     },
     figures={"way of the rotor's axis": way_of_the_axis},

@@ -6,8 +6,9 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.typing import BoundCase
-from daesolve_problems.gyroscope.models import ANGLES, SMALL, full_start, reduction
+from daesolve_problems.gyroscope.models import ANGLES, SMALL, full, full_start, reduction
 from daesolve_problems.gyroscope.pictures import angles, nutation
+from daesolve_problems.limits import told_limit
 from daesolve_problems.orders import judged, measured_orders, of_model
 
 REDUCED = ("dirac", "refined")
@@ -60,3 +61,29 @@ def validity(case: BoundCase) -> ds.Answer:
     """Tell how the fast motion goes on at the start, and whether the reduced models hold."""
     state = full_start(case.full_start, case.full_parameters, case.full_structure)
     return judged(reduction(), state, case.full_parameters)
+
+
+def limit(case: BoundCase) -> ds.Answer:
+    """Tell whether the rings stand still in the limit, or precess by Dirac's constraints.
+
+    There is no creep: fast rotation holds the velocities of the rings, which take the place of
+    slips.
+    """
+    system, until = full(), float(case.case.until)
+    slips = [
+        ds.nonholonomic.Slip(name, system.coordinates.dot[angle])
+        for name, angle in zip(SMALL, ANGLES, strict=True)
+    ]
+
+    def family(eps: float) -> tuple[dict[str, float], dict[str, float]]:
+        own = {**case.full_parameters, "eps": eps}
+        return full_start(case.full_start, own, case.full_structure), own
+
+    def motion(eps: float) -> ds.Trajectory:
+        state, own = family(eps)
+        since = LAYER if own["damping"] > 0.0 else 0.0
+        at = np.linspace(since, until, SAMPLES)
+        return ds.solve(system, until, state, parameters=own, at=at)
+
+    times = [0.2 * until, 0.5 * until, 0.8 * until]
+    return told_limit(system, slips, family, times, motion, EPS, apart=False)

@@ -25,6 +25,8 @@ from daesolve_problems.wheelset.vehicles import (
     WHEELSET,
     derived,
     dimensional,
+    gust,
+    harmonic,
     linear,
     normalised,
     saturated,
@@ -50,6 +52,7 @@ problem = ds.Problem(
             normalised=partial(normalised, WHEELSET), dimensional=partial(dimensional, WHEELSET)
         ),
         "creep": ds.choice(linear=linear, saturated=saturated),
+        "loads": ds.choice(harmonic=harmonic, gust=gust),
     },
     start={
         "dirac": models.dirac_start,
@@ -62,6 +65,8 @@ problem = ds.Problem(
         "root-locus": questions.locus,
         "no-slip": questions.slipping,
         "validity": questions.validity,
+        "limit": questions.limit,
+        "derailment": questions.derailment,
     },
     figures=pictures.FIGURES,
     drawing=pictures.drawing,
@@ -86,6 +91,19 @@ problem = ds.Problem(
             start={"y": 0.005, "psi": 0.0, "y_dot": 0.0, "psi_dot": 0.0},
             until=4.0,
             note="20 m/s with a load of 220 kN on the axle: the oscillation grows",
+        ),
+        ds.Case(
+            "gust",
+            structure={"units": "dimensional", "loads": "gust"},
+            parameters={
+                "axle_load": 220e3,
+                "speed": 10.0,
+                "force_amplitude": 7e3,
+                "moment_amplitude": 5.5e3,
+            },
+            start={"y": 0.001, "psi": 0.0, "y_dot": 0.0, "psi_dot": 0.0},
+            until=6.0,
+            note="a side wind comes and goes, by a table: a flange comes to its rail",
         ),
         ds.Case(
             "suspended",

@@ -46,6 +46,7 @@ problem = ds.Problem(
         "orders": questions.orders,
         "root-locus": questions.locus,
         "validity": questions.validity,
+        "limit": questions.limit,
     },
     figures=pictures.FIGURES,
     drawing=pictures.drawing,

@@ -67,6 +67,29 @@ def trajectories(runs: Mapping[str, ds.Trajectory]) -> Figure:
     return figure
 
 
+def pressed(run: ds.Trajectory, play: float, limit: float) -> Figure:
+    """Draw the shift within the free play, and the flange's quotient where it is at the rail."""
+    figure, axes = _axes(2)
+    axes[0].plot(run.times, 1e3 * run["y"])
+    axes[0].axhspan(-1e3 * play, 1e3 * play, color="0.9", label="free play")
+    axes[0].set_ylim(-1.6e3 * play, 1.6e3 * play)
+    axes[0].set_ylabel("y (mm)")
+    quotient = run["flange_quotient"]
+    axes[1].plot(run.times, quotient, color="0.7", label="if held where it is")
+    axes[1].plot(
+        run.times,
+        np.where(np.abs(run["y"]) >= play, quotient, np.nan),
+        color="C3",
+        label="at the rail",
+    )
+    axes[1].axhline(limit, color="black", linestyle="--", label="Nadal's limit")
+    axes[1].set_ylabel("L / N")
+    for axis in axes:
+        axis.legend()
+    axes[-1].set_xlabel("t (s)")
+    return figure
+
+
 def slips_against(found: Mapping[str, Sequence[float]]) -> Figure:
     """Draw the largest slips and the distance from the motion without slip against eps."""
     figure = new_figure(6.4, 4.4)

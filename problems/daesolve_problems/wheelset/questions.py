@@ -5,20 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import BoundCase
+from daesolve_problems.limits import told_limit
 from daesolve_problems.orders import judged, largest_difference, measured_orders, of_model
 from daesolve_problems.wheelset import pictures
-from daesolve_problems.wheelset.models import POSITIONS, SMALL, reduced
-from daesolve_problems.wheelset.vehicles import STRAIGHT
+from daesolve_problems.wheelset.models import POSITIONS, SMALL, creeping, full, reduced
+from daesolve_problems.wheelset.vehicles import STRAIGHT, nadal_limit
 
 EPS = (0.04, 0.02, 0.01, 0.005, 0.0025)
 LAYER = 0.25
 """Errors count from here on at the earliest, and from twelve eps: the fast motion has died away."""
 SAMPLES = np.arange(0, 601) / 100
+FACTORS = (4.0, 2.0, 1.0, 0.5, 0.25)
+"""By which eps is multiplied where a limit is looked for."""
+MEASURED = 201
+"""Samples of such a run."""
 SPEEDS = np.arange(2.0, 81.0, 2.0)
 """Of the root locus, m/s."""
 
@@ -76,6 +82,83 @@ def validity(case: BoundCase) -> ds.Answer:
     """Tell how the fast motion goes on at the start, and whether the reduced models hold."""
     model = reduced(**case.problem.meaning(case.full_structure))
     return judged(model, case.full_start, case.full_parameters)
+
+
+def limit(case: BoundCase) -> ds.Answer:
+    """Tell which combinations of slips may be neglected as eps becomes small.
+
+    The state that is looked at is that of the full motion at half of its time. With dimensional
+    parameters positions become small with eps, as in the paper's normalisation; forces and loads do
+    not.
+    """
+    structure = case.problem.meaning(case.full_structure)
+    whole, (system, slips) = full(**structure), creeping(**structure)
+    own, first = case.full_parameters, case.full_parameters["eps"]
+    given = {name: value for name, value in own.items() if name not in case.derived}
+    dimensional = "speed" in own
+    until = float(case.case.until)
+
+    def parameters(eps: float) -> dict[str, float]:
+        return given | {"eps": eps}
+
+    def motion(eps: float) -> ds.Trajectory:
+        size = eps / first if dimensional else 1.0
+        start = {name: size * value for name, value in case.full_start.items()}
+        since = 0.1 * until if dimensional else max(LAYER, 12 * eps)
+        at = np.linspace(since, until, MEASURED)
+        return ds.solve(whole, until, start, parameters=parameters(eps), at=at)
+
+    middle = motion(first)
+    state = {name: float(middle[name][MEASURED // 2]) for name in (*POSITIONS, *SMALL)}
+
+    def family(eps: float) -> tuple[dict[str, float], dict[str, float]]:
+        size = eps / first if dimensional else 1.0
+        return {name: size * value for name, value in state.items()}, parameters(eps)
+
+    times = [0.1 * until, 0.35 * until, 0.7 * until]
+    return told_limit(system, slips, family, times, motion, [first * size for size in FACTORS])
+
+
+def derailment(case: BoundCase) -> ds.Answer:
+    """Tell when a flange comes to its rail, and how hard it would be pressed there.
+
+    The model ends where the free play does; what it says of derailment is the force across L that
+    would have to hold the axle there, over the load N of the wheel, against Nadal's limit. After
+    the first contact that is of a motion which no flange has held, and a warning only.
+
+    Raises
+    ------
+    OutOfRangeError
+        The parameters are normalised: they have neither free play nor loads.
+    """
+    p = case.full_parameters
+    if "play" not in p:
+        raise OutOfRangeError(
+            "normalised parameters have no free play and no load of a wheel: ask for "
+            "units=dimensional"
+        )
+    until = float(case.case.until)
+    even = np.linspace(0.0, until, 1001)
+    events = case.solve(at=[until]).events
+    flange = [event.time for event in events if event.name == "flange"]
+    nadal = [event.time for event in events if event.name == "beyond_nadal"]
+    # With samples at these.
+    run = case.solve(at=np.unique([*even, *flange, *nadal]))
+    limit = float(nadal_limit(ca.SX(p["flange_angle"]), ca.SX(p["friction"])))
+    quotient, at_rail = run["flange_quotient"], np.abs(run["y"]) >= p["play"] * (1 - 1e-9)
+    first = np.isin(run.times, flange[:1])
+    derails = run.times[at_rail & (quotient >= limit * (1 - 1e-9))]
+    answer = {
+        "nadal_limit": limit,
+        "flange_at": flange,
+        "quotient_at_the_first": float(quotient[first][0]) if np.any(first) else None,
+        "derailment_at": float(derails[0]) if len(derails) else None,
+        "largest_quotient_at_the_rail": (
+            float(np.max(quotient[at_rail])) if np.any(at_rail) else None
+        ),
+        "largest_shift": float(np.max(np.abs(run["y"]))),
+    }
+    return ds.Answer(answer, {"derailment": pictures.pressed(run, p["play"], limit)})
 
 
 def _check_normalised(case: BoundCase, analysis: str) -> None:

@@ -17,15 +17,18 @@ moments of kappa N l.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import casadi as ca
 
 import daesolve as ds
 from daesolve.typing import DifferentiableVector, Parameters
 
+Loads = Callable[[Parameters], tuple[ca.SX, ca.SX]]
+"""Parameters -> the lateral force and the moment about the vertical, expressions of time."""
 Axles = Mapping[str, int]
 """Name of an axle, to which names of its slips are added -> whether it is ahead, +1, or behind."""
 Creep = Callable[[ca.SX], ca.SX]
@@ -34,8 +37,42 @@ WHEELSET: Axles = {"": 0}
 BOGIE: Axles = {"_front": 1, "_rear": -1}
 
 GRAVITY = 9.81
+FLANGE = math.radians(70.0)
+"""The angle of a flange to the horizontal, of new wheels."""
 STRAIGHT = dict.fromkeys(["force_mean", "force_amplitude", "moment_mean", "moment_amplitude"], 0.0)
 """Parameters with which nothing acts besides creep and springs."""
+
+
+@dataclass(frozen=True, eq=False)
+class Flange:
+    """What is asked of a wheel's flange, where the free play ends.
+
+    Parameters
+    ----------
+    shift
+        Y over the free play.
+    pushed
+        The force across besides creep.
+    load
+        N, of a wheel.
+    limit
+        Nadal's: a flange that is pressed harder climbs.
+    """
+
+    shift: ca.SX
+    pushed: ca.SX
+    load: ca.SX
+    limit: ca.SX
+
+
+def nadal_limit(angle: ca.SX, friction: ca.SX) -> ca.SX:
+    """Return L / N at which a flange begins to slide up the rail.
+
+    The rail presses with F along the normal of the flange, inclined by its angle to the vertical,
+    and friction kappa F holds it back: the sum has the components L = F (sin - kappa cos) across
+    and N = F (cos + kappa sin) upwards (M. J. Nadal, Annales des Mines 10 (1896)).
+    """
+    return (ca.tan(angle) - friction) / (1 + friction * ca.tan(angle))
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +97,8 @@ class Vehicle:
         What a creep force is a share of, and half the track.
     scaled
         y and psi in normalised numbers.
+    flange
+        Of a single axle in SI units, otherwise none.
     """
 
     coordinates: DifferentiableVector
@@ -74,6 +113,7 @@ class Vehicle:
     grip: ca.SX
     lever: ca.SX
     scaled: ca.SX
+    flange: Flange | None = None
 
 
 def linear(slip: ca.SX) -> ca.SX:
@@ -86,7 +126,7 @@ def saturated(slip: ca.SX) -> ca.SX:
     return -slip / ca.sqrt(1 + ca.sumsqr(slip))
 
 
-def normalised(axles: Axles) -> Vehicle:
+def normalised(axles: Axles, loads: Loads) -> Vehicle:
     """Pose a vehicle in normalised numbers; `wheelbase` is the axle's distance / half the track."""
     q = ds.coordinates(y="", psi="")
     p = ds.parameters(
@@ -110,15 +150,15 @@ def normalised(axles: Axles) -> Vehicle:
         )
         for name, lever in levers.items()
     }
-    small = p.eps * p.Lambda
+    small, (force, moment) = p.eps * p.Lambda, loads(p)
     return Vehicle(
         q,
         p,
         mass=small,
         inertia=small * p.eta * p.rho_z**2,
         rolling=(1 + p.rho**2) / 2,
-        force=_force(p),
-        moment=_moment(p),
+        force=force,
+        moment=moment,
         slips=slips,
         levers=levers,
         grip=ca.SX(1),
@@ -127,7 +167,7 @@ def normalised(axles: Axles) -> Vehicle:
     )
 
 
-def dimensional(axles: Axles) -> Vehicle:
+def dimensional(axles: Axles, loads: Loads) -> Vehicle:
     """Pose a vehicle in SI units."""
     q, p = ds.coordinates(y="m", psi="rad"), _dimensional_parameters(axles)
     levers = {name: p.half_wheelbase * side if side else ca.SX(0) for name, side in axles.items()}
@@ -140,19 +180,26 @@ def dimensional(axles: Axles) -> Vehicle:
         for name, lever in levers.items()
     }
     om0 = p.speed * ca.sqrt(p.conicity / (p.radius * p.half_track))
+    force, moment = loads(p)
+    held = force - p.lateral_stiffness * q.y
+    flange = None
+    if len(axles) == 1:
+        limit = nadal_limit(p.flange_angle, p.friction)
+        flange = Flange(q.y / p.play, held, p.axle_load / 2, limit)
     return Vehicle(
         q,
         p,
         mass=p.mass,
         inertia=p.mass * (p.rho_z * p.half_track) ** 2,
         rolling=p.mass * p.speed**2 * (1 + p.rho**2) / 2,
-        force=_force(p) - p.lateral_stiffness * q.y - p.lateral_damping * q.dot.y,
-        moment=_moment(p) - p.yaw_stiffness * q.psi,
+        force=held - p.lateral_damping * q.dot.y,
+        moment=moment - p.yaw_stiffness * q.psi,
         slips=slips,
         levers=levers,
         grip=p.friction * p.axle_load / 2,
         lever=p.half_track,
         scaled=ca.vertcat(q.y * om0 / (p.eps * p.speed), q.psi / p.eps),
+        flange=flange,
     )
 
 
@@ -182,7 +229,11 @@ def _dimensional_parameters(axles: Axles) -> Parameters:
     follows = normalised_numbers(numbers)
     return ds.parameters(
         **{name: (value, units.get(name, ""), ds.POSITIVE) for name, value in numbers.items()},
-        **({"half_wheelbase": (1.25, "m", ds.POSITIVE)} if bogie else {}),
+        **(
+            {"half_wheelbase": (1.25, "m", ds.POSITIVE)}
+            if bogie
+            else {"play": (0.015, "m", ds.POSITIVE), "flange_angle": (FLANGE, "rad", ds.POSITIVE)}
+        ),
         lateral_stiffness=(0.0, "N/m", ds.NON_NEGATIVE),
         lateral_damping=(0.0, "N s/m", ds.NON_NEGATIVE),
         yaw_stiffness=(0.0, "N m/rad", ds.NON_NEGATIVE),
@@ -223,9 +274,48 @@ def derived(
     return {name: follows[name] for name in ("Lambda", "eta")}
 
 
-def _force(p: Parameters) -> ca.SX:
-    return p.force_mean + p.force_amplitude * ca.cos(p.frequency * ds.time)
+def harmonic(p: Parameters) -> tuple[ca.SX, ca.SX]:
+    """Return a force and a moment that swing about their means."""
+    phase = p.frequency * ds.time
+    return (
+        p.force_mean + p.force_amplitude * ca.cos(phase),
+        p.moment_mean + p.moment_amplitude * ca.sin(phase),
+    )
 
 
-def _moment(p: Parameters) -> ca.SX:
-    return p.moment_mean + p.moment_amplitude * ca.sin(p.frequency * ds.time)
+@dataclass(frozen=True, eq=False)
+class Tabulated:
+    """A force and a moment by tables, as they were measured: arrays, series or columns of a file.
+
+    Parameters
+    ----------
+    nodes
+        (n,) of frequency * time, so that it is the time in s where the frequency is 1 rad/s.
+    force, moment
+        (n,) in units of the amplitudes; the means are added.
+    kind
+        As in `daesolve.table`: "cubic" is smooth, as the paper has these functions.
+    """
+
+    nodes: Any
+    force: Any
+    moment: Any
+    kind: Literal["steps", "linear", "cubic", "periodic cubic"] = "cubic"
+
+    def __call__(self, p: Parameters) -> tuple[ca.SX, ca.SX]:
+        """Return them as expressions of time."""
+        phase = p.frequency * ds.time
+        force = ds.table("force_table", self.nodes, self.force, self.kind)
+        moment = ds.table("moment_table", self.nodes, self.moment, self.kind)
+        return (
+            p.force_mean + p.force_amplitude * force(phase),
+            p.moment_mean + p.moment_amplitude * moment(phase),
+        )
+
+
+gust = Tabulated(
+    nodes=[0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0],
+    force=[0.0, 0.1, 0.55, 1.0, 0.7, 0.25, 0.05, 0.0, 0.0],
+    moment=[0.0, 0.15, 0.4, 0.1, -0.3, -0.2, -0.05, 0.0, 0.0],
+)
+"""Of a side wind that comes and goes, ahead of the centre at first and then behind it."""

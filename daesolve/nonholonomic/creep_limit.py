@@ -1,0 +1,409 @@
+"""What stiff creep becomes as its stiffness grows without bound: rolling or Dirac's constraints.
+
+Bodies touch at points whose slips u = B(q) v + b(t, q) are held by forces of the stiffness 1/eps.
+In the slow motion slips are as small as eps, but so may be the terms B_ki v_i that they are made
+of. Where w.u is small beside its terms, the slip w.u may be neglected: the limit has the constraint
+w.u = 0, rolling. Where it is as large as they are, neglecting it is wrong however small it is: the
+slip is what creep makes of the other forces, and the limit has Dirac's primary constraint. The
+paper's condition for this is that terms are as small as eps: columns of B that belong to finite
+velocities, and velocities of the other columns.
+
+The combinations w are principal ones: they make |w.u| / |w.terms| stationary over several states,
+so that they are generalised singular values of two matrices, and their orders in eps are those of
+the limit.
+
+Source: A. V. Vlakhova, On "non-holonomic motions" of gyroscopic and wheeled systems, Vestnik
+Moskovskogo Universiteta, Ser. 1, Mat. Mekh. (2013) no. 5, 67-73, (6)-(10).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from daesolve.equations.consistency import start_value
+from daesolve.errors import NoSlowManifoldError, OutOfRangeError, PosingError
+from daesolve.nonholonomic.fitted_orders import fitted_order, stationary_shares
+from daesolve.nonholonomic.slow_slips import (
+    Seen,
+    Slip,
+    SlipEquations,
+    Values,
+    check_slips,
+    with_creep,
+)
+from daesolve.system.system import MechanicalSystem
+
+Family = Callable[[float], tuple[Values, Values]]
+Kind = Literal["rolling", "dirac", "mixed", "none"]
+
+SIZES = tuple(1e-3 / 2**k for k in range(5))
+"""Of eps, where a limit is looked at."""
+HALF_WAY = 0.25
+"""Orders above it are not zero: between 0 and 1/2, the smallest that creep brings about."""
+TERMS = 1e-10
+"""Combinations of slips whose terms are smaller than this share of the largest have none."""
+VANISHING = 1e-3
+"""Smaller weights than this share of the largest go to zero with eps, and are not named."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrincipalSlip:
+    """A combination of slips, and how large it is beside the terms that it consists of.
+
+    Parameters
+    ----------
+    weights
+        By the name of a slip, the largest 1.
+    order
+        Of |w.u| / |w.terms| in eps; infinite where it is zero to rounding.
+    share
+        |w.u| / |w.terms| at the smallest eps.
+    """
+
+    weights: Mapping[str, float]
+    order: float
+    share: float
+
+    @property
+    def kind(self) -> Literal["rolling", "dirac"]:
+        """What the limit has: w.u = 0, or Dirac's constraint."""
+        return "rolling" if self.order > HALF_WAY else "dirac"
+
+
+@dataclass(frozen=True, eq=False)
+class CreepLimit:
+    """The limit of stiff creep at a state.
+
+    Parameters
+    ----------
+    slips
+        The names of those that are held.
+    principal
+        Independent combinations of them, the largest share first.
+    velocity_orders
+        Of each velocity in the slow motion: 0 where it stays finite, 1 where it is as small as eps.
+    column_orders
+        By slip and velocity, of the entry of B; infinite for zeros.
+    slip_orders
+        Of each slip in the slow motion.
+    fast_orders
+        Of the rates of the fast motion, one for each independent slip, fastest first.
+    reason
+        Why there is no limit; empty where there is one.
+    """
+
+    slips: tuple[str, ...]
+    principal: tuple[PrincipalSlip, ...] = ()
+    velocity_orders: Mapping[str, float] = field(default_factory=dict[str, float])
+    column_orders: Mapping[str, Mapping[str, float]] = field(
+        default_factory=dict[str, Mapping[str, float]]
+    )
+    slip_orders: Mapping[str, float] = field(default_factory=dict[str, float])
+    fast_orders: tuple[float, ...] = ()
+    reason: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """Rolling or Dirac's where all combinations are, else mixed; none without a slow motion."""
+        if not self.principal:
+            return "none"
+        first = self.principal[0].kind
+        return first if all(slip.kind == first for slip in self.principal) else "mixed"
+
+    @property
+    def finite(self) -> tuple[str, ...]:
+        """The velocities that are largest in the limit."""
+        least = min(self.velocity_orders.values(), default=0.0)
+        return tuple(n for n, order in self.velocity_orders.items() if order <= least + HALF_WAY)
+
+    def __str__(self) -> str:
+        """Say it in a sentence."""
+        listed = ", ".join(self.slips)
+        if self.reason:
+            return f"stiff creep by {listed} has no limit: {self.reason}"
+        named = {"rolling": "rolling", "dirac": "Dirac's constraints", "mixed": "mixed"}
+        parts = [
+            f"{' + '.join(f'{v:.3g} {n}' for n, v in one.weights.items())} is "
+            f"{one.share:.2g} of its terms (order {one.order:.2f}): {one.kind}"
+            for one in self.principal
+        ]
+        return f"the limit of stiff creep by {listed} is {named[self.kind]}; {'; '.join(parts)}"
+
+
+def creep_limit(
+    system: MechanicalSystem,
+    slips: Iterable[Slip],
+    family: Family,
+    *,
+    times: Sequence[float] = (0.0,),
+    sizes: Sequence[float] = SIZES,
+) -> CreepLimit:
+    """Decide whether stiff creep has the limit of rolling or that of Dirac's constraints.
+
+    Parameters
+    ----------
+    system
+        Without goals, reactions and implicit unknowns; the forces of slips are added to it.
+    slips
+        What creeps.
+    family
+        eps -> (state, parameters) by name, those that differ from zero and from the defaults: how
+        stiffness, sizes and the state depend on eps. The state is one in motion, for a slip at
+        rest is not small beside anything; only its slow part counts (positions, and the momenta
+        that creep does not change). States near it, at which all numbers are changed by up to a
+        half of themselves, are looked at as well.
+    times
+        Instants, s, at which the state is looked at: where forces change with time, a combination
+        of slips that vanishes at one of them need not do so at the others.
+    sizes
+        The values of eps, at least three, falling.
+
+    Returns
+    -------
+    CreepLimit
+        The kind, and by which combinations and orders. Orders are slopes in logarithms, without
+        what is zero to rounding.
+
+    Raises
+    ------
+    PosingError
+        The system is of another kind, a slip is not linear in the velocities or contains none of
+        them, or nothing holds the slips.
+    NoSlowManifoldError
+        The fast motion grows, or no slow one is found.
+    UnknownNameError, OutOfRangeError
+        A name or a number that cannot be.
+
+    Examples
+    --------
+    A body is pushed, and creep takes a roller along: both stay finite, and the limit is rolling.
+
+    >>> import daesolve as ds
+    >>> from daesolve.nonholonomic import Slip, creep_limit
+    >>> q, p = ds.coordinates(x="m", z="m"), ds.parameters(eps=1.0, column=1.0)
+    >>> body = ds.MechanicalSystem(
+    ...     q, p, kinetic=(q.dot.x**2 + q.dot.z**2) / 2, force={"x": 1.0}
+    ... )
+    >>> slip = q.dot.x - p.column * q.dot.z
+    >>> held = [Slip("along", slip, -slip / p.eps)]
+    >>> moving = {"x_dot": 1.0, "z_dot": 1.0}
+    >>> creep_limit(body, held, lambda eps: (moving, {"eps": eps})).kind
+    'rolling'
+    >>> creep_limit(body, held, lambda eps: (moving, {"eps": eps, "column": eps})).kind
+    'dirac'
+    """
+    given = tuple(slips)
+    check_slips(system, given)
+    values, instants = _checked_sizes(sizes), _checked_times(times)
+    equations = SlipEquations(with_creep(system, given, given), given)
+    at = [equations.seen(*family(eps), instants) for eps in values]
+    return _limit(given, equations.names, values, at)
+
+
+def creep_limits(
+    system: MechanicalSystem,
+    slips: Iterable[Slip],
+    family: Family,
+    *,
+    times: Sequence[float] = (0.0,),
+    sizes: Sequence[float] = SIZES,
+) -> dict[tuple[str, ...], CreepLimit]:
+    """Decide the limit for each combination of slips: those in it creep, the others slide.
+
+    Motions near the surfaces u_k = 0 of some slips alone are those in which the others have left
+    theirs, and have the bounded force `Slip.sliding`.
+
+    Parameters
+    ----------
+    system, slips, family, times, sizes
+        As in `creep_limit`.
+
+    Returns
+    -------
+    dict of tuple of str, CreepLimit
+        By the names of the slips that creep, fewest first. Where a combination has no slow motion
+        its kind is "none", with the reason.
+
+    Raises
+    ------
+    PosingError, UnknownNameError, OutOfRangeError
+        As in `creep_limit`.
+    """
+    given = tuple(slips)
+    check_slips(system, given)
+    values, instants = _checked_sizes(sizes), _checked_times(times)
+    found: dict[tuple[str, ...], CreepLimit] = {}
+    for count in range(1, len(given) + 1):
+        for chosen in itertools.combinations(given, count):
+            names = tuple(slip.name for slip in chosen)
+            equations = SlipEquations(with_creep(system, given, chosen), chosen)
+            try:
+                at = [equations.seen(*family(eps), instants) for eps in values]
+                found[names] = _limit(chosen, equations.names, values, at)
+            except NoSlowManifoldError as error:
+                found[names] = CreepLimit(names, reason=str(error))
+    return found
+
+
+def slip_shares(
+    system: MechanicalSystem,
+    slips: Iterable[Slip],
+    states: Mapping[str, Sequence[float] | np.ndarray],
+    times: Sequence[float] | np.ndarray,
+    parameters: Values | None = None,
+) -> np.ndarray:
+    """Return how large combinations of slips are beside their terms along a motion.
+
+    The same numbers as `PrincipalSlip.share`, but of states that were reached by integrating the
+    system: over several eps they tell the orders independently of `creep_limit`.
+
+    Parameters
+    ----------
+    system, slips
+        As in `creep_limit`; forces do not matter.
+    states
+        Positions and velocities by name, (s,) each, after the fast motion has died away.
+    times
+        (s,) s
+    parameters
+        Values in place of the defaults.
+
+    Returns
+    -------
+    numpy.ndarray
+        (k,) falling.
+
+    Raises
+    ------
+    PosingError, UnknownNameError
+        As in `creep_limit`, or a state is missing.
+    """
+    given = tuple(slips)
+    check_slips(system, given)
+    equations = SlipEquations(system, given)
+    labels = equations.dynamics.labels.states
+    for name in labels:
+        if name not in states:
+            raise PosingError(f"the motion has no values of the state {name!r}")
+    values = equations.values(parameters)
+    rows = np.column_stack([np.asarray(states[name], dtype=float) for name in labels])
+    found = [
+        equations.parts(float(t), x, equations.numbers(values, float(t), x))
+        for t, x in zip(times, rows, strict=True)
+    ]
+    moved, terms = (
+        np.column_stack([u for u, *_ in found]),
+        np.hstack([part for _, part, _ in found]),
+    )
+    return _stationary([slip.name for slip in given], moved, terms)[0]
+
+
+# -- orders --------------------------------------------------------------------------------------
+
+
+def _limit(
+    slips: Sequence[Slip], velocities: Sequence[str], sizes: Sequence[float], at: Sequence[Seen]
+) -> CreepLimit:
+    """Fit orders to what was seen at each eps."""
+
+    def order(values: Sequence[float]) -> float:
+        return fitted_order(sizes, values)
+
+    names = tuple(slip.name for slip in slips)
+    rates = [[complex(value) for value in one.rates] for one in at]
+    fast = tuple(order([abs(value) for value in row]) for row in zip(*rates, strict=True))
+    if max(fast) > -HALF_WAY:
+        raise PosingError(
+            f"nothing holds the slips {', '.join(map(repr, names))} the more firmly, the smaller "
+            "eps: rates of the fast motion must grow as eps falls"
+        )
+    # Without damping fast motions may grow as slowly as the slow ones go.
+    growth = [max(value.real for value in row) / abs(row[0]) for row in rates]
+    if growth[-1] > 0.0 and order([max(g, 0.0) for g in growth]) < HALF_WAY:
+        raise NoSlowManifoldError(
+            f"the fast motion of the slips {', '.join(map(repr, names))} grows, by "
+            f"{max(value.real for value in rates[-1]):.3g} 1/s where eps is {sizes[-1]:.3g}"
+        )
+    columns = np.array([one.columns for one in at])
+    return CreepLimit(
+        slips=names,
+        principal=_principal(names, sizes, at),
+        velocity_orders={
+            name: order([float(one.velocities[i]) for one in at])
+            for i, name in enumerate(velocities)
+        },
+        column_orders={
+            slip: {name: order(columns[:, k, i].tolist()) for i, name in enumerate(velocities)}
+            for k, slip in enumerate(names)
+        },
+        slip_orders={
+            name: order([float(np.max(np.abs(one.slips[k]))) for one in at])
+            for k, name in enumerate(names)
+        },
+        fast_orders=fast,
+    )
+
+
+def _principal(
+    names: Sequence[str], sizes: Sequence[float], at: Sequence[Seen]
+) -> tuple[PrincipalSlip, ...]:
+    """Return combinations that make |w.u| / |w.terms| stationary, the largest first."""
+    found = [_stationary(names, one.slips, one.terms) for one in at]
+    count = min(len(shares) for shares, _ in found)
+    weights = found[-1][1]
+    rows = [[float(shares[place]) for shares, _ in found] for place in range(count)]
+    return tuple(
+        PrincipalSlip(_by_name(names, weights[:, place]), fitted_order(sizes, row), row[-1])
+        for place, row in enumerate(rows)
+    )
+
+
+def _stationary(
+    names: Sequence[str], slips: np.ndarray, terms: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return `stationary_shares`.
+
+    Raises
+    ------
+    PosingError
+        A slip has no terms.
+    """
+    lengths = np.linalg.norm(terms, axis=1)
+    if not np.all(lengths > 0.0):
+        still = names[int(np.argmin(lengths))]
+        raise PosingError(
+            f"nothing of the slip {still!r} moves at this state: give a state in motion"
+        )
+    return stationary_shares(slips, terms, TERMS)
+
+
+def _by_name(names: Sequence[str], column: np.ndarray) -> dict[str, float]:
+    """Return weights, the largest 1, without those that vanish in the limit."""
+    scaled = column / column[np.argmax(np.abs(column))]
+    pairs = zip(names, scaled.tolist(), strict=True)
+    return {name: value for name, value in pairs if abs(value) > VANISHING}
+
+
+# -- what is asked -------------------------------------------------------------------------------
+
+
+def _checked_times(times: Sequence[float]) -> tuple[float, ...]:
+    values = tuple(start_value("a time", value) for value in times)
+    if not values:
+        raise OutOfRangeError("give at least one instant at which the state is looked at")
+    return values
+
+
+def _checked_sizes(sizes: Sequence[float]) -> tuple[float, ...]:
+    values = tuple(start_value("a size of eps", value) for value in sizes)
+    falling = all(b < a for a, b in itertools.pairwise(values))
+    if len(values) < 3 or not falling or values[-1] <= 0.0:
+        raise OutOfRangeError(
+            f"sizes of eps must be three or more, positive and falling, not {list(sizes)!r}"
+        )
+    return values

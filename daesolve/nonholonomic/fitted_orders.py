@@ -1,0 +1,61 @@
+"""The order of a quantity in a small parameter, from its values at some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+ROUNDING = 1e-11
+"""Values that are not larger than this are taken for rounding, and no slope is fitted to them."""
+
+
+def fitted_order(sizes: Sequence[float], values: Sequence[float]) -> float:
+    """Return the least-squares slope of log(values) over log(sizes).
+
+    Parameters
+    ----------
+    sizes
+        Of the small parameter, positive.
+    values
+        Pure numbers, not negative. Those that are zero to rounding are left out.
+
+    Returns
+    -------
+    float
+        Infinite where fewer than three values are left: the quantity vanishes to rounding.
+    """
+    pairs = [(a, b) for a, b in zip(sizes, values, strict=True) if b > ROUNDING]
+    if len(pairs) < 3:
+        return float("inf")
+    x = np.log([size for size, _ in pairs])
+    y = np.log([value for _, value in pairs])
+    return float(np.polyfit(x, y, 1)[0])
+
+
+def stationary_shares(
+    parts: np.ndarray, wholes: np.ndarray, negligible: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return combinations w of rows that make |w.parts| / |w.wholes| stationary.
+
+    Parameters
+    ----------
+    parts, wholes
+        (m, s) and (m, n), no row of wholes zero.
+    negligible
+        Combinations whose wholes are below this share of the largest, with rows of unit length,
+        are none.
+
+    Returns
+    -------
+    shares, weights
+        (k,) falling, and (m, k), for the k <= m combinations that are independent.
+    """
+    lengths = np.linalg.norm(wholes, axis=1)[:, None]
+    left, sizes, _ = np.linalg.svd(wholes / lengths, full_matrices=False)
+    kept = sizes > negligible * sizes[0]
+    scale = left[:, kept] / sizes[kept]
+    turned, values, _ = np.linalg.svd(scale.T @ (parts / lengths))
+    shares = np.zeros(scale.shape[1])
+    shares[: len(values)] = values
+    return shares, (scale @ turned) / lengths

@@ -1,0 +1,326 @@
+"""Constraints that follow from others because these must persist: Dirac's and Bergmann's algorithm.
+
+Along z' = f(t, z, lambda), linear in the multipliers, the rate of chi(t, z) is h + D lambda.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import casadi as ca
+import numpy as np
+import scipy
+
+from daesolve.algebra.linear import solve_small
+from daesolve.algebra.translation import function_of
+from daesolve.errors import ContradictoryGoalsError, PosingError
+
+STEPS = 60
+"""Of Newton's method."""
+MET = 1e-11
+"""What a constraint may miss, and a step may be, relative to the state."""
+VANISHES = 1e-8
+"""What is this small beside its terms, on the constraints, follows from them."""
+STAGES = 12
+"""More of them do not occur."""
+
+
+class Flow(Protocol):
+    """z' = f(t, z, lambda) and the constraints that lambda keeps first."""
+
+    @property
+    def t(self) -> ca.SX: ...  # noqa: D102
+    @property
+    def states(self) -> ca.SX: ...  # noqa: D102
+    @property
+    def multipliers(self) -> ca.SX: ...  # noqa: D102
+    @property
+    def p(self) -> ca.SX: ...  # noqa: D102
+    @property
+    def primary(self) -> ca.SX: ...  # noqa: D102
+    @property
+    def rate(self) -> ca.SX: ...  # noqa: D102
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """All constraints, and what they determine.
+
+    Parameters
+    ----------
+    functions
+        chi, the primary ones first.
+    parents
+        By its place, the place of the constraint whose plain rate it is; -1 where it is none.
+    stages
+        How many there are at each stage.
+    pivots
+        Places of as many constraints as multipliers are determined, by whose rates they are.
+    undetermined
+        The places of the multipliers that are not.
+    second_class
+        The rank of the brackets of all of them.
+    """
+
+    functions: tuple[ca.SX, ...]
+    parents: tuple[int, ...]
+    stages: tuple[int, ...]
+    pivots: tuple[int, ...]
+    undetermined: tuple[int, ...]
+    second_class: int
+
+    def roots(self) -> list[int]:
+        """Return the places of constraints that keep all that are their rates as well."""
+        found: list[int] = []
+        for pivot in self.pivots:
+            place = pivot
+            while self.parents[place] >= 0:
+                place = self.parents[place]
+            found.append(place)
+        # Where two have the same root, the rates of one do not keep the other.
+        return found if len(set(found)) == len(found) else list(self.pivots)
+
+
+class Surface:
+    """Where constraints are met.
+
+    Parameters
+    ----------
+    flow, functions, p
+        What moves, the constraints, the numbers in p.
+    """
+
+    def __init__(self, flow: Flow, functions: Sequence[ca.SX], p: np.ndarray) -> None:
+        column = ca.vertcat(*functions)
+        parts = [ca.densify(column), ca.densify(ca.jacobian(column, flow.states))]
+        arguments = [flow.t, flow.states, flow.p]
+        self._function = function_of("surface", arguments, parts, (["t", "z", "p"], ["c", "J"]))
+        self._p = p
+
+    def at(self, t: float, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the constraints and their gradients at a state."""
+        value, slope = (np.asarray(part) for part in self._function(t, z, self._p))
+        return value.ravel(), slope
+
+    def nearest(self, t: float, z: np.ndarray) -> np.ndarray | None:
+        """Return a state that meets the constraints; none where Newton's method finds nothing."""
+        for _ in range(STEPS):
+            value, slope = self.at(t, z)
+            if not (np.all(np.isfinite(value)) and np.all(np.isfinite(slope))):
+                return None
+            step = np.linalg.lstsq(slope, value, rcond=1e-13)[0]
+            z = z - step
+            size = MET * (1.0 + float(np.linalg.norm(z)))
+            if float(np.linalg.norm(step)) <= size and np.all(np.abs(value) <= 1e3 * size):
+                return z
+        return None
+
+
+def persistent(flow: Flow, p: np.ndarray, samples: int, tolerance: float) -> Constraints:
+    """Find all constraints that follow from the primary ones.
+
+    Parameters
+    ----------
+    flow
+        What moves.
+    p
+        The numbers at which ranks are looked at.
+    samples
+        How many states are looked at.
+    tolerance
+        Singular values below this share of the largest count as zero.
+
+    Raises
+    ------
+    ContradictoryGoalsError
+        Nothing meets what follows.
+    PosingError
+        Constraints are not independent where they are met.
+    """
+    generator = np.random.default_rng(3)
+    count = flow.states.numel()
+    points = [(0.3 * k, generator.normal(size=count)) for k in range(samples)]
+    functions = ca.vertsplit(flow.primary)
+    parents, stages = [-1] * len(functions), [len(functions)]
+    while len(stages) <= STAGES:
+        points = _on(flow, functions, p, points, tolerance)
+        rates = _Rates(flow, functions, p)
+        pivots, columns = rates.pivots(points, tolerance)
+        new = 0
+        for place in range(len(functions)):
+            if place in pivots:
+                continue
+            residual, plain = rates.remainder(place, pivots, columns)
+            if rates.follows(residual, points):
+                continue
+            candidate = [*functions, residual]
+            nearer = _on(flow, candidate, p, points, tolerance)
+            if _independent(flow, candidate, p, nearer, tolerance):
+                functions, points, new = candidate, nearer, new + 1
+                parents.append(place if plain else -1)
+        if not new:
+            brackets = _brackets(flow, functions, p, points, tolerance)
+            rest = tuple(k for k in range(flow.multipliers.numel()) if k not in columns)
+            return Constraints(
+                tuple(functions), tuple(parents), tuple(stages), tuple(pivots), rest, brackets
+            )
+        stages.append(new)
+    raise PosingError(f"after {STAGES} stages constraints still lead to others")
+
+
+class _Rates:
+    """The rates h + D lambda of constraints."""
+
+    def __init__(self, flow: Flow, functions: Sequence[ca.SX], p: np.ndarray) -> None:
+        self._flow, self._p = flow, p
+        column = ca.vertcat(*functions)
+        along = ca.jtimes(column, flow.states, flow.rate) + ca.jtimes(column, flow.t, ca.SX(1))
+        rest = ca.SX.zeros(flow.multipliers.numel())
+        self.free = ca.substitute(along, flow.multipliers, rest)
+        self.steep = ca.jacobian(along, flow.multipliers)
+        self._matrix = self._evaluated(self.steep)
+
+    def _evaluated(self, expression: ca.SX) -> ca.Function:
+        flow = self._flow
+        arguments = [flow.t, flow.states, flow.p]
+        return function_of("rates", arguments, [ca.densify(expression)], (["t", "z", "p"], ["D"]))
+
+    def pivots(
+        self, points: Sequence[tuple[float, np.ndarray]], tolerance: float
+    ) -> tuple[list[int], list[int]]:
+        """Return rows and columns of a regular block of D, on the constraints; late rows first.
+
+        Raises
+        ------
+        PosingError
+            The rank changes from state to state.
+        """
+        shape = self.steep.shape
+        found = [np.asarray(self._matrix(t, z, self._p)).reshape(shape) for t, z in points]
+        size = max(float(np.linalg.norm(matrix, 2)) for matrix in found)
+        if size <= tolerance:
+            return [], []
+        ranks = {int(np.linalg.matrix_rank(matrix, tol=tolerance * size)) for matrix in found}
+        if len(ranks) > 1:
+            raise PosingError(
+                "the brackets of constraints have another rank in other states that meet them: "
+                "the motion is not that of one system"
+            )
+        rank = ranks.pop()
+        # Rows are taken one after the other, the last constraints first: they hold the others.
+        rows: list[int] = []
+        for place in reversed(range(shape[0])):
+            trial = [*rows, place]
+            if all(_rank(matrix[trial], tolerance * size) == len(trial) for matrix in found):
+                rows.append(place)
+        if len(rows) < rank:
+            raise PosingError("no choice of constraints determines the multipliers in all states")
+        _, _, order = scipy.linalg.qr(found[0][rows], pivoting=True)
+        return sorted(rows), sorted(int(k) for k in order[:rank])
+
+    def remainder(
+        self, place: int, pivots: Sequence[int], columns: Sequence[int]
+    ) -> tuple[ca.SX, bool]:
+        """Return what must vanish for a constraint to persist, and whether it is its plain rate."""
+        own, row = self.free[place], self.steep[place, :]
+        if not pivots or row.nnz() == 0 or row.is_zero():
+            return own, True
+        block = self.steep[list(pivots), list(columns)]
+        return own - row[:, list(columns)] @ solve_small(block, self.free[list(pivots)]), False
+
+    def follows(self, residual: ca.SX, points: Sequence[tuple[float, np.ndarray]]) -> bool:
+        """Whether it vanishes where the constraints are met; elsewhere it need not."""
+        function = self._evaluated(residual)
+        values = [abs(float(function(t, z, self._p))) for t, z in points]
+        generator = np.random.default_rng(5)
+        beside = [
+            abs(float(function(t, z + generator.normal(size=len(z)), self._p))) for t, z in points
+        ]
+        return max(values) <= VANISHES * max(1.0, min(max(beside), 1e6))
+
+
+def _on(
+    flow: Flow,
+    functions: Sequence[ca.SX],
+    p: np.ndarray,
+    points: Sequence[tuple[float, np.ndarray]],
+    tolerance: float,
+) -> list[tuple[float, np.ndarray]]:
+    """Return states near others that meet constraints.
+
+    Raises
+    ------
+    ContradictoryGoalsError
+        There are none.
+    """
+    surface = Surface(flow, functions, p)
+    generator = np.random.default_rng(9)
+    found: list[tuple[float, np.ndarray]] = []
+    for t, z in points:
+        for attempt in range(4):
+            near = surface.nearest(t, z + attempt * generator.normal(size=len(z)))
+            if near is not None:
+                found.append((t, near))
+                break
+    if len(found) < 2:
+        value, slope = surface.at(*points[0])
+        if _rank(slope, tolerance * max(float(np.linalg.norm(slope)), 1.0)) == len(value):
+            raise ContradictoryGoalsError(
+                "no states were found that fulfil what follows from the Lagrangian"
+            )
+        raise ContradictoryGoalsError(
+            f"no motion fulfils the Lagrangian's equations: a condition misses zero by "
+            f"{float(np.max(np.abs(value))):.3g} in every state that meets the others, or is met "
+            "only where it has no gradient"
+        )
+    return found
+
+
+def _independent(
+    flow: Flow,
+    functions: Sequence[ca.SX],
+    p: np.ndarray,
+    points: Sequence[tuple[float, np.ndarray]],
+    tolerance: float,
+) -> bool:
+    """Whether the last constraint is independent of the others where all are met.
+
+    Raises
+    ------
+    PosingError
+        It is not, although it does not follow from them: its gradient vanishes there, say.
+    """
+    surface = Surface(flow, functions, p)
+    slopes = [surface.at(t, z)[1] for t, z in points]
+    # Newton's method comes to a double zero to half of the digits only.
+    if all(_rank(slope, np.sqrt(tolerance)) == len(functions) for slope in slopes):
+        return True
+    raise PosingError(
+        f"the constraint {functions[-1]} is not independent of the others where it is met: the "
+        "constraints are not regular, and their order of contact decides on the motion"
+    )
+
+
+def _brackets(
+    flow: Flow,
+    functions: Sequence[ca.SX],
+    p: np.ndarray,
+    points: Sequence[tuple[float, np.ndarray]],
+    tolerance: float,
+) -> int:
+    """Return the rank of the Poisson brackets of all constraints, on them."""
+    surface = Surface(flow, functions, p)
+    half = flow.states.numel() // 2
+    ranks: list[int] = []
+    for t, z in points:
+        slope = surface.at(t, z)[1]
+        of_q, of_p = slope[:, :half], slope[:, half:]
+        brackets = of_q @ of_p.T - of_p @ of_q.T
+        ranks.append(_rank(brackets, tolerance * max(float(np.linalg.norm(slope)) ** 2, 1e-300)))
+    return max(ranks)
+
+
+def _rank(matrix: np.ndarray, tolerance: float) -> int:
+    return int(np.linalg.matrix_rank(matrix, tol=tolerance))

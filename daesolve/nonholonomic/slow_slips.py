@@ -1,0 +1,307 @@
+"""The slow motion of a system in which slips are held by stiff creep, at a state.
+
+It is found without following the fast motion: in it the second derivatives of the fast velocities
+are not large (the principle of vanishing derivatives), and what creep does not change is given.
+
+Source: C. W. Gear, T. J. Kaper, I. G. Kevrekidis, A. Zagaris, Projecting to a slow manifold:
+singularly perturbed systems and legacy codes, SIAM J. Appl. Dyn. Syst. 4 (2005) 711-732.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.linear import solve_definite
+from daesolve.algebra.singular_values import unit_length
+from daesolve.algebra.translation import function_of
+from daesolve.equations.consistency import check_named, start_value
+from daesolve.equations.drives import begun
+from daesolve.errors import NoSlowManifoldError, PosingError, unknown_name
+from daesolve.posing.goals import Expression, as_scalar
+from daesolve.system.consistent_state import parameter_values
+from daesolve.system.system import MechanicalSystem, unswitched
+
+Values = Mapping[str, float]
+
+RANK = 1e-9
+"""Of slips that are scaled to unit length."""
+STEPS = 40
+"""Of Newton's method."""
+CONVERGED = 1e-11
+"""Of velocities, relative to the largest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Slip:
+    """A direction in which two bodies slip on each other, and the force of its creep.
+
+    Parameters
+    ----------
+    name
+        A word.
+    velocity
+        u, linear in the velocities, such as ``q.dot.x - p.radius * q.dot.phi``, m/s.
+    force
+        P along u, as in the paper's (6): it acts on the system by B^T P. Zero where the system has
+        it already.
+    sliding
+        The force in place of P where this slip is none of a combination: that of dry friction.
+    """
+
+    name: str
+    velocity: Expression
+    force: Expression = 0.0
+    sliding: Expression = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What a state at one eps shows: per slip and velocity, at the state and those near it.
+
+    Parameters
+    ----------
+    slips
+        u, (m, states).
+    terms
+        B_ki v_i and b, (m, states * (n + 1)).
+    columns
+        |B|, (m, n), the largest.
+    velocities
+        |v|, (n,), the largest.
+    rates
+        The eigenvalues of the fast motion, (r,), fastest first.
+    """
+
+    slips: np.ndarray
+    terms: np.ndarray
+    columns: np.ndarray
+    velocities: np.ndarray
+    rates: np.ndarray
+
+
+class SlipEquations:
+    """The equations of a system as functions of (t, x, p).
+
+    Parameters
+    ----------
+    system, slips
+        The system with the forces of creep, and the slips that are held.
+    """
+
+    def __init__(self, system: MechanicalSystem, slips: Sequence[Slip]) -> None:
+        plain = unswitched(system)
+        self.dynamics = d = plain.dynamics
+        self.names = system.v.names
+        self.slips = slips
+        v, q = d.velocities, d.x[: d.position_count]
+        acceleration = solve_definite(d.mass, d.force)
+        moving = ca.vertcat(d.t, q, v)
+        jerk = ca.jtimes(acceleration, moving, ca.vertcat(1, d.position_rates, acceleration))
+        slip = written(system, slips)
+        at_rest = ca.substitute(slip, v, ca.SX.zeros(v.numel()))
+        parts = [
+            d.mass, acceleration, ca.jacobian(acceleration, v), jerk, ca.jacobian(jerk, v),
+            slip, at_rest, ca.jacobian(slip, v),
+        ]  # fmt: skip
+        self._function = function_of(
+            "creep",
+            [d.t, d.x, d.p],
+            [ca.densify(part) for part in parts],
+            (["t", "x", "p"], ["mass", "a", "a_v", "jerk", "jerk_v", "u", "b", "B"]),
+        )
+
+    def at(self, t: float, x: np.ndarray, p: np.ndarray) -> list[np.ndarray]:
+        """Return mass, a, a_v, jerk, jerk_v, u, b, B, columns as (n,)."""
+        found = [np.asarray(part) for part in self._function(t, x, p)]
+        return [part.ravel() if place in (1, 3, 5, 6) else part for place, part in enumerate(found)]
+
+    def seen(self, state: Values, parameters: Values, times: Sequence[float]) -> Seen:
+        """Look at the slow motion at a state and at states near it, at some instants."""
+        values = self.values(parameters)
+        x = self._state(state)
+        count = self.dynamics.position_count
+        # By factors, so that what is as small as eps stays so.
+        factors = np.random.default_rng(13).uniform(0.5, 1.5, (len(self.slips) + 3, len(x)))
+        factors[0] = 1.0
+        slips: list[np.ndarray] = []
+        terms: list[np.ndarray] = []
+        columns: list[np.ndarray] = []
+        speeds: list[np.ndarray] = []
+        rates: list[np.ndarray] = []
+        for t, row in itertools.product(times, factors):
+            p = self.numbers(values, t, x * row)
+            v, fast = self.slow(t, x * row, p)
+            u, parts, matrix = self.parts(t, np.append((x * row)[:count], v), p)
+            slips.append(u)
+            terms.append(parts)
+            columns.append(np.abs(matrix))
+            speeds.append(np.abs(v))
+            rates.append(fast)
+        return Seen(
+            np.column_stack(slips),
+            np.hstack(terms),
+            np.max(columns, axis=0),
+            np.max(speeds, axis=0),
+            rates[0],
+        )
+
+    def parts(
+        self, t: float, x: np.ndarray, p: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return slips (m,), their terms B_ki v_i and b (m, n + 1), and B (m, n) at a state."""
+        *_, u, b, matrix = self.at(t, x, p)
+        terms = np.column_stack([matrix * x[self.dynamics.position_count :], b])
+        return u, terms, matrix
+
+    def values(self, parameters: Values | None) -> dict[str, float]:
+        """Return the numbers in p by name, tables not yet looked up."""
+        return dict(parameter_values(self.dynamics, check_named("parameters", parameters)))
+
+    def numbers(self, values: Values, t: float, x: np.ndarray) -> np.ndarray:
+        """Return p at a state: tables are in the piece of it."""
+        looked_up = begun(self.dynamics, values, x, t) if self.dynamics.drives else {}
+        return self.dynamics.value_vector({**values, **looked_up})
+
+    def _state(self, state: Values) -> np.ndarray:
+        """Return the state as a column."""
+        labels = self.dynamics.labels.states
+        for name in check_named("state", state):
+            if name not in labels:
+                raise unknown_name("state", name, labels)
+        return np.array([start_value(name, state.get(name, 0.0)) for name in labels])
+
+    def slow(self, t: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the velocities of the slow motion, and the eigenvalues of the fast one.
+
+        Raises
+        ------
+        NoSlowManifoldError
+            There is no slow one.
+        """
+        count = self.dynamics.position_count
+        q, v = x[:count], x[count:].copy()
+        mass, *_, matrix = self.at(t, x, p)
+        rows = unit_length(matrix, 1)
+        _, values, right = np.linalg.svd(rows)
+        fast = right[: int(np.sum(values > RANK * values[0]))]
+        along = np.linalg.solve(mass, fast.T)
+        along /= np.linalg.norm(along, axis=0)
+        for place in (1, 3):
+            v = self._solved(place, t, q, v, p, fast, along)
+        _, _, steep, *_ = self.at(t, np.append(q, v), p)
+        rates = _rates(fast @ along, fast @ steep @ along)
+        return v, rates[np.argsort(-np.abs(rates))]
+
+    def _solved(
+        self,
+        place: int,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        p: np.ndarray,
+        fast: np.ndarray,
+        along: np.ndarray,
+    ) -> np.ndarray:
+        """Move velocities along fast directions until a derivative has no fast part.
+
+        Parameters
+        ----------
+        place
+            Of the derivative in `at`: 1 for v', 3 for v''.
+        t, q, v, p
+            Time, positions, velocities, numbers.
+        fast, along
+            (r, n) and (n, r): which part of the derivative vanishes, and what is changed.
+
+        Raises
+        ------
+        NoSlowManifoldError
+            Newton's method finds nothing.
+        """
+        for _ in range(STEPS):
+            found = self.at(t, np.append(q, v), p)
+            slope = fast @ found[place + 1] @ along
+            if not (np.all(np.isfinite(slope)) and np.linalg.matrix_rank(slope) == len(fast)):
+                break
+            step = along @ np.linalg.solve(slope, fast @ found[place])
+            v = v - step
+            if np.linalg.norm(step) <= CONVERGED * np.linalg.norm(v):
+                return v
+        raise NoSlowManifoldError(
+            f"creep by {self._listed()} has no slow motion at this state: no small slips balance "
+            "the other forces"
+        )
+
+    def _listed(self) -> str:
+        return ", ".join(repr(slip.name) for slip in self.slips)
+
+
+def with_creep(
+    system: MechanicalSystem, slips: Sequence[Slip], chosen: Sequence[Slip]
+) -> MechanicalSystem:
+    """Return the system with the forces of slips: creep of those that are chosen."""
+    forces = [
+        as_scalar(f"the force of the slip {slip.name!r}", slip.force if slip in chosen
+                  else slip.sliding)
+        for slip in slips
+    ]  # fmt: skip
+    matrix = ca.jacobian(written(system, slips), system.v.vector)
+    added = matrix.T @ ca.vertcat(*forces)
+    if all(force.is_zero() for force in forces):
+        return system
+    keys = system.coordinates.names if system.velocities is None else system.v.names
+    own = system.force
+    if isinstance(own, Mapping):
+        force: Mapping[str, Expression] | ca.SX = {
+            name: own.get(name, 0.0) + added[i] for i, name in enumerate(keys)
+        }
+    else:
+        force = (own if isinstance(own, ca.SX) else ca.vertcat(*own)) + added
+    return replace(system, force=force)
+
+
+def written(system: MechanicalSystem, slips: Sequence[Slip]) -> ca.SX:
+    """Return the slips in the velocities of the system."""
+    column = [as_scalar(f"the slip {slip.name!r}", slip.velocity) for slip in slips]
+    return system.in_velocities(ca.vertcat(*column))
+
+
+def check_slips(system: MechanicalSystem, slips: Sequence[Slip]) -> None:
+    """Refuse what has no such limit.
+
+    Raises
+    ------
+    PosingError
+        It says what is in the way.
+    """
+    if not isinstance(system, MechanicalSystem):
+        raise PosingError(f"creep acts in a MechanicalSystem, not in a {type(system).__name__}")
+    bound = [goal.name for goal in system.goals]
+    bound += [*system.implicit.names, *system.reactions.names]
+    if bound:
+        raise PosingError(
+            f"the limit of creep needs a system without goals, reactions and implicit unknowns, "
+            f"but this one has {', '.join(map(repr, bound))}: choose coordinates or "
+            "quasi-velocities that need no constraints"
+        )
+    names = [slip.name for slip in slips]
+    if not names or len(set(names)) < len(names):
+        raise PosingError(f"slips must be some, each name once, not {names!r}")
+    v = system.v.vector
+    for slip in slips:
+        row = ca.jacobian(written(system, [slip]), v)
+        if ca.depends_on(row, v):
+            raise PosingError(f"the slip {slip.name!r} is not linear in the velocities")
+        if row.nnz() == 0:
+            raise PosingError(f"the slip {slip.name!r} contains no velocity")
+
+
+def _rates(inertia: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
+    """Return the eigenvalues of inertia^-1 stiffness."""
+    matrix: np.ndarray = np.linalg.solve(inertia, stiffness)
+    return np.asarray(np.linalg.eigvals(matrix), dtype=complex)
