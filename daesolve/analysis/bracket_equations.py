@@ -117,10 +117,9 @@ def bracket_equations(
         if not more.shape[1]:
             complete = True
             break
-        if ca.Function("f", [positions, *_others(more, positions)], [more]).n_instructions() > LARGEST:
+        if _instructions(more) > LARGEST:
             break
         before = everything.shape[1]
-        more, more_values = ca.cse([more, more_values])
         everything = ca.horzcat(everything, more)
         values = ca.horzcat(values, more_values)
         numbers = evaluate(everything)
@@ -143,9 +142,8 @@ def bracket_equations(
     )
 
 
-def _others(expression: ca.SX, positions: ca.SX) -> list[ca.SX]:
-    own = {positions[k].__hash__() for k in range(positions.numel())}
-    return [symbol for symbol in ca.symvar(expression) if symbol.__hash__() not in own]
+def _instructions(expression: ca.SX) -> int:
+    return ca.Function("size", ca.symvar(expression), [expression]).n_instructions()
 
 
 def _brackets(

@@ -172,7 +172,9 @@ def _check(dynamics: Dynamics) -> None:
     if dynamics.contacts or dynamics.guides is not None:
         raise PosingError("contacts or supports switch the motion: volumes need a smooth one")
     if ca.depends_on(ca.vertcat(dynamics.force, ca.vec(dynamics.mass)), dynamics.t):
-        raise PosingError("the forces contain time: volumes are compared where nothing else moves the system")
+        raise PosingError(
+            "the forces contain time: volumes are compared where nothing else moves the system"
+        )
 
 
 def _chosen(

@@ -69,6 +69,8 @@ class InvariantMeasure:
         In which the volume is measured: positions and velocities.
     residual
         By how much the conditions contradict each other at random states, relative to their terms.
+    positions
+        Of which ln rho is a function; none where there is no density.
     """
 
     exists: bool | None
@@ -78,8 +80,8 @@ class InvariantMeasure:
     said: str
     variables: tuple[str, ...]
     residual: float
+    positions: tuple[str, ...] = ()
     _gradient: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
-    _places: tuple[str, ...] = field(default=(), repr=False)
     _bound: bool = field(default=False, repr=False)
 
     def __str__(self) -> str:
@@ -97,7 +99,7 @@ class InvariantMeasure:
             A name is none of a position.
         """
         found = self._rates(self._vector(state))
-        return {name: float(value) for name, value in zip(self._places, found, strict=True)}
+        return {name: float(value) for name, value in zip(self.positions, found, strict=True)}
 
     def ratio(self, state: Mapping[str, float], reference: Mapping[str, float]) -> float:
         """Return rho at a state over that at another; on the straight line between them it is one.
@@ -129,9 +131,9 @@ class InvariantMeasure:
     def _vector(self, state: Mapping[str, float]) -> np.ndarray:
         given = check_named("state", state)
         for name in given:
-            if name not in self._places:
-                raise unknown_name("variable of the density", name, self._places)
-        return np.array([given.get(name, 0.0) for name in self._places])
+            if name not in self.positions:
+                raise unknown_name("variable of the density", name, self.positions)
+        return np.array([given.get(name, 0.0) for name in self.positions])
 
 
 def invariant_measure(
@@ -244,7 +246,12 @@ def _verdict(flow: ConstrainedFlow, places: tuple[str, ...]) -> InvariantMeasure
 
 
 def _found(
-    flow: ConstrainedFlow, places: tuple[str, ...], equations: BracketEquations, *, flat: bool, resting: bool
+    flow: ConstrainedFlow,
+    places: tuple[str, ...],
+    equations: BracketEquations,
+    *,
+    flat: bool,
+    resting: bool,
 ) -> InvariantMeasure:
     """Return the measure that the equations give, if it comes back after whole turns."""
     function = flow.function(equations.gradient)
@@ -272,19 +279,23 @@ def _found(
         said,
         (*places, *flow.names),
         equations.residual,
+        places if exists else (),
         gradient if exists else None,
-        places,
         equations.fields.shape[1] < len(places),
     )
 
 
 def _evidence(flow: ConstrainedFlow, equations: BracketEquations, *, flat: bool) -> str:
     """Return how far the positive verdict goes: identities, or sample states."""
+    if any(row.on == "positions" for row in flow.pfaff.dynamics.invariants):
+        return "sampled"  # beside the unit quaternions the equations are others
     own = [ca.SX(ca.jacobian(flow.divergence, flow.velocities))] if flat else []
-    for known, words in ((None, "proved"), (flow.known, "proved at these parameters")):
-        if all(vanishes(part, known) for part in own) and equations.proved(known):
-            return words
-    return "sampled"
+    evidence = "sampled"
+    for known, words in ((flow.known, "proved at these parameters"), (None, "proved")):
+        if not (all(vanishes(part, known) for part in own) and equations.proved(known)):
+            break
+        evidence = words
+    return evidence
 
 
 def _rests(flow: ConstrainedFlow) -> bool:

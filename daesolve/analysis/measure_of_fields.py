@@ -116,7 +116,7 @@ def measure_of_field(
             said = f"{'ln rho' if logarithmic else 'rho'} = {written}"
         gradient = field.function(ca.jacobian(log, field.x))
         entries = _entries(True, evidence, family, False, said, names, residual)
-        return entries | {"_gradient": lambda x: gradient(x)[0], "_places": tuple(names)}
+        return entries | {"_gradient": lambda x: gradient(x)[0], "positions": tuple(names)}
     said = "no combination of the candidates is a density; others may be"
     return _entries(None, "sampled", family, False, said, names, 1.0)
 
@@ -156,9 +156,7 @@ def _field(system: System, parameters: Mapping[str, float] | None) -> _Field:
     return _Field(dynamics, dynamics.x, rates, p)
 
 
-def _excluded(
-    field: _Field, samples: Sequence[np.ndarray]
-) -> tuple[np.ndarray, float] | None:
+def _excluded(field: _Field, samples: Sequence[np.ndarray]) -> tuple[np.ndarray, float] | None:
     """Return a rest point with a divergence, and the divergence."""
     rates, slopes = field.function(field.rates), field.function(ca.jacobian(field.rates, field.x))
     divergence = field.function(field.divergence)

@@ -189,7 +189,8 @@ def _check_free(
         if vanishes(slopes, flow.known):
             continue
         rates = [s for s in ca.symvar(slopes) if s.name().startswith("r_dot")]
-        at_one = ca.substitute(slopes, ca.vertcat(*rates), ca.SX.ones(len(rates), 1)) if rates else slopes
+        still = ca.SX.ones(len(rates), 1)
+        at_one = ca.substitute(slopes, ca.vertcat(*rates), still) if rates else slopes
         if np.max(np.abs(flow.sampled(at_one)), initial=0.0) > ROUNDING:
             raise OutOfRangeError(
                 f"the {what} of the shape contain {name!r}: a reducing multiplier needs equations "
