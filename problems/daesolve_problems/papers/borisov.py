@@ -7,6 +7,7 @@ import numpy as np
 import daesolve as ds
 from daesolve.papers import Compared, Item, Paper, Shown
 from daesolve_problems.figures import new_figure
+from daesolve_problems.papers import borisov_open
 from daesolve_problems.papers.common import figure
 
 
@@ -180,9 +181,25 @@ paper = Paper(
                 "daesolve analyse bogies degeneracy --case collapse --out degeneracy",
             ],
         ),
+        Item(
+            "first open problem",
+            "two-dimensional integral manifolds: the circle map of the two bogies",
+            borisov_open.circle,
+        ),
+        Item(
+            "growth vector",
+            "where a skate stands across the frame",
+            borisov_open.growth,
+            ["daesolve analyse bogies growth --out growth"],
+        ),
+        Item(
+            "invariant measures",
+            "whether these motions keep a volume",
+            borisov_open.volume,
+            ["daesolve analyse bogies invariant-measure"],
+        ),
     ],
     missing={
         "figure 1": "a sketch of the cart and of one of its pairs: the problem's scene shows it",
-        "first open problem": "two-dimensional integral manifolds: the paper has no number of them",
     },
 )
