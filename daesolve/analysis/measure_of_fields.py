@@ -114,11 +114,15 @@ def measure_of_field(
         said = "the volume itself is kept, rho = 1"
         if np.any(coefficients):
             said = f"{'ln rho' if logarithmic else 'rho'} = {written}"
-        gradient = field.function(ca.jacobian(log, field.x))
         entries = _entries(True, evidence, family, False, said, names, residual)
-        return entries | {"_gradient": lambda x: gradient(x)[0], "positions": tuple(names)}
+        return entries | {"_gradient": _gradient(field, log), "positions": tuple(names)}
     said = "no combination of the candidates is a density; others may be"
     return _entries(None, "sampled", family, False, said, names, 1.0)
+
+
+def _gradient(field: _Field, log: ca.SX) -> Callable[[np.ndarray], np.ndarray]:
+    function = field.function(ca.jacobian(log, field.x))
+    return lambda x: function(x)[0]
 
 
 def _entries(

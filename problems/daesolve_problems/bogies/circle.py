@@ -1,9 +1,9 @@
 """The circle map of the two bogies: what becomes of their direction after each half turn of delta.
 
 With the absolute rates C_1 and C_2 kept, delta = theta_2 - theta_1 grows at the even rate D =
-C_2 - C_1, so that all of the motion is one angle: theta_1 after each T = 2 pi / |D|, modulo pi. Time
-may be scaled, so that only C_k / V count. psi' is odd under (theta_1, theta_2) -> their negatives
-with V reversed, and the four degenerate points lie at delta = 0 and pi, two at each.
+C_2 - C_1, so that all of the motion is one angle: theta_1 after each T = 2 pi / |D|, modulo pi.
+Time may be scaled, so that only C_k / V count. The four degenerate points lie at delta = 0 and pi,
+two at each.
 """
 
 from __future__ import annotations

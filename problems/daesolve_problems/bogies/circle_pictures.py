@@ -104,7 +104,9 @@ def plane_of_tongues(
             markersize=3.0,
             label="ends by Newton's method" * (number == 0),
         )
-    axes.set(xlabel="C₁ / V (1/m)", ylabel="(C₂ − C₁) / V (1/m)", title="pale: locked at whole numbers")
+    axes.set(
+        xlabel="C₁ / V (1/m)", ylabel="(C₂ − C₁) / V (1/m)", title="pale: locked at whole numbers"
+    )
     if ends:
         axes.legend(loc="upper right", fontsize="x-small")
     return figure
@@ -119,7 +121,7 @@ def torus(found: Sequence[Separatrix]) -> Figure:
         theta = np.mod(one.theta, TURN)
         jumps = np.any(np.abs(np.diff(theta, axis=0)) > math.pi, axis=1)
         theta[1:][jumps] = np.nan
-        label = ("" if one.into in labelled else "into a point" if one.into else "out of a point")
+        label = "" if one.into in labelled else "into a point" if one.into else "out of a point"
         labelled.add(one.into)
         axes.plot(*theta.T, color="C0" if one.into else "C1", linewidth=1.0, label=label)
     points = np.mod(np.array([one.point for one in found]), TURN)

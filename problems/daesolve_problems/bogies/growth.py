@@ -1,4 +1,4 @@
-"""Where a skate stands across the frame: the growth vector is (3, 4, 5) there, and (3, 5) elsewhere.
+"""Where a skate stands across the frame: the growth vector is (3, 4, 5), and (3, 5) elsewhere.
 
 With cos theta_1 = 0 the axle of the first bogie lies along e2, through both pivots, so that the
 frame turns about the second pivot, however that bogie is turned:
@@ -84,7 +84,8 @@ def _aside(case: BoundCase, angles: tuple[float, float], size: float) -> float:
     """
     here = _direction(case, angles)
     turned = [
-        (_direction(case, _turn(angles, k, 1e-5)) - _direction(case, _turn(angles, k, -1e-5))) / 2e-5
+        (_direction(case, _turn(angles, k, 1e-5)) - _direction(case, _turn(angles, k, -1e-5)))
+        / 2e-5
         for k in (0, 1)
     ]
     steered = max(turned, key=lambda slope: float(np.linalg.norm(np.cross(here, slope))))
@@ -148,7 +149,9 @@ def _passages(case: BoundCase) -> list[dict[str, float | str]]:
 
         at: float = scipy.optimize.brentq(missed, low, high, xtol=1e-13)
         step = 1e-3
-        near = full.solve(at + 0.5, at=at + np.array([-step, 0.0, step, *np.linspace(-0.5, 0.5, 101)]))
+        near = full.solve(
+            at + 0.5, at=at + np.array([-step, 0.0, step, *np.linspace(-0.5, 0.5, 101)])
+        )
         speeds = _along(full, near, other)
         times = np.asarray(near.times)
         middle = int(np.argmin(np.abs(times - at)))

@@ -39,20 +39,42 @@ def circle(quick: bool) -> Shown:
     chosen = TONGUES[:0] if quick else TONGUES
     ends: list[tuple[float, float, float]] = []
     rows = [
-        Compared("rotation number at C₁ = 3, C₂ = 1", OPEN, f"{found.rotation_number(100).value:g}", "π", "locked: the bogies turn round alike after each period"),
-        Compared("multiplier of the motion that attracts", OPEN, stable.multiplier, "", "a system that conserves energy, and attracts: no volume is kept"),
+        Compared(
+            "rotation number at C₁ = 3, C₂ = 1",
+            OPEN,
+            f"{found.rotation_number(100).value:g}",
+            "π",
+            "locked: both bogies turn 3π",
+        ),
+        Compared(
+            "multiplier of the motion that attracts",
+            OPEN,
+            stable.multiplier,
+            "",
+            "energy is conserved, and yet it attracts: no volume is kept",
+        ),
         Compared("multiplier of the motion that repels", OPEN, unstable.multiplier),
-        Compared("rotation number at C₁ = 2.3, C₂ = 0.3", OPEN, free.value, "π", f"not locked, known to {free.uncertainty:.0e}"),
-        Compared("drift of the place of the locked motion", OPEN, shift.along, "m a period", "the frame does not turn in a period: it goes straight away"),
+        Compared(
+            "rotation number at C₁ = 2.3, C₂ = 0.3",
+            OPEN,
+            free.value,
+            "π",
+            f"not locked, to {free.uncertainty:.0e}",
+        ),
+        Compared(
+            "drift of the place of the locked motion",
+            OPEN,
+            shift.along,
+            "m a period",
+            "the frame does not turn: it goes straight away",
+        ),
         Compared("turn of the frame in a period", OPEN, abs(shift.turned), "rad"),
-    ]  # fmt: skip
+    ]
     for difference, k, over in chosen:
         tongue = circle_of(case, difference).tongue({"C1": over}, (k, 1))
         ends.append((difference, tongue.low, tongue.high))
         words = f"{tongue.low:.13g} to {tongue.high:.13g}"
-        rows.append(
-            Compared(f"tongue {k} at C₂ − C₁ = {difference:g}: C₁", OPEN, words, "rad/s")
-        )
+        rows.append(Compared(f"tongue {k} at C₂ − C₁ = {difference:g}: C₁", OPEN, words, "rad/s"))
     return Shown(
         rows,
         _drawn(case, found, ends, quick=quick) | {"rotation numbers": staircase(values, numbers)},
@@ -96,10 +118,18 @@ def growth(quick: bool) -> Shown:
         other = "rear" if passage["where"] == "front across" else "front"
         why = "its path has a cusp: to turn this bogie does not steer there"
         rows += [
-            Compared(f"speed of the {other} pivot, {passage['where']}", "", passage["speed"], "m/s", why),
+            Compared(
+                f"speed of the {other} pivot, {passage['where']}", "", passage["speed"], "m/s", why
+            ),
             Compared(f"its rate of change, {passage['where']}", "", passage["rate"], "m/s²"),
-            Compared(f"largest force about it, {passage['where']}", "", passage["largest_force"], "N", "finite: the motion is as smooth as elsewhere"),
-        ]  # fmt: skip
+            Compared(
+                f"largest force about it, {passage['where']}",
+                "",
+                passage["largest_force"],
+                "N",
+                "finite: the motion is smooth",
+            ),
+        ]
     return Shown(rows, dict(answer.figures))
 
 
@@ -109,10 +139,14 @@ def volume(quick: bool) -> Shown:
     for name in ("bogies", "cart", "unicycle", "knife-edge", "rolling-disc"):
         found = ds.analysis.invariant_measure(ds.problem(name).case().system)
         verdict = "kept" if found.exists else "none at all" if found.none_at_all else "none found"
-        rows.append(Compared(f"volume, {name}", OPEN, verdict, "", f"{found.said} ({found.evidence})"))
+        rows.append(
+            Compared(f"volume, {name}", OPEN, verdict, "", f"{found.said} ({found.evidence})")
+        )
     edge = ds.analysis.reducing_multiplier(ds.problem("knife-edge").case().system, ["x", "phi"])
     ratio = edge.ratio({"phi": 1.0}, {})
     rows.append(
-        Compared("reducing multiplier of a knife edge, N(1) / N(0)", f"cos 1 = {np.cos(1.0):.12f}", ratio)
+        Compared(
+            "reducing multiplier of a knife edge, N(1) / N(0)", f"cos 1 = {np.cos(1.0):.12f}", ratio
+        )
     )
     return Shown(rows)
