@@ -85,7 +85,7 @@ class ConstrainedFlow:
         still = ca.SX.zeros(*self.velocities.shape)
         return ca.SX(ca.substitute(expression, self.velocities, still))
 
-    def function(self, expression: ca.SX) -> Callable[..., np.ndarray]:
+    def function(self, expression: ca.SX) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
         """Return (x, w) -> the values of an expression."""
         dynamics = self.pfaff.dynamics
         found = function_of(
@@ -94,7 +94,11 @@ class ConstrainedFlow:
             [ca.densify(expression)],
             (["t", "x", "w", "p"], ["value"]),
         )
-        return lambda x, w: np.asarray(found(0.0, x, w, self.values)).reshape(expression.shape)
+
+        def evaluate(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+            return np.asarray(found(0.0, x, w, self.values)).reshape(expression.shape)
+
+        return evaluate
 
     def sampled(self, expression: ca.SX) -> np.ndarray:
         """Return an expression at all sample states, w random: (states, rows, columns)."""

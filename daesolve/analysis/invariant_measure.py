@@ -196,7 +196,7 @@ def invariant_measure(
     else:
         flow = constrained_flow(system, parameters, velocities, at)
         names = flow.pfaff.dynamics.labels.states
-        found = _verdict(flow, tuple(names[k] for k in flow.pfaff.places))
+        found = _verdict(flow, tuple(names[int(k)] for k in flow.pfaff.places))
     shrunk = _shrunk(multipliers, eigenvalues)
     if shrunk and not found.none_at_all:
         return replace(
@@ -338,5 +338,5 @@ def _winding(flow: ConstrainedFlow, equations: BracketEquations) -> str:
         begin = float(x[index])
         total, error = scipy.integrate.quad(slope, begin, begin + 2 * np.pi, limit=400)
         if abs(total) > WINDING + 10.0 * error:
-            return dynamics.labels.states[index]
+            return dynamics.labels.states[int(index)]
     return ""

@@ -22,7 +22,7 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.equations.starting import refuse_drives
 from daesolve.errors import PosingError
 from daesolve.system.consistent_state import check_system, parameter_values
-from daesolve.system.system import System, unswitched
+from daesolve.system.system import System
 
 POINTS = 4
 """Random states for each candidate, at least."""
@@ -147,7 +147,9 @@ def _entries(
 
 def _field(system: System, parameters: Mapping[str, float] | None) -> _Field:
     check_system(system)
-    dynamics = unswitched(system).dynamics
+    dynamics = system.dynamics
+    if dynamics.switches:
+        raise PosingError("piecewise expressions switch the motion: volumes need a smooth one")
     refuse_drives(dynamics, "volumes")
     if dynamics.reactions.numel() or dynamics.rows:
         raise PosingError(

@@ -143,7 +143,8 @@ def reducing_multiplier(
     (True, 0.707106781187)
     """
     flow = constrained_flow(system, parameters)
-    names = [flow.pfaff.dynamics.labels.states[k] for k in flow.pfaff.places]
+    labels = flow.pfaff.dynamics.labels.states
+    names = [labels[int(k)] for k in flow.pfaff.places]
     for name in shape:
         if name not in names:
             raise unknown_name("coordinate", name, names)

@@ -29,6 +29,7 @@ class Language(StrEnum):
     C = "c"
 
 
+# Long: every line of the signature is an option.
 def equations(
     problem: ProblemName,
     case_name: CaseName = None,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,7 +49,8 @@ def growth(case: BoundCase) -> ds.Answer:
         "front across": (across, -aside),
         "rear across": (aside, across),
     }
-    vectors, gains = {}, {}
+    vectors: dict[str, list[int]] = {}
+    gains: dict[str, np.ndarray] = {}
     for name, (front, rear) in places.items():
         state = {"theta_1": front, "theta_2": rear}
         found = ds.nonholonomic.growth_vector(_full(case).system, state)
@@ -66,7 +68,7 @@ def growth(case: BoundCase) -> ds.Answer:
 
 
 def _full(case: BoundCase) -> BoundCase:
-    return case.problem.case(case.case.name, model="full")
+    return replace(case, model="full")
 
 
 # -- manoeuvres ----------------------------------------------------------------------------------
@@ -142,7 +144,7 @@ def _passages(case: BoundCase) -> list[dict[str, float | str]]:
         crossed = np.flatnonzero(np.diff(np.sign(cosine)) != 0.0)
         if not crossed.size:
             continue
-        low, high = run.times[crossed[0]], run.times[crossed[0] + 1]
+        low, high = (float(run.times[crossed[0] + k]) for k in (0, 1))
 
         def missed(time: float, k: int = k) -> float:
             return math.cos(full.solve(time, at=[time]).end_state[f"theta_{k}"])

@@ -65,10 +65,10 @@ def bogies(quick: bool) -> Shown:
     case = problem.case("regular")
     central = case.analyse("degeneracy").values["central_square"]
     symmetric_cart, same = symmetric()
-    like = problem.case("regular", **same)
+    like = problem.case("regular").changed(same)
     short, names = 3.0, ("x", "y", "psi")
     ones = like.solve(short, at=[short])
-    twos = ds.problem("cart").case("free", **symmetric_cart)
+    twos = ds.problem("cart").case("free").changed(symmetric_cart)
     other = twos.solve(short, initial=dict(like.guess()[0]), at=[short])
     equal = max(abs(float(ones[n][-1] - other[n][-1])) for n in names)
     p = case.full_parameters

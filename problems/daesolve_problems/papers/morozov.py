@@ -194,10 +194,6 @@ def formulas(quick: bool) -> Shown:
     )
 
 
-def _limited(case: BoundCase, until: float) -> ds.Trajectory:
-    return case.solve(until, at=ds.every(0.002))
-
-
 def grip(quick: bool) -> Shown:
     """Introduction: a drive on the axle; rolling that ends where friction does."""
     problem = ds.problem(PROBLEM)

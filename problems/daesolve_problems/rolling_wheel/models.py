@@ -43,6 +43,7 @@ reproduces that.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import casadi as ca
@@ -69,6 +70,9 @@ from daesolve_problems.rolling_wheel.parts import (
     torque_of_the_drive,
     with_the_drive,
 )
+
+BLENDING: dict[str, Entry] = {"blending": (0.01, "m^2/s^2", ds.POSITIVE)}
+"""The parameter of the model `blend`: below which square of the speed the torque balance counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +149,7 @@ def _wheel(
     *,
     controls: dict[str, str] | None = None,
     drive: bool = False,
-    **more: Entry,
+    more: Mapping[str, Entry] | None = None,
 ) -> _Wheel:
     """Name everything; with `controls` of its own, alpha is a coordinate.
 
@@ -154,7 +158,7 @@ def _wheel(
     PosingError
         The curve is none, or one of its parameters has a name of the wheel's.
     """
-    p = parameters(curve, pendulum, **(DRIVE if drive else {}), **more)
+    p = parameters(curve, pendulum, **(DRIVE if drive else {}), **(more or {}))
     angles = (("alpha",) if controls else ()) + (("phi",) if pendulum else ())
     q = ds.coordinates(x="m", z="m", theta=ds.ANGLE, **dict.fromkeys(angles, ds.ANGLE))
     w = ds.implicit(**({} if controls else {"alpha": ds.ANGLE}))
@@ -261,7 +265,7 @@ def physical(
         There is a drive, but no pendulum for it.
     """
     check_drive(pendulum, drive)
-    wheel = _wheel(curve, pendulum, drive=drive, **(GRIP if limited else {}))
+    wheel = _wheel(curve, pendulum, drive=drive, more=GRIP if limited else None)
     return _system(
         wheel,
         [
@@ -287,7 +291,7 @@ def printed(
     """
     check_energy(drive)
     wheel = _wheel(
-        curve, pendulum, controls={"alpha_control": "rad/s^2"}, **(GRIP if limited else {})
+        curve, pendulum, controls={"alpha_control": "rad/s^2"}, more=GRIP if limited else None
     )
     radius, theta_dot, alpha_dot = wheel.p.radius, wheel.q.dot.theta, wheel.alpha_dot
     contact_velocity = wheel.velocity + radius * alpha_dot * wheel.tangent
@@ -321,9 +325,7 @@ def blend(
         There is a drive, which changes the energy that this model holds.
     """
     check_energy(drive)
-    wheel = _wheel(
-        curve, pendulum, blending=(0.01, "m^2/s^2", ds.POSITIVE), **(GRIP if limited else {})
-    )
+    wheel = _wheel(curve, pendulum, more=BLENDING | (GRIP if limited else {}))
     energy = ds.Invariant("energy", wheel.kinetic + wheel.potential)
     power = ca.dot(wheel.reaction, wheel.velocity) + wheel.u.torque * wheel.q.dot.theta
     imbalance = wheel.friction - wheel.u.torque / wheel.p.radius
