@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -191,7 +192,8 @@ def _residual(fields: np.ndarray, derivatives: np.ndarray) -> float:
         present = lengths > DEPENDENT * np.max(lengths, initial=0.0)
         divisors = np.where(present, lengths, 1.0)
         matrix, right = np.where(present, columns, 0.0) / divisors, along / divisors
-        gradient: np.ndarray = np.linalg.lstsq(matrix.T, right, rcond=DEPENDENT)[0]
+        solved: Any = np.linalg.lstsq(matrix.T, right, rcond=DEPENDENT)[0]
+        gradient = np.asarray(solved, dtype=float)
         left.append(float(np.linalg.norm(right - matrix.T @ gradient)))
         sizes.append(float(np.linalg.norm(right)))
     return max(left) / (max(sizes) or 1.0)

@@ -40,15 +40,7 @@ def friction(
         and no pendulum.
     """
     check_drive(pendulum, drive)
-    if limited:
-        raise PosingError(
-            "the model 'friction' goes on where friction does not suffice: it knows no limited = "
-            "true"
-        )
-    if not one_sided:
-        raise PosingError(
-            "the model 'friction' has a contact that opens: it knows no one_sided = false"
-        )
+    _check(one_sided, limited)
     p = parameters(
         curve,
         pendulum,
@@ -100,6 +92,18 @@ def friction(
         },
         events=[ds.Event("not_admissible", free, ds.FALLING, ds.Stop())],
     )
+
+
+def _check(one_sided: bool, limited: bool) -> None:
+    if limited:
+        raise PosingError(
+            "the model 'friction' goes on where friction does not suffice: it knows no limited = "
+            "true"
+        )
+    if not one_sided:
+        raise PosingError(
+            "the model 'friction' has a contact that opens: it knows no one_sided = false"
+        )
 
 
 def _clear_of_the_curve(
