@@ -192,8 +192,9 @@ def _residual(fields: np.ndarray, derivatives: np.ndarray) -> float:
         present = lengths > DEPENDENT * np.max(lengths, initial=0.0)
         divisors = np.where(present, lengths, 1.0)
         matrix, right = np.where(present, columns, 0.0) / divisors, along / divisors
-        solved: Any = np.linalg.lstsq(matrix.T, right, rcond=DEPENDENT)[0]
-        gradient = np.asarray(solved, dtype=float)
+        # NumPy's stub does not say what this is.
+        found: tuple[Any, ...] = np.linalg.lstsq(matrix.T, right, rcond=DEPENDENT)
+        gradient = np.asarray(found[0], dtype=float)
         left.append(float(np.linalg.norm(right - matrix.T @ gradient)))
         sizes.append(float(np.linalg.norm(right)))
     return max(left) / (max(sizes) or 1.0)

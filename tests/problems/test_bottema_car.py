@@ -20,7 +20,7 @@ def angles(case, times):
         return given["rate"] - turn
 
     span = (0.0, times[-1])
-    options = {"method": "DOP853", "t_eval": times, "rtol": 1e-13, "atol": 1e-13}
+    options = {"method": "DOP853", "t_eval": times, "rtol": 1e-13, "atol": 1e-13, "max_step": 0.02}
     return solve_ivp(rate, span, [given["angle"]], **options).y[0]
 
 
@@ -29,7 +29,7 @@ def test_the_angle_obeys_one_equation(name) -> None:
     case, times = problem.case(name), np.linspace(0.0, 8.0, 41)
     run = case.solve(8.0, at=times)
     expected = angles(case, times)
-    # DOP853's dense output: about 1e-12 here.
+    # Steps are short, since the dense output of DOP853 is of order 7 only.
     assert np.max(np.abs(run["phi"] - expected)) < 1e-11
     for name in ("energy", "front_turn"):
         assert run.drift[name].max_relative < 1e-13
@@ -44,9 +44,10 @@ def test_there_are_bottemas_two_kinds_of_motion() -> None:
         count[name] = [int(np.sum(np.diff(sign) != 0.0)) for sign in signs]
     assert count["settling"] == [1, 0]
     period = problem.case("round-and-round").analyse("kind").values["period"]
-    # A whole turn of phi has two cusps and two inflections.
-    assert abs(count["round-and-round"][0] - 2 * 20.0 / period) <= 1.0
-    assert abs(count["round-and-round"][1] - 2 * 20.0 / period) <= 1.0
+    # A whole turn of phi has two cusps and two inflections; the last one is not whole.
+    turns = math.floor(20.0 / period)
+    for found in count["round-and-round"]:
+        assert 2 * turns <= found <= 2 * turns + 2
 
 
 @pytest.mark.parametrize("speed", [1.0, -1.0])
