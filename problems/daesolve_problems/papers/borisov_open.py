@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 import daesolve as ds
+from daesolve.errors import NotPeriodicError
 from daesolve.papers import Compared, Shown
 from daesolve_problems.bogies.circle import advances, circle_of, drift, separatrices
 from daesolve_problems.bogies.circle_pictures import graph, plane_of_tongues, staircase, torus
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OPEN = "an open problem"
+BESIDE = "or passes it so near (1e-7) that its rates have fewer than nine digits"
 FIRST, DIFFERENCE = 3.0, -2.0
 """C_1 and C_2 - C_1 of the motion that is looked at closely, rad/s."""
 TONGUES = [
@@ -34,7 +37,7 @@ def circle(quick: bool) -> Shown:
     stable, unstable = found.fixed_points((3, 1))
     shift = drift(case, found, (3, 1))
     values = np.linspace(2.05, 3.55, 16 if quick else 121).tolist()
-    numbers = [found.at(C1=value).rotation_number(100 if quick else 1000) for value in values]
+    numbers = _numbers(found, values, 100 if quick else 1000)
     free = found.at(C1=2.3).rotation_number(400 if quick else 4000)
     chosen = TONGUES[:0] if quick else TONGUES
     ends: list[tuple[float, float, float]] = []
@@ -70,6 +73,10 @@ def circle(quick: bool) -> Shown:
         ),
         Compared("turn of the frame in a period", OPEN, abs(shift.turned), "rad"),
     ]
+    ended = f"{len(values) - len(numbers)} of {len(values)}"
+    rows.append(
+        Compared("values of C₁ whose motion ends in a degenerate point", OPEN, ended, "", BESIDE)
+    )
     for difference, k, over in chosen:
         tongue = circle_of(case, difference).tongue({"C1": over}, (k, 1))
         ends.append((difference, tongue.low, tongue.high))
@@ -77,12 +84,24 @@ def circle(quick: bool) -> Shown:
         rows.append(Compared(f"tongue {k} at C₂ − C₁ = {difference:g}: C₁", OPEN, words, "rad/s"))
     return Shown(
         rows,
-        _drawn(case, found, ends, quick=quick) | {"rotation numbers": staircase(values, numbers)},
+        _drawn(case, found, ends, quick=quick)
+        | {"rotation numbers": staircase(list(numbers), list(numbers.values()))},
         note=(
             "Where no volume is kept, a motion may attract others on its level of energy and "
             "integrals: daesolve analyse bogies invariant-measure says that none is."
         ),
     )
+
+
+def _numbers(
+    found: ds.analysis.CircleMap, values: list[float], periods: int
+) -> dict[float, ds.analysis.RotationNumber]:
+    """Return rotation numbers; motions that run into a degenerate point have none."""
+    numbers: dict[float, ds.analysis.RotationNumber] = {}
+    for value in values:
+        with contextlib.suppress(NotPeriodicError):
+            numbers[value] = found.at(C1=value).rotation_number(periods)
+    return numbers
 
 
 def _drawn(
@@ -140,7 +159,9 @@ def volume(quick: bool) -> Shown:
         found = ds.analysis.invariant_measure(ds.problem(name).case().system)
         verdict = "kept" if found.exists else "none at all" if found.none_at_all else "none found"
         rows.append(
-            Compared(f"volume, {name}", OPEN, verdict, "", f"{found.said} ({found.evidence})")
+            Compared(
+                f"volume, {name}", "not asked", verdict, "", f"{found.said} ({found.evidence})"
+            )
         )
     edge = ds.analysis.reducing_multiplier(ds.problem("knife-edge").case().system, ["x", "phi"])
     ratio = edge.ratio({"phi": 1.0}, {})
