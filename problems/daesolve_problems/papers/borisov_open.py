@@ -22,9 +22,7 @@ FIRST, DIFFERENCE = 3.0, -2.0
 """C_1 and C_2 - C_1 of the motion that is looked at closely, rad/s."""
 TONGUES = [
     (-2.0, 3, (2.8, 3.4)),
-    (-2.0, 4, (3.8, 4.3)),
     (-3.0, 2, (2.7, 3.3)),
-    (-4.0, 2, (3.7, 4.2)),
     (-1.7, 3, (2.4, 2.85)),
 ]
 """C_2 - C_1, the whole number that is locked, and a range of C_1 with both ends, rad/s."""
@@ -36,9 +34,9 @@ def circle(quick: bool) -> Shown:
     found = circle_of(case, DIFFERENCE, FIRST)
     stable, unstable = found.fixed_points((3, 1))
     shift = drift(case, found, (3, 1))
-    values = np.linspace(2.05, 3.55, 16 if quick else 121).tolist()
-    numbers = _numbers(found, values, 100 if quick else 1000)
-    free = found.at(C1=2.3).rotation_number(400 if quick else 4000)
+    values = np.linspace(2.05, 3.55, 16 if quick else 61).tolist()
+    numbers = _numbers(found, values, 100 if quick else 300)
+    free = found.at(C1=2.3).rotation_number(400 if quick else 2000)
     chosen = TONGUES[:0] if quick else TONGUES
     ends: list[tuple[float, float, float]] = []
     rows = [
@@ -111,9 +109,9 @@ def _drawn(
     *,
     quick: bool,
 ) -> dict[str, Figure]:
-    size = 24 if quick else 120
+    size = 24 if quick else 72
     first, difference = np.linspace(0.5, 4.5, size), np.linspace(-4.2, -1.6, size)
-    advance = advances(case, first, difference, 10 if quick else 60, 120 if quick else 300)
+    advance = advances(case, first, difference, 10 if quick else 30, 120 if quick else 200)
     level = float(case.full_start["level"])
     return {
         "the map, C₁ = 3, C₂ = 1": graph(found, (3, 1), 60 if quick else 400),
