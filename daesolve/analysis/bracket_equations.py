@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -192,9 +191,7 @@ def _residual(fields: np.ndarray, derivatives: np.ndarray) -> float:
         present = lengths > DEPENDENT * np.max(lengths, initial=0.0)
         divisors = np.where(present, lengths, 1.0)
         matrix, right = np.where(present, columns, 0.0) / divisors, along / divisors
-        # NumPy's stub does not say what this is.
-        found: tuple[Any, ...] = np.linalg.lstsq(matrix.T, right, rcond=DEPENDENT)
-        gradient = np.asarray(found[0], dtype=float)
+        gradient = np.linalg.pinv(matrix.T, rcond=DEPENDENT) @ right
         left.append(float(np.linalg.norm(right - matrix.T @ gradient)))
         sizes.append(float(np.linalg.norm(right)))
     return max(left) / (max(sizes) or 1.0)

@@ -180,3 +180,12 @@ def test_what_cannot_be_asked_is_refused() -> None:
         invariant_measure(on_a_rail(), velocities=["x_dot"])
     with pytest.raises(PosingError, match="contain time"):
         invariant_measure(system("roller-racer", model="torque"))
+
+
+def test_the_command_says_whether_a_volume_is_kept() -> None:
+    told = ds.problem("knife-edge").case().analyse("invariant-measure").values
+    assert (told["exists"], told["evidence"]) == (True, "proved")
+    assert set(told["gradient_of_log_density"]) == {"x", "y", "phi"}
+    told = ds.problem("bogies").case().analyse("invariant-measure").values
+    assert (told["exists"], told["none_at_all"]) == (False, True)
+    assert told["gradient_of_log_density"] is None
