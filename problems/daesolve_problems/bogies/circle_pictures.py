@@ -102,7 +102,7 @@ def plane_of_tongues(
             "o-",
             color="C3",
             markersize=3.0,
-            label="ends by Newton's method" * (number == 0),
+            label="ends by the circle map" * (number == 0),
         )
     axes.set(
         xlabel="C₁ / V (1/m)", ylabel="(C₂ − C₁) / V (1/m)", title="pale: locked at whole numbers"
