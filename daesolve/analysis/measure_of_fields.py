@@ -87,12 +87,8 @@ def measure_of_field(
     generator = np.random.default_rng(11)
     samples = [generator.normal(size=field.x.numel()) for _ in range(STARTS)]
     names = field.dynamics.labels.states
-    excluded = _excluded(field, samples)
-    if excluded is not None:
-        place, value = excluded
-        where = ", ".join(f"{name} = {x:.6g}" for name, x in zip(names, place, strict=True))
-        said = f"{where} is a point of rest, where the divergence is {value:.6g}, not zero"
-        return _entries(False, "refuted", "smooth positive densities", True, said, names, 1.0)
+    if candidates is None and (refusal := _refusal(field, samples)):
+        return refusal
     divergence = field.divergence
     given = list(candidates) if candidates is not None else _usual(field.x)
     family = f"rho or ln rho a combination of {len(given)} candidates"
@@ -116,8 +112,23 @@ def measure_of_field(
             said = f"{'ln rho' if logarithmic else 'rho'} = {written}"
         entries = _entries(True, evidence, family, False, said, names, residual)
         return entries | {"_gradient": _gradient(field, log), "positions": tuple(names)}
+    # A density of the user's own may be singular where the motion rests: so this comes last.
+    if candidates is not None and (refusal := _refusal(field, samples)):
+        return refusal
     said = "no combination of the candidates is a density; others may be"
     return _entries(None, "sampled", family, False, said, names, 1.0)
+
+
+def _refusal(field: _Field, samples: Sequence[np.ndarray]) -> dict[str, Any] | None:
+    """Return the entries where a rest point excludes every density that is smooth there."""
+    excluded = _excluded(field, samples)
+    if excluded is None:
+        return None
+    place, value = excluded
+    names = field.dynamics.labels.states
+    where = ", ".join(f"{name} = {x:.6g}" for name, x in zip(names, place, strict=True))
+    said = f"{where} is a point of rest, where the divergence is {value:.6g}, not zero"
+    return _entries(False, "refuted", "smooth positive densities", True, said, names, 1.0)
 
 
 def _gradient(field: _Field, log: ca.SX) -> Callable[[np.ndarray], np.ndarray]:

@@ -136,6 +136,10 @@ def test_candidates_give_volterras_density_and_eulers_volume() -> None:
     assert found.ratio({"prey": 2.0, "hunters": 3.0}, {"prey": 1.0, "hunters": 1.0}) == (
         pytest.approx(1.0 / 6.0, rel=1e-12)
     )
+    # With other rates no density is smooth at the origin; 1 / (prey hunters) is none there.
+    faster = ds.ControlSystem(x, {**rates, "prey": 2.0 * x.prey * (1 - x.hunters)})
+    assert invariant_measure(faster, candidates=logs).exists is True
+    assert invariant_measure(faster).none_at_all is True
     own = invariant_measure(ds.ControlSystem(x, rates), candidates=[x.prey**2])
     assert own.exists is None
     x = ds.states(a="", b="", c="")
