@@ -42,6 +42,7 @@ GROUPS = {
         "n-trailer",
         "caster",
         "roller-racer",
+        "bottema-car",
         "bogies",
         "bicycle",
         "omni-rolling",
@@ -130,7 +131,7 @@ IN_DEPTH = {
     "rolling-wheel": ["rolling-wheel", "rolling-ball"],
     "three-supports": ["three-supports"],
     "wheeled-vehicles": ["unicycle", "cart"],
-    "trailers-casters": ["n-trailer", "caster", "roller-racer"],
+    "trailers-casters": ["n-trailer", "caster", "roller-racer", "bottema-car"],
     "wheelset": ["wheelset", "wheelset-bogie"],
     "classics": [
         "pendulum",
