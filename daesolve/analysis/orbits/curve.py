@@ -305,7 +305,7 @@ class Curve:
                 break
             stalled = exact and shortest <= EXACT and length > shortest / 4.0
             if length <= (ROUNDED if exact else EXACT) or stalled:
-                tangent = self._tangent(linear, before)
+                tangent = self.tangent(linear, before)
                 guess, value = self.moved(guess, value, change)
                 last = shoot(self.task_at(value), guess)
                 if sequence is not None and last.sequence != sequence:
@@ -364,7 +364,7 @@ class Curve:
         guess, value = self.moved(point.guess, point.value, step * point.tangent)
         return shoot(self.task_at(value), guess)
 
-    def _tangent(self, linear: Linear, before: np.ndarray) -> np.ndarray:
+    def tangent(self, linear: Linear, before: np.ndarray) -> np.ndarray:
         """Return the unit tangent that goes on in a direction."""
         null = np.linalg.svd(linear.matrix)[2][-1]
         tangent = linear.embedding @ null

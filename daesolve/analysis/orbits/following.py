@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from daesolve.analysis.orbits.bordered import Solution
 from daesolve.analysis.orbits.branch import Branch, BranchPoint, SpecialPoint, special_point
 from daesolve.analysis.orbits.curve import Axis, Curve, Point
 from daesolve.analysis.orbits.flights import passing_rates
@@ -230,7 +231,7 @@ class _Way:
             self._step = min(2.0 * step, self.bounds.step)
         elif after.corrections > MANY:
             self._step = step / 2.0
-        found = [one for one in found if low <= one[1].value <= high]
+        found = [one for one in found if low <= one[1].point.value <= high]
         if not self.end and after.shot.period > LONG * self._period:
             self.end = self._unbounded(after)
         self._keep(after, looked, found)
@@ -256,7 +257,7 @@ class _Way:
         except NotPeriodicError:
             return None
 
-    def _wanted(self, found: list[tuple[Kind, Point]]) -> list[tuple[Kind, Point]]:
+    def _wanted(self, found: list[tuple[Kind, Solution]]) -> list[tuple[Kind, Solution]]:
         asked = {
             "fold": ("fold", "branch point"),
             "doubling": ("period doubling", "symmetry breaking"),
@@ -318,9 +319,10 @@ class _Way:
             f"without bounds, to {point.shot.period:.3g} s{where} (a homoclinic orbit)"
         )
 
-    def _keep(self, point: Point, tests: Tests, special: list[tuple[Kind, Point]]) -> None:
+    def _keep(self, point: Point, tests: Tests, special: list[tuple[Kind, Solution]]) -> None:
         found: Special = [
-            (kind, self._entry(one, tests_at(self.curve, one)), "") for kind, one in special
+            (kind, self._entry(one.point, tests_at(self.curve, one.point)), "")
+            for kind, one in special
         ]
         entry = self._entry(point, tests)
         self.entries.append(entry)
