@@ -13,6 +13,7 @@ import numpy as np
 from daesolve.analysis.orbits.first_look import (
     Ending,
     check_is_steady,
+    check_moves,
     check_mode,
     divided,
     first_look,
@@ -104,6 +105,7 @@ def periodic_orbit(
     steady
         Whether the motion is that of its symmetry, as a ride in a circle: each state is the first
         one, shifted and turned, and the period is any, which is kept. A short one takes less time.
+        Without a symmetry it is an equilibrium.
     pieces
         Into how many pieces the period is divided; None lets the growth of changes decide.
     verify
@@ -173,7 +175,7 @@ def periodic_orbit(
             "the equations contain time: give the period alone, without a section"
         )
     if steady:
-        _check_steady(flow, passage, up_to)
+        _check_steady(flow, passage)
     start = _in_mode(flow, given or {}, discrete)
     wanted = family or {}
     settled = bool(discrete)
@@ -221,6 +223,8 @@ def finished(
     check_mode(task, shot)
     if task.steady:
         check_is_steady(task, shot)
+    else:
+        check_moves(task, shot)
     spectrum = multipliers(task, shot, found.slopes)
     notes = [*before, *found.slopes.notes]
     orders = (spectrum,)
@@ -310,11 +314,11 @@ def _check(period: float | None, passages: int, pieces: int | None) -> None:
             raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number from 1 on")
 
 
-def _check_steady(flow: Flow, passage: Passage | None, up_to: UpTo) -> None:
-    if not flow.autonomous or passage is not None or up_to is None:
+def _check_steady(flow: Flow, passage: Passage | None) -> None:
+    if not flow.autonomous or passage is not None:
         raise UnsupportedError(
-            "a steady motion has no time and no section in it, and goes on by a symmetry: name "
-            "what is shifted (up_to=Shift(...)), and give a period, of any length"
+            "a steady motion has no time and no section in it: give a period, of any length, and "
+            "name what is shifted (up_to=Shift(...)), unless it is an equilibrium"
         )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from daesolve.analysis.manifold import Manifold
 from daesolve.analysis.orbits.flights import Flow, Node, Passage
 from daesolve.analysis.orbits.integrals import Integral, candidates, independent, pinned
+from daesolve.analysis.orbits.monodromy import REST
 from daesolve.analysis.orbits.shooting import Guess, Shot, Slopes, Task, cotangent, shoot, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo, group_of
 from daesolve.errors import (
@@ -27,12 +28,14 @@ GROWTH = 1e3
 """By how much changes may grow in a piece."""
 AT_FIRST = 1e-6
 """To which a first integral shows in the derivative of the first guess."""
-REST = 1e-9
-"""Of the largest gradient in sizes, a rate of all states that is none."""
 STEADY = 1e-8
 """Of the largest rate in sizes, one beside the symmetry that is none."""
 LOOKED_AT = 5
 """Places at which symmetries are looked at."""
+EQUILIBRIUM = (
+    "its period is free; ds.analysis.linearize tells about it, and steady=True follows it along a "
+    "branch"
+)
 ASIDE = (0.02, -0.02, 0.05, -0.05, 0.1, -0.1)
 """By how much faster motions are tried, where that of the guess does not reach its end."""
 
@@ -78,7 +81,7 @@ def first_look(
     manifold = Manifold(flow.prepared)
     passage = ending.passage
     foreseen = ending.period or 20.0 * flow.prepared.mean_step
-    if flow.autonomous:
+    if flow.autonomous and not ending.steady:
         _check_moving(flow, manifold, start)
     lag = 0.0 if flow.autonomous else foreseen
     group = group_of(flow, ending.up_to, _places(flow, start), lag)
@@ -121,9 +124,7 @@ def _places(flow: Flow, start: Node) -> list[Node]:
 def _check_moving(flow: Flow, manifold: Manifold, start: Node) -> None:
     rate = np.abs(flow.rate(start) / manifold.sizes)
     if float(np.max(rate, initial=0.0)) * flow.prepared.mean_step <= REST:
-        raise NotPeriodicError(
-            "the guess is an equilibrium: its period is free; ds.analysis.linearize tells about it"
-        )
+        raise NotPeriodicError(f"the guess is an equilibrium: {EQUILIBRIUM}")
 
 
 def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float]) -> Task:
@@ -236,12 +237,26 @@ def check_is_steady(task: Task, shot: Shot) -> None:
     generators = task.group.generators(task.whole(node))[: len(rate)]
     generators = generators / task.manifold.sizes[:, None]
     rest = rate - generators @ np.linalg.lstsq(generators, rate, rcond=None)[0]
-    if not np.max(np.abs(rest)) <= STEADY * np.max(np.abs(rate)):
+    if not np.max(np.abs(rest)) <= STEADY * max(float(np.max(np.abs(rate))), 1.0 / shot.period):
         worst = task.flow.names[int(np.argmax(np.abs(rest)))]
         raise NotPeriodicError(
             f"the motion is not steady, for {worst!r} changes: find it as a periodic one "
             "(steady=False), or let that be shifted too (up_to=Shift(...))"
         )
+
+
+def check_moves(task: Task, shot: Shot) -> None:
+    """Refuse an equilibrium, which any time is a period of.
+
+    Raises
+    ------
+    NotPeriodicError
+        Nothing moves.
+    """
+    node = shot.guess.nodes[0]
+    rate = task.flow.rate(node) / task.manifold.sizes
+    if task.flow.autonomous and float(np.max(np.abs(rate), initial=0.0)) * shot.period <= REST:
+        raise NotPeriodicError(f"what was found is an equilibrium: {EQUILIBRIUM}")
 
 
 def check_mode(task: Task, shot: Shot) -> None:

@@ -20,6 +20,7 @@ from daesolve.analysis.orbits.rest_points import rest_point
 from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at
 from daesolve.analysis.orbits.stored_branch import Special, Store
+from daesolve.analysis.orbits.switching import hopf_period
 from daesolve.errors import (
     DaesolveError,
     NotPeriodicError,
@@ -321,13 +322,18 @@ class _Way:
 
     def _keep(self, point: Point, tests: Tests, special: list[tuple[Kind, Solution]]) -> None:
         found: Special = [
-            (kind, self._entry(one.point, tests_at(self.curve, one.point)), "")
+            (kind, self._entry(one.point, tests_at(self.curve, one.point)), self._detail(kind, one))
             for kind, one in special
         ]
         entry = self._entry(point, tests)
         self.entries.append(entry)
         self.special += [special_point(self.curve, *one) for one in found]
         self.store.keep(self.sense, entry, found, self.end)
+
+    def _detail(self, kind: Kind, found: Solution) -> str:
+        if kind != "Hopf":
+            return ""
+        return f"period {hopf_period(self.curve, found.point.guess, found.point.value):.12g} s"
 
     def _entry(self, point: Point, tests: Tests) -> BranchPoint:
         verdict = tests.spectrum.verdict(10.0 * point.accuracy)
