@@ -21,6 +21,7 @@ from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at
 from daesolve.analysis.orbits.stored_branch import Special, Store
 from daesolve.analysis.orbits.switching import hopf_period
+from daesolve.analysis.orbits.touching import touching
 from daesolve.errors import (
     DaesolveError,
     NotPeriodicError,
@@ -35,6 +36,12 @@ HALVINGS = 36
 """How often a step is halved to see where the branch ends."""
 NARROWED = 20
 """The same, where the period grows."""
+LOOKED_BEYOND = 5
+"""How often a step is halved until it is looked whether an orbit beyond touches a guard."""
+WITHIN = 8.0
+"""Such steps, within which it does."""
+SLOW = 0.3
+"""Of its rate at the start of the branch, that with which a guard passes that may be but touched."""
 LONG = 20.0
 """Times the period at the start, after which it counts as growing without bounds."""
 AT_REST = 1e-3
@@ -217,6 +224,8 @@ class _Way:
         """Go one step on."""
         curve, step = self.curve, self._step
         following = self._tried(point, step)
+        if self.end:
+            return point, tests
         if following is None or self._near_rest(point, following[0]):
             return self._ended(point, tests)
         step, after = following
@@ -240,12 +249,58 @@ class _Way:
 
     def _tried(self, point: Point, step: float) -> tuple[float, Point] | None:
         """Return the step that was taken and where it leads; None where none leads on."""
-        while step > self.bounds.step * 2.0**-HALVINGS:
+        longest = self.bounds.step
+        while step > longest * 2.0**-HALVINGS:
             after = self._reached(point, step)
             if after is not None:
                 return step, after
+            if step / 2.0 <= longest * 2.0**-LOOKED_BEYOND < step and self._touches(point, step):
+                return None
             step /= 2.0
         return None
+
+    def _touches(self, point: Point, step: float) -> bool:
+        """End the branch where the orbit touches a guard within about a step, if it does."""
+        for name in self._candidates(point, step):
+            try:
+                found, other = touching(self.curve, point, name)
+            except NotPeriodicError:
+                continue
+            place = found.point
+            far = self.curve.vector(place.guess, place.value) - self.curve.vector(
+                point.guess, point.value
+            )
+            if not 0.0 <= float(far @ point.tangent) <= WITHIN * step:
+                continue
+            self._end_at_touch(name, place.value, self._entry(place, tests_at(other, place)))
+            return True
+        return False
+
+    def _end_at_touch(self, name: str, value: float, entry: BranchPoint) -> None:
+        self.end = (
+            f"the branch ends at {self.curve.axis.name} = {value:.10g}: the orbit touches {name!r}"
+        )
+        special: Special = [("grazing", entry, name)] if "grazing" in self.detect else []
+        self.special += [special_point(self.curve, *one) for one in special]
+        self.store.keep(self.sense, None, special, self.end)
+
+    def _candidates(self, point: Point, step: float) -> list[str]:
+        """Return the events that pass slowly at a point, or another time a step beyond it."""
+        rates = rates_of_events(point)
+        slow = [name for name, rate in rates.items() if rate < SLOW * self._rates.get(name, 0.0)]
+        return list(dict.fromkeys([*slow, *self._appearing(point, step)]))
+
+    def _appearing(self, point: Point, step: float) -> list[str]:
+        """Return the events that happen another number of times a step along the tangent."""
+        try:
+            # The orbit beyond may be none: that along the tangent shows what it would meet.
+            beyond = self.curve.predicted(point, step)
+        except DaesolveError:
+            return []
+        known = [event for flight in point.shot.flights for event in flight.sequence]
+        others = [event for flight in beyond.flights for event in flight.sequence]
+        changed = [e for e in (*others, *known) if others.count(e) != known.count(e)]
+        return list(dict.fromkeys(event[0] for event in changed))
 
     def _near_rest(self, point: Point, step: float) -> bool:
         """Return whether the period grows while steps shrink to nothing."""
@@ -271,14 +326,12 @@ class _Way:
     def _ended(self, point: Point, tests: Tests) -> tuple[Point, Tests]:
         """Say how the branch ends where no step leads on."""
         name, value = self.curve.axis.name, point.value
-        special: Special = []
         touched = self._touched(point)
         if point.shot.period > GROWN * self._period:
             self.end = self._unbounded(point)
         elif touched is not None:
-            self.end = f"the branch ends at {name} = {value:.10g}: the orbit touches {touched!r}"
-            if "grazing" in self.detect:
-                special.append(("grazing", self.entries[-1], touched))
+            self._end_at_touch(touched, value, self.entries[-1])
+            return point, tests
         elif nearest_degenerate(self.curve.task_at(value), point.shot) < NEAR:
             self.end = (
                 f"the branch ends at {name} = {value:.10g}: the orbit runs into a degenerate "
@@ -286,8 +339,7 @@ class _Way:
             )
         else:
             self.end = f"the branch ends at {name} = {value:.10g}: no orbit was found beyond"
-        self.special += [special_point(self.curve, *one) for one in special]
-        self.store.keep(self.sense, None, special, self.end)
+        self.store.keep(self.sense, None, [], self.end)
         return point, tests
 
     def _touched(self, point: Point) -> str | None:
@@ -296,19 +348,8 @@ class _Way:
             if rate < AT_REST * self._rates.get(name, 0.0):
                 return name
         step = self.bounds.step * 2.0**-HALVINGS
-        known = [event for flight in point.shot.flights for event in flight.sequence]
-        for _ in range(3):
-            # The orbit beyond may be none: that along the tangent shows what it would meet.
-            step *= 64.0
-            try:
-                beyond = self.curve.predicted(point, step)
-            except DaesolveError:
-                continue
-            others = [event for flight in beyond.flights for event in flight.sequence]
-            for event in (*others, *known):
-                if others.count(event) != known.count(event):
-                    return event[0]
-        return None
+        beyond = (self._appearing(point, step * 64.0**k) for k in (1, 2, 3))
+        return next((names[0] for names in beyond if names), None)
 
     def _unbounded(self, point: Point) -> str:
         task = self.curve.task_at(point.value)
