@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from daesolve.analysis.orbits.remarks import NEAR, nearest_degenerate
 from daesolve.analysis.orbits.rest_points import rest_point
 from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at
+from daesolve.analysis.orbits.starts import moved_start
 from daesolve.analysis.orbits.stored_branch import Special, Store
 from daesolve.analysis.orbits.switching import hopf_period
 from daesolve.analysis.orbits.touching import touching
@@ -40,6 +42,8 @@ LOOKED_BEYOND = 5
 """How often a step is halved until it is looked whether an orbit beyond touches a guard."""
 WITHIN = 8.0
 """Such steps, within which it does."""
+JUST = 1e-6
+"""Of the way to the touch, how far before it an orbit lies that is shown for it."""
 SLOW = 0.3
 """Of its rate at the start of the branch, that with which a guard passes that may be but touched."""
 LONG = 20.0
@@ -223,6 +227,10 @@ class _Way:
     def _on(self, point: Point, tests: Tests) -> tuple[Point, Tests]:
         """Go one step on."""
         curve, step = self.curve, self._step
+        with suppress(DaesolveError):
+            other = moved_start(curve, point)
+            if other is not None:
+                point, tests = other, tests_at(curve, other)
         following = self._tried(point, step)
         if self.end:
             return point, tests
@@ -272,7 +280,14 @@ class _Way:
             )
             if not 0.0 <= float(far @ point.tangent) <= WITHIN * step:
                 continue
-            self._end_at_touch(name, place.value, self._entry(place, tests_at(other, place)))
+            entry = self._entry(place, tests_at(other, place))
+            with suppress(DaesolveError):
+                # At the touch itself events have no derivative: the orbit is that just before.
+                just = place.value + JUST * (point.value - place.value)
+                safe = self.curve.at_value(place.guess, just, point.tangent)
+                if safe.shot.sequence == point.shot.sequence:
+                    entry = replace(self._entry(safe, tests_at(self.curve, safe)), value=place.value)
+            self._end_at_touch(name, place.value, entry)
             return True
         return False
 
