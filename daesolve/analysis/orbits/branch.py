@@ -77,7 +77,8 @@ class SpecialPoint:
     kind
         "fold", "period doubling", "symmetry breaking" (of orbits up to a reflection),
         "Neimark-Sacker" ("Hopf" of steady motions and equilibria), "neutral saddle" (two real
-        multipliers whose product is one: no bifurcation), "branch point" or "grazing".
+        multipliers whose product is one: no bifurcation), "branch point", "grazing" or "degenerate
+        passage".
     axis, value
         What is varied, and its value there.
     detail
@@ -326,4 +327,6 @@ def special_point(curve: Curve, kind: Kind, entry: BranchPoint, detail: str = ""
         detail = "two branches cross"
     elif kind == "neutral saddle":
         detail = "nothing branches off"
+    elif kind == "degenerate passage":
+        detail = "constraints depend on each other"
     return SpecialPoint(kind, curve.axis.name, entry.value, detail, entry, curve)

@@ -21,6 +21,7 @@ from daesolve.analysis.orbits.first_look import (
     needed_pieces,
 )
 from daesolve.analysis.orbits.flights import Flow, Node, Passage
+from daesolve.analysis.orbits.least_period import multiple_of_least
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
@@ -233,6 +234,11 @@ def finished(
         # Where rounding has parted the guards, the order is that in which they were met.
         orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
     notes += remarks(task, shot, spectrum)
+    times = multiple_of_least(task, shot)
+    if times > 1:
+        notes.append(
+            f"the period is {times} times the least one, {shot.period / times:.12g} s: ask for that"
+        )
     digits, said = _how_exact(task, found, spectrum, verify)
     notes += said
     first = shot.guess.nodes[0]

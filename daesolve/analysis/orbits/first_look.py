@@ -14,6 +14,7 @@ from daesolve.analysis.manifold import Manifold
 from daesolve.analysis.orbits.flights import Flow, Node, Passage
 from daesolve.analysis.orbits.integrals import Integral, candidates, independent, pinned
 from daesolve.analysis.orbits.monodromy import REST
+from daesolve.analysis.orbits.newton import EQUILIBRIUM, still
 from daesolve.analysis.orbits.shooting import Guess, Shot, Slopes, Task, cotangent, shoot, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo, group_of
 from daesolve.errors import (
@@ -32,10 +33,6 @@ STEADY = 1e-8
 """Of the largest rate in sizes, one beside the symmetry that is none."""
 LOOKED_AT = 5
 """Places at which symmetries are looked at."""
-EQUILIBRIUM = (
-    "its period is free; ds.analysis.linearize tells about it, and steady=True follows it along a "
-    "branch"
-)
 ASIDE = (0.02, -0.02, 0.05, -0.05, 0.1, -0.1)
 """By how much faster motions are tried, where that of the guess does not reach its end."""
 
@@ -84,7 +81,7 @@ def first_look(
     if flow.autonomous and not ending.steady:
         _check_moving(flow, manifold, start)
     lag = 0.0 if flow.autonomous else foreseen
-    group = group_of(flow, ending.up_to, _places(flow, start), lag)
+    group = group_of(flow, ending.up_to, places(flow, start), lag)
     free = flow.autonomous and passage is None and not ending.steady
     task = Task(flow, manifold, group, 1, free, passage, rule=ending.rule, steady=ending.steady)
     shot, faster = _first_shot(task, start, foreseen)
@@ -115,7 +112,7 @@ def _first_shot(task: Task, start: Node, foreseen: float) -> tuple[Shot, float]:
         ) from refusal
 
 
-def _places(flow: Flow, start: Node) -> list[Node]:
+def places(flow: Flow, start: Node) -> list[Node]:
     """Return consistent places near the start, in its mode."""
     near = flow.prepared.samples[:LOOKED_AT]
     return [start, *(Node(time, x[: len(flow.names)], start.p) for time, x in near)]
@@ -253,9 +250,7 @@ def check_moves(task: Task, shot: Shot) -> None:
     NotPeriodicError
         Nothing moves.
     """
-    node = shot.guess.nodes[0]
-    rate = task.flow.rate(node) / task.manifold.sizes
-    if task.flow.autonomous and float(np.max(np.abs(rate), initial=0.0)) * shot.period <= REST:
+    if task.flow.autonomous and still(task, shot) <= REST:
         raise NotPeriodicError(f"what was found is an equilibrium: {EQUILIBRIUM}")
 
 

@@ -19,6 +19,7 @@ from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.remarks import NEAR, nearest_degenerate
 from daesolve.analysis.orbits.rest_points import rest_point
 from daesolve.analysis.orbits.shooting import Guess
+from daesolve.analysis.orbits.shrinking import shrunk_to, turned_round
 from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at
 from daesolve.analysis.orbits.starts import moved_start
 from daesolve.analysis.orbits.stored_branch import Special, Store
@@ -52,7 +53,7 @@ AT_REST = 1e-3
 """Of its rate at the start of the branch, that with which a guard passes that is but touched."""
 GROWN = 3.0
 """The same, where the branch ends."""
-DETECTED = ("fold", "doubling", "torus", "grazing")
+DETECTED = ("fold", "doubling", "torus", "grazing", "degenerate")
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def continue_orbit(
     most
         Points in one direction at most.
     detect
-        What to look for, of "fold", "doubling", "torus" and "grazing".
+        What to look for, of "fold", "doubling", "torus", "grazing" and "degenerate".
     out
         A directory, in which points are kept as they are found, and from which an interrupted
         branch goes on, to the same bits.
@@ -163,6 +164,10 @@ def _curve(orbit: PeriodicOrbit, name: str, bounds: Range) -> tuple[Curve, float
     own = {integral.name: integral for integral in task.integrals}
     family = {integral.name: integral for integral, _ in task.family}
     if name in task.flow.dynamics.posed_ranges:
+        if not task.flow.depends_on(name):
+            raise OutOfRangeError(
+                f"nothing depends on {name!r}: follow the orbit over another parameter"
+            )
         axis = Axis(name, task.flow.value_names.index(name), None, scale)
         return Curve(task, axis, orbit.found.shot.guess), float(orbit.values[name])
     if name in family:
@@ -237,6 +242,10 @@ class _Way:
         if following is None or self._near_rest(point, following[0]):
             return self._ended(point, tests)
         step, after = following
+        if turned_round(curve, point, after):
+            self.end = shrunk_to(curve, point, after)
+            self.store.keep(self.sense, None, [], self.end)
+            return point, tests
         low, high = self.bounds.low, self.bounds.high
         if not low <= after.value <= high:
             end = min(max(after.value, low), high)
@@ -325,7 +334,7 @@ class _Way:
     def _reached(self, point: Point, step: float) -> Point | None:
         try:
             return self.curve.onward(point, step)
-        except NotPeriodicError:
+        except (DaesolveError, np.linalg.LinAlgError):
             return None
 
     def _wanted(self, found: list[tuple[Kind, Solution]]) -> list[tuple[Kind, Solution]]:
@@ -334,6 +343,7 @@ class _Way:
             "doubling": ("period doubling", "symmetry breaking"),
             "torus": ("Neimark-Sacker", "Hopf", "neutral saddle"),
             "grazing": ("grazing",),
+            "degenerate": ("degenerate passage",),
         }
         kinds = {kind for name in self.detect for kind in asked[name]}
         return [one for one in found if one[0] in kinds]
@@ -341,6 +351,7 @@ class _Way:
     def _ended(self, point: Point, tests: Tests) -> tuple[Point, Tests]:
         """Say how the branch ends where no step leads on."""
         name, value = self.curve.axis.name, point.value
+        special: Special = []
         touched = self._touched(point)
         if point.shot.period > GROWN * self._period:
             self.end = self._unbounded(point)
@@ -352,9 +363,12 @@ class _Way:
                 f"the branch ends at {name} = {value:.10g}: the orbit runs into a degenerate "
                 "point, where constraints depend on each other"
             )
+            if "degenerate" in self.detect:
+                special.append(("degenerate passage", self.entries[-1], ""))
         else:
             self.end = f"the branch ends at {name} = {value:.10g}: no orbit was found beyond"
-        self.store.keep(self.sense, None, [], self.end)
+        self.special += [special_point(self.curve, *one) for one in special]
+        self.store.keep(self.sense, None, special, self.end)
         return point, tests
 
     def _touched(self, point: Point) -> str | None:

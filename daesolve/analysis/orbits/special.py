@@ -28,7 +28,7 @@ from daesolve.analysis.orbits.bordered import (
 )
 from daesolve.analysis.orbits.curve import Curve, Point
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
-from daesolve.errors import NotPeriodicError
+from daesolve.errors import DaesolveError, NotPeriodicError
 
 Kind: TypeAlias = Literal[
     "fold",
@@ -39,6 +39,7 @@ Kind: TypeAlias = Literal[
     "Hopf",
     "neutral saddle",
     "grazing",
+    "degenerate passage",
 ]
 ON_CIRCLE = 1e-6
 """How near to the unit circle a pair is at a Neimark-Sacker point."""
@@ -137,7 +138,7 @@ class _Bracket:
             part = min(max(part, low + 0.01 * (high - low)), high - 0.01 * (high - low))
             try:
                 point = self.curve.onward(self.start, part * self.step)
-            except NotPeriodicError:
+            except DaesolveError:
                 point = None
             if point is None:
                 continue
