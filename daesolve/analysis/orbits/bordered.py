@@ -111,6 +111,7 @@ class Folding(Condition):
         self.reference = reference
 
     def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+        """Return the part of the tangent along the axis."""
         tangent = place.linear.embedding @ np.linalg.svd(place.linear.matrix)[2][-1]
         return np.array([tangent[-1] / float(self.reference @ tangent)])
 
@@ -126,6 +127,7 @@ class Having(Condition):
         self.columns = directions @ left, directions @ right
 
     def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+        """Return g of M - mu."""
         spectrum = place.spectrum
         directions = place.directions(spectrum)
         matrix = spectrum.reduced - self.multiplier * np.eye(len(spectrum.reduced))
@@ -144,6 +146,7 @@ class OnCircle(Condition):
         self.columns = directions @ left, directions @ right
 
     def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+        """Return real and imaginary part of g of M - exp(i phi)."""
         spectrum = place.spectrum
         directions = place.directions(spectrum)
         matrix = spectrum.reduced - np.exp(1j * more[0]) * np.eye(len(spectrum.reduced))
@@ -156,6 +159,7 @@ class Inverse(Condition):
     """Two real multipliers are each other's inverse."""
 
     def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+        """Return their product, less one."""
         return np.array([nearest_inverse(place.spectrum)])
 
 
@@ -181,6 +185,7 @@ class Crossing(Condition):
         self.right = place.linear.embedding @ right[-2:].T
 
     def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+        """Return the two numbers g of the slopes of F."""
         left = place.left().T @ self.left
         right = place.linear.embedding.T @ self.right
         return np.real(_border(place.linear.matrix, left, right)).ravel()
@@ -218,13 +223,13 @@ class _Newton:
             raise NotPeriodicError("other events change the motion near a special point")
         return Place(self.curve, linear, value)
 
-    def beside(self, guess: Guess, value: float, change: np.ndarray, more: np.ndarray) -> np.ndarray:
+    def beside(
+        self, guess: Guess, value: float, change: np.ndarray, more: np.ndarray
+    ) -> np.ndarray:
         """Return g beside a place."""
         return self.condition(self.place(*self.curve.moved(guess, value, change)), more)
 
-    def step(
-        self, guess: Guess, value: float, more: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def step(self, guess: Guess, value: float, more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the step of the unknowns and of the further ones."""
         place, count = self.place(guess, value), self.condition.kernel
         linear = place.linear

@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from daesolve.analysis.orbits.curve import Axis, Curve
+from daesolve.analysis.orbits.digits import known, relative
+from daesolve.analysis.orbits.entries import BranchPoint
 from daesolve.analysis.orbits.finding import finished
 from daesolve.analysis.orbits.monodromy import Verdict
 from daesolve.analysis.orbits.newton import Found
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
-from daesolve.analysis.orbits.shooting import Guess, shoot, slopes_of
+from daesolve.analysis.orbits.shooting import shoot, slopes_of
 from daesolve.analysis.orbits.special import Kind, resonance
+from daesolve.analysis.orbits.special_digits import confirmed_value
 from daesolve.analysis.orbits.switching import UNSWITCHED, switched
 from daesolve.errors import (
     NotPeriodicError,
@@ -37,35 +41,6 @@ OUTMOST = 3.0
 SMALLER = 4
 """Amplitudes that are tried where none is given."""
 COLOURS: Mapping[str, str] = {"stable": "C0", "unstable": "C3", "neutral": "C7", "one-sided": "C1"}
-
-
-@dataclass(frozen=True, eq=False)
-class BranchPoint:
-    """An orbit of a branch, without its run.
-
-    Parameters
-    ----------
-    value
-        Of what is varied.
-    guess
-        The solution: places, period, amounts of the symmetry.
-    tangent, step
-        The direction of the branch in scaled unknowns, and the step that was to follow.
-    period
-        s.
-    multipliers
-        Complex, the largest first.
-    verdict
-        As of a `PeriodicOrbit`.
-    """
-
-    value: float
-    guess: Guess
-    tangent: np.ndarray
-    step: float
-    period: float
-    multipliers: np.ndarray
-    verdict: Verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,15 +77,24 @@ class SpecialPoint:
         """The orbit there."""
         return _orbit(self.curve, self.point)
 
+    @cached_property
+    def digits(self) -> float:
+        """How many digits of the value a solution by other steps confirms; nan where there is none.
+
+        A degenerate passage is approached and not solved for.
+        """
+        return confirmed_value(self.curve, self.kind, self.point, self.detail)
+
     def __str__(self) -> str:
         more = f" ({self.detail})" if self.detail else ""
-        return f"{self.kind} at {self.axis} = {self.value:.12g}{more}"
+        off = relative(self.digits) * (abs(self.value) or self.curve.axis.scale)
+        return f"{self.kind} at {self.axis} = {known(self.value, off)}{more}"
 
     def switch(self, *, amplitude: float | None = None, side: int = 1) -> PeriodicOrbit:
         """Return an orbit of the branch that begins here.
 
-        It has twice the period where that doubles or a symmetry breaks; where two branches cross, it
-        lies on the other one; from a Hopf point of a steady motion it oscillates with about the
+        It has twice the period where that doubles or a symmetry breaks; where two branches cross,
+        it lies on the other one; from a Hopf point of a steady motion it oscillates with about the
         period in `detail`.
 
         Parameters

@@ -13,8 +13,8 @@ import numpy as np
 from daesolve.analysis.orbits.first_look import (
     Ending,
     check_is_steady,
-    check_moves,
     check_mode,
+    check_moves,
     divided,
     first_look,
     in_family,
@@ -28,7 +28,7 @@ from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.remarks import remarks
 from daesolve.analysis.orbits.shooting import Task, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo
-from daesolve.analysis.orbits.verification import check_by_run, confirmed_digits
+from daesolve.analysis.orbits.verification import check_by_run, confirmed
 from daesolve.analysis.sections import OWN_NAME, with_guard
 from daesolve.equations.consistency import check_named, start_value
 from daesolve.errors import (
@@ -239,7 +239,7 @@ def finished(
         notes.append(
             f"the period is {times} times the least one, {shot.period / times:.12g} s: ask for that"
         )
-    digits, said = _how_exact(task, found, spectrum, verify)
+    digits, of_multipliers, said = _how_exact(task, found, spectrum, verify)
     notes += said
     first = shot.guess.nodes[0]
     run = simulate(replace(_starting_at(flow, first), until=first.time + shot.period))
@@ -263,6 +263,7 @@ def finished(
             for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True)
         },
         digits=digits,
+        multiplier_digits=of_multipliers,
         run=run,
         events=tuple(run.events),
         pieces=task.pieces,
@@ -276,13 +277,17 @@ def finished(
 
 def _how_exact(
     task: Task, found: Found, spectrum: Multipliers, verify: bool | Solver
-) -> tuple[float, list[str]]:
-    """Return how many digits are known, nan where none was asked for, and how that was seen."""
-    digits, notes = math.nan, list[str]()
+) -> tuple[float, float, list[str]]:
+    """Return how many digits are known, and of multipliers, and how that was seen.
+
+    Nan where that was not asked for.
+    """
+    digits, of_multipliers, notes = math.nan, math.nan, list[str]()
     if verify is not False:
         notes.append(check_by_run(task, found, spectrum))
-        digits, how = confirmed_digits(task, found, None if verify is True else verify)
-        notes.append(how)
+        other = confirmed(task, found, spectrum, None if verify is True else verify)
+        digits, of_multipliers = other.digits, other.multipliers
+        notes.append(other.how)
     if found.least:
         known = -math.log10(found.accuracy)
         digits = float(np.fmin(digits, known))
@@ -290,7 +295,7 @@ def _how_exact(
             f"it is known to {known:.1f} digits of its size, worst in {found.least!r}: rounding "
             "hides what a smaller change of that does in a period"
         )
-    return digits, notes
+    return digits, of_multipliers, notes
 
 
 def _prepared(system: System, request: Request) -> Prepared:

@@ -189,7 +189,10 @@ class Flow:
         whole, (_, _, p) = self._smooth
         dynamics = self.dynamics
         momentary = [
-            link for row in dynamics.resets.values() for goal in row.momentary for link in goal.chain
+            link
+            for row in dynamics.resets.values()
+            for goal in row.momentary
+            for link in goal.chain
         ]
         own = ca.vertcat(self._resets, ca.SX(0, 1), *momentary)
         return ca.depends_on(whole, p[index]) or ca.depends_on(own, dynamics.p[index])

@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 
 from daesolve.analysis.orbits.bordered import Solution
-from daesolve.analysis.orbits.branch import Branch, BranchPoint, SpecialPoint, special_point
+from daesolve.analysis.orbits.branch import Branch, SpecialPoint, special_point
 from daesolve.analysis.orbits.curve import Axis, Curve, Point
+from daesolve.analysis.orbits.entries import BranchPoint
 from daesolve.analysis.orbits.flights import passing_rates
 from daesolve.analysis.orbits.integrals import pinned
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
@@ -295,7 +296,9 @@ class _Way:
                 just = place.value + JUST * (point.value - place.value)
                 safe = self.curve.at_value(place.guess, just, point.tangent)
                 if safe.shot.sequence == point.shot.sequence:
-                    entry = replace(self._entry(safe, tests_at(self.curve, safe)), value=place.value)
+                    entry = replace(
+                        self._entry(safe, tests_at(self.curve, safe)), value=place.value
+                    )
             self._end_at_touch(name, place.value, entry)
             return True
         return False

@@ -142,7 +142,7 @@ class _Bracket:
                 point = None
             if point is None:
                 continue
-            for own, condition in self._conditions(kind, point):
+            for own, condition in conditions_near(self.curve, kind, point):
                 with suppress(NotPeriodicError):
                     solution = solve_special(self.curve, point, condition)
                     if self._within(solution.point) and self._is(own, solution):
@@ -153,27 +153,6 @@ class _Bracket:
             else:
                 high, values[1] = part, here
         return []
-
-    def _conditions(self, kind: Kind, point: Point) -> list[tuple[Kind, Condition]]:
-        """Return what may be zero near a point of the step."""
-        place = Place(self.curve, self.curve.linear(point.guess, point.value), point.value)
-        if kind == "fold":
-            return [(kind, Folding(point.tangent))]
-        if kind == "branch point":
-            return [(kind, Crossing(place))]
-        if kind in ("period doubling", "symmetry breaking"):
-            return [(kind, Having(place, -1.0))]
-        spectrum = place.spectrum
-        pairs = sorted(
-            (complex(value) for value in spectrum.values if value.imag > 0.0),
-            key=lambda value: abs(abs(value) - 1.0),
-        )
-        found: list[tuple[Kind, Condition]] = [
-            (kind, OnCircle(place, value / abs(value))) for value in pairs[:1]
-        ]
-        if math.isfinite(nearest_inverse(spectrum)):
-            found.append(("neutral saddle", Inverse()))
-        return found
 
     def _within(self, point: Point) -> bool:
         """Return whether a point lies on the step, or hardly beside it."""
@@ -191,6 +170,28 @@ class _Bracket:
         if kind in ("Neimark-Sacker", "Hopf"):
             return pair_on_circle(spectrum) is not None
         return kind == "fold" or _neutral(spectrum)
+
+
+def conditions_near(curve: Curve, kind: Kind, point: Point) -> list[tuple[Kind, Condition]]:
+    """Return what may be zero near a point of a branch, where a kind of point is looked for."""
+    place = Place(curve, curve.linear(point.guess, point.value), point.value)
+    if kind == "fold":
+        return [(kind, Folding(point.tangent))]
+    if kind == "branch point":
+        return [(kind, Crossing(place))]
+    if kind in ("period doubling", "symmetry breaking"):
+        return [(kind, Having(place, -1.0))]
+    spectrum = place.spectrum
+    pairs = sorted(
+        (complex(value) for value in spectrum.values if value.imag > 0.0),
+        key=lambda value: abs(abs(value) - 1.0),
+    )
+    found: list[tuple[Kind, Condition]] = []
+    if kind != "neutral saddle":
+        found += [(kind, OnCircle(place, value / abs(value))) for value in pairs[:1]]
+    if math.isfinite(nearest_inverse(spectrum)):
+        found.append(("neutral saddle", Inverse()))
+    return found
 
 
 def _neutral(spectrum: Multipliers) -> bool:

@@ -347,7 +347,9 @@ def _turn(flow: Flow, index: int, shifts: Sequence[int], nodes: Sequence[Node]) 
 
     try:
         for aside in ASIDE:
-            check_symmetry(flow, group(None), np.array([aside]), nodes, f"{name!r} -> {name!r} + {aside:g}")
+            check_symmetry(
+                flow, group(None), np.array([aside]), nodes, f"{name!r} -> {name!r} + {aside:g}"
+            )
     except NotPeriodicError as refusal:
         found = _turning(flow, index, shifts, nodes, group)
         if found is None:
