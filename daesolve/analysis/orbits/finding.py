@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Unpack
 
@@ -11,6 +12,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.analysis.orbits.first_look import (
+    ASIDE,
     Ending,
     check_is_steady,
     check_mode,
@@ -19,6 +21,7 @@ from daesolve.analysis.orbits.first_look import (
     first_look,
     in_family,
     needed_pieces,
+    onto_family,
 )
 from daesolve.analysis.orbits.flights import Flow, Node, Passage
 from daesolve.analysis.orbits.least_period import multiple_of_least
@@ -26,7 +29,7 @@ from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.remarks import remarks
-from daesolve.analysis.orbits.shooting import Task, slopes_of
+from daesolve.analysis.orbits.shooting import Shot, Task, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo
 from daesolve.analysis.orbits.verification import check_by_run, confirmed
 from daesolve.analysis.sections import OWN_NAME, with_guard
@@ -165,7 +168,8 @@ def periodic_orbit(
         passage = Passage(name, passages)
     begin = request.start_time
     end = begin + (period or request.until - begin)
-    flow = Flow(_prepared(system, replace(request, until=end)))
+    prepared, said = _prepared(system, replace(request, until=end))
+    flow = Flow(prepared)
     if not flow.autonomous and period is None:
         raise UnsupportedError(
             "the equations contain time, of which a section keeps no account: give the period, a "
@@ -181,7 +185,7 @@ def periodic_orbit(
     wanted = family or {}
     settled = bool(discrete)
     ending = Ending(period, passage, up_to, None if flow.autonomous else follows, steady)
-    return found_from(flow, start, ending, wanted, pieces, verify, settled=settled)
+    return found_from(flow, start, ending, wanted, pieces, verify, settled=settled, notes=said)
 
 
 def found_from(
@@ -193,14 +197,17 @@ def found_from(
     verify: bool | Solver,
     *,
     settled: bool = False,
+    notes: Sequence[str] = (),
 ) -> PeriodicOrbit:
     """Find the orbit near a place; `settled` where its mode is given. See `periodic_orbit`."""
     task, shot, slopes, faster = first_look(flow, start, ending, settled=settled)
     task = in_family(task, shot, slopes, family)
+    shot, slopes = onto_family(task, shot, slopes)
     count = pieces or needed_pieces(slopes)
     guess = divided(task, shot, count)
     task = replace(task, pieces=count)
-    notes = [f"the guess did not reach its end: it was made {faster:+.0%} faster"] if faster else []
+    if faster:
+        notes = [*notes, f"the guess did not reach its end: it was made {faster:+.0%} faster"]
     return finished(task, solve(task, guess), verify, notes)
 
 
@@ -233,12 +240,7 @@ def finished(
         other = multipliers(task, shot, slopes_of(task, shot, backwards=True))
         # Where rounding has parted the guards, the order is that in which they were met.
         orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
-    notes += remarks(task, shot, spectrum)
-    times = multiple_of_least(task, shot)
-    if times > 1:
-        notes.append(
-            f"the period is {times} times the least one, {shot.period / times:.12g} s: ask for that"
-        )
+    notes += [*remarks(task, shot, spectrum), *_of_least(task, shot)]
     digits, of_multipliers, said = _how_exact(task, found, spectrum, verify)
     notes += said
     first = shot.guess.nodes[0]
@@ -275,6 +277,16 @@ def finished(
     )
 
 
+def _of_least(task: Task, shot: Shot) -> list[str]:
+    """Say whether a period is a multiple of the least one."""
+    times = multiple_of_least(task, shot)
+    if times == 1:
+        return []
+    return [
+        f"the period is {times} times the least one, {shot.period / times:.12g} s: ask for that"
+    ]
+
+
 def _how_exact(
     task: Task, found: Found, spectrum: Multipliers, verify: bool | Solver
 ) -> tuple[float, float, list[str]]:
@@ -298,13 +310,23 @@ def _how_exact(
     return digits, of_multipliers, notes
 
 
-def _prepared(system: System, request: Request) -> Prepared:
-    """Prepare a request; start values that no consistent state keeps are but near one."""
+def _prepared(system: System, request: Request) -> tuple[Prepared, list[str]]:
+    """Prepare a request; start values that no consistent state keeps are but near one.
+
+    Where none is near, as where a barrier is passed, velocities are somewhat larger or smaller; a
+    note says so.
+    """
     try:
-        return prepare(system, request)
-    except InconsistentStateError:
+        return prepare(system, request), []
+    except InconsistentStateError as refusal:
         near = {**request.guess, **request.initial}
-        return prepare(system, replace(request, initial={}, guess=near))
+        moving = system.dynamics.labels.states[system.dynamics.position_count :]
+        for part in (0.0, *ASIDE):
+            guess = {name: (1.0 + part * (name in moving)) * v for name, v in near.items()}
+            with suppress(InconsistentStateError):
+                found = prepare(system, replace(request, initial={}, guess=guess))
+                return found, [f"the guess was made {part:+.0%} faster: {refusal}"] if part else []
+        raise
 
 
 def _starting_at(flow: Flow, node: Node) -> Prepared:

@@ -31,6 +31,8 @@ AT_FIRST = 1e-6
 """To which a first integral shows in the derivative of the first guess."""
 STEADY = 1e-8
 """Of the largest rate in sizes, one beside the symmetry that is none."""
+TOWARDS_FAMILY = 12
+"""Steps in which the values of a family are looked for near a guess."""
 LOOKED_AT = 5
 """Places at which symmetries are looked at."""
 ASIDE = (0.02, -0.02, 0.05, -0.05, 0.1, -0.1)
@@ -176,6 +178,38 @@ def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float
         for name, value in family.items()
     ]
     return replace(task, integrals=integrals, family=tuple(wanted))
+
+
+def onto_family(task: Task, shot: Shot, slopes: Slopes) -> tuple[Shot, Slopes]:
+    """Return the flight from the state with the values of the family that is near to the guess.
+
+    Where no such state is found, that of the guess is returned.
+    """
+    node = shot.guess.nodes[0]
+    moved = node
+    with suppress(DaesolveError):
+        for _ in range(TOWARDS_FAMILY):
+            missing = np.array([
+                value - integral.value(moved, task.own) for integral, value in task.family
+            ])  # fmt: skip
+            basis = task.basis(moved)
+            rows = np.array([
+                cotangent(task, integral.gradient(moved, task.own), basis)
+                for integral, _ in task.family
+            ])  # fmt: skip
+            if not len(missing) or np.linalg.norm(missing) <= AT_FIRST * np.linalg.norm(rows):
+                break
+            step = task.sizes * (basis @ np.linalg.lstsq(rows, missing, rcond=1e-6)[0])
+            if not np.max(np.abs(step) / task.sizes) <= 1.0:
+                return shot, slopes
+            count = len(node.x)
+            moved = task.flow.consistent(node.time, moved.x + step[:count], moved.p)
+        else:
+            return shot, slopes
+        if moved is not node:
+            again = shoot(task, replace(shot.guess, nodes=(moved,), amounts=np.zeros(0)))
+            return again, slopes_of(task, again)
+    return shot, slopes
 
 
 def needed_pieces(slopes: Slopes) -> int:

@@ -47,7 +47,7 @@ WITHIN = 8.0
 JUST = 1e-6
 """Of the way to the touch, how far before it an orbit lies that is shown for it."""
 SLOW = 0.3
-"""Of its rate at the start of the branch, that with which a guard passes that may be but touched."""
+"""Of its rate at the start of the branch, that of a guard that may come to be but touched."""
 LONG = 20.0
 """Times the period at the start, after which it counts as growing without bounds."""
 AT_REST = 1e-3

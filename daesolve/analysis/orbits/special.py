@@ -188,7 +188,7 @@ def conditions_near(curve: Curve, kind: Kind, point: Point) -> list[tuple[Kind, 
     )
     found: list[tuple[Kind, Condition]] = []
     if kind != "neutral saddle":
-        found += [(kind, OnCircle(place, value / abs(value))) for value in pairs[:1]]
+        found.extend((kind, OnCircle(place, value / abs(value))) for value in pairs[:1])
     if math.isfinite(nearest_inverse(spectrum)):
         found.append(("neutral saddle", Inverse()))
     return found

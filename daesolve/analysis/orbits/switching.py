@@ -23,8 +23,8 @@ from daesolve.errors import NotPeriodicError
 UNSWITCHED: Mapping[Kind, str] = {
     "fold": "both parts of a fold belong to the branch itself",
     "neutral saddle": "nothing branches off at a neutral saddle",
-    "Neimark-Sacker": "what begins at a Neimark-Sacker point is a torus, which is no periodic orbit",
-    "degenerate passage": "constraints depend on each other there, and how it goes on is left open",
+    "Neimark-Sacker": "what begins at a Neimark-Sacker point is a torus, no periodic orbit",
+    "degenerate passage": "constraints depend on each other there, and nothing says what follows",
     "grazing": (
         "an orbit that touches belongs to the branch of orbits with one event more or less: give "
         "periodic_orbit a guess beyond it"
