@@ -43,6 +43,8 @@ BY_DIFFERENCE = 1e-6
 """Of the scale of the axis, over which an integral is differentiated by it."""
 STEEP = 0.1
 """The part of a tangent along the axis, below which it does not lead to a value of that."""
+MISSED = 1e-7
+"""In sizes: what an orbit misses itself by at most."""
 TOO_FAR = 0.5
 """In sizes: a correction that is no correction."""
 
@@ -310,6 +312,12 @@ class Curve:
                 last = shoot(self.task_at(value), guess)
                 if sequence is not None and last.sequence != sequence:
                     break
+                if not last.residual <= MISSED:
+                    # What is left is taken up by unfolding alone: there is no orbit.
+                    raise NotPeriodicError(
+                        f"no orbit was found at {self.axis.name} = {value:.10g}: the state misses "
+                        f"itself by {last.residual:.2g} of its size"
+                    )
                 return Point(value, last, linear.slopes, tangent, count, length)
             shortest = min(shortest, length)
             try:

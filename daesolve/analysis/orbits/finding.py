@@ -59,6 +59,8 @@ from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
 
+AMISS = 1e-5
+"""In sizes: what an orbit misses itself by at most, as near to where it touches a guard."""
 UNFOLDED = 1e-8
 """The unfolding parameter above which an integral is none."""
 
@@ -222,17 +224,7 @@ def finished(
         An integral is none, the mode is another after a period, or its own run leaves it.
     """
     shot, flow = found.shot, task.flow
-    for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True):
-        if not abs(alpha) <= UNFOLDED:
-            raise NotPeriodicError(
-                f"{integral.name!r} is no first integral of this motion: it is {alpha:.2g} of its "
-                "size off after a period"
-            )
-    check_mode(task, shot)
-    if task.steady:
-        check_is_steady(task, shot)
-    else:
-        check_moves(task, shot)
+    _check_is_orbit(task, shot)
     spectrum = multipliers(task, shot, found.slopes)
     notes = [*before, *found.slopes.notes]
     orders = (spectrum,)
@@ -275,6 +267,25 @@ def finished(
         spectrum=spectrum,
         orders=orders,
     )
+
+
+def _check_is_orbit(task: Task, shot: Shot) -> None:
+    """Refuse what solves the equations and is no orbit; see `finished`."""
+    for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True):
+        if not abs(alpha) <= UNFOLDED:
+            raise NotPeriodicError(
+                f"{integral.name!r} is no first integral of this motion: it is {alpha:.2g} of its "
+                "size off after a period"
+            )
+    if not shot.residual <= AMISS:
+        raise NotPeriodicError(
+            f"this is no orbit: the state misses itself by {shot.residual:.2g} of its size"
+        )
+    check_mode(task, shot)
+    if task.steady:
+        check_is_steady(task, shot)
+    else:
+        check_moves(task, shot)
 
 
 def _of_least(task: Task, shot: Shot) -> list[str]:

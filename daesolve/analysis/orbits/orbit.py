@@ -163,6 +163,9 @@ class PeriodicOrbit:
             lines.append(f"  in the other order: {listed}")
         lines += [f"  trivial: {name}, to {miss:.1g}" for name, miss in self.trivial.items()]
         digits = "" if math.isnan(self.digits) else f", {self.digits:.1f} digits"
+        lines += [
+            f"  {event.name} at {known(event.time, part * self.period)} s" for event in self.events
+        ]
         lines.append(f"  misses itself by {self.residual:.1g} of its size{digits}")
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 

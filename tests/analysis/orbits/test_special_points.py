@@ -301,6 +301,7 @@ def test_a_bicycle_weaves_and_capsizes_at_the_published_speeds() -> None:
     assert abs(-0.3 * weave.value - 4.2923825363411) < 1e-11
 
 
+@pytest.mark.slow
 def test_a_link_comes_to_a_degenerate_point() -> None:
     # r sin a = sin b: at r = 1 both constraints' slopes vanish where a = b = pi / 2.
     q, p = ds.coordinates(a="rad", b="rad"), ds.parameters(r=(0.995, ""))
