@@ -121,9 +121,9 @@ def confirmed(task: Task, found: Found, spectrum: Multipliers, solver: Solver | 
     least = max(found.shot.residual, rounding * _transient(found))
     apart = max(apart, least)
     others = multipliers(again, here, slopes_of(again, here)).values
-    # Entries of a map have the rounding of its largest ones.
-    entries = float(np.linalg.norm(spectrum.reduced, 2)) if len(others) else 0.0
-    moved = max(_moved(spectrum.values, others), least, rounding * entries)
+    # The map changes with the place, where rounding leaves it open, like the square of its entries.
+    entries = max(1.0, float(np.linalg.norm(spectrum.matrix, 2)))
+    moved = max(_moved(spectrum.values, others), least, rounding * entries**2)
     how = f"repeated by {chosen.name}, whose orbit differs by {apart:.1g}"
     return Confirmed(-math.log10(apart), max(0.0, -math.log10(moved)), how)
 
