@@ -48,6 +48,8 @@ ROUNDING = 1e-9
 """A test of products of multipliers that is zero: where volumes are kept, each pair has it."""
 RESONANT = 1e-3
 """How near to p/q, of a turn, the angle of a pair is that is called resonant."""
+FAR = 1.0
+"""How far from one the product of two multipliers is that is not looked at."""
 HALVINGS = 6
 """How often a step is divided until Newton's method comes to a special point."""
 BESIDE = 0.05
@@ -112,7 +114,7 @@ def crossings(
         found += bracket.solved("symmetry breaking" if breaks else "period doubling", "doubling")
     if first.torus * second.torus < 0.0 and min(abs(first.torus), abs(second.torus)) > ROUNDING:
         found += bracket.solved("Hopf" if curve.task.steady else "Neimark-Sacker", "torus")
-    return found
+    return sorted(found, key=lambda one: bracket.part(one[1].point))
 
 
 class _Bracket:
@@ -156,9 +158,13 @@ class _Bracket:
 
     def _within(self, point: Point) -> bool:
         """Return whether a point lies on the step, or hardly beside it."""
+        return -BESIDE <= self.part(point) <= 1.0 + BESIDE
+
+    def part(self, point: Point) -> float:
+        """Return how far along the step a point lies, as a part of it."""
         start, curve = self.start, self.curve
         moved = curve.vector(point.guess, point.value) - curve.vector(start.guess, start.value)
-        return -BESIDE <= float(start.tangent @ moved) / self.step <= 1.0 + BESIDE
+        return float(start.tangent @ moved) / self.step
 
     def _is(self, kind: Kind, solution: Solution) -> bool:
         """Return whether a solution is what it was taken for, and no test of rounding."""
@@ -186,12 +192,18 @@ def conditions_near(curve: Curve, kind: Kind, point: Point) -> list[tuple[Kind, 
         (complex(value) for value in spectrum.values if value.imag > 0.0),
         key=lambda value: abs(abs(value) - 1.0),
     )
-    found: list[tuple[Kind, Condition]] = []
+    found: list[tuple[float, Kind, Condition]] = []
     if kind != "neutral saddle":
-        found.extend((kind, OnCircle(place, value / abs(value))) for value in pairs[:1])
-    if math.isfinite(nearest_inverse(spectrum)):
-        found.append(("neutral saddle", Inverse()))
-    return found
+        found.extend(
+            (abs(abs(value) ** 2 - 1.0), kind, OnCircle(place, value / abs(value)))
+            for value in pairs[:1]
+        )
+    inverse = nearest_inverse(spectrum)
+    if math.isfinite(inverse):
+        found.append((abs(inverse), "neutral saddle", Inverse()))
+    # That which is nearer to being fulfilled comes first; what is far from it is not tried.
+    found.sort(key=lambda one: one[0])
+    return [(own, condition) for far, own, condition in found if far <= FAR]
 
 
 def _neutral(spectrum: Multipliers) -> bool:
