@@ -111,7 +111,7 @@ def analyse(
     if as_json:
         typer.echo(reporting.dump(document))
         return
-    console().print(reporting.answer_text(document))
+    console().print(reporting.answer_text(document, answer.words))
     if written:
         typer.echo(f"written: {', '.join(map(str, written))}")
 

@@ -80,14 +80,14 @@ def answer(bound: BoundCase, analysis: str, asked: Asked, out: Path | None) -> A
         return Answer(*answers.circle_answer(_circle(bound, asked), PERIODS))
     orbit = _orbit(bound, asked)
     if analysis == "orbit":
-        return Answer(*answers.orbit_answer(orbit))
+        return Answer(*answers.orbit_answer(orbit), words=str(orbit))
     ranges = _ranges(asked.over)
     if analysis == "stability-map":
         return Answer(*answers.map_answer(stability_map(orbit, ranges)))
     kept = None if out is None else out / "points"
     step = STEP if asked.step is None else asked.step
     branch = continue_orbit(orbit, ranges, step=step, out=kept)
-    return Answer(*answers.branch_answer(branch, _axes(asked.plot)))
+    return Answer(*answers.branch_answer(branch, _axes(asked.plot)), words=str(branch))
 
 
 def _orbit(bound: BoundCase, asked: Asked) -> PeriodicOrbit:

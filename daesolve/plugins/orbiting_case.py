@@ -96,7 +96,7 @@ class OrbitingCase:
         pieces: int | None = None,
         step: float = 0.02,
         most: int = 400,
-        detect: tuple[str, ...] = ("fold", "doubling", "torus", "grazing"),
+        detect: tuple[str, ...] = ("fold", "doubling", "torus", "grazing", "degenerate"),
         out: str | Path | None = None,
         **options: Unpack[RunOptions],
     ) -> Branch:
@@ -112,7 +112,7 @@ class OrbitingCase:
         step, most
             The longest step, as a part of the range, and how many points in one direction.
         detect
-            What to look for, of "fold", "doubling", "torus" and "grazing".
+            What to look for, of "fold", "doubling", "torus", "grazing" and "degenerate".
         out
             A directory that keeps the points, and from which an interrupted branch goes on.
 

@@ -280,10 +280,12 @@ def _size(entry: Mapping[str, Any]) -> float:
     return float("inf") if entry["largest"] is None else entry["largest"]
 
 
-def answer_text(document: Document) -> RenderableType:
-    """Return what was found, for Rich's console."""
+def answer_text(document: Document, words: str = "") -> RenderableType:
+    """Return what was found, for Rich's console, in words of its own where it has some."""
     head = Text(f"{document['problem']} · {document['case']}", style="bold")
     head.append(f" · {document['model']} · {document['analysis']}", style="default")
+    if words:
+        return Group(head, Text(), Text(words))
     found = {name: value for name, value in document.items() if name not in IDENTITY}
     return Group(head, Text(), *_entries(found, 0))
 

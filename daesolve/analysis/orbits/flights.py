@@ -160,18 +160,42 @@ class Flow:
     @cached_property
     def autonomous(self) -> bool:
         """Whether time is no variable of the motion, its guards and its resets."""
-        problem, dynamics = self.whole, self.dynamics
-        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        whole = ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p))
-        resets = [
-            expression
-            for row in dynamics.resets.values()
-            for expression in (*row.states.values(), *row.values.values(), row.restitution)
-        ]
-        own = ca.vertcat(ca.SX(0, 1), *resets)
+        whole, (t, _, _) = self._smooth
         if ca.depends_on(whole, t):
             return False
-        return not ca.depends_on(own, dynamics.t) or self._only_clocks(own)
+        own = self._resets
+        return not ca.depends_on(own, self.dynamics.t) or self._only_clocks(own)
+
+    @property
+    def _smooth(self) -> tuple[ca.SX, tuple[ca.SX, ca.SX, ca.SX]]:
+        """The rates and the guards, as expressions of (t, x, p)."""
+        problem = self.whole
+        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        return ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p)), (t, x, p)
+
+    @property
+    def _resets(self) -> ca.SX:
+        """What resets set, in the symbols of the equations."""
+        resets = [
+            expression
+            for row in self.dynamics.resets.values()
+            for expression in (*row.states.values(), *row.values.values(), row.restitution)
+        ]
+        return ca.vertcat(ca.SX(0, 1), *resets)
+
+    def depends_on(self, name: str) -> bool:
+        """Return whether the motion, its guards or its resets depend on a parameter."""
+        index = self.value_names.index(name)
+        whole, (_, _, p) = self._smooth
+        dynamics = self.dynamics
+        momentary = [
+            link
+            for row in dynamics.resets.values()
+            for goal in row.momentary
+            for link in goal.chain
+        ]
+        own = ca.vertcat(self._resets, ca.SX(0, 1), *momentary)
+        return ca.depends_on(whole, p[index]) or ca.depends_on(own, dynamics.p[index])
 
     @cached_property
     def clocks(self) -> tuple[str, ...]:
