@@ -18,7 +18,7 @@ import daesolve
 DOCS = Path(__file__).parent
 DESCRIPTION = 200
 """Characters of a page's description."""
-sys.path.insert(0, str(DOCS))  # where gallery_pages lies
+sys.path.insert(0, str(DOCS))  # where the modules of the build lie
 
 project = "daesolve"
 author = "the authors of daesolve"
@@ -64,6 +64,9 @@ html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["daesolve.css"]
+# The whole of MathJax in one file (`tools/mathjax/fetch`); its menu would fetch voices elsewhere.
+mathjax_path = "mathjax/tex-svg-full.js"
+mathjax3_config = {"options": {"enableMenu": False}}
 html_copy_source = False
 html_show_sourcelink = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -90,9 +93,19 @@ def _described(
 
 
 def setup(app: Sphinx) -> None:
-    """Have docstrings made ready, pages described, and the gallery written before all is read."""
+    """Have docstrings made ready, pages described, and the gallery written before all is read.
+
+    A part of the site, in which tests look at pages, has no gallery.
+    """
     app.connect("html-page-context", _described)
     app.connect("autodoc-process-docstring", _marked_up, priority=400)  # before napoleon's 500
-    from gallery_pages import write_pages
+    from notebook_files import link_notebook, write_notebooks
+    from offline import warn_of_outside
 
-    app.connect("builder-inited", write_pages)
+    app.connect("html-page-context", link_notebook)
+    app.connect("build-finished", write_notebooks)
+    app.connect("build-finished", warn_of_outside, priority=900)
+    if (Path(app.srcdir) / "gallery").is_dir():
+        from gallery_pages import write_pages
+
+        app.connect("builder-inited", write_pages)
