@@ -15,6 +15,7 @@ from daesolve.ensembles.chunks import DIFFERENCE, MEASURE, PEAK, over_column
 from daesolve.ensembles.sweep_files import arrow, parts, read_part, sweep_manifest
 from daesolve.errors import MissingPackageError, OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
+from daesolve.showing import Shown
 from daesolve.storage import located
 from daesolve.trajectory.results import Outcome
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Shown):
     """The results of a sweep on disk.
 
     Parameters

@@ -21,6 +21,7 @@ from daesolve.errors import (
 )
 from daesolve.formulations import Formulation
 from daesolve.integration.run_options import RunOptions, check_options, sample_times
+from daesolve.showing import Shown
 from daesolve.solvers import Solver
 from daesolve.solving.pairing import Attempt, Refused, attempts
 from daesolve.solving.solving import solve
@@ -146,7 +147,7 @@ class Standard:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """Runs of pairs of formulations and solvers.
 
     Parameters

@@ -24,6 +24,7 @@ from daesolve.errors import (
     is_number,
     unknown_name,
 )
+from daesolve.showing import Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -184,7 +185,7 @@ def _doubled(task: Task) -> Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Branch:
+class Branch(Shown):
     """Orbits along a parameter or a first integral.
 
     Parameters
