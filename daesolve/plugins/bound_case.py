@@ -224,7 +224,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         return self._with_sources(replace(run, description=described))
 
     def _with_sources(self, run: Trajectory) -> Trajectory:
-        return remembered(replace(run, sources=tuple(self.problem.sources), case=self))
+        return remembered(replace(run, sources=tuple(self.problem.sources), origin=self))
 
     def solve_options(self, until: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of `daesolve.solve` for the case: its own, and other options.

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from daesolve.drawing.systems import drawing_of_points
+from daesolve.drawing.systems import drawing_of_points, drawing_of_system
+from daesolve.drawing.viewing import FROM_THE_FRONT
 from daesolve.errors import Tell
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.stored_problem import in_need_of_source, is_of_file, posed_again
@@ -27,6 +28,7 @@ from daesolve.reporting.facts import short
 from daesolve.reporting.film import Film, film
 from daesolve.reporting.opening import KINDS, kept_opening
 from daesolve.reporting.sampling import FEWEST, SEEN, Document, columns, turning_points
+from daesolve.system.system import ControlSystem, MechanicalSystem
 from daesolve.trajectory.samples import Recorded, Samples, StoredSamples
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -34,6 +36,8 @@ Films = tuple[Film, ...]
 """What is shown of a run, in the order in which it is shown; at least one."""
 MOST_TURNS = 40
 """Turning points of the fastest state that the beginning shows."""
+ENOUGH_TURNS = 8
+"""Turning points that are worth being shown in real time."""
 TRIES = 5
 """Lengths of the beginning that are tried, each half the one before."""
 
@@ -90,7 +94,7 @@ def _beginning(known: Trajectory | Document, origin: _Origin, playing: Playing) 
     else:
         found = {name: entry.values for name, entry in columns(begun).items()}
     times = found.pop("t")
-    for count in _lengths(len(times), list(found.values())):
+    for count in _lengths(times, list(found.values()), playing.seconds):
         part = replace(playing, end=float(times[count - 1]))
         shown = film(_part(begun, origin, part))
         if shown.followable:
@@ -98,10 +102,17 @@ def _beginning(known: Trajectory | Document, origin: _Origin, playing: Playing) 
     return None
 
 
-def _lengths(count: int, values: Sequence[np.ndarray]) -> Iterator[int]:
-    """Go through numbers of samples from the first on, the longest first."""
+def _lengths(times: np.ndarray, values: Sequence[np.ndarray], seconds: float) -> Iterator[int]:
+    """Go through numbers of samples from the first on, the longest first.
+
+    The first shows some oscillations of the fastest state, in real time where that shows enough.
+    """
+    count = len(times)
     turns = max((turning_points(column, SEEN) for column in values), default=0)
     length = count if turns <= MOST_TURNS else max(FEWEST, count * MOST_TURNS // turns)
+    in_time = int(np.searchsorted(np.abs(times - times[0]), seconds, side="right"))
+    if FEWEST <= in_time < length and turns * in_time >= ENOUGH_TURNS * count:
+        yield in_time
     for halved in range(TRIES):
         if length >> halved >= FEWEST:
             yield length >> halved
@@ -123,8 +134,9 @@ def _closely_sampled(known: Trajectory | Document) -> Trajectory | Document:
         names = {kind: getattr(kept_samples, kind) for kind in KINDS}
         stored = kept_opening(kept_samples.stored.directory, names)
         if stored is not None:
-            series = {kind: _arrays(stored[kind]) for kind in KINDS}
-            samples = Samples(np.array(stored["times"], dtype=float), **series)
+            states, reactions, outputs = (_arrays(stored[kind]) for kind in KINDS)
+            times = np.array(stored["times"], dtype=float)
+            samples = Samples(times, states, reactions, outputs)
     if samples is None or len(samples.times) < FEWEST:
         return known
     last = float(samples.times[-1])
@@ -165,14 +177,23 @@ def _origin(
         return _Origin({}, None, None, None)
     kept = run.samples
     if not isinstance(kept, StoredSamples):
-        case = run.case if isinstance(run.case, BoundCase) else None
+        case = run.origin if isinstance(run.origin, BoundCase) else None
         identity = {} if case is None else case.identity()
-        return _Origin(identity, None, None, drawing or (case and case.problem.drawing))
+        return _Origin(identity, None, None, drawing or _own_rule(run.origin))
     manifest, rule = kept.stored.manifest, drawing
     named: Mapping[str, Any] | None = manifest["source"]
     if rule is None and named is not None and not (is_of_file(named) and source is None):
         rule = posed_again(named, None if source is None else Path(source), tell).drawing
     return _Origin(manifest["identity"], named, kept.stored.directory, rule)
+
+
+def _own_rule(origin: object) -> DrawingRule | None:
+    """Return what draws a run of this process: its problem's rule, or points and rods."""
+    if isinstance(origin, BoundCase):
+        return origin.problem.drawing
+    if isinstance(origin, MechanicalSystem | ControlSystem):
+        return drawing_of_system(origin, FROM_THE_FRONT)
+    return None
 
 
 def _part(run: Trajectory | Document, origin: _Origin, playing: Playing) -> Excerpt:

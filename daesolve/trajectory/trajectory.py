@@ -95,8 +95,8 @@ class Trajectory(ShownRun):
         By output that the system names, its value of largest magnitude over every accepted step.
     sources
         The papers and books of the problem that was run.
-    case
-        The case that was run, in this process; None of a system's run.
+    origin
+        The case or the system that was run, in this process; None where that was another one.
 
     Notes
     -----
@@ -125,7 +125,7 @@ class Trajectory(ShownRun):
     degeneracy: Degeneracy | None = None
     peaks: Mapping[str, Peak] = field(default_factory=dict[str, Peak])
     sources: Sequence[str] = ()
-    case: object = field(default=None, repr=False)
+    origin: object = field(default=None, repr=False)
     _evaluate: Callable[[float], TrajectoryPoint] | None = field(default=None, repr=False)
     _begin: Callable[[], Recorded | None] | None = field(default=None, repr=False)
 
@@ -134,13 +134,13 @@ class Trajectory(ShownRun):
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what integrates anew: compiled functions belong to the process."""
-        return {**vars(self), "case": None, "_evaluate": None, "_begin": None}
+        return {**vars(self), "origin": None, "_evaluate": None, "_begin": None}
 
     def __copy__(self) -> Trajectory:
         return replace(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Trajectory:
-        held = {e.name: getattr(self, e.name) for e in fields(self) if e.name != "case"}
+        held = {e.name: getattr(self, e.name) for e in fields(self) if e.name != "origin"}
         return replace(self, **{name: deepcopy(value, memo) for name, value in held.items()})
 
     def __repr__(self) -> str:

@@ -6,9 +6,11 @@ import math
 from collections import Counter
 from typing import Any
 
+import numpy as np
+
 from daesolve.analysis.orbits.branch import Branch
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
-from daesolve.analysis.sections import Section, portrait
+from daesolve.analysis.sections import OWN_NAME, Section, portrait
 from daesolve.ensembles.sweep_results import Sweep, outcomes, results_table
 from daesolve.reporting.document import comparison_document
 from daesolve.reporting.facts import NOTHING, OUTCOMES, Card, bounded, short
@@ -21,6 +23,10 @@ MEMBERS_SHOWN, COLUMNS_SHOWN = 10, 8
 ORBITS_SHOWN = 8
 EXACT = 10
 """Digits of a number by which one goes on."""
+ROUNDED = 1e-9
+"""What is not wider than this, in sizes of a state, is not drawn as an axis."""
+LONG = {"member", "message", "notes"}
+"""Columns of a sweep that are words, or come first by themselves."""
 TONES = {"stable": "good", "unstable": "warn"}
 
 
@@ -72,7 +78,8 @@ def sweep_block(found: Sweep) -> str:
         ),
     ]
     members = results_table(found.directory, "members")
-    names = members.column_names[:COLUMNS_SHOWN]
+    known = [name for name in members.column_names if name not in LONG]
+    names = ["member", *known[: COLUMNS_SHOWN - 1]]
     lines: list[dict[str, Any]] = members.slice(0, MEMBERS_SHOWN).to_pylist()
     rows = [[_cell(line[name]) for name in names] for line in lines]
     more = members.num_columns - len(names)
@@ -97,7 +104,7 @@ def _cell(value: Any) -> str:
 
 def section_block(found: Section) -> str:
     """Return what a notebook shows of a section: its points, in the plane of two states."""
-    names = list(found.states)[:2]
+    names = _varying(found)[:2]
     parts: list[Part | None] = []
     if len(found) and len(names) == 2:
         labels = [f"{n} ({u})" if (u := found.units.get(n)) else n for n in names]
@@ -107,7 +114,17 @@ def section_block(found: Section) -> str:
     count = len(found)
     span = f", t = {short(found.times[0].item(), 6)} s to {short(found.times[-1].item(), 6)} s"
     words = f"{count:,} {'passage' if count == 1 else 'passages'}{span if count else ''}"
-    return block(f"Section at {found.event}", words, parts=parts)
+    title = "Section" if found.event == OWN_NAME else f"Section at {found.event}"
+    return block(title, words, parts=parts)
+
+
+def _varying(found: Section) -> list[str]:
+    """Return the states that differ from point to point by more than rounding."""
+
+    def varies(values: np.ndarray) -> bool:
+        return bool(np.ptp(values) > ROUNDED * max(1.0, np.abs(values).max()))
+
+    return [name for name, values in found.states.items() if len(values) and varies(values)]
 
 
 def orbit_block(orbit: PeriodicOrbit) -> str:

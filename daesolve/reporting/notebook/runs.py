@@ -96,5 +96,5 @@ def _told(run: Trajectory) -> dict[str, Any]:
     if isinstance(run.samples, StoredSamples):
         directory = run.samples.stored.directory
         return with_opening(with_kept_opening(load(directory), directory), run)
-    identity = run.case.identity() if isinstance(run.case, BoundCase) else {}
+    identity = run.origin.identity() if isinstance(run.origin, BoundCase) else {}
     return with_opening(document(run.thinned(ROWS), identity), run)
