@@ -233,7 +233,7 @@ def _show(
     if as_json:
         typer.echo(reporting.dump(reporting.document(trajectory, identity)))
     elif not quiet and (out is None or page is not None):
-        shortened = trajectory if out is None else trajectory.thinned(2)
+        shortened = trajectory if out is None else trajectory.thinned(reporting.ROWS)
         console().print(reporting.summary(reporting.document(shortened, identity)))
         if page is not None:
             typer.echo(f"report: {page}")

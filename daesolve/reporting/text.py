@@ -19,11 +19,14 @@ from daesolve.reporting.facts import (
     GOOD,
     OUTCOMES,
     UNVERIFIED,
+    agreeing,
     agreement,
     bounded,
     changes,
     correction,
     difference_worst,
+    ending,
+    notes,
     pace,
     seconds,
     short,
@@ -72,7 +75,8 @@ def _headline(document: Document) -> Iterator[Text]:
         OUTCOMES.get(document["outcome"]) or document["outcome"],
         style="bold green" if good else "bold red",
     )
-    outcome.append(f" at t = {short(document['end_time'], 10)} s", style="default not bold")
+    words = ending(document) if good else f"; {ending(document)}"
+    outcome.append(words if not good else f" {words}", style="default not bold")
     if document["message"]:
         outcome.append(f": {document['message']}", style="default not bold")
     yield outcome
@@ -158,7 +162,7 @@ def _verification(document: Document) -> list[RenderableType]:
     digits = agreement(document)
     headline = f"against {verification['against']}"
     if digits is not None:
-        headline += f": agrees to about {digits:.0f} digits"
+        headline += f": {agreeing(digits)}"
     lines: list[RenderableType] = [Text(headline)]
     if len(difference) <= FIRST_DIFFERENCES:
         differences = ", ".join(
@@ -183,7 +187,7 @@ def _separation(verification: Mapping[str, Any]) -> str:
 
 
 def _notes(document: Document) -> list[RenderableType]:
-    return [Text(note) for note in document.get("notes", [])]
+    return [Text(note) for note in notes(document)]
 
 
 def comparison_text(document: Document) -> RenderableType:

@@ -33,7 +33,9 @@ def run_block(run: Trajectory) -> str:
     pair = f"{told['formulation']} + {told['solver']}"
     span = f"{facts.short(start, 6)} s to {facts.short(until, 6)} s"
     named = facts.title(told) if told["problem"] else "Trajectory"
-    return block(named, f"{pair}, {span}", cards, [_drift(told), _notes(told)])
+    ended = facts.banner(told)
+    why = None if ended is None else Part("", paragraph(ended.detail))
+    return block(named, f"{pair}, {span}", cards, [why, _drift(told), _notes(told)])
 
 
 def _drift(told: Mapping[str, Any]) -> Part | None:
@@ -57,7 +59,7 @@ def _notes(told: Mapping[str, Any]) -> Part | None:
     count = told["event_count"]
     lines = [f"The start was made consistent: {change}" for change in facts.changes(told)]
     lines += [f"{count:,} events"] if count else []
-    lines += told["notes"]
+    lines += facts.notes(told)
     body = Markup("").join(map(paragraph, lines))
     return Part("Start, events, notes", body, folded=True) if lines else None
 
