@@ -266,8 +266,8 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
 
     def compare(
         self,
-        formulations: Sequence[Formulation | str],
-        solvers: Sequence[Solver | str],
+        formulations: Sequence[Formulation | str] | None = None,
+        solvers: Sequence[Solver | str] | None = None,
         until: float | None = None,
         initial: Mapping[str, float] | None = None,
         *,

@@ -82,6 +82,14 @@ def short(value: Any, digits: int = 3) -> str:
     return str(value)
 
 
+def power(value: float | None) -> str:
+    """Return a tolerance as it is asked for: 1e-4, not 0.0001."""
+    if value is None:
+        return NOTHING
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent)}"
+
+
 def family(name: str) -> str:
     """Return what numbered names have in common but the last number; nothing of others."""
     stem, _, number = name.rpartition("_")

@@ -28,6 +28,7 @@ from daesolve.reporting.facts import (
     ending,
     notes,
     pace,
+    power,
     seconds,
     short,
     title,
@@ -228,7 +229,7 @@ def _pairs(document: Document) -> Table:
         pair, last = "" if pair == last else pair, pair
         table.add_row(
             Text(pair),
-            short(run["tolerance"], 2),
+            power(run["tolerance"]),
             short(run["error"], 2) if good else Text(run["outcome"], style="red"),
             short(run["wall_seconds"], 2),
             short(run["steps"]),
@@ -245,7 +246,7 @@ def _endings(document: Document) -> list[RenderableType]:
     lines: list[RenderableType] = [Text(document["reference"]["note"])]
     for run in document["runs"]:
         if run["outcome"] not in GOOD:
-            tolerance = "" if run["tolerance"] is None else f" at {short(run['tolerance'], 2)}"
+            tolerance = "" if run["tolerance"] is None else f" at {power(run['tolerance'])}"
             pair = f"{run['formulation']} + {run['solver']}{tolerance}"
             lines.append(Text(f"{pair} {run['outcome']}: {run['message']}"))
     return lines

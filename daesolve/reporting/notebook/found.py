@@ -13,7 +13,7 @@ from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.sections import OWN_NAME, Section, portrait
 from daesolve.ensembles.sweep_results import Sweep, outcomes, results_table
 from daesolve.reporting.document import comparison_document
-from daesolve.reporting.facts import NOTHING, OUTCOMES, Card, bounded, short
+from daesolve.reporting.facts import NOTHING, OUTCOMES, Card, bounded, power, short
 from daesolve.reporting.figures.accuracy import work_precision
 from daesolve.reporting.figures.style import style
 from daesolve.reporting.notebook.blocks import Part, block, drawn, paragraph, table
@@ -36,7 +36,7 @@ def comparison_block(found: Comparison) -> str:
     rows = [
         (
             f"{run['formulation']} + {run['solver']}",
-            short(run["tolerance"], 2),
+            power(run["tolerance"]),
             short(run["error"], 2),
             short(run["wall_seconds"], 2),
             short(run["steps"]),
