@@ -34,7 +34,7 @@ from daesolve.reporting.sampling import (
     Series,
     columns,
     joinable,
-    turning_points,
+    visible_turns,
 )
 
 FOLLOWED = 0.5
@@ -409,9 +409,7 @@ def _turn(
 
 def _is_slow(columns: Sequence[np.ndarray]) -> bool:
     """Return whether values at the pictures turn back seldom enough to be followed."""
-    return all(
-        turning_points(values, SEEN) <= max(1.0, FOLLOWABLE * len(values)) for values in columns
-    )
+    return all(visible_turns(values) <= max(1.0, FOLLOWABLE * len(values)) for values in columns)
 
 
 def around(boxes: Iterable[np.ndarray]) -> np.ndarray:

@@ -27,7 +27,7 @@ from daesolve.reporting.excerpt import (
 from daesolve.reporting.facts import short
 from daesolve.reporting.film import Film, film
 from daesolve.reporting.opening import KINDS, kept_opening
-from daesolve.reporting.sampling import FEWEST, SEEN, Document, columns, turning_points
+from daesolve.reporting.sampling import FEWEST, Document, columns, series, visible_turns
 from daesolve.system.system import ControlSystem, MechanicalSystem
 from daesolve.trajectory.samples import Recorded, Samples, StoredSamples
 from daesolve.trajectory.trajectory import Trajectory
@@ -90,11 +90,11 @@ def _beginning(known: Trajectory | Document, origin: _Origin, playing: Playing) 
     """Return the film of the first oscillations; None where none of them can be followed."""
     begun = _closely_sampled(known)
     if isinstance(begun, Trajectory):
-        found = {"t": begun.times, **begun.states}
+        times, found = begun.times, list(begun.states.values())
     else:
-        found = {name: entry.values for name, entry in columns(begun).items()}
-    times = found.pop("t")
-    for count in _lengths(times, list(found.values()), playing.seconds):
+        times = columns(begun)["t"].times
+        found = [entry.values for entry in series(begun, "states").values()]
+    for count in _lengths(times, found, playing.seconds):
         part = replace(playing, end=float(times[count - 1]))
         shown = film(_part(begun, origin, part))
         if shown.followable:
@@ -108,7 +108,7 @@ def _lengths(times: np.ndarray, values: Sequence[np.ndarray], seconds: float) ->
     The first shows some oscillations of the fastest state, in real time where that shows enough.
     """
     count = len(times)
-    turns = max((turning_points(column, SEEN) for column in values), default=0)
+    turns = max(map(visible_turns, values), default=0)
     length = count if turns <= MOST_TURNS else max(FEWEST, count * MOST_TURNS // turns)
     in_time = int(np.searchsorted(np.abs(times - times[0]), seconds, side="right"))
     if FEWEST <= in_time < length and turns * in_time >= ENOUGH_TURNS * count:

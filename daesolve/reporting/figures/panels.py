@@ -26,6 +26,7 @@ from daesolve.reporting.figures.style import (
 )
 from daesolve.reporting.sampling import (
     FEWEST,
+    LEAST_RANGE,
     MOST_TURNS,
     Document,
     Series,
@@ -39,8 +40,6 @@ from daesolve.reporting.sampling import (
 
 BINS = 125
 SAMPLES_IN_BIN = 25
-LEAST_RANGE = 1e-12
-"""What no axis magnifies, in units of the quantity: the rounding of what is at rest."""
 MOST_CURVES = 6
 ROWS = 5
 """Panels below each other that a sheet of paper takes."""
