@@ -92,12 +92,21 @@ def _described(
         context["metatags"] += f'\n<meta name="description" content="{escape(words)}">'
 
 
+def _with_mathematics(
+    app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: nodes.document | None
+) -> None:
+    """Have formulas set that stand in what cells show: Sphinx looks for those of the text alone."""
+    if 'class="math' in context.get("body", ""):
+        app.env.domains.math_domain.data["has_equations"][page] = True
+
+
 def setup(app: Sphinx) -> None:
     """Have docstrings made ready, pages described, and the gallery written before all is read.
 
     A part of the site, in which tests look at pages, has no gallery.
     """
     app.connect("html-page-context", _described)
+    app.connect("html-page-context", _with_mathematics, priority=400)  # before that of MathJax
     app.connect("autodoc-process-docstring", _marked_up, priority=400)  # before napoleon's 500
     from notebook_files import link_notebook, write_notebooks
     from offline import warn_of_outside

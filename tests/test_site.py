@@ -20,7 +20,13 @@ nbformat = pytest.importorskip("nbformat", reason="the documentation's packages 
 nbclient = pytest.importorskip("nbclient")
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = ("tutorial/pendulum", "theory/index", "theory/elimination", "theory/contact")
+PAGES = (
+    "tutorial/pendulum",
+    "how-to/notebooks",
+    "theory/index",
+    "theory/elimination",
+    "theory/contact",
+)
 INDEX = "# Pages\n\n```{toctree}\n" + "\n".join(PAGES) + "\n```\n"
 UNSET = r"""() => {
   const words = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);

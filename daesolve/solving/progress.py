@@ -9,10 +9,6 @@ from contextlib import contextmanager
 from html import escape
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
-
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.integration.simulation import Progress
 
@@ -80,6 +76,10 @@ def _following(draw: Draw, begin: float, end: float) -> Progress:
 
 @contextmanager
 def _in_terminal(label: str) -> Generator[Draw]:
+    from rich.console import Console  # which takes long to import
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=16),
