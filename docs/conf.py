@@ -97,7 +97,8 @@ def _with_mathematics(
 ) -> None:
     """Have formulas set that stand in what cells show: Sphinx looks for those of the text alone."""
     if 'class="math' in context.get("body", ""):
-        app.env.domains.math_domain.data["has_equations"][page] = True
+        context["has_maths_elements"] = True  # of Sphinx 8.2 and later
+        app.env.get_domain("math").data["has_equations"][page] = True
 
 
 def setup(app: Sphinx) -> None:
