@@ -42,7 +42,8 @@ myst_heading_anchors = 3
 _sources = [
     source.read_bytes()
     for package in (daesolve, daesolve_problems)
-    for source in sorted(Path(str(package.__file__)).parent.rglob("*.py"))
+    for kind in ("*.py", "*.jinja")
+    for source in sorted(Path(str(package.__file__)).parent.rglob(kind))
 ]
 _digest = sha256(b"".join(_sources)).hexdigest()
 nb_execution_mode = "cache"

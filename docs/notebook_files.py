@@ -13,6 +13,7 @@ from typing import Any
 
 import nbformat
 from docutils import nodes
+from jupyter_cache import get_cache
 from sphinx.application import Sphinx
 
 FOLDER = "tutorial/"
@@ -62,11 +63,18 @@ def write_notebooks(app: Sphinx, error: Exception | None) -> None:
         return
     for page in filter(lambda name: is_notebook(app, name), app.env.metadata):
         executed = Path(app.outdir).parent / EXECUTED / f"{page}.ipynb"
-        notebook = nbformat.read(executed, as_version=4)
+        notebook = _with_outputs(app, nbformat.read(executed, as_version=4))
         source = Path(app.env.doc2path(page))
         target = Path(app.outdir) / f"{page}.ipynb"
         target.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(alone(notebook, source), target)
+
+
+def _with_outputs(app: Sphinx, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Return the cells of a page with what they show: MyST-NB writes none that it had in store."""
+    if any(cell.get("outputs") for cell in notebook.cells):
+        return notebook
+    return get_cache(app.config.nb_execution_cache_path).merge_match_into_notebook(notebook)[1]
 
 
 def alone(notebook: nbformat.NotebookNode, source: Path) -> nbformat.NotebookNode:
