@@ -112,10 +112,11 @@ def animate(
     --------
     `animate("runs/hoop", "hoop.gif", seconds=5.0, begin=10.0, end=15.0)`
     """
+    known = Trajectory.from_run(run) if isinstance(run, Path | str) else run
     target = Path(file)
     write = _writer(target, width, rate)
     shown = filmed(
-        run,
+        known,
         seconds=seconds,
         rate=rate,
         begin=begin,
