@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.errors import UnknownNameError, UnsupportedError
+from daesolve.errors import OutOfRangeError, UnknownNameError, UnsupportedError
 from daesolve.formulations import Formulation
 from daesolve.solvers import SegmentEnd, Solver
 from daesolve.solving.comparison import ComparedRun

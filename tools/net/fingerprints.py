@@ -21,8 +21,8 @@ DIGITS = 16
 """Of a hash: two results that differ have the same one by chance never."""
 READABLE = 12
 """Of how many states the last values are told as they are."""
-COSTS = frozenset({"wall_seconds", "compile_seconds", "compile_cached", "origin"})
-"""What differs from one recording to the next, wherever it is told, and what was run itself."""
+COSTS = frozenset({"wall_seconds", "compile_seconds", "compile_cached"})
+"""What differs from one recording to the next, wherever it is told."""
 SURROUNDINGS = frozenset({"versions", "machine", "processor", "path", "directory", "created"})
 """What belongs to the machine and not to the result."""
 
