@@ -32,6 +32,7 @@ from daesolve.cli.orbits import answer as orbits_answer
 from daesolve.errors import OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.solving.comparison import Comparison, Progress
+from daesolve.solving.pairing import USUAL_FORMULATIONS, USUAL_SOLVERS, USUAL_TOLERANCES
 
 
 # Long: every line of the signature is an option.
@@ -118,8 +119,13 @@ def analyse(
 
 def compare(
     problem: ProblemName,
-    formulations: Annotated[str, typer.Option(metavar="A,B,...", help="Formulations by name.")],
-    solvers: Annotated[str, typer.Option(metavar="X,Y,...", help="Solvers by name.")],
+    formulations: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help=f"By name; {', '.join(USUAL_FORMULATIONS)}."),
+    ] = None,
+    solvers: Annotated[
+        str | None, typer.Option(metavar="X,Y,...", help=f"By name; {', '.join(USUAL_SOLVERS)}.")
+    ] = None,
     case: CaseName = None,
     model: ModelName = None,
     set_: Changes = None,
@@ -127,7 +133,7 @@ def compare(
     parameters: ParameterFile = None,
     initial: StartValues = None,
     tolerances: Annotated[
-        str | None, typer.Option(metavar="R1,R2,...", help="In place of the solvers' own.")
+        str | None, typer.Option(metavar="R1,R2,...", help="1e-4 to 1e-12, five of them.")
     ] = None,
     until: Annotated[float | None, typer.Option(help="The end of the runs, s.")] = None,
     out: Annotated[
@@ -193,8 +199,8 @@ def tolerances(text: str | None) -> list[float] | None:
 
 def compared(
     bound: BoundCase,
-    formulations: str,
-    solvers: str,
+    formulations: str | None,
+    solvers: str | None,
     tolerances_asked: str | None,
     until: float | None,
     *,
@@ -210,10 +216,10 @@ def compared(
     """
     with _progress(bound, quiet=quiet) as progress:
         found = bound.compare(
-            names("--formulations", formulations),
-            names("--solvers", solvers),
+            None if formulations is None else names("--formulations", formulations),
+            None if solvers is None else names("--solvers", solvers),
             until,
-            tolerances=tolerances(tolerances_asked),
+            tolerances=tolerances(tolerances_asked) or USUAL_TOLERANCES,
             progress=progress,
             inputs=inputs,
         )

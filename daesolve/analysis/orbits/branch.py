@@ -28,6 +28,7 @@ from daesolve.errors import (
     is_number,
     unknown_name,
 )
+from daesolve.showing import Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,7 +139,7 @@ class SpecialPoint:
 
 
 @dataclass(frozen=True, eq=False)
-class Branch:
+class Branch(Shown):
     """Orbits along a parameter or a first integral.
 
     Parameters

@@ -14,12 +14,13 @@ from daesolve.analysis.orbits.newton import Found
 from daesolve.analysis.orbits.orders import DirectionalRates, directional_rates, most_growth
 from daesolve.analysis.orbits.shooting import Task
 from daesolve.errors import OutOfRangeError, suggest_names
+from daesolve.showing import Shown
 from daesolve.trajectory.results import EventRecord
 from daesolve.trajectory.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)
-class PeriodicOrbit:
+class PeriodicOrbit(Shown):
     """A motion that repeats itself, and whether it is stable.
 
     Parameters

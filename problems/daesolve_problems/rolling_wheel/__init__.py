@@ -23,7 +23,6 @@ from daesolve_problems.curves import CIRCLE, QUARTIC, Curve
 from daesolve_problems.rolling_wheel.models import blend, physical, printed
 from daesolve_problems.rolling_wheel.pictures import (
     drawing,
-    energy_error,
     reactions_along_the_curve,
 )
 from daesolve_problems.rolling_wheel.questions import admissibility, disturbance
@@ -58,7 +57,6 @@ problem = ds.Problem(
         "turning-points": turning_points,
     },
     figures={
-        "energy error (the paper's figure 2)": energy_error,
         "reactions along the curve (the paper's figure 3)": reactions_along_the_curve,
     },
     drawing=partial(drawing, CURVES),
