@@ -23,6 +23,7 @@ from daesolve.integration.record import Boundary, Happening, RunRecord
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.preparing import Prepared
+from daesolve.solvers import Solver
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -254,6 +255,12 @@ class Flow:
         for name, value in parameters.items():
             p[self.value_names.index(name)] = value
         return Node(node.time, node.x, p)
+
+    def solved_by(self, solver: Solver, steps: float = 1.0) -> Flow:
+        """Return the same motions by another solver, of which so many steps are expected."""
+        other = replace(self.prepared, solver=solver.configured(self.prepared.problem, steps))
+        other.scaling.compiled(other.solver, other.problem)
+        return Flow(other)
 
     # -- flights ------------------------------------------------------------------------------
 

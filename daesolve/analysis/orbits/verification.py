@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.monodromy import Multipliers
 from daesolve.analysis.orbits.newton import CONVERGED, Found
 from daesolve.analysis.orbits.shooting import (
@@ -99,11 +98,9 @@ def confirmed_digits(task: Task, found: Found, solver: Solver | None) -> tuple[f
 
 def _apart(task: Task, found: Found, solver: Solver) -> float:
     """Return how far the orbit of another solver is from that which was found, in sizes."""
-    prepared, shot = task.flow.prepared, found.shot
-    configured = solver.configured(prepared.problem, float(max(shot.flights[0].record.steps, 1)))
-    other = replace(prepared, solver=configured)
-    other.scaling.compiled(other.solver, other.problem)
-    again = replace(task, flow=Flow(other))
+    shot = found.shot
+    steps = float(max(shot.flights[0].record.steps, 1))
+    again = replace(task, flow=task.flow.solved_by(solver, steps))
     here = shoot(again, shot.guess)
     for _ in range(MOST_STEPS):
         matrix, right = assembled(again, here, found.slopes, conditions(again, here))
