@@ -17,7 +17,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from daesolve.analysis.orbits.flights import Flight, Flow, Node
+from daesolve.analysis.orbits.flights import Flight, Flow, Node, flown
 from daesolve.analysis.orbits.tongues import Misses, Tongue, tongue, zeros
 from daesolve.analysis.variational import differentiated
 from daesolve.errors import (
@@ -34,7 +34,6 @@ from daesolve.integration.run_options import (
     every,
     requested_of,
 )
-from daesolve.integration.simulation import simulate
 from daesolve.preparation.examination import starting_point
 from daesolve.preparation.preparing import prepare
 from daesolve.preparation.request import with_inputs
@@ -220,7 +219,7 @@ class CircleMap:
         if not isinstance(periods, int) or periods < 16:
             raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number from 16 on")
         system, request, _ = self._requested(angle, periods)
-        run = simulate(prepare(system, request), every(self.seconds))
+        run = flown(prepare(system, request), every(self.seconds))
         if run.outcome is not Outcome.COMPLETED:
             raise NotPeriodicError(f"the motion ends before: {run.message}")
         advances = np.diff(run.states[self.angle]) / self.modulo

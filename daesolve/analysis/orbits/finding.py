@@ -19,7 +19,7 @@ from daesolve.analysis.orbits.first_look import (
     in_family,
     needed_pieces,
 )
-from daesolve.analysis.orbits.flights import Flow, Node, Passage
+from daesolve.analysis.orbits.flights import Flow, Node, Passage, flown
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
@@ -45,7 +45,6 @@ from daesolve.integration.run_options import (
     check_options,
     requested_of,
 )
-from daesolve.integration.simulation import simulate
 from daesolve.posing.events import EITHER, Direction
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request
@@ -232,7 +231,7 @@ def finished(
     digits, said = _how_exact(task, found, spectrum, verify)
     notes += said
     first = shot.guess.nodes[0]
-    run = simulate(replace(_starting_at(flow, first), until=first.time + shot.period))
+    run = flown(replace(_starting_at(flow, first), until=first.time + shot.period))
     doubt = 10.0 * found.accuracy
     verdict = "one-sided" if found.slopes.notes else spectrum.verdict(doubt)
     if verdict == "stable" and task.conserves:

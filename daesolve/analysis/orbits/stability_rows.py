@@ -1,0 +1,158 @@
+"""A row of a stability map: the orbits along one parameter, and the borders between them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import scipy
+
+from daesolve.analysis.orbits.curve import Curve, Point
+from daesolve.analysis.orbits.monodromy import Verdict
+from daesolve.analysis.orbits.shooting import Guess
+from daesolve.analysis.orbits.special import ROUNDING, Tests, pair_on_circle, tests_at
+from daesolve.errors import DaesolveError
+
+SOLVED = 1e-14
+"""Of the range, to what part of it a border is found."""
+HALVINGS = 3
+"""How often the way from one cell to the next is halved before there is no orbit."""
+ON_BORDER = 1e-5
+"""How near to its value on a border a multiplier is: at the corner of a tongue as a square root."""
+
+Cell = Verdict | Literal["none"]
+BorderKind = Literal["multiplier 1", "multiplier -1", "pair on the circle"]
+
+
+@dataclass(frozen=True)
+class BorderPoint:
+    """A point of a border: what happens there, and the two parameters."""
+
+    kind: BorderKind
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """The cells of a row with the sizes of their largest multipliers, and borders between them."""
+
+    cells: tuple[tuple[Cell, float] | None, ...]
+    borders: tuple[BorderPoint, ...]
+
+
+def row_of(curve: Curve, guess: Guess, y: float, own: float, x: np.ndarray) -> Row:
+    """Return a row, looked at from the orbit's own value to both sides.
+
+    Parameters
+    ----------
+    curve
+        Over the first parameter.
+    guess
+        The orbit in this row, at its own value.
+    y, own, x
+        The second parameter here, the first at the guess, and its values in the row.
+    """
+    line = _Line(curve, guess, y, own, x)
+    return Row(tuple(line.cells), tuple(line.borders))
+
+
+def orbit_at(
+    curve: Curve,
+    here: Point | Guess,
+    value: float,
+    *,
+    exact: bool = False,
+    halvings: int = HALVINGS,
+) -> Point | None:
+    """Return the orbit at a value, along the curve from another, halfway first where it is far.
+
+    None where there is none.
+    """
+    guess = here.guess if isinstance(here, Point) else here
+    before = np.zeros(len(curve.vector(guess, value)))
+    before[-1] = 1.0
+    if isinstance(here, Point):
+        before = here.tangent
+    try:
+        return curve.at_value(guess, value, before, exact=exact)
+    except DaesolveError:
+        if not halvings:
+            return None
+    middle = (curve.value_of(guess) + value) / 2.0
+    halfway = orbit_at(curve, here, middle, halvings=halvings - 1)
+    if halfway is None:
+        return None
+    return orbit_at(curve, halfway, value, exact=exact, halvings=halvings - 1)
+
+
+class _Line:
+    """A row of cells: from the orbit's own value to both sides."""
+
+    def __init__(self, curve: Curve, guess: Guess, y: float, own: float, x: np.ndarray) -> None:
+        self.curve, self.y, self.x = curve, y, x
+        self.cells: list[tuple[Cell, float] | None] = [None] * len(x)
+        self.borders: list[BorderPoint] = []
+        middle = int(np.argmin(np.abs(x - own)))
+        # A parameter changes the section too: the tangent tells where the orbit then starts.
+        base = orbit_at(curve, guess, curve.value_of(guess)) or guess
+        first = self._cell(base, middle)
+        for columns in (range(middle + 1, len(x)), range(middle - 1, -1, -1)):
+            before, here = first, base if first is None else first[0]
+            for column in columns:
+                after = self._cell(here, column)
+                if after is not None:
+                    here = after[0]
+                if before is not None and after is not None:
+                    self._cross(before, after)
+                before = after
+
+    def _cell(self, here: Point | Guess, column: int) -> tuple[Point, Tests] | None:
+        point = orbit_at(self.curve, here, float(self.x[column]))
+        if point is None:
+            return None
+        tests = tests_at(self.curve, point)
+        values = tests.spectrum.values
+        verdict = tests.spectrum.verdict(10.0 * point.accuracy)
+        self.cells[column] = verdict, float(np.max(np.abs(values), initial=0.0))
+        return point, tests
+
+    def _cross(self, before: tuple[Point, Tests], after: tuple[Point, Tests]) -> None:
+        """Find the borders between two cells."""
+        (start, first), (end, second) = before, after
+        kinds: tuple[tuple[BorderKind, str, float], ...] = (
+            ("multiplier 1", "unit", 1.0),
+            ("multiplier -1", "doubling", -1.0),
+            ("pair on the circle", "torus", 0.0),
+        )
+        for kind, test, value in kinds:
+            one, other = float(getattr(first, test)), float(getattr(second, test))
+            products = value == 0.0 and min(abs(one), abs(other)) <= ROUNDING
+            if not one * other < 0.0 or products:
+                continue
+
+            def of(x: float, test: str = test) -> float:
+                point = orbit_at(self.curve, start, x, exact=True)
+                if point is None:
+                    raise ValueError("no orbit")
+                return float(getattr(tests_at(self.curve, point), test))
+
+            try:
+                root = scipy.optimize.brentq(
+                    of, start.value, end.value, xtol=SOLVED * self.curve.axis.scale
+                )
+            except ValueError:
+                continue
+            x = float(root)  # pyright: ignore[reportArgumentType]
+            point = orbit_at(self.curve, start, x, exact=True)
+            if point is None:
+                continue
+            spectrum = tests_at(self.curve, point).spectrum
+            there = (
+                pair_on_circle(spectrum) is not None
+                if value == 0.0
+                else bool(np.any(np.abs(spectrum.values - value) < ON_BORDER))
+            )
+            if there:
+                self.borders.append(BorderPoint(kind, x, self.y))
