@@ -46,7 +46,8 @@ from daesolve.integration.run_options import (
     requested_of,
 )
 from daesolve.posing.events import EITHER, Direction
-from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.preparation.lately import prepare_once
+from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
 from daesolve.system.consistent_state import check_system, parameter_values
@@ -285,10 +286,10 @@ def _how_exact(
 def _prepared(system: System, request: Request) -> Prepared:
     """Prepare a request; start values that no consistent state keeps are but near one."""
     try:
-        return prepare(system, request)
+        return prepare_once(system, request)
     except InconsistentStateError:
         near = {**request.guess, **request.initial}
-        return prepare(system, replace(request, initial={}, guess=near))
+        return prepare_once(system, replace(request, initial={}, guess=near))
 
 
 def _starting_at(flow: Flow, node: Node) -> Prepared:
