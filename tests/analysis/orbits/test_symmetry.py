@@ -97,28 +97,85 @@ def test_names_that_are_mapped_twice_are_refused() -> None:
         ds.analysis.periodic_orbit(twins, guess, 6.0, up_to="x")  # pyright: ignore[reportArgumentType]
 
 
-# Lean, steer, yaw rate, speed of the rear contact, pitch, eigenvalue > 0: a balance in the turning
-# frame, without equations of motion.
+# Lean, steer, yaw rate, speed of the rear contact, its radius, pitch, eigenvalue > 0: a balance in
+# the turning frame, without equations of motion; the eigenvalue by small motions.
 CIRCLES = [
-    (0.1, 0.02910841874574, 0.163649429132, 5.997805608965, -0.000225908884, 0.0155205107),
-    (0.2, 0.06015738456987, 0.338549938489, 5.908324285295, -0.000921476914, 0.0671386216),
-    (0.30630835385309, 0.1, 0.558456004007, 5.692010383903, -0.002272768668, 0.1895654474),
-    (0.41822371567727, 0.2, 0.988668724331, 4.783378601187, -0.005445297586, 0.7412460457),
-    (0.24984054188129, 0.6, 1.391667949433, 2.129387530894, -0.007816461859, 2.7470178005),
-    (0.03912536284540, 1.2, 0.977626994147, 0.428616124899, -0.007827652390, 4.1353910011),
+    (0.1, 0.02910841874574, 0.163649429132, 5.997805608965, 36.650330164776, -0.000225908884,
+     0.0155205107),
+    (0.2, 0.06015738456987, 0.338549938489, 5.908324285295, 17.451854552563, -0.000921476914,
+     0.0671386216),
+    (0.30630835385309, 0.1, 0.558456004007, 5.692010383903, 10.192406103723, -0.002272768668,
+     0.1895654474),
+    (0.41822371567727, 0.2, 0.988668724331, 4.783378601187, 4.838201597229, -0.005445297586,
+     0.7412460457),
+    (0.24984054188129, 0.6, 1.391667949433, 2.129387530894, 1.530097414230, -0.007816461859,
+     2.7470178005),
+    (0.03912536284540, 1.2, 0.977626994147, 0.428616124899, 0.438425010219, -0.007827652390,
+     4.1353910011),
+]  # fmt: skip
+FURTHER = [
+    (0.34962382882842, 0.4, 1.316610639450, 3.148033951484, 2.391013605055, -0.007479645479),
+    (0.16744734941543, 0.8, 1.371712930939, 1.428519415881, 1.041412808511, -0.007864491313),
+    (0.09903313677387, 1.0, 1.265595052680, 0.889872464448, 0.703125745129, -0.007852937239),
 ]
+TURNING = Shift("x", "y", "rear_rotation", "front_rotation", "yaw")
+
+
+def check_circle(row: tuple[float, ...]) -> None:
+    """Find the circle of a row from a guess that is 2 % off, and compare all its columns."""
+    lean, steer, turn, speed, radius, pitch = row[:6]
+    guess = {
+        "lean": 0.98 * lean,
+        "steer": steer,
+        "pitch": pitch,
+        "z": -0.3 * math.cos(lean),
+        "yaw_dot": turn,
+        "speed": speed - 0.3 * math.sin(lean) * turn,  # of the rear hub
+        "rear_rotation_dot": -speed / 0.3,
+        "front_rotation_dot": -speed / 0.35 * math.hypot(radius, 1.02) / radius,
+    }
+    case = ds.problem("bicycle").case("steady")
+    orbit = case.periodic_orbit(
+        guess, 0.2, up_to=TURNING, family={"steer": steer}, steady=True, verify=False
+    )
+    # The last digits of the table, of which lean and steer have fourteen.
+    assert abs(orbit.state["lean"] - lean) < 1e-13
+    assert abs(orbit.state["steer"] - steer) < 1e-13
+    assert abs(orbit.state["pitch"] - pitch) < 1e-12
+    assert abs(orbit.state["yaw_dot"] - turn) < 1e-12
+    assert abs(orbit.shift["yaw"] / orbit.period - turn) < 1e-12
+    # The rear wheel rolls: its contact goes as fast along the ground as along its rim, and the hub,
+    # which leans inwards, in a smaller circle.
+    rolled = -0.3 * orbit.state["rear_rotation_dot"]
+    # Far out, the radius changes by 1300 m for each radian of steer, which is known to 1e-14.
+    assert abs(rolled - speed) < 3e-12
+    assert abs(rolled / orbit.state["yaw_dot"] - radius) < 2e-11
+    hub = orbit.state["speed"] + 0.3 * math.sin(lean) * orbit.state["yaw_dot"]
+    assert abs(hub - speed) < 1e-11
+    if len(row) > 6:
+        assert abs(orbit.exponents[0] - row[6]) < 1e-9
+    assert orbit.verdict == "unstable"
+
+
+def test_a_circle_of_a_bicycle_has_every_column_of_a_balance() -> None:
+    check_circle(CIRCLES[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("row", [*CIRCLES[1:], *FURTHER])
+def test_circles_of_a_bicycle_have_every_column_of_a_balance(row: tuple[float, ...]) -> None:
+    check_circle(row)
 
 
 @pytest.mark.slow
 def test_a_branch_of_circles_of_a_bicycle_folds_where_it_leans_most() -> None:
     case = ds.problem("bicycle").case("steady")
     guess = {"lean": 0.1, "steer": 0.03, "pitch": 0.0, "yaw_dot": 0.16, "rear_rotation_dot": -20.0}
-    turning = Shift("x", "y", "rear_rotation", "front_rotation", "yaw")
     branch = case.continue_orbit(
         {"lean": (0.03, 0.45)},
         guess,
         0.2,
-        up_to=turning,
+        up_to=TURNING,
         family={"lean": 0.1},
         steady=True,
         step=0.03,
@@ -131,12 +188,12 @@ def test_a_branch_of_circles_of_a_bicycle_folds_where_it_leans_most() -> None:
     assert 0.418 < fold.value < 0.4201
     assert 0.2 < fold.orbit.state["steer"] < 0.25
     points = branch.points
-    for lean, steer, turn, _, pitch, eigenvalue in CIRCLES:
+    for lean, steer, turn, _, _, pitch, eigenvalue in CIRCLES:
         # Lean returns to the same values beyond the fold: steer does not, and tells which is near.
         k = int(np.argmin(np.abs(points["steer"] - steer)))
         near = {name: float(points[name][k]) for name in branch.orbit(k).state}
         orbit = case.periodic_orbit(
-            near, 0.2, up_to=turning, family={"steer": steer}, steady=True, verify=False
+            near, 0.2, up_to=TURNING, family={"steer": steer}, steady=True, verify=False
         )
         assert abs(orbit.state["lean"] - lean) < 1e-12
         assert abs(orbit.state["pitch"] - pitch) < 1e-12
