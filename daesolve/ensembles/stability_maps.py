@@ -41,6 +41,7 @@ def sweep_stability(
     workers: int | None = None,
     scheduler: str | None = None,
     cells: tuple[int, int] = (40, 40),
+    follow: bool = False,
     out: str | Path | None = None,
     progress: Progress | None = None,
     **orbit: Any,
@@ -51,7 +52,7 @@ def sweep_stability(
     ----------
     case
         Of an installed problem, or one in a file that every worker has.
-    over, cells, out, progress
+    over, cells, follow, out, progress
         As in `daesolve.analysis.stability_map`.
     workers
         Processes; as many as there are cores. 0, as a single core, computes all in this one.
@@ -83,7 +84,7 @@ def sweep_stability(
     found = case.periodic_orbit(given.pop("near", None), verify=False, **given)
     count = cores() if workers is None else workers
     if scheduler is None and (count == 0 or (workers is None and count == 1)):
-        return stability_map(found, over, cells=cells, out=out, progress=progress)
+        return stability_map(found, over, cells=cells, follow=follow, out=out, progress=progress)
     plane = Plane.of(found, over, cells)
     store = MapStore(out, plane.identity(found))
     missing = [number for number in range(cells[1]) if number not in store.rows]
@@ -105,7 +106,8 @@ def sweep_stability(
                     store.keep(number, row)
                 if progress is not None:
                     progress(len(store.rows), cells[1])
-    return plane.filled(store.rows)
+    whole = plane.filled(store.rows)
+    return plane.followed(found, whole) if follow else whole
 
 
 def _check(orbit: Mapping[str, Any]) -> None:

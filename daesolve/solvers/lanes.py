@@ -296,7 +296,7 @@ class Batch:
         self._running = 0
         self._asking: list[SharedLane] = []
         self._broken: BaseException | None = None
-        # A solver as a key would have this batch in it, and only a search for circles would free both.
+        # A solver as a key would hold this batch, which only a search for circles then frees.
         self._marches: dict[tuple[OdeProblem, float, int], SharedMarch] = {}
         self._thread = threading.local()
 

@@ -7,17 +7,18 @@ signs, the border is found to rounding.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daesolve.analysis.orbits.borders import Border, follow_border
 from daesolve.analysis.orbits.branch import COLOURS
 from daesolve.analysis.orbits.curve import Axis, Curve, Point
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.shooting import Guess
-from daesolve.analysis.orbits.stability_rows import BorderPoint, Row, orbit_at, row_of
+from daesolve.analysis.orbits.stability_rows import BorderPoint, Line, Row, orbit_at, row_of
 from daesolve.analysis.orbits.stored_map import MapStore
 from daesolve.errors import OutOfRangeError, is_number, unknown_name
 
@@ -44,6 +45,8 @@ class StabilityMap:
         (ny, nx) the size of the largest multiplier; not a number where there is none.
     borders
         Row by row, where a test passes through zero.
+    curves
+        Borders followed as curves, where that was asked for.
     """
 
     names: tuple[str, str]
@@ -52,6 +55,7 @@ class StabilityMap:
     verdicts: np.ndarray
     leading: np.ndarray
     borders: tuple[BorderPoint, ...]
+    curves: tuple[Border, ...] = ()
 
     def __str__(self) -> str:
         counts = {str(v): int(np.sum(self.verdicts == v)) for v in np.unique(self.verdicts)}
@@ -77,6 +81,8 @@ class StabilityMap:
         for kind in dict.fromkeys(point.kind for point in self.borders):
             own = [point for point in self.borders if point.kind == kind]
             axes.plot([p.x for p in own], [p.y for p in own], ".", markersize=3, label=kind)
+        for border in self.curves:
+            axes.plot(border.x, border.y, "-", color="black", linewidth=0.8)
         axes.set_xlabel(self.names[0])
         axes.set_ylabel(self.names[1])
         if self.borders:
@@ -89,6 +95,7 @@ def stability_map(
     over: Mapping[str, tuple[float, float]],
     *,
     cells: tuple[int, int] = (40, 40),
+    follow: bool = False,
     out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> StabilityMap:
@@ -102,6 +109,8 @@ def stability_map(
         Two parameters of the system and their ranges, in which the orbit lies.
     cells
         How many values of each; borders are found between neighbours in the first.
+    follow
+        Whether borders are followed as curves too, from row to row and where they turn.
     out
         A directory, in which rows are kept as they are found, and from which an interrupted map
         goes on, to the same bits.
@@ -143,7 +152,8 @@ def stability_map(
         store.keep(number, row)
         if progress is not None:
             progress(len(store.rows), cells[1])
-    return plane.filled(store.rows)
+    found = plane.filled(store.rows)
+    return plane.followed(orbit, found) if follow else found
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,24 +188,59 @@ class Plane:
 
         The orbit is followed upward and downward from the row nearest to it.
         """
-        task, guess = orbit.task, orbit.found.shot.guess
-        axes = [
-            Axis(name, task.flow.value_names.index(name), None, float(values[-1] - values[0]))
-            for name, values in zip(self.names, (self.x, self.y), strict=True)
+        for number, start, across in self._starts(orbit, wanted):
+            y, own = float(self.y[number]), float(orbit.values[self.names[0]])
+            yield number, row_of(across, start, y, own, self.x)
+
+    def curves(self, orbit: PeriodicOrbit) -> tuple[Curve, Curve]:
+        """Return the orbits over the first parameter, and over the second."""
+        task = orbit.task
+        found = [
+            Curve(
+                task,
+                Axis(name, task.flow.value_names.index(name), None, float(v[-1] - v[0])),
+                orbit.found.shot.guess,
+            )
+            for name, v in zip(self.names, (self.x, self.y), strict=True)
         ]
-        upward, across = (Curve(task, axis, guess) for axis in reversed(axes))
-        own = [float(orbit.values[name]) for name in self.names]
-        middle = int(np.argmin(np.abs(self.y - own[1])))
+        return found[0], found[1]
+
+    def _starts(
+        self, orbit: PeriodicOrbit, wanted: Collection[int]
+    ) -> Iterator[tuple[int, Guess, Curve]]:
+        """Return rows by their numbers with the orbit with which each begins."""
+        across, upward = self.curves(orbit)
+        middle = int(np.argmin(np.abs(self.y - float(orbit.values[self.names[1]]))))
         first, last = min(wanted, default=middle), max(wanted, default=-1)
         for part in (range(middle, last + 1), range(middle - 1, first - 1, -1)):
-            here: Point | Guess = guess
+            here: Point | Guess = orbit.found.shot.guess
             for number in part:
-                y = float(self.y[number])
-                following = orbit_at(upward, here, y)
+                following = orbit_at(upward, here, float(self.y[number]))
                 here = here if following is None else following
                 if number in wanted:
-                    start = here.guess if isinstance(here, Point) else here
-                    yield number, row_of(across, start, y, own[0], self.x)
+                    yield number, here.guess if isinstance(here, Point) else here, across
+
+    def followed(self, orbit: PeriodicOrbit, found: StabilityMap) -> StabilityMap:
+        """Return a map with its borders followed as curves, from the points of its rows on."""
+        across, upward = self.curves(orbit)
+        borders: list[Border] = []
+        limits = (float(self.x[0]), float(self.x[-1])), (float(self.y[0]), float(self.y[-1]))
+        step = 1.0 / max(len(self.x), len(self.y))
+        for number, y in enumerate(self.y.tolist()):
+            seeds = [
+                point
+                for point in found.borders
+                if point.y == y
+                and not any(border.passes(point, limits, step) for border in borders)
+            ]
+            if not seeds:
+                continue
+            ((_, start, _),) = self._starts(orbit, [number])
+            line = Line(across, start, y, float(orbit.values[self.names[0]]), self.x)
+            for point, there in line.borders:
+                if not any(border.passes(point, limits, step) for border in borders):
+                    borders.append(follow_border((across, upward), point, there, limits, step))
+        return replace(found, curves=tuple(borders))
 
     def filled(self, rows: Mapping[int, Row]) -> StabilityMap:
         """Return the map of its rows."""

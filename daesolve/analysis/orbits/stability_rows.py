@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy
 from daesolve.analysis.orbits.curve import Curve, Point
 from daesolve.analysis.orbits.monodromy import Verdict
 from daesolve.analysis.orbits.shooting import Guess
-from daesolve.analysis.orbits.special import ROUNDING, Tests, pair_on_circle, tests_at
+from daesolve.analysis.orbits.special import ROUNDING, Tests, crossings, pair_on_circle, tests_at
 from daesolve.errors import DaesolveError
 
 SOLVED = 1e-14
@@ -22,7 +23,11 @@ ON_BORDER = 1e-5
 """How near to its value on a border a multiplier is: at the corner of a tongue as a square root."""
 
 Cell = Verdict | Literal["none"]
-BorderKind = Literal["multiplier 1", "multiplier -1", "pair on the circle"]
+BorderKind = Literal["fold", "multiplier 1", "multiplier -1", "pair on the circle"]
+MOST_STEPS = 24
+"""Along the branch, to a fold between two cells."""
+SMALLEST = 1 / 64
+"""Of a cell, the least of these steps."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +59,8 @@ def row_of(curve: Curve, guess: Guess, y: float, own: float, x: np.ndarray) -> R
     y, own, x
         The second parameter here, the first at the guess, and its values in the row.
     """
-    line = _Line(curve, guess, y, own, x)
-    return Row(tuple(line.cells), tuple(line.borders))
+    line = Line(curve, guess, y, own, x)
+    return Row(tuple(line.cells), tuple(point for point, _ in line.borders))
 
 
 def orbit_at(
@@ -87,13 +92,13 @@ def orbit_at(
     return orbit_at(curve, halfway, value, exact=exact, halvings=halvings - 1)
 
 
-class _Line:
-    """A row of cells: from the orbit's own value to both sides."""
+class Line:
+    """A row of cells, from the orbit's own value to both sides, and the orbits on its borders."""
 
     def __init__(self, curve: Curve, guess: Guess, y: float, own: float, x: np.ndarray) -> None:
         self.curve, self.y, self.x = curve, y, x
         self.cells: list[tuple[Cell, float] | None] = [None] * len(x)
-        self.borders: list[BorderPoint] = []
+        self.borders: list[tuple[BorderPoint, Point]] = []
         middle = int(np.argmin(np.abs(x - own)))
         # A parameter changes the section too: the tangent tells where the orbit then starts.
         base = orbit_at(curve, guess, curve.value_of(guess)) or guess
@@ -106,6 +111,8 @@ class _Line:
                     here = after[0]
                 if before is not None and after is not None:
                     self._cross(before, after)
+                elif before is not None:
+                    self._fold(before, float(x[column]))
                 before = after
 
     def _cell(self, here: Point | Guess, column: int) -> tuple[Point, Tests] | None:
@@ -121,22 +128,17 @@ class _Line:
     def _cross(self, before: tuple[Point, Tests], after: tuple[Point, Tests]) -> None:
         """Find the borders between two cells."""
         (start, first), (end, second) = before, after
-        kinds: tuple[tuple[BorderKind, str, float], ...] = (
-            ("multiplier 1", "unit", 1.0),
-            ("multiplier -1", "doubling", -1.0),
-            ("pair on the circle", "torus", 0.0),
-        )
-        for kind, test, value in kinds:
-            one, other = float(getattr(first, test)), float(getattr(second, test))
-            products = value == 0.0 and min(abs(one), abs(other)) <= ROUNDING
+        for kind in TESTS:
+            one, other = value_of_test(kind, first), value_of_test(kind, second)
+            products = kind == "pair on the circle" and min(abs(one), abs(other)) <= ROUNDING
             if not one * other < 0.0 or products:
                 continue
 
-            def of(x: float, test: str = test) -> float:
+            def of(x: float, kind: BorderKind = kind) -> float:
                 point = orbit_at(self.curve, start, x, exact=True)
                 if point is None:
                     raise ValueError("no orbit")
-                return float(getattr(tests_at(self.curve, point), test))
+                return value_of_test(kind, tests_at(self.curve, point))
 
             try:
                 root = scipy.optimize.brentq(
@@ -148,11 +150,51 @@ class _Line:
             point = orbit_at(self.curve, start, x, exact=True)
             if point is None:
                 continue
-            spectrum = tests_at(self.curve, point).spectrum
-            there = (
-                pair_on_circle(spectrum) is not None
-                if value == 0.0
-                else bool(np.any(np.abs(spectrum.values - value) < ON_BORDER))
-            )
-            if there:
-                self.borders.append(BorderPoint(kind, x, self.y))
+            if lies_on_border(kind, tests_at(self.curve, point)):
+                self.borders.append((BorderPoint(kind, x, self.y), point))
+
+    def _fold(self, before: tuple[Point, Tests], x: float) -> None:
+        """Look for the fold beyond which there is no orbit, on the way to a cell that has none."""
+        here, tests = before
+        sense = np.sign(x - here.value)
+        if here.forward * sense < 0.0:
+            here = replace(here, tangent=-here.tangent)
+            tests = replace(tests, fold=here.forward)
+        whole = abs(x - here.value) / self.curve.axis.scale
+        step = whole
+        for _ in range(MOST_STEPS):
+            try:
+                after = self.curve.onward(here, step)
+            except DaesolveError:
+                step /= 2.0
+                if step < SMALLEST * whole:
+                    return
+                continue
+            if (after.value - x) * sense > 0.0:
+                return
+            looked = tests_at(self.curve, after)
+            for kind, place in crossings(self.curve, (here, tests), (after, looked), step):
+                if kind == "fold":
+                    self.borders.append((BorderPoint("fold", place.value, self.y), place))
+                    return
+            here, tests = after, looked
+
+
+TESTS: Mapping[BorderKind, str] = {
+    "multiplier 1": "unit",
+    "multiplier -1": "doubling",
+    "pair on the circle": "torus",
+}
+
+
+def value_of_test(kind: BorderKind, tests: Tests) -> float:
+    """Return the test function that is zero on a border."""
+    return tests.fold if kind == "fold" else float(getattr(tests, TESTS[kind]))
+
+
+def lies_on_border(kind: BorderKind, tests: Tests) -> bool:
+    """Return whether a multiplier has the value of a border, where its test is zero."""
+    values = tests.spectrum.values
+    if kind == "pair on the circle":
+        return pair_on_circle(tests.spectrum) is not None
+    return bool(np.any(np.abs(values - (-1.0 if kind == "multiplier -1" else 1.0)) < ON_BORDER))

@@ -327,3 +327,84 @@ def test_an_upright_pendulum_is_held_by_shaking(amplitude: float) -> None:
     # A branch crosses: it is interpolated, from traces of M with a rounding of 1e-14 or so, which
     # change by 0.1 to 1 over the range of W.
     assert abs(point.value - exact) < 2e-11 * exact
+
+
+def around(force: Any, start: dict[str, float]) -> ds.analysis.StabilityMap:
+    """The map over a and b of a motion under a force, of the period of a drive."""
+    q = ds.coordinates(x="m")
+    p = ds.parameters(a=(0.2, ""), b=(0.1, ""), z=(0.0, ""))
+    pushed = force(q, p) + p.z * ca.cos(ds.time)
+    system = ds.MechanicalSystem(q, p, kinetic=q.dot.x**2 / 2, force={"x": pushed})
+    orbit = ds.analysis.periodic_orbit(system, start, 2 * math.pi, verify=False)
+    over = {"a": (-1.45, 1.5), "b": (-1.4, 1.55)}
+    return stability_map(orbit, over, cells=(9, 9), follow=True)
+
+
+def test_a_border_of_pairs_is_followed_around() -> None:
+    # det M = exp(-2 pi c) with c = 0.2 (a^2 + b^2 - 1): the pair is on the circle where that is 0.
+    found = around(
+        lambda q, p: -2 * q.x - 0.2 * (p.a**2 + p.b**2 - 1) * q.dot.x, {"x": 0.0, "x_dot": 0.0}
+    )
+    (border,) = found.curves
+    assert border.kind == "pair on the circle"
+    assert border.ends == ("it is closed", "it is closed")
+    assert np.abs(np.hypot(border.x, border.y) - 1).max() < 1e-12
+    turned = np.unwrap(np.arctan2(border.y, border.x))
+    assert 1.9 * math.pi < abs(turned[-1] - turned[0]) < 2.1 * math.pi
+
+
+def test_a_border_of_folds_is_followed_around_what_has_no_orbit() -> None:
+    # At rest where x^2 = 1 - a^2 - b^2: two such orbits meet on the circle, and none is outside.
+    found = around(
+        lambda q, p: 1 - p.a**2 - p.b**2 - q.x**2 - 0.5 * q.dot.x,
+        {"x": math.sqrt(0.95), "x_dot": 0.0},
+    )
+    (border,) = found.curves
+    assert border.kind == "fold"
+    assert border.ends == ("it is closed", "it is closed")
+    assert np.abs(np.hypot(border.x, border.y) - 1).max() < 1e-12
+    inside = np.hypot(*np.meshgrid(found.x, found.y)) < 1
+    assert np.array_equal(found.verdicts == "stable", inside)
+    assert np.array_equal(found.verdicts == "none", ~inside)
+
+
+@pytest.mark.slow
+def test_borders_of_mathieus_equation_are_followed_as_curves() -> None:
+    rest = ds.analysis.periodic_orbit(mathieu(), {"x": 0.0, "x_dot": 0.0}, math.pi, verify=False)
+    found = stability_map(rest, {"d": (-1.0, 5.0), "e": (0.5, 1.5)}, cells=(25, 3), follow=True)
+    kinds: list[tuple[str, int, Any]] = [
+        ("multiplier 1", 0, mathieu_a),
+        ("multiplier -1", 1, mathieu_b),
+        ("multiplier -1", 1, mathieu_a),
+        ("multiplier 1", 2, mathieu_b),
+        ("multiplier 1", 2, mathieu_a),
+    ]
+    curves = sorted(found.curves, key=lambda border: border.x[np.argmin(border.y)])
+    assert [border.kind for border in curves] == [kind for kind, _, _ in kinds]
+    for border, (_, order, value) in zip(curves, kinds, strict=True):
+        assert (min(border.y), max(border.y)) == (0.5, 1.5)
+        assert len(border.y) > 20
+        assert np.abs(border.x - [value(order, e) for e in border.y]).max() < 2e-12
+
+
+@pytest.mark.slow
+def test_folds_of_duffings_oscillator_are_followed_to_their_cusp() -> None:
+    # Beside a branch over w at another amplitude, on which each fold is solved by itself.
+    q, p = ds.coordinates(x="m"), ds.parameters(w=(1.3, "rad/s"), F=(0.5, "m/s^2"))
+    force = p.F * ca.cos(p.w * ds.time) - 0.1 * q.dot.x - q.x - q.x**3
+    system = ds.MechanicalSystem(q, p, kinetic=q.dot.x**2 / 2, force={"x": force})
+    orbit = ds.analysis.periodic_orbit(
+        system, {"x": 0.5, "x_dot": 1.0}, 2 * ca.pi / p.w, verify=False
+    )
+    over = {"w": (1.2, 2.5), "F": (0.3, 0.6)}
+    found = stability_map(orbit, over, cells=(14, 4), follow=True)
+    (border,) = [border for border in found.curves if border.kind == "fold"]
+    assert {*border.ends} == {"reached F = 0.3", "reached F = 0.6"}
+    for F in (0.3, 0.5):
+        at = ds.analysis.periodic_orbit(
+            system, {"x": 0.5, "x_dot": 1.0}, 2 * ca.pi / p.w, verify=False, parameters={"F": F}
+        )
+        upper, _ = ds.analysis.continue_orbit(at, {"w": (1.25, 2.6)}, step=0.1).special
+        order = np.argsort(border.y)
+        near = np.interp(F, border.y[order], border.x[order])
+        assert abs(near - upper.value) < (1e-10 if F in border.y else 1e-3)
