@@ -77,6 +77,9 @@ def analyse(
     cells: Annotated[
         str | None, typer.Option(metavar="NX:NY", help="Of stability-map: how many, 40:40.")
     ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Of stability-map: borders as curves too.")
+    ] = False,
     workers: Annotated[
         int | None,
         typer.Option(help="Of stability-map: processes; as many as there are cores. 0 is this."),
@@ -99,7 +102,7 @@ def analyse(
     """Compute what is asked of a case besides its motion: rank, sensitivity, orbits, its own."""
     asked = Asked(
         period, section, passages, up_to or [], reflect or [], family or [], over or [], plot,
-        angle or [], modulo, steady, step, cells, workers, scheduler,
+        angle or [], modulo, steady, step, cells, follow, workers, scheduler,
     )  # fmt: skip
     bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
     asked.check(analysis)

@@ -52,6 +52,7 @@ class Asked:
     steady: bool
     step: float | None
     cells: str | None
+    follow: bool
     workers: int | None
     scheduler: str | None
 
@@ -68,7 +69,14 @@ class Asked:
             "circle-map": {"period", "angle", "modulo"},
         }
         takes["branch"] = {*takes["orbit"], "over", "plot", "step"}
-        takes["stability-map"] = {*takes["orbit"], "over", "cells", "workers", "scheduler"}
+        takes["stability-map"] = {
+            *takes["orbit"],
+            "over",
+            "cells",
+            "follow",
+            "workers",
+            "scheduler",
+        }
         for name, value in vars(self).items():
             given = value != 1 if name == "passages" else value not in (None, False, [])
             if given and name not in takes.get(analysis, set()):
@@ -154,6 +162,7 @@ def _map(bound: BoundCase, asked: Asked, kept: Path | None, quiet: bool) -> Answ
             workers=asked.workers,
             scheduler=asked.scheduler,
             cells=cells,
+            follow=asked.follow,
             out=kept,
             progress=found,
             **_which(bound, asked),

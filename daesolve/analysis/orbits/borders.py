@@ -124,6 +124,7 @@ class _Way:
         self.orbit, self.along = orbit, 0
         self.direction = np.zeros(2)
         self.found: list[np.ndarray] = []
+        self.farthest = 0.0
 
     def follow(self, sense: float) -> tuple[list[np.ndarray], str]:
         """Return the points, and why there are no more."""
@@ -190,7 +191,9 @@ class _Way:
         if held in held_range:
             return f"reached {names[1 - along]} = {held:.10g}"
         home = float(np.linalg.norm((place - self.start) / self.scales))
-        return CLOSED if len(self.found) > 3 and home < self.step / 2.0 else ""
+        self.farthest = max(self.farthest, home)
+        away = self.farthest > 2.0 * self.step
+        return CLOSED if away and home < self.step / 2.0 else ""
 
     def _solved(self, along: int, value: float, foreseen: float) -> Point | None:
         """Return the orbit on the border where one parameter is held, along the other."""
@@ -208,12 +211,16 @@ class _Way:
         tangent = self.orbit.tangent
         if self.along != along:
             # Over the other parameter the branch has another direction: that of its equations.
-            linear = curve.linear(guess, own)
+            here = self.orbit.guess
+            linear = curve.linear(here, curve.value_of(here))
             null = linear.embedding @ np.linalg.svd(linear.matrix)[2][-1]
             tangent = null / float(np.linalg.norm(null))
         change = np.zeros(len(tangent))
+        ahead = (foreseen - own) / curve.axis.scale
         if abs(tangent[-1]) > STEEP:
-            change = tangent * ((foreseen - own) / curve.axis.scale / tangent[-1])
+            change = tangent * (ahead / tangent[-1])
+        else:  # at a fold the parameter goes on, and the orbit hardly with it
+            change[-1] = ahead
         start, at = curve.moved(guess, own, change)
         predicted = curve.vector(start, at)
 

@@ -23,6 +23,7 @@ from daesolve.analysis.orbits.flights import Flow, Node, Passage, flown
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.orders import CONTINUOUS, jump_between
 from daesolve.analysis.orbits.remarks import remarks
 from daesolve.analysis.orbits.shooting import Task, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo
@@ -228,6 +229,7 @@ def finished(
         other = multipliers(task, shot, slopes_of(task, shot, backwards=True))
         # Where rounding has parted the guards, the order is that in which they were met.
         orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
+        notes += _jumps(orders)
     notes += remarks(task, shot, spectrum)
     digits, said = _how_exact(task, found, spectrum, verify)
     notes += said
@@ -262,6 +264,19 @@ def finished(
         spectrum=spectrum,
         orders=orders,
     )
+
+
+def _jumps(orders: Sequence[Multipliers]) -> list[str]:
+    """Return a sentence where the map of a period is not continuous from order to order."""
+    if len(orders) != 2 or any(len(order.cone) != 1 for order in orders):
+        return []
+    jump = jump_between(orders)
+    if jump <= CONTINUOUS:
+        return []
+    return [
+        f"the map jumps by {100.0 * jump:.2g} % where they pass at one instant, for what one of "
+        "them imposes acts on the other: beside that, each order has a limit of its own"
+    ]
 
 
 def _how_exact(

@@ -25,6 +25,8 @@ from daesolve.errors import OutOfRangeError, is_number, unknown_name
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+ASIDE = 6
+"""Values of the first parameter at which an orbit is looked for in the next row."""
 Progress = Callable[[int, int], None]
 """Called when a row is known: how many are, and of how many."""
 
@@ -189,8 +191,10 @@ class Plane:
         The orbit is followed upward and downward from the row nearest to it.
         """
         for number, start, across in self._starts(orbit, wanted):
-            y, own = float(self.y[number]), float(orbit.values[self.names[0]])
-            yield number, row_of(across, start, y, own, self.x)
+            if start is None:
+                yield number, Row((None,) * len(self.x), ())
+                continue
+            yield number, row_of(across, start, float(self.y[number]), self.x)
 
     def curves(self, orbit: PeriodicOrbit) -> tuple[Curve, Curve]:
         """Return the orbits over the first parameter, and over the second."""
@@ -207,18 +211,33 @@ class Plane:
 
     def _starts(
         self, orbit: PeriodicOrbit, wanted: Collection[int]
-    ) -> Iterator[tuple[int, Guess, Curve]]:
-        """Return rows by their numbers with the orbit with which each begins."""
+    ) -> Iterator[tuple[int, Guess | None, Curve]]:
+        """Return rows by their numbers with the orbit with which each begins; None without one."""
         across, upward = self.curves(orbit)
         middle = int(np.argmin(np.abs(self.y - float(orbit.values[self.names[1]]))))
         first, last = min(wanted, default=middle), max(wanted, default=-1)
         for part in (range(middle, last + 1), range(middle - 1, first - 1, -1)):
             here: Point | Guess = orbit.found.shot.guess
             for number in part:
-                following = orbit_at(upward, here, float(self.y[number]))
-                here = here if following is None else following
+                y = float(self.y[number])
+                following = orbit_at(upward, here, y) or self._aside(across, upward, here, y)
+                if following is not None:
+                    here = following
                 if number in wanted:
-                    yield number, here.guess if isinstance(here, Point) else here, across
+                    yield number, None if following is None else following.guess, across
+
+    def _aside(self, across: Curve, upward: Curve, here: Point | Guess, y: float) -> Point | None:
+        """Return an orbit in a row where there is none above the one that is known."""
+        guess = here.guess if isinstance(here, Point) else here
+        own = across.value_of(guess)
+        places = np.linspace(float(self.x[0]), float(self.x[-1]), ASIDE)
+        for x in sorted(places.tolist(), key=lambda x: abs(x - own)):
+            beside = orbit_at(across, guess, x)
+            if beside is not None:
+                found = orbit_at(upward, beside.guess, y)
+                if found is not None:
+                    return found
+        return None
 
     def followed(self, orbit: PeriodicOrbit, found: StabilityMap) -> StabilityMap:
         """Return a map with its borders followed as curves, from the points of its rows on."""
@@ -236,7 +255,9 @@ class Plane:
             if not seeds:
                 continue
             ((_, start, _),) = self._starts(orbit, [number])
-            line = Line(across, start, y, float(orbit.values[self.names[0]]), self.x)
+            if start is None:
+                continue
+            line = Line(across, start, y, self.x)
             for point, there in line.borders:
                 if not any(border.passes(point, limits, step) for border in borders):
                     borders.append(follow_border((across, upward), point, there, limits, step))

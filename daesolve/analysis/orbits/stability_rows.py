@@ -47,7 +47,7 @@ class Row:
     borders: tuple[BorderPoint, ...]
 
 
-def row_of(curve: Curve, guess: Guess, y: float, own: float, x: np.ndarray) -> Row:
+def row_of(curve: Curve, guess: Guess, y: float, x: np.ndarray) -> Row:
     """Return a row, looked at from the orbit's own value to both sides.
 
     Parameters
@@ -55,11 +55,11 @@ def row_of(curve: Curve, guess: Guess, y: float, own: float, x: np.ndarray) -> R
     curve
         Over the first parameter.
     guess
-        The orbit in this row, at its own value.
-    y, own, x
-        The second parameter here, the first at the guess, and its values in the row.
+        An orbit in this row.
+    y, x
+        The second parameter here, and the values of the first in the row.
     """
-    line = Line(curve, guess, y, own, x)
+    line = Line(curve, guess, y, x)
     return Row(tuple(line.cells), tuple(point for point, _ in line.borders))
 
 
@@ -95,11 +95,11 @@ def orbit_at(
 class Line:
     """A row of cells, from the orbit's own value to both sides, and the orbits on its borders."""
 
-    def __init__(self, curve: Curve, guess: Guess, y: float, own: float, x: np.ndarray) -> None:
+    def __init__(self, curve: Curve, guess: Guess, y: float, x: np.ndarray) -> None:
         self.curve, self.y, self.x = curve, y, x
         self.cells: list[tuple[Cell, float] | None] = [None] * len(x)
         self.borders: list[tuple[BorderPoint, Point]] = []
-        middle = int(np.argmin(np.abs(x - own)))
+        middle = int(np.argmin(np.abs(x - curve.value_of(guess))))
         # A parameter changes the section too: the tangent tells where the orbit then starts.
         base = orbit_at(curve, guess, curve.value_of(guess)) or guess
         first = self._cell(base, middle)

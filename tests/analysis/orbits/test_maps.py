@@ -329,7 +329,7 @@ def test_an_upright_pendulum_is_held_by_shaking(amplitude: float) -> None:
     assert abs(point.value - exact) < 2e-11 * exact
 
 
-def around(force: Any, start: dict[str, float]) -> ds.analysis.StabilityMap:
+def around(force: Any, start: dict[str, float], count: int) -> ds.analysis.StabilityMap:
     """The map over a and b of a motion under a force, of the period of a drive."""
     q = ds.coordinates(x="m")
     p = ds.parameters(a=(0.2, ""), b=(0.1, ""), z=(0.0, ""))
@@ -337,13 +337,15 @@ def around(force: Any, start: dict[str, float]) -> ds.analysis.StabilityMap:
     system = ds.MechanicalSystem(q, p, kinetic=q.dot.x**2 / 2, force={"x": pushed})
     orbit = ds.analysis.periodic_orbit(system, start, 2 * math.pi, verify=False)
     over = {"a": (-1.45, 1.5), "b": (-1.4, 1.55)}
-    return stability_map(orbit, over, cells=(9, 9), follow=True)
+    return stability_map(orbit, over, cells=(count, count), follow=True)
 
 
 def test_a_border_of_pairs_is_followed_around() -> None:
     # det M = exp(-2 pi c) with c = 0.2 (a^2 + b^2 - 1): the pair is on the circle where that is 0.
     found = around(
-        lambda q, p: -2 * q.x - 0.2 * (p.a**2 + p.b**2 - 1) * q.dot.x, {"x": 0.0, "x_dot": 0.0}
+        lambda q, p: -2 * q.x - 0.2 * (p.a**2 + p.b**2 - 1) * q.dot.x,
+        {"x": 0.0, "x_dot": 0.0},
+        5,
     )
     (border,) = found.curves
     assert border.kind == "pair on the circle"
@@ -353,11 +355,13 @@ def test_a_border_of_pairs_is_followed_around() -> None:
     assert 1.9 * math.pi < abs(turned[-1] - turned[0]) < 2.1 * math.pi
 
 
+@pytest.mark.slow
 def test_a_border_of_folds_is_followed_around_what_has_no_orbit() -> None:
     # At rest where x^2 = 1 - a^2 - b^2: two such orbits meet on the circle, and none is outside.
     found = around(
         lambda q, p: 1 - p.a**2 - p.b**2 - q.x**2 - 0.5 * q.dot.x,
         {"x": math.sqrt(0.95), "x_dot": 0.0},
+        9,
     )
     (border,) = found.curves
     assert border.kind == "fold"
