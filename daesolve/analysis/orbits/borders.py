@@ -129,6 +129,9 @@ class _Way:
     def follow(self, sense: float) -> tuple[list[np.ndarray], str]:
         """Return the points, and why there are no more."""
         self.direction = np.array([0.0, sense])
+        low, high = self.limits[1]
+        if self.place[1] == (high if sense > 0.0 else low):
+            return [], f"reached {self.curves[1].axis.name} = {self.place[1]:.10g}"
         length = self.step
         while len(self.found) < MOST:
             end = self._on(length)

@@ -42,7 +42,7 @@ class StabilityMap:
     x, y
         (nx,), (ny,) their values.
     verdicts
-        (ny, nx) verdicts; "none" where no orbit was found.
+        (ny, nx) verdicts; "none" where no orbit was found, beyond a fold for one.
     leading
         (ny, nx) the size of the largest multiplier; not a number where there is none.
     borders

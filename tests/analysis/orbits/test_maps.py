@@ -392,7 +392,7 @@ def test_borders_of_mathieus_equation_are_followed_as_curves() -> None:
 
 
 @pytest.mark.slow
-def test_folds_of_duffings_oscillator_are_followed_to_their_cusp() -> None:
+def test_folds_of_duffings_oscillator_are_those_of_branches_at_each_amplitude() -> None:
     # Beside a branch over w at another amplitude, on which each fold is solved by itself.
     q, p = ds.coordinates(x="m"), ds.parameters(w=(1.3, "rad/s"), F=(0.5, "m/s^2"))
     force = p.F * ca.cos(p.w * ds.time) - 0.1 * q.dot.x - q.x - q.x**3
