@@ -324,13 +324,7 @@ def _check_batch(
 
 
 def check_workers(count: int | None, scheduler: str | None) -> None:
-    """Refuse numbers of workers that cannot be.
-
-    Raises
-    ------
-    OutOfRangeError
-        Local processes and a cluster are both asked for, or it is no number.
-    """
+    """Refuse numbers of workers that cannot be, and a cluster beside them."""
     if scheduler is not None and count is not None:
         raise OutOfRangeError(
             "workers are processes of this machine and a scheduler has its own: leave out one"
