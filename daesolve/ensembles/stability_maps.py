@@ -193,8 +193,6 @@ def _on_cluster(
     client = connected(scheduler)
     futures: list[Any] = []
     try:
-        from distributed import as_completed
-
         workers = len(client.nthreads())
         if not workers:
             raise OutOfRangeError(f"the Dask scheduler at {scheduler!r} has no workers: start some")
@@ -202,9 +200,8 @@ def _on_cluster(
             client.submit(rows_of, task, part(block), pure=False)
             for block in _blocks(missing, workers)
         ]
-        completed: Any = as_completed
-        for future in completed(futures):
-            yield future.result()
+        for future in futures:  # in their order: those that end early wait on the cluster
+            yield client.gather(future)
     finally:
         client.cancel(futures)
         client.close()
