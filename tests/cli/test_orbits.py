@@ -104,7 +104,7 @@ def test_show_lists_orbits_among_the_analyses(wheel: Path) -> None:
 LONG = {
     "branch": ("--over", "slope=0.03:0.06", "--step", "0.02"),
     "stability-map": (
-        "--over", "slope=0.04:0.06", "--over", "stiff=0.9:1.1", "--cells", "3:24", "--workers", "0",
+        "--over", "slope=0.04:0.06", "--over", "stiff=0.9:1.1", "--cells", "2:90", "--workers", "0",
     ),
 }  # fmt: skip
 
