@@ -23,11 +23,12 @@ from daesolve.analysis.orbits.first_look import (
     needed_pieces,
     onto_family,
 )
-from daesolve.analysis.orbits.flights import Flow, Node, Passage
+from daesolve.analysis.orbits.flights import Flow, Node, Passage, flown
 from daesolve.analysis.orbits.least_period import multiple_of_least
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.orders import CONTINUOUS, jump_between
 from daesolve.analysis.orbits.remarks import remarks
 from daesolve.analysis.orbits.shooting import Shot, Task, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo
@@ -50,9 +51,9 @@ from daesolve.integration.run_options import (
     check_options,
     requested_of,
 )
-from daesolve.integration.simulation import simulate
 from daesolve.posing.events import EITHER, Direction
-from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.preparation.lately import prepare_once
+from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
 from daesolve.system.consistent_state import check_system, parameter_values
@@ -232,11 +233,12 @@ def finished(
         other = multipliers(task, shot, slopes_of(task, shot, backwards=True))
         # Where rounding has parted the guards, the order is that in which they were met.
         orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
+        notes += _jumps(orders)
     notes += [*remarks(task, shot, spectrum), *_of_least(task, shot)]
     digits, of_multipliers, said = _how_exact(task, found, spectrum, verify)
     notes += said
     first = shot.guess.nodes[0]
-    run = simulate(replace(_starting_at(flow, first), until=first.time + shot.period))
+    run = flown(replace(_starting_at(flow, first), until=first.time + shot.period))
     doubt = 10.0 * found.accuracy
     verdict = "one-sided" if found.slopes.notes else spectrum.verdict(doubt)
     if verdict == "stable" and task.conserves:
@@ -298,6 +300,19 @@ def _of_least(task: Task, shot: Shot) -> list[str]:
     ]
 
 
+def _jumps(orders: Sequence[Multipliers]) -> list[str]:
+    """Return a sentence where the map of a period is not continuous from order to order."""
+    if len(orders) != 2 or any(len(order.cone) != 1 for order in orders):
+        return []
+    jump = jump_between(orders)
+    if jump <= CONTINUOUS:
+        return []
+    return [
+        f"the map jumps by {100.0 * jump:.2g} % where they pass at one instant, for what one of "
+        "them imposes acts on the other: beside that, each order has a limit of its own"
+    ]
+
+
 def _how_exact(
     task: Task, found: Found, spectrum: Multipliers, verify: bool | Solver
 ) -> tuple[float, float, list[str]]:
@@ -328,14 +343,14 @@ def _prepared(system: System, request: Request) -> tuple[Prepared, list[str]]:
     note says so.
     """
     try:
-        return prepare(system, request), []
+        return prepare_once(system, request), []
     except InconsistentStateError as refusal:
         near = {**request.guess, **request.initial}
         moving = system.dynamics.labels.states[system.dynamics.position_count :]
         for part in (0.0, *ASIDE):
             guess = {name: (1.0 + part * (name in moving)) * v for name, v in near.items()}
             with suppress(InconsistentStateError):
-                found = prepare(system, replace(request, initial={}, guess=guess))
+                found = prepare_once(system, replace(request, initial={}, guess=guess))
                 return found, [f"the guess was made {part:+.0%} faster: {refusal}"] if part else []
         raise
 

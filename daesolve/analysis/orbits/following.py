@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -54,6 +54,8 @@ AT_REST = 1e-3
 """Of its rate at the start of the branch, that with which a guard passes that is but touched."""
 GROWN = 3.0
 """The same, where the branch ends."""
+Progress = Callable[[int, float], None]
+"""Called when a point is found: how many there are, and the value of what is varied."""
 DETECTED = ("fold", "doubling", "torus", "grazing", "degenerate")
 
 
@@ -75,6 +77,7 @@ def continue_orbit(
     most: int = 400,
     detect: tuple[str, ...] = DETECTED,
     out: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Branch:
     """Follow an orbit along a parameter or a first integral.
 
@@ -95,6 +98,8 @@ def continue_orbit(
     out
         A directory, in which points are kept as they are found, and from which an interrupted
         branch goes on, to the same bits.
+    progress
+        Called after each point with how many there are, and the value there.
 
     Returns
     -------
@@ -133,12 +138,17 @@ def continue_orbit(
         )
     store = Store(out, curve, bounds.low, bounds.high, step)
     ways: list[_Way] = []
+
+    def told(value: float) -> None:
+        if progress is not None:
+            progress(sum(len(way.entries) for way in ways), value)
+
     for sense in (-1.0, 1.0):
         end = bounds.high if sense > 0.0 else bounds.low
         if abs(end - value) > 1e-12 * curve.axis.scale:
-            way = _Way(curve, bounds, detect, sense, store)
-            way.follow(orbit.found.shot.guess, value)
+            way = _Way(curve, bounds, detect, sense, store, told)
             ways.append(way)
+            way.follow(orbit.found.shot.guess, value)
     return _joined(curve, ways)
 
 
@@ -187,10 +197,16 @@ class _Way:
     """A branch in one direction."""
 
     def __init__(
-        self, curve: Curve, bounds: Range, detect: tuple[str, ...], sense: float, store: Store
+        self,
+        curve: Curve,
+        bounds: Range,
+        detect: tuple[str, ...],
+        sense: float,
+        store: Store,
+        told: Callable[[float], None],
     ) -> None:
         self.curve, self.bounds, self.detect = curve, bounds, detect
-        self.sense, self.store = sense, store
+        self.sense, self.store, self._told = sense, store, told
         self.entries: list[BranchPoint] = []
         self.special: list[SpecialPoint] = []
         self.end = ""
@@ -402,6 +418,7 @@ class _Way:
         self.entries.append(entry)
         self.special += [special_point(self.curve, *one) for one in found]
         self.store.keep(self.sense, entry, found, self.end)
+        self._told(entry.value)
 
     def _detail(self, kind: Kind, found: Solution) -> str:
         if kind != "Hopf":
