@@ -162,7 +162,9 @@ class SpatialLaw(RubbingLaw):
             slow &= self._values(p, "heads") == 0.0
         rates = self._implied(place, closed, rates.rested(rates.gaps == 0.0, slow))
         p_known = self._known(place.p, gone, blown, rates)
-        alone = not blown and not stopped.any() and {*fired} <= self._own
+        # A gap that comes to zero without a speed, as that of the next roller of a wheel, is new.
+        same = not blown and not stopped.any() and not np.any(closed & ~before)
+        alone = same and {*fired} <= self._own
         where = replace(place, p=p_known)
         p_after = self._going_on(where, closed, rates, (gives, alone), book, zero)
         place = self._collisions.parted(place, before & (p_after[numbers.holds] == 0.0))
