@@ -67,6 +67,16 @@ class Surface(ABC):
         """Where the surface is cut off; None for one that is all of one piece."""
         return None
 
+    def lies_flat(self, end: ca.SX | None) -> ca.SX:
+        """Return 1 where no point is the lowest once its axis is along the plane's normal, else 0.
+
+        Parameters
+        ----------
+        end
+            As for `lowest_point`.
+        """
+        return ca.SX(0)
+
 
 def sine_of(cosine: ca.SX) -> ca.SX:
     """Return sqrt(1 - c^2)."""
@@ -147,6 +157,10 @@ class Disc(Surface):
         """Return radius * sine."""
         return self.radius * sine_of(cosine)
 
+    def lies_flat(self, end: ca.SX | None) -> ca.SX:
+        """Return 1: its whole rim."""
+        return ca.SX(1)
+
 
 @dataclass(frozen=True, eq=False)
 class Torus(Surface):
@@ -169,6 +183,10 @@ class Torus(Surface):
     def support(self, cosine: ca.SX) -> ca.SX:
         """Return radius * sine + tube."""
         return self.radius * sine_of(cosine) + self.tube
+
+    def lies_flat(self, end: ca.SX | None) -> ca.SX:
+        """Return 1: a circle of its tyre."""
+        return ca.SX(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +260,10 @@ class Spindle(Surface):
             return Ends(half_length / arc, half_length, ca.SX(0))
         half_length = ca.SX(self.half_length)
         return Ends(half_length / arc, half_length, ca.sqrt(arc**2 - half_length**2) - offset)
+
+    def lies_flat(self, end: ca.SX | None) -> ca.SX:
+        """Return 1 for the rim where it is cut off, 0 for a tip and for its arc."""
+        return ca.SX(0) if self.half_length is None or end is None else ca.SX(end != 0)
 
 
 def _check_sizes(surface: Surface, **sizes: Expression) -> None:
