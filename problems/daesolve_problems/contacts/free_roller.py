@@ -28,8 +28,8 @@ longer tell where, and the run ends (`floor_flat`).
 A start has the place of the centre `x`, `y` and its `height` over where it would touch, the
 `heading` of its axis about the vertical and its `tilt` above the level; its velocity `speed_x`,
 `speed_y`, `speed_z`, and `spin` about its axis, `pitch` about the level line across it (positive
-lowers its front), `yaw` about the vertical. Without a height it lies on the floor, and without
-`speed_z` its gap neither opens nor closes there.
+lowers its front), `yaw` about the vertical. Without a height it lies on the floor; speeds that are
+not given are zero in the air, and on the floor those with which it rolls.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from daesolve.drawing import Arrow, Camera, Drawing, Line, Shape, Trace
 from daesolve.multibody import Body, Mechanism, PlaneContact, Spindle
 from daesolve.typing import BoundCase, Parameters
 from daesolve_problems import spindle
-from daesolve_problems.contacts.free_body import floor_lines, seen
+from daesolve_problems.contacts.free_body import floor_lines, quaternion_of, seen
 from daesolve_problems.figures import Document, panels_over_time, series
 
 if TYPE_CHECKING:
@@ -143,15 +143,13 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
     spin, pitch, yaw = (given.get(name, 0.0) for name in ("spin", "pitch", "yaw"))
     turning = spin * axis + pitch * across + np.array([0.0, 0.0, yaw])
     own = np.column_stack([np.cross(across, axis), across, axis])
-    quaternion = _quaternion(own)
-    high, arm = lowest(shape, axis[2])
-    arm = arm[0] * np.array([0.0, 0.0, 1.0]) + arm[1] * axis
+    high, (upwards, along) = shape.lowest(axis[2])
     height = given.get("height", 0.0)
-    # On the floor its material there does not move along the normal.
-    falls = 0.0 if height > 0.0 else -float(np.cross(turning, arm)[2])
-    velocity = [given.get("speed_x", 0.0), given.get("speed_y", 0.0), given.get("speed_z", falls)]
+    arm = upwards * np.array([0.0, 0.0, 1.0]) + along * axis
+    rolling = -np.cross(turning, arm) if height == 0.0 else np.zeros(3)
+    velocity = [given.get(f"speed_{axis}", own) for axis, own in zip("xyz", rolling, strict=True)]
     state = {"x": given.get("x", 0.0), "y": given.get("y", 0.0), "z": high + height}
-    state |= {f"q{k}": part for k, part in enumerate(quaternion)}
+    state |= {f"q{k}": part for k, part in enumerate(quaternion_of(own))}
     state |= dict(zip(SPEEDS, velocity, strict=True))
     state |= dict(zip(SPINS, (own.T @ turning).tolist(), strict=True))
     return {f"roller_{name}": float(part) for name, part in state.items()}
@@ -172,56 +170,6 @@ def derived(given: Values, parameters: Values, structure: Mapping[str, Any]) -> 
 def _axis(heading: float, tilt: float) -> np.ndarray:
     level = math.cos(tilt)
     return np.array([level * math.cos(heading), level * math.sin(heading), math.sin(tilt)])
-
-
-def _quaternion(turned: np.ndarray) -> np.ndarray:
-    """Return the unit quaternion (4,) of a rotation (3, 3)."""
-    # The largest of its four parts first: no cancellation, whichever way it is turned.
-    trace = float(np.trace(turned))
-    sizes = np.array([trace, *np.diag(turned)])
-    k = int(np.argmax(sizes))
-    if k == 0:
-        parts = np.array(
-            [
-                1.0 + trace,
-                turned[2, 1] - turned[1, 2],
-                turned[0, 2] - turned[2, 0],
-                turned[1, 0] - turned[0, 1],
-            ]
-        )
-    else:
-        i, j, m = k - 1, k % 3, (k + 1) % 3
-        parts = np.zeros(4)
-        parts[0] = turned[m, j] - turned[j, m]
-        parts[1 + i] = 1.0 + 2.0 * turned[i, i] - trace
-        parts[1 + j] = turned[i, j] + turned[j, i]
-        parts[1 + m] = turned[i, m] + turned[m, i]
-    return parts / np.linalg.norm(parts)
-
-
-def lowest(shape: spindle.Spindle, cosine: float) -> tuple[float, tuple[float, float]]:
-    """Return how high the centre is where the roller touches, and where it touches.
-
-    Parameters
-    ----------
-    shape
-        Of the roller.
-    cosine
-        c = e . n.
-
-    Returns
-    -------
-    tuple
-        h, m, and the parts along n and along e of the arm from the centre, m.
-    """
-    sine = math.sqrt(1.0 - cosine**2)
-    arc, offset = shape.wheel_radius, shape.axis_distance
-    if abs(cosine) <= math.sin(shape.half_angle):
-        return arc - offset * sine, (-arc + offset / sine, -offset * cosine / sine)
-    end, side = shape.end_radius, -math.copysign(1.0, cosine)
-    thick = end / sine if end > 0.0 else 0.0
-    along = side * shape.half_length
-    return end * sine - along * cosine, (-thick, along + thick * cosine)
 
 
 # -- what is asked -------------------------------------------------------------------------------
@@ -385,7 +333,7 @@ problem = ds.Problem(
         ds.Case(
             "slides-across",
             parameters={"friction": 0.1},
-            start={"speed_y": -0.5, "spin": 0.0},
+            start={"speed_y": -0.5},
             until=0.5,
             note="set down across its axis without spin: it slides, and rolls on straight ahead",
         ),
