@@ -25,6 +25,9 @@ from daesolve.errors import OutOfRangeError
 from daesolve.posing.goals import Expression, as_scalar
 from daesolve.posing.symbols import symbol
 
+BLUNT = 1e-8
+"""rad; how near to upright a rim is blunted, by less than rounding where it may touch a plane."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ends:
@@ -46,7 +49,9 @@ class Ends:
 
     def support(self, cosine: ca.SX, end: ca.SX) -> ca.SX:
         """Return the support of an end: `end` is 1.0 for the one along the axis, else -1.0."""
-        return self.radius * sine_of(cosine) - end * self.half_length * cosine
+        # Where it stands upright, which it does off the plane alone, a rim has no slope.
+        sine = ca.sqrt(1 - cosine**2 + BLUNT**2)
+        return self.radius * sine - end * self.half_length * cosine
 
 
 class Surface(ABC):

@@ -220,14 +220,8 @@ def rolls(rollers: int, upright: bool) -> ds.MechanicalSystem:
     (number,) = ca.vertsplit(discrete.vector)
     level = GROUND.frame((0.0, 0.0, 0.0))
     assert isinstance(level, Frame)
-    touches = [SurfaceOnPlane(frame, model.surface, level) for frame in model.frames]
-    chosen = [number == j for j in range(1, rollers + 1)]
-
-    def of_the_chosen(parts: Sequence[ca.SX]) -> ca.SX:
-        return sum((is_it * part for is_it, part in zip(chosen, parts, strict=True)), start=ca.SX(0))
-
-    cosine = of_the_chosen([touch.cosine for touch in touches])
-    slips = ca.vertsplit(of_the_chosen([touch.slip for touch in touches]))
+    touch = SurfaceOnPlane(_chosen(model, number), model.surface, level)
+    cosine, slips = touch.cosine, ca.vertsplit(touch.slip)
     edge = model.wheel.roller.half_length / model.p.wheel_radius
 
     def rolled_on(fired: ca.SX) -> dict[str, ca.SX]:
@@ -245,3 +239,15 @@ def rolls(rollers: int, upright: bool) -> ds.MechanicalSystem:
     return model.system(
         [support, *rolling], upright=True, events=[switch], discrete=discrete
     )
+
+
+def _chosen(model: Model, number: ca.SX) -> Frame:
+    """Return the frame of the roller of a number."""
+    chosen = [number == j for j in range(1, model.rollers + 1)]
+
+    def of_it(quantity: str) -> ca.SX:
+        pairs = zip(chosen, model.frames, strict=True)
+        return sum((is_it * getattr(frame, quantity) for is_it, frame in pairs), start=ca.SX(0))
+
+    parts = [of_it(name) for name in ("position", "velocity", "rotation", "angular_velocity")]
+    return Frame(model.body, *parts, turning=True)
