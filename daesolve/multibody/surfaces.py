@@ -25,8 +25,10 @@ from daesolve.errors import OutOfRangeError
 from daesolve.posing.goals import Expression, as_scalar
 from daesolve.posing.symbols import symbol
 
-BLUNT = 1e-8
-"""rad; how near to upright a rim is blunted, by less than rounding where it may touch a plane."""
+BLUNT = 1e-7
+"""rad; how near to upright a rim is blunted: where c is one but for rounding it has a slope still.
+
+Where it may touch a plane, 1e-3 rad and more from there, that moves it by 5e-12 of its radius."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +51,7 @@ class Ends:
 
     def support(self, cosine: ca.SX, end: ca.SX) -> ca.SX:
         """Return the support of an end: `end` is 1.0 for the one along the axis, else -1.0."""
-        # Where it stands upright, which it does off the plane alone, a rim has no slope.
+        # A rim that stands upright, which it does off the plane alone, has no slope.
         sine = ca.sqrt(1 - cosine**2 + BLUNT**2)
         return self.radius * sine - end * self.half_length * cosine
 

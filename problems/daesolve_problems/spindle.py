@@ -115,8 +115,8 @@ class Spindle:
             arm = -self.wheel_radius + toward, -toward * cosine
             return self.wheel_radius - self.axis_distance * sine, arm
         along = -math.copysign(self.half_length, cosine)
-        # A tip is where it is, also where it stands upright; a rim is then all around.
-        thick = self.end_radius / sine if self.end_radius > 0.0 else 0.0
+        # Where it stands upright a whole rim is the lowest: its middle stands for it.
+        thick = self.end_radius / sine if sine > 0.0 else 0.0
         return self.end_radius * sine - along * cosine, (-thick, along + thick * cosine)
 
     def _integral(self, power: int, sines: int = 0) -> Any:

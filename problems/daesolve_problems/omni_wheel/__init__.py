@@ -44,7 +44,7 @@ problem = ds.Problem(
         "K. V. Gerasimov, Dynamics of an omni-wheel vehicle with the inertia of its rollers and "
         "with friction, Moscow State University (2018, in Russian), chapters 2 and 3",
     ],
-    structure={"rollers": 5, "upright": True},
+    structure={"rollers": 4, "upright": True},
     start=starting.start,
     start_values=starting.start_values,
     derived=starting.derived,
@@ -56,7 +56,7 @@ problem = ds.Problem(
             "held",
             structure=HELD,
             start={"speed_x": 1.0, "speed_y": 0.4, "yaw": 1.0},
-            until=1.0,
+            until=0.5,
             note="held upright, with friction: every roller slides until it has been spun up",
         ),
         ds.Case(

@@ -236,9 +236,7 @@ def rolls(rollers: int, upright: bool) -> ds.MechanicalSystem:
     )
     support = ds.Holonomic("support", model.q.wheel_z - model.p.wheel_radius, unit="N")
     rolling = [ds.Nonholonomic(name, slip) for name, slip in zip(ROLLING, slips, strict=True)]
-    return model.system(
-        [support, *rolling], upright=True, events=[switch], discrete=discrete
-    )
+    return model.system([support, *rolling], upright=True, events=[switch], discrete=discrete)
 
 
 def _chosen(model: Model, number: ca.SX) -> Frame:

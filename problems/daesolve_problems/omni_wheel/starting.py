@@ -88,9 +88,7 @@ def stance(given: Values, parameters: Values, structure: Mapping[str, Any]) -> S
             f"parameter 'roller_end_radius' is {end!r}, but must be below {largest!r}: the "
             "rollers' axes lie within the wheel"
         )
-    turned = _turned(
-        given.get("heading", 0.0), given.get("lean", 0.0), given.get("turn", 0.0)
-    )
+    turned = _turned(given.get("heading", 0.0), given.get("lean", 0.0), given.get("turn", 0.0))
     heights, arms, own, axes = zip(
         *[_hung(roller, turned, along) for along in equal_directions(roller.rollers)], strict=True
     )
@@ -111,7 +109,7 @@ def _turned(heading: float, lean: float, turn: float) -> np.ndarray:
 def _hung(
     roller: Spindle, turned: np.ndarray, along: tuple[float, float]
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Return the height of the wheel's centre on a roller, the arms to its lowest point, its axis."""
+    """Return the height of the centre on a roller, the arms to its lowest point, and its axis."""
     axis = turned @ np.array([along[0], along[1], 0.0])
     middle = roller.axis_distance * (turned @ np.array([-along[1], along[0], 0.0]))
     height, (upwards, lengthwise) = roller.lowest(float(np.clip(axis[2], -1.0, 1.0)))
