@@ -186,7 +186,8 @@ class PlaneContact:
             return ()
         closed = self.goal.values.vector[0] if isinstance(self.goal, Contact) else 1
         counts = flat * closed
-        upright = 1 - touch.cosine**2 - FLAT**2
+        across = ca.cross(touch.frame.axis(2), touch.plane.axis(2))
+        upright = ca.sumsqr(across) - FLAT**2
         why = (
             f"the contact {self.name!r} comes to lie flat: its whole rim touches the plane, and "
             "no point of it is the lowest; end before, or round the rim"

@@ -25,10 +25,10 @@ from daesolve.errors import OutOfRangeError
 from daesolve.posing.goals import Expression, as_scalar
 from daesolve.posing.symbols import symbol
 
-BLUNT = 1e-7
-"""rad; how near to upright a rim is blunted: where c is one but for rounding it has a slope still.
+BLUNT = 1e-9
+"""How near to zero a sine is blunted: a rim that stands upright, off the plane, has a slope still.
 
-Where it may touch a plane, 1e-3 rad and more from there, that moves it by 5e-12 of its radius."""
+Where it may touch a plane, at 1e-3 and more, that is less than rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +49,8 @@ class Ends:
     half_length: ca.SX
     radius: ca.SX
 
-    def support(self, cosine: ca.SX, end: ca.SX) -> ca.SX:
+    def support(self, cosine: ca.SX, sine: ca.SX, end: ca.SX) -> ca.SX:
         """Return the support of an end: `end` is 1.0 for the one along the axis, else -1.0."""
-        # A rim that stands upright, which it does off the plane alone, has no slope.
-        sine = ca.sqrt(1 - cosine**2 + BLUNT**2)
         return self.radius * sine - end * self.half_length * cosine
 
 
@@ -110,7 +108,7 @@ def lowest_point(
     tuple
         h, m, and r from the centre, (3, 1), m.
     """
-    cosine = symbol("cosine")
+    cosine, sine = symbol("cosine"), symbol("sine")
     ends = surface.ends
     if end is None or ends is None:
         height = surface.support(cosine)
@@ -118,10 +116,12 @@ def lowest_point(
         # On its tip a spindle may stand upright, where the support of its arc has no slope.
         between = end == 0
         height = between * surface.support(between * cosine)
-        height += (end != 0) * ends.support(cosine, end)
-    slope = ca.jacobian(height, cosine)
-    along = ca.dot(axis, normal)
-    height, slope = ca.substitute([height, slope], [cosine], [along])
+        height += (end != 0) * ends.support(cosine, sine, end)
+    slope = ca.jacobian(height, cosine) - ca.jacobian(height, sine) * cosine / sine
+    along, across = ca.dot(axis, normal), ca.cross(axis, normal)
+    # Not of the cosine, near to which one a sine has lost half of its digits.
+    own = [along, ca.sqrt(ca.sumsqr(across) + BLUNT**2)]
+    height, slope = ca.substitute([height, slope], [cosine, sine], own)
     return height, -(height - along * slope) * normal - slope * axis
 
 
