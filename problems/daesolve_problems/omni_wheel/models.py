@@ -112,8 +112,9 @@ class Model:
         found: list[Frame] = []
         reach = self.wheel.roller.axis_distance
         for axis, spin in zip(self.axes, ca.vertsplit(self.spins.vector), strict=True):
-            out = ca.vertcat(-axis[1], axis[0], 0)
-            own = ca.horzcat(ca.DM([0.0, 0.0, 1.0]), ca.cross(axis, ca.DM([0.0, 0.0, 1.0])), axis)
+            along = ca.SX(axis)
+            out, axle = ca.vertcat(-along[1], along[0], 0), ca.SX([0.0, 0.0, 1.0])
+            own = ca.horzcat(axle, ca.cross(along, axle), along)
             carried = self.body.frame(reach * out, own)
             more = (spin - ca.dot(axis, self.turning)) * carried.axis(2)
             angular = carried.angular_velocity + more
@@ -131,16 +132,15 @@ class Model:
         goals: Sequence[AnyGoal],
         *,
         upright: bool,
-        events: Sequence[ds.Event] = (),
-        discrete: Parameters | None = None,
-        outputs: dict[str, Output] | None = None,
-        independent: dict[str, ca.SX] | None = None,
+        events: Sequence[ds.Event],
+        discrete: Parameters,
+        outputs: dict[str, Output],
     ) -> ds.MechanicalSystem:
         """Put a model together.
 
         Parameters
         ----------
-        goals, events, discrete, outputs, independent
+        goals, events, discrete, outputs
             What the floor does.
         upright
             Whether the axle is kept level.
@@ -169,9 +169,8 @@ class Model:
             potential=wheel.mass * self.p.gravity * self.q.wheel_z,
             goals=[body.norm, *held, *goals],
             events=list(events),
-            outputs=shown | (outputs or {}),
-            **({} if discrete is None else {"discrete": discrete}),
-            **({} if independent is None else {"independent": independent}),
+            outputs=shown | outputs,
+            discrete=discrete,
         )
 
 
@@ -236,7 +235,9 @@ def rolls(rollers: int, upright: bool) -> ds.MechanicalSystem:
     )
     support = ds.Holonomic("support", model.q.wheel_z - model.p.wheel_radius, unit="N")
     rolling = [ds.Nonholonomic(name, slip) for name, slip in zip(ROLLING, slips, strict=True)]
-    return model.system([support, *rolling], upright=True, events=[switch], discrete=discrete)
+    return model.system(
+        [support, *rolling], upright=True, events=[switch], discrete=discrete, outputs={}
+    )
 
 
 def _chosen(model: Model, number: ca.SX) -> Frame:
