@@ -47,6 +47,7 @@ GROUPS = {
         "omni-rolling",
         "omni-friction",
         "omni-inertialess",
+        "omni-wheel",
         "wheelset",
         "wheelset-bogie",
     ],
@@ -74,6 +75,7 @@ GROUPS = {
         "painleve-rod",
         "bouncing-ball-3d",
         "tripod",
+        "free-roller",
     ],
     "Motions that repeat": [
         "bouncing-ball",
@@ -115,6 +117,7 @@ IN_DEPTH = {
     ],
     "omni-friction": ["omni-friction", "omni-inertialess"],
     "omni-rolling": ["omni-rolling"],
+    "omni-wheel": ["omni-wheel", "free-roller"],
     "periodic-problems": [
         "bouncing-ball",
         "rimless-wheel",
@@ -147,7 +150,7 @@ IN_DEPTH = {
 """The pages of `docs/problems`, and the problems that they treat."""
 PAPERS = {
     "gerasimov-rolling": ["omni-rolling"],
-    "gerasimov-sliding": ["omni-friction", "omni-inertialess"],
+    "gerasimov-sliding": ["omni-friction", "omni-inertialess", "omni-wheel", "free-roller"],
     "morozov-matrosov-pesterev": ["rolling-wheel"],
     "borisov-kilin-mamaev": ["unicycle", "cart", "bogies"],
     "vlakhova": ["gyroscope", "wheelset", "wheelset-bogie"],
