@@ -346,7 +346,7 @@ def one_omni_wheel() -> None:
         panel.set(ylabel="spin (rad/s)", title=title)
         speeds = [run[f"wheel_{axis}_dot"] for axis in "xyz"]
         energies.plot(run.times, 0.075 * sum(s**2 for s in speeds), color=colour, label=title)
-    spins[0].legend(loc="upper right", frameon=False, fontsize="small", ncols=4)
+    spins[0].legend(loc="lower left", frameon=False, fontsize="small", ncols=2)
     energies.set(ylabel="energy of the centre (J)", xlabel="t (s)")
     energies.legend(loc="upper right", frameon=False, fontsize="small")
     _written(figure, panels, "one-omni-wheel")
