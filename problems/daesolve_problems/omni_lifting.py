@@ -20,8 +20,9 @@ that stays level; where one is lifted, that ends and this goes on.
 
 A start has the place `x`, `y` of the platform's mass centre and the `height` of what is lowest over
 the floor, the `heading`, the `tilt` about the level direction `tilt_towards` of the platform, the
-velocity `speed_x`, `speed_y`, `speed_z`, and the rates `yaw` about the vertical and `tilt_rate`. On
-the floor, wheels and the rollers that touch start without slip; rollers that do not are at rest.
+velocity `speed_x`, `speed_y`, `speed_z`, the rates `yaw` about the vertical and `tilt_rate`, and the
+rates V_i of the wheels, `wheel_i`. On the floor, wheels whose rates are not given start without
+slip, and so do the rollers that touch; rollers that do not are at rest in their wheels.
 """
 
 from __future__ import annotations
@@ -50,10 +51,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Values = Mapping[str, float]
-START = (
-    *("x", "y", "height", "heading", "tilt", "tilt_towards"),
-    *("speed_x", "speed_y", "speed_z", "yaw", "tilt_rate"),
-)
 UP = np.array([0.0, 0.0, 1.0])
 NEAR = 1e-12
 """m; a wheel that is so near to the floor stands on it at the start."""
@@ -365,6 +362,15 @@ def _about(axis: np.ndarray, angle: float) -> np.ndarray:
     return np.eye(3) + math.sin(angle) * across + (1.0 - math.cos(angle)) * across @ across
 
 
+def start_values(structure: Mapping[str, Any]) -> list[str]:
+    """Return the names of the start values."""
+    return [
+        *("x", "y", "height", "heading", "tilt", "tilt_towards"),
+        *("speed_x", "speed_y", "speed_z", "yaw", "tilt_rate"),
+        *numbered("wheel", structure["wheels"]),
+    ]
+
+
 def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> dict[str, float]:
     """Return every state at the start."""
     rows, turned = placed(given, parameters, structure), _turned(given)
@@ -389,7 +395,7 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
         for j in [j for wheel, j in touches if wheel == i][:1]:
             extra, rolling = _rolling(row[j], velocity, turning, parameters["wheel_radius"])
             rate, spins[j] = rate + extra, spins[j] + rolling
-        found |= {f"chi_{i + 1}": 0.0, f"wheel_{i + 1}": rate}
+        found |= {f"chi_{i + 1}": 0.0, f"wheel_{i + 1}": given.get(f"wheel_{i + 1}", rate)}
         found |= {f"spin_{i + 1}_{j + 1}": spin for j, spin in enumerate(spins)}
     return found
 
