@@ -48,6 +48,7 @@ GROUPS = {
         "omni-friction",
         "omni-inertialess",
         "omni-wheel",
+        "omni-lifting",
         "wheelset",
         "wheelset-bogie",
     ],
@@ -117,7 +118,7 @@ IN_DEPTH = {
     ],
     "omni-friction": ["omni-friction", "omni-inertialess"],
     "omni-rolling": ["omni-rolling"],
-    "omni-wheel": ["omni-wheel", "free-roller"],
+    "omni-wheel": ["omni-wheel", "free-roller", "omni-lifting"],
     "periodic-problems": [
         "bouncing-ball",
         "rimless-wheel",

@@ -93,8 +93,9 @@ def lifted(case: BoundCase) -> ds.Answer:
     taken = sum(impact.kinetic_before - impact.kinetic_after for impact in struck)
     off: dict[str, float] = {}
     for i in range(1, wheels + 1):
-        states = [run[f"{name}_state"] for name in numbered(f"roller_{i}", rollers)]
-        flies = np.all(np.array(states) == 0.0, axis=0)
+        names = numbered(f"roller_{i}", rollers)
+        states = np.stack([np.asarray(run[f"{name}_state"], dtype=float) for name in names])
+        flies = np.asarray(np.all(states == 0.0, axis=0), dtype=float)
         off[f"wheel_{i}"] = float(np.mean(flies)) * float(run.times[-1] - run.times[0])
     found: dict[str, Any] = {"impacts": len(struck), "taken_by_impacts": taken, "off_floor": off}
     return ds.Answer(found)
