@@ -62,7 +62,7 @@ problem = ds.Problem(
         ds.Case(
             "kicked",
             start={"speed_x": 0.5, "speed_z": 0.3, "tilt_rate": 1.0},
-            until=0.2,
+            until=0.1,
             note="kicked up while it rolls: all wheels leave the floor, and land again",
         ),
         ds.Case(
