@@ -53,24 +53,6 @@ SHARED = (
 
 
 @pytest.mark.slow
-def test_kicked_it_flies_as_it_falls_and_lands():
-    case = VEHICLE.case("kicked")
-    run = case.solve()
-    assert run.outcome is ds.Outcome.COMPLETED
-    struck = [event for event in run.events if event.impact]
-    assert len(struck) >= 3
-    speed, gravity = 0.3, case.full_parameters["gravity"]
-    landing = struck[0]
-    high = landing.detail["vehicle_z"] - float(run["vehicle_z"][0])
-    fallen = speed * landing.time - gravity * landing.time**2 / 2.0
-    assert high == pytest.approx(fallen, abs=1e-13)
-    assert landing.detail["vehicle_x_dot"] == pytest.approx(0.5, rel=1e-13)
-    # What flies neither gains nor loses, and impacts only lose.
-    assert all(event.impact.kinetic_after < event.impact.kinetic_before for event in struck)
-    assert run.drift["energy"].max_relative <= 1e-13
-
-
-@pytest.mark.slow
 def test_dropped_with_a_tilt_its_lowest_roller_strikes_first():
     case = VEHICLE.case("dropped")
     run = case.solve(until=0.12)

@@ -22,8 +22,7 @@ A start has the place `x`, `y` of the platform's mass centre and the `height` of
 the floor, the `heading`, the `tilt` about the level direction `tilt_towards` of the platform, the
 velocity `speed_x`, `speed_y`, `speed_z`, the rates `yaw` about the vertical and `tilt_rate`, and
 the rates V_i of the wheels, `wheel_i`. On the floor, wheels whose rates are not given start without
-slip, and so do the rollers that touch; rollers that do not are at rest in their wheels. With a
-`speed_z` or a `tilt_rate` it is kicked: it leaves the floor at once.
+slip, and so do the rollers that touch; rollers that do not are at rest in their wheels.
 
 Modules
 -------
@@ -58,12 +57,6 @@ problem = ds.Problem(
             start={"height": 0.03, "tilt": 0.15, "tilt_towards": 0.4, "speed_x": 0.5},
             until=0.3,
             note="dropped with a tilt: its wheels land one after the other, and bounce",
-        ),
-        ds.Case(
-            "kicked",
-            start={"speed_x": 0.5, "speed_z": 0.3, "tilt_rate": 1.0},
-            until=0.1,
-            note="kicked up while it rolls: all wheels leave the floor, and land again",
         ),
         ds.Case(
             "slides",

@@ -156,12 +156,11 @@ def derived(given: Values, parameters: Values, structure: Mapping[str, Any]) -> 
     """Return which ends of rollers are the lowest, and which rollers are on the floor."""
     rows = placed(given, parameters, structure)
     touches = _touching(rows, given.get("height", 0.0))
-    kicked = any(given.get(name, 0.0) != 0.0 for name in ("speed_z", "tilt_rate"))
     edge = math.sin(math.pi / structure["rollers"])
     found: dict[str, float] = {}
     for i, row in enumerate(rows):
         for j, place in enumerate(row):
             name, cosine = f"roller_{i + 1}_{j + 1}", float(place.axis[2])
             found[f"{name}_end"] = -math.copysign(1.0, cosine) if abs(cosine) > edge else 0.0
-            found[f"contact_{name}"] = float(not kicked and (i, j) in touches)
+            found[f"contact_{name}"] = float((i, j) in touches)
     return found
