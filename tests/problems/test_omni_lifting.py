@@ -10,6 +10,8 @@ from daesolve_problems import omni_lifting
 
 import daesolve as ds
 
+import daesolve as ds
+
 VEHICLE = omni_lifting.problem
 
 
