@@ -10,8 +10,6 @@ from daesolve_problems import omni_lifting
 
 import daesolve as ds
 
-import daesolve as ds
-
 VEHICLE = omni_lifting.problem
 
 
