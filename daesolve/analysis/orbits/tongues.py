@@ -213,7 +213,9 @@ def tongue(
                 f"the tongue {ratio[0]}/{ratio[1]} does not lie between {name} = {low:g} and "
                 f"{high:g}, or reaches beyond: give a range with both its ends"
             )
-        if int(np.sum(np.diff(np.sign(looked)) != 0.0)) > 1:
+        signs = np.sign(looked)
+        # A value that is exactly an end has neither sign.
+        if int(np.sum(np.diff(signs[signs != 0.0]) != 0.0)) > 1:
             raise OutOfRangeError(
                 f"between {name} = {low:g} and {high:g} there is more than one tongue "
                 f"{ratio[0]}/{ratio[1]}: give a range with the ends of one"
