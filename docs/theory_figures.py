@@ -203,7 +203,8 @@ def _table(page: str, head: str) -> list[list[str]]:
 def peers() -> Figure:
     """Draw error over seconds of every package and setting, from the tables of the page."""
     page = (DOCS / "benchmarks/index.md").read_text(encoding="utf-8")
-    tasks = re.findall(r"^### (.+)\n\n<details>\n.*\n\n\| package \| method \| error", page, re.MULTILINE)[:4]
+    heading = r"^### (.+)\n\n<details>\n.*\n\n\| package \| method \| error"
+    tasks = re.findall(heading, page, re.MULTILINE)[:4]
     figure, grid = plt.subplots(2, 2, figsize=(8.0, 5.6), layout="constrained")
     shades: dict[str, str] = {}
     wheel = iter((*COLOURS, "#c44e52", "#937860", "#64b5cd", "#b8860b"))
