@@ -227,6 +227,25 @@ def peers() -> Figure:
     return figure
 
 
+def contact_errors() -> Figure:
+    """Draw error over seconds of a block and a box that come to rest, from the page's tables."""
+    page = (DOCS / "benchmarks/contacts.md").read_text(encoding="utf-8")
+    figure, both = panels(2)
+    for axes, title in zip(both, ("a block in the plane", "a box in space"), strict=True):
+        head = "| method | setting | error, m"
+        rows = _table(page, head)[2:]
+        page = page[page.index(head) + len(head) :]
+        for colour, method in zip(COLOURS, dict.fromkeys(row[0] for row in rows), strict=False):
+            mine = np.array([(float(row[3]), float(row[2])) for row in rows if row[0] == method])
+            axes.loglog(*mine.T, "o", color=colour, markersize=4, label=method)
+        axes.set(xlabel="s", ylabel="error (m)")
+        axes.set_title(title, fontsize="small")
+    figure.legend(
+        *both[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False
+    )
+    return figure
+
+
 def loops() -> Figure:
     """Draw gaps and energies of closed loops after 1000 s, from the table of the page."""
     page = (DOCS / "benchmarks/models.md").read_text(encoding="utf-8")
@@ -260,5 +279,6 @@ THEORY: dict[str, Callable[[], Figure]] = {
     "creep": creep,
     "chain-costs": chain_costs,
     "peers": peers,
+    "contact-errors": contact_errors,
     "loops": loops,
 }
