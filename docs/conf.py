@@ -18,7 +18,7 @@ import daesolve
 DOCS = Path(__file__).parent
 DESCRIPTION = 200
 """Characters of a page's description."""
-sys.path.insert(0, str(DOCS))  # where gallery_pages lies
+sys.path.insert(0, str(DOCS))  # where the modules of the build lie
 
 project = "daesolve"
 author = "the authors of daesolve"
@@ -42,7 +42,8 @@ myst_heading_anchors = 3
 _sources = [
     source.read_bytes()
     for package in (daesolve, daesolve_problems)
-    for source in sorted(Path(str(package.__file__)).parent.rglob("*.py"))
+    for kind in ("*.py", "*.jinja")
+    for source in sorted(Path(str(package.__file__)).parent.rglob(kind))
 ]
 _digest = sha256(b"".join(_sources)).hexdigest()
 nb_execution_mode = "cache"
@@ -64,6 +65,9 @@ html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["daesolve.css"]
+# The whole of MathJax in one file (`tools/mathjax/fetch`); its menu would fetch voices elsewhere.
+mathjax_path = "mathjax/tex-svg-full.js"
+mathjax3_config = {"options": {"enableMenu": False}}
 html_copy_source = False
 html_show_sourcelink = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
@@ -89,10 +93,30 @@ def _described(
         context["metatags"] += f'\n<meta name="description" content="{escape(words)}">'
 
 
-def setup(app: Sphinx) -> None:
-    """Have docstrings made ready, pages described, and the gallery written before all is read."""
-    app.connect("html-page-context", _described)
-    app.connect("autodoc-process-docstring", _marked_up, priority=400)  # before napoleon's 500
-    from gallery_pages import write_pages
+def _with_mathematics(
+    app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: nodes.document | None
+) -> None:
+    """Have formulas set that stand in what cells show: Sphinx looks for those of the text alone."""
+    if 'class="math' in context.get("body", ""):
+        context["has_maths_elements"] = True  # of Sphinx 8.2 and later
+        app.env.get_domain("math").data["has_equations"][page] = True
 
-    app.connect("builder-inited", write_pages)
+
+def setup(app: Sphinx) -> None:
+    """Have docstrings made ready, pages described, and the gallery written before all is read.
+
+    A part of the site, in which tests look at pages, has no gallery.
+    """
+    app.connect("html-page-context", _described)
+    app.connect("html-page-context", _with_mathematics, priority=400)  # before that of MathJax
+    app.connect("autodoc-process-docstring", _marked_up, priority=400)  # before napoleon's 500
+    from notebook_files import link_notebook, write_notebooks
+    from offline import warn_of_outside
+
+    app.connect("html-page-context", link_notebook)
+    app.connect("build-finished", write_notebooks)
+    app.connect("build-finished", warn_of_outside, priority=900)
+    if (Path(app.srcdir) / "gallery").is_dir():
+        from gallery_pages import write_pages
+
+        app.connect("builder-inited", write_pages)

@@ -25,7 +25,15 @@ STATIONS = {
     "the run": ("preparation", "modes", "integration", "diagnostics"),
     "its result": ("trajectory", "verification", "analysis", "drawing"),
     "how one asks for it": ("solving", "referee", "plugins", "typing", "ensembles"),
-    "how one sees it": ("reporting", "papers", "gallery", "drift_testing", "template", "cli"),
+    "how one sees it": (
+        "showing",
+        "reporting",
+        "papers",
+        "gallery",
+        "drift_testing",
+        "template",
+        "cli",
+    ),
     "how others have it": ("export", "fmu"),
 }
 """Each station in the order of the data, and its rooms."""

@@ -5,8 +5,10 @@ from typing import TYPE_CHECKING, Any
 from daesolve.analysis.computed_torque import computed_torque
 from daesolve.analysis.disturbance import Disturbance, disturbance
 from daesolve.analysis.exponents import LyapunovExponent, lyapunov_exponent, many_exponents
+from daesolve.analysis.invariant_measure import InvariantMeasure, invariant_measure
 from daesolve.analysis.inverse_dynamics import InverseDynamics
 from daesolve.analysis.linearization import linearize
+from daesolve.analysis.reducing_multiplier import ReducingMultiplier, reducing_multiplier
 from daesolve.analysis.root_locus import RootLocus, root_locus
 from daesolve.analysis.sections import Section, many_sections, section_of, sections
 from daesolve.analysis.sensitivity import Sensitivity, sensitivity
@@ -36,9 +38,11 @@ __all__ = [
     "CircleMap",
     "DirectionalRates",
     "Disturbance",
+    "InvariantMeasure",
     "InverseDynamics",
     "LyapunovExponent",
     "PeriodicOrbit",
+    "ReducingMultiplier",
     "ReferenceRun",
     "Reflect",
     "Relabel",
@@ -54,11 +58,13 @@ __all__ = [
     "computed_torque",
     "continue_orbit",
     "disturbance",
+    "invariant_measure",
     "linearize",
     "lyapunov_exponent",
     "many_exponents",
     "many_sections",
     "periodic_orbit",
+    "reducing_multiplier",
     "reference_run",
     "root_locus",
     "section_of",

@@ -38,6 +38,7 @@ from daesolve.posing.goals import as_scalar
 from daesolve.preparation.beside import in_lane
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.preparation.request import Request
+from daesolve.showing import Shown
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -53,7 +54,7 @@ FEW = 400
 
 
 @dataclass(frozen=True, eq=False)
-class Section:
+class Section(Shown):
     """Where a motion passed through a section.
 
     Parameters

@@ -27,11 +27,12 @@ from daesolve.cli.options import (
     StartValues,
     console,
 )
-from daesolve.cli.orbits import ANALYSES, Asked
+from daesolve.cli.orbits import ANALYSES, Asked, goes_on
 from daesolve.cli.orbits import answer as orbits_answer
 from daesolve.errors import OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.solving.comparison import Comparison, Progress
+from daesolve.solving.pairing import USUAL_FORMULATIONS, USUAL_SOLVERS, USUAL_TOLERANCES
 
 
 # Long: every line of the signature is an option.
@@ -74,6 +75,20 @@ def analyse(
     step: Annotated[
         float | None, typer.Option(help="Of branch: the longest, a part of the range; 0.02.")
     ] = None,
+    cells: Annotated[
+        str | None, typer.Option(metavar="NX:NY", help="Of stability-map: how many, 40:40.")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Of stability-map: borders as curves too.")
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Of stability-map: processes; as many as there are cores. 0 is this."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Of stability-map: a Dask cluster in their place."),
+    ] = None,
     angle: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Of circle-map: angles alike.")
     ] = None,
@@ -88,15 +103,16 @@ def analyse(
     """Compute what is asked of a case besides its motion: rank, sensitivity, orbits, its own."""
     asked = Asked(
         period, section, passages, up_to or [], reflect or [], family or [], over or [], plot,
-        angle or [], modulo, steady, step,
+        angle or [], modulo, steady, step, cells, follow, workers, scheduler,
     )  # fmt: skip
     bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
-    if out is not None:
-        reporting.make_empty(out)
     asked.check(analysis)
+    orbits = analysis in ANALYSES and analysis not in bound.problem.analyses
+    if out is not None and not (orbits and goes_on(analysis, out)):
+        reporting.make_empty(out)
     with reporting.style():
-        if analysis in ANALYSES and analysis not in bound.problem.analyses:
-            answer = orbits_answer(bound, analysis, asked, out)
+        if orbits:
+            answer = orbits_answer(bound, analysis, asked, out, quiet=as_json)
         else:
             answer = bound.analyse(analysis, of or [], until)
     document = reporting.answer_document(
@@ -105,21 +121,26 @@ def analyse(
     written: list[Path] = []
     if out is not None:
         written = reporting.write_answer(out, document, answer.figures)
-        if analysis == "branch" and analysis not in bound.problem.analyses:
+        if orbits and analysis == "branch":
             axis = asked.over[0].partition("=")[0]
             written.append(reporting.write_branch(out, document, axis, answer.figures))
     if as_json:
         typer.echo(reporting.dump(document))
         return
-    console().print(reporting.answer_text(document))
+    console().print(reporting.answer_text(document, answer.words))
     if written:
         typer.echo(f"written: {', '.join(map(str, written))}")
 
 
 def compare(
     problem: ProblemName,
-    formulations: Annotated[str, typer.Option(metavar="A,B,...", help="Formulations by name.")],
-    solvers: Annotated[str, typer.Option(metavar="X,Y,...", help="Solvers by name.")],
+    formulations: Annotated[
+        str | None,
+        typer.Option(metavar="A,B,...", help=f"By name; {', '.join(USUAL_FORMULATIONS)}."),
+    ] = None,
+    solvers: Annotated[
+        str | None, typer.Option(metavar="X,Y,...", help=f"By name; {', '.join(USUAL_SOLVERS)}.")
+    ] = None,
     case: CaseName = None,
     model: ModelName = None,
     set_: Changes = None,
@@ -127,7 +148,7 @@ def compare(
     parameters: ParameterFile = None,
     initial: StartValues = None,
     tolerances: Annotated[
-        str | None, typer.Option(metavar="R1,R2,...", help="In place of the solvers' own.")
+        str | None, typer.Option(metavar="R1,R2,...", help="1e-4 to 1e-12, five of them.")
     ] = None,
     until: Annotated[float | None, typer.Option(help="The end of the runs, s.")] = None,
     out: Annotated[
@@ -193,8 +214,8 @@ def tolerances(text: str | None) -> list[float] | None:
 
 def compared(
     bound: BoundCase,
-    formulations: str,
-    solvers: str,
+    formulations: str | None,
+    solvers: str | None,
     tolerances_asked: str | None,
     until: float | None,
     *,
@@ -210,10 +231,10 @@ def compared(
     """
     with _progress(bound, quiet=quiet) as progress:
         found = bound.compare(
-            names("--formulations", formulations),
-            names("--solvers", solvers),
+            None if formulations is None else names("--formulations", formulations),
+            None if solvers is None else names("--solvers", solvers),
             until,
-            tolerances=tolerances(tolerances_asked),
+            tolerances=tolerances(tolerances_asked) or USUAL_TOLERANCES,
             progress=progress,
             inputs=inputs,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -28,6 +29,7 @@ class Language(StrEnum):
     C = "c"
 
 
+# Long: every line of the signature is an option.
 def equations(
     problem: ProblemName,
     case_name: CaseName = None,
@@ -46,6 +48,21 @@ def equations(
     language: Annotated[
         Language, typer.Option("--as", help="What the equations are written in.")
     ] = Language.LATEX,
+    rate: Annotated[
+        float,
+        typer.Option(
+            "--rate", help="In 1/s: the rate at which constraints attract; zero leaves that out."
+        ),
+    ] = 0.0,
+    law: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--law",
+            metavar="GOAL=A,B",
+            help="The law of a residual in place of the rate: contact=50,400 makes it obey "
+            "delta'' + 50 delta' + 400 delta = 0.",
+        ),
+    ] = None,
     to: Annotated[
         Path | None,
         typer.Option(
@@ -57,19 +74,35 @@ def equations(
     ] = None,
 ) -> None:
     """Write the equations of a case: as LaTeX, as a module of Python, or as C."""
+    laws = _laws(law or [])
     if reduced and language is not Language.LATEX:
         raise OutOfRangeError(
             f"--reduced equations are written as latex, not as {language}: leave out one of the two"
         )
     chosen = case(problem, case_name, model, parameters, changes or [], initial or [])
     if language is Language.LATEX:
-        text = chosen.to_latex(to, reduced=reduced)
+        text = chosen.to_latex(to, reduced=reduced, rate=rate, laws=laws)
     elif to is None:
-        text = chosen.written(language.value)
+        text = chosen.written(language.value, rate=rate, laws=laws)
     else:
         text = ""
-        _ = chosen.to_python(to) if language is Language.PYTHON else chosen.to_c(to)
+        write = chosen.to_python if language is Language.PYTHON else chosen.to_c
+        _ = write(to, rate=rate, laws=laws)
     if to is None:
         typer.echo(text, nl=False)
     else:
         typer.echo(f"equations: {to}")
+
+
+def _laws(words: Sequence[str]) -> dict[str, tuple[float, ...]]:
+    """Read GOAL=A,B."""
+    found: dict[str, tuple[float, ...]] = {}
+    for word in words:
+        goal, equals, text = word.rpartition("=")
+        try:
+            found[goal] = tuple(float(part) for part in text.split(","))
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise OutOfRangeError(f"--law takes GOAL=A,B,... as numbers, not {word!r}")
+    return found

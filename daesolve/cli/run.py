@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from math import isclose
@@ -11,8 +10,6 @@ from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
-from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
 
 from daesolve import reporting
 from daesolve.cli import options
@@ -45,7 +42,6 @@ from daesolve.cli.options import (
     console,
     say,
 )
-from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
 from daesolve.integration.run_options import At, every, every_event
 from daesolve.integration.simulation import Progress
@@ -54,15 +50,13 @@ from daesolve.plugins.resuming import problem_of
 from daesolve.plugins.resuming import resume as go_on
 from daesolve.preparation.choosing import TAKES_NO_ATOL
 from daesolve.reporting import Rules
+from daesolve.solving.progress import showing
 from daesolve.storage import kind_of, resuming
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory, stored_run
 
 MOVED = 1e-9
 """By which part a start value must have moved to be worth a sentence."""
-
-LOOKED_AT_EVERY = 0.1
-"""s of wall time between two looks at the drift, which cost more than a segment may."""
 
 
 # Long: an option of the command line is a parameter.
@@ -239,7 +233,7 @@ def _show(
     if as_json:
         typer.echo(reporting.dump(reporting.document(trajectory, identity)))
     elif not quiet and (out is None or page is not None):
-        shortened = trajectory if out is None else trajectory.thinned(2)
+        shortened = trajectory if out is None else trajectory.thinned(reporting.ROWS)
         console().print(reporting.summary(reporting.document(shortened, identity)))
         if page is not None:
             typer.echo(f"report: {page}")
@@ -327,49 +321,5 @@ def shown(label: str, begin: float, end: float, *, quiet: bool) -> Generator[Pro
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=16),
-        TextColumn("{task.fields[now]}"),
-        TimeRemainingColumn(compact=True),
-    )
-    with Bar(*columns, console=console(stderr=True), transient=True) as bar:
-        start = _Start()
-        task = bar.add_task(label, total=abs(end - begin), now=f"t = {begin:g} s")
-
-        def update(reached: float, monitor: Monitor, events: int) -> None:
-            elapsed = start.elapsed(reached)
-            if elapsed is None:
-                return
-            simulated, wall = elapsed
-            worst = max((entry.max_relative for entry in monitor.drift().values()), default=0.0)
-            words = [f"t = {reached:.6g} s"]
-            words += [f"{_speed(abs(simulated) / wall)} s/s"] if wall > 0.0 else []
-            words += [f"{events} events"] if events else []
-            words += [f"drift {worst:.1e}"]
-            bar.update(task, completed=abs(reached - begin), now=" · ".join(words))
-
-        yield update
-
-
-def _speed(value: float) -> str:
-    """Return a number that does not change its width with every picture."""
-    return f"{value:,.0f}" if value >= 100.0 else f"{value:.3g}"
-
-
-class _Start:
-    """Where this process began to integrate: a run that goes on has been under way before."""
-
-    def __init__(self) -> None:
-        self.time: float | None = None
-        self.wall = self.last = time.perf_counter()
-
-    def elapsed(self, reached: float) -> tuple[float, float] | None:
-        """Return simulated and wall time since the start; None where it was asked just now."""
-        now = time.perf_counter()
-        if self.time is None:
-            self.time, self.wall = reached, now
-        elif now - self.last < LOOKED_AT_EVERY:
-            return None
-        self.last = now
-        return reached - self.time, now - self.wall
+    with showing(True, begin, end, label) as progress:
+        yield progress

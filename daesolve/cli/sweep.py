@@ -56,6 +56,7 @@ from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, 
 from daesolve.ensembles.dispatch import Progress, SweepState
 from daesolve.ensembles.sweep_files import sweep_manifest
 from daesolve.ensembles.sweep_results import (
+    Measured,
     MeasuredDependence,
     dependence,
     differences,
@@ -71,6 +72,9 @@ from daesolve.solvers import Taylor
 
 MOST_REASONS = 3
 """That are shown; all are in the results."""
+
+GAP = 3
+"""Characters between two columns: a blank of Rich's, and its padding."""
 
 MOST_VALUES = 10_000_000
 """Of one name."""
@@ -232,7 +236,9 @@ def _ended(found: Sweep, case: BoundCase, *, as_json: bool, quiet: bool) -> None
         title = f"{case.problem.title}: {case.case.name}"
         page = write_measures(found.directory, measured, title)
         if not (as_json or quiet):
-            console().print(_orders(measured))
+            shown = console()
+            for table in _orders(measured, shown.width):
+                shown.print(table, "")
             typer.echo(f"figure and table: {page}")
     if found.interrupted or found.failed == found.done:
         raise typer.Exit(COULD_NOT_GO_ON)
@@ -286,20 +292,39 @@ def _called(word: str, function: str, text: str) -> Any:
         raise OutOfRangeError(f"--over {word}: {function} takes {takes}") from None
 
 
-def _orders(measured: MeasuredDependence) -> Table:
-    """Return a table of what was measured, each order behind its value."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
-    table.add_column(measured.over, justify="right", overflow="fold")
-    for entry in measured.measures:
-        heading = f"{entry.name} ({entry.unit})" if entry.unit else entry.name
-        table.add_column(heading, overflow="fold", min_width=len("1.000e-00"))
-    for row, value in enumerate(measured.values):
-        cells = [
-            f"{entry.values[row]:.3e}"
-            + ("" if not row or (order := entry.orders[row - 1]) is None else f"  {order:.4f}")
-            for entry in measured.measures
-        ]
-        table.add_row(f"{value:g}", *cells)
+def _orders(measured: MeasuredDependence, width: int) -> list[Table]:
+    """Return what was measured, each order behind its value, in tables none of which is too wide.
+
+    No word of a heading is broken: where headings are long, there are more tables.
+    """
+    values = [f"{value:g}" for value in measured.values]
+    first = max(map(len, [measured.over, *values]))
+    tables: list[list[list[str]]] = []
+    room = 0
+    for column in map(_column, measured.measures):
+        wide = GAP + max(map(len, column))
+        if wide > room:
+            tables.append([[measured.over, *values]])
+            room = width - first
+        tables[-1].append(column)
+        room -= wide
+    return [_table(columns) for columns in tables]
+
+
+def _column(entry: Measured) -> list[str]:
+    """Return the heading of a measure, and below it each value with its order."""
+    orders = ["", *("" if order is None else f"  {order:.4f}" for order in entry.orders)]
+    widest = max(map(len, orders))
+    cells = [f"{v:.3e}{o:<{widest}}" for v, o in zip(entry.values, orders, strict=True)]
+    return [f"{entry.name} ({entry.unit})" if entry.unit else entry.name, *cells]
+
+
+def _table(columns: Sequence[Sequence[str]]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), show_edge=False)
+    for number, (heading, *_) in enumerate(columns):
+        table.add_column(heading, justify="left" if number else "right", no_wrap=True)
+    for row in zip(*(cells for _, *cells in columns), strict=True):
+        table.add_row(*row)
     return table
 
 

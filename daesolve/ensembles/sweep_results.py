@@ -15,6 +15,7 @@ from daesolve.ensembles.chunks import DIFFERENCE, MEASURE, PEAK, over_column
 from daesolve.ensembles.sweep_files import arrow, parts, read_part, sweep_manifest
 from daesolve.errors import MissingPackageError, OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
+from daesolve.showing import Shown
 from daesolve.storage import located
 from daesolve.trajectory.results import Outcome
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Sweep:
+class Sweep(Shown):
     """The results of a sweep on disk.
 
     Parameters
@@ -160,6 +161,10 @@ def has_failed(outcome: str) -> bool:
     return not Outcome(outcome).good
 
 
+ROUNDED = 1e-13
+"""What is no larger, in its own unit, is rounding of numbers of a usual size: no order is in it."""
+
+
 @dataclass(frozen=True)
 class Measured:
     """One quantity over the values of the varied number.
@@ -172,7 +177,7 @@ class Measured:
         One for each value of the varied number.
     orders
         The slope in log-log from each value to the next; None where one of the two is not above
-        zero.
+        zero, or no larger than rounding.
     """
 
     name: str
@@ -260,14 +265,18 @@ def dependence(sweep: Sweep, case: BoundCase) -> MeasuredDependence | None:
 
 
 def local_orders(sizes: Sequence[float], values: Sequence[float]) -> tuple[float | None, ...]:
-    """Return the slopes in log-log between neighbours; None where there is none."""
+    """Return the slopes in log-log between neighbours; None where rounding would make them."""
     pairs = list(zip(sizes, values, strict=True))
     return tuple(
         math.log(after[1] / before[1]) / math.log(after[0] / before[0])
-        if _is_size(before[1]) and _is_size(after[1]) and after[0] != before[0]
+        if _is_measured(before[1]) and _is_measured(after[1]) and after[0] != before[0]
         else None
         for before, after in itertools.pairwise(pairs)
     )
+
+
+def _is_measured(value: Any) -> bool:
+    return _is_size(value) and value > ROUNDED
 
 
 def _is_size(value: Any) -> bool:

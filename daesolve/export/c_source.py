@@ -51,14 +51,9 @@ def comment(sentences: Iterable[str]) -> str:
 
 def said_of(plant: Plant, version: str) -> list[str]:
     """Return what a reader should know, a paragraph each."""
-    rate = plant.equations.rate
     said = [f"{plant.name}: equations of motion, {MARK} {version}."]
     if plant.equations.dynamics.rows:
-        said.append(
-            f"Constraints attract the motion at a rate of {rate:g} 1/s."
-            if rate
-            else "Nothing pulls a motion back that drifts off its constraints."
-        )
+        said += plant.equations.attraction
     return [*said, *plant.left_out]
 
 

@@ -178,14 +178,9 @@ def _head(plant: Plant, version: str) -> str:
             WIDTH,
         ),
     ]
-    rate = plant.equations.rate
-    attracting = (
-        f"Constraints attract the motion at a rate of {rate:g} 1/s."
-        if rate
-        else "Nothing pulls a motion back that drifts off its constraints."
-    )
     if plant.equations.dynamics.rows:
-        said += ["", *wrap(attracting, WIDTH)]
+        for sentence in plant.equations.attraction:
+            said += ["", *wrap(sentence, WIDTH)]
     for sentence in plant.left_out:
         said += ["", *wrap(sentence, WIDTH)]
     imports = ["import math"] + (["from bisect import bisect_right"] if plant.lookups else [])

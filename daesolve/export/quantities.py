@@ -26,6 +26,7 @@ from daesolve.errors import (
 )
 from daesolve.export.named import Entries, Entry, NamedFunction, Shape
 from daesolve.formulations.feedback import target
+from daesolve.formulations.laws import Law, check_laws, formula, rates_of, shape_of
 from daesolve.posing.value_names import ValueKind
 
 Quantity = Literal[
@@ -75,13 +76,16 @@ class Equations:
         off them, as rounding and the errors of steps push it.
     defaults
         Values by name, in place of those that were declared.
+    laws
+        Laws of single constraints in place of the rate, as `Feedback` takes them.
 
     Raises
     ------
     UnknownNameError
-        A default is of nothing in p.
+        A default is of nothing in p, or a law of no constraint.
     OutOfRangeError
-        A state has no value in `around`, or the rate is no number that is zero or more.
+        A state has no value in `around`, the rate is no number that is zero or more, or a law is
+        not stable.
     RedundantConstraintsError
         Goals follow from others, so that the reactions are not determined.
     """
@@ -91,13 +95,32 @@ class Equations:
     around: Mapping[str, float] | None = None
     rate: float = 0.0
     defaults: Mapping[str, float] = field(default_factory=dict[str, float])
+    laws: Mapping[str, Law] = field(default_factory=dict[str, Law])
 
     def __post_init__(self) -> None:
+        check_laws(self.laws, ())
+        _ = self._own_rates
         for name in self.defaults:
             if name not in self.dynamics.ranges:
                 raise unknown_name("value", name, self.dynamics.ranges)
         if not is_number(self.rate) or not 0.0 <= self.rate < float("inf"):
             raise OutOfRangeError(f"the rate is {self.rate!r}, but must be a number, 0 or more")
+
+    @property
+    def _own_rates(self) -> dict[str, float]:
+        """The rates of the goals that have laws of their own."""
+        return rates_of(self.laws, self.dynamics.rows)
+
+    @property
+    def attraction(self) -> tuple[str, ...]:
+        """What constraints do to a motion that is off them, a sentence each."""
+        if not self.rate and not self.laws:
+            return ("Nothing pulls a motion back that drifts off its constraints.",)
+        said = [f"Residuals obey {formula(goal, law)}." for goal, law in self.laws.items()]
+        if self.rate:
+            others = "Other constraints" if self.laws else "Constraints"
+            said.append(f"{others} attract the motion at a rate of {self.rate:g} 1/s.")
+        return tuple(said)
 
     # -- what goes in ------------------------------------------------------------------------------
 
@@ -147,10 +170,10 @@ class Equations:
             for row in dynamics.invariants
             if row.on == "positions" and row.fixed is not None
         ]
-        for name in attracting:
+        for name, rate in {**dict.fromkeys(attracting, self.rate), **self._own_rates}.items():
             place = ValueKind.RATE.name_of(name)
             if place in names:
-                numbers[names.index(place)] = self.rate
+                numbers[names.index(place)] = rate
         return numbers
 
     @cached_property
@@ -189,7 +212,8 @@ class Equations:
     def _solved(self) -> tuple[ca.SX, ca.SX]:
         """The accelerations and the reactions."""
         dynamics = self.dynamics
-        targets = [target(row) for row in dynamics.rows]
+        shapes = {goal: shape_of(law) for goal, law in self.laws.items()}
+        targets = [target(row, shapes.get(row.name)) for row in dynamics.rows]
         offsets = [row.offset for row in dynamics.relations]
         return Saddle(dynamics, self.plan).solve(dynamics.force, targets, offsets)
 

@@ -150,6 +150,7 @@ def write_page(
         run=run | {"message": run["message"].removesuffix(".")},
         outcome=_outcome(run),
         digits=facts.agreement(run),
+        agreeing=facts.agreeing(facts.agreement(run) or 0.0),
         separation=facts.separation(run) if run["verification"] else "",
         changes=facts.changes(run),
         remarks=_remarks(run),

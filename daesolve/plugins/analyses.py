@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.analysis.invariant_measure import invariant_measure
 from daesolve.analysis.linearization import linearize_equations
 from daesolve.analysis.sensitivity import Sensitivity
 from daesolve.equations.drives import begun
@@ -212,6 +213,23 @@ def _growth_vector(subject: Subject) -> dict[str, Any]:
     return growth_vector_report(system, state, parameters=values, time=subject.time)
 
 
+def _invariant_measure(subject: Subject) -> dict[str, Any]:
+    """Find out whether the motion keeps a volume, in which variables, and how ln rho changes."""
+    at, values = subject.named_start, subject.values
+    found = invariant_measure(subject.system, parameters=values, at=at)
+    places = {name: at[name] for name in found.positions}
+    return {
+        "said": found.said,
+        "exists": found.exists,
+        "evidence": found.evidence,
+        "family": found.family,
+        "none_at_all": found.none_at_all,
+        "variables": list(found.variables),
+        "residual": found.residual,
+        "gradient_of_log_density": found.gradient(places) if found.exists else None,
+    }
+
+
 def _variants(subject: Subject) -> dict[str, Any]:
     """List every choice of the loaded supports, with what speaks for and against it."""
     problem = VariantProblem(subject.mechanical.dynamics, subject.values)
@@ -234,6 +252,7 @@ ANALYSES: dict[str, Analysis] = {
     ),
     "substitutable": Analysis(lambda subject, of, until: _substitutable(subject)),
     "growth-vector": Analysis(lambda subject, of, until: _growth_vector(subject)),
+    "invariant-measure": Analysis(lambda subject, of, until: _invariant_measure(subject)),
     "variants": Analysis(lambda subject, of, until: _variants(subject)),
 }
 """What can be asked about a case of any problem."""

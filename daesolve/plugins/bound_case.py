@@ -37,6 +37,7 @@ from daesolve.plugins.orbiting_case import OrbitingCase
 from daesolve.plugins.ruled_starts import ruled_start
 from daesolve.preparation.naming import made_by_name
 from daesolve.preparation.request import Request
+from daesolve.showing import Shown
 from daesolve.solvers import Solver
 from daesolve.solving.comparison import Comparison, Reference, compare
 from daesolve.solving.comparison import Progress as ComparisonProgress
@@ -53,7 +54,7 @@ USUAL = {"impact": "newton", "impact_order": None, "on_gain": "refuse"}
 
 
 @dataclass(frozen=True, eq=False)
-class BoundCase(ExportableCase, OrbitingCase):
+class BoundCase(ExportableCase, OrbitingCase, Shown):
     """A case of a problem with every value chosen: `.solve(...)` runs it.
 
     Parameters
@@ -228,7 +229,7 @@ class BoundCase(ExportableCase, OrbitingCase):
         return self._with_sources(replace(run, description=described))
 
     def _with_sources(self, run: Trajectory) -> Trajectory:
-        return remembered(replace(run, sources=tuple(self.problem.sources)))
+        return remembered(replace(run, sources=tuple(self.problem.sources), origin=self))
 
     def solve_options(self, until: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of `daesolve.solve` for the case: its own, and other options.
@@ -270,8 +271,8 @@ class BoundCase(ExportableCase, OrbitingCase):
 
     def compare(
         self,
-        formulations: Sequence[Formulation | str],
-        solvers: Sequence[Solver | str],
+        formulations: Sequence[Formulation | str] | None = None,
+        solvers: Sequence[Solver | str] | None = None,
         until: float | None = None,
         initial: Mapping[str, float] | None = None,
         *,

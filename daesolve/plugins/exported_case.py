@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -9,12 +10,15 @@ from typing import Any, Literal
 from daesolve.errors import OutOfRangeError, is_number
 from daesolve.export.c_source import source
 from daesolve.export.python_module import python_module
+from daesolve.formulations.laws import Law
 
 
 class ExportableCase:
     """What a case has for use elsewhere."""
 
-    def to_python(self, path: str | Path, *, rate: float = 0.0) -> Path:
+    def to_python(
+        self, path: str | Path, *, rate: float = 0.0, laws: Mapping[str, Law] | None = None
+    ) -> Path:
         """Write the system as a module of Python, with the values and the start of the case.
 
         Inputs stay inputs, whatever acts in the case; what it gives as a number is their default.
@@ -26,6 +30,8 @@ class ExportableCase:
             Of the module, such as "plant.py".
         rate
             In 1/s: with it, constraints attract the motion.
+        laws
+            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
 
         Returns
         -------
@@ -37,10 +43,12 @@ class ExportableCase:
         DaesolveError
             As `MechanicalSystem.to_python` does; or the case has no consistent start.
         """
-        system, further = self._exported(rate)
+        system, further = self._exported(rate, laws)
         return system.to_python(path, **further)
 
-    def to_c(self, path: str | Path, *, rate: float = 0.0) -> Path:
+    def to_c(
+        self, path: str | Path, *, rate: float = 0.0, laws: Mapping[str, Law] | None = None
+    ) -> Path:
         """Write the system as C, with the values and the start of the case; see `to_python`.
 
         Parameters
@@ -49,6 +57,8 @@ class ExportableCase:
             Of the directory, such as "plant".
         rate
             In 1/s: with it, constraints attract the motion.
+        laws
+            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
 
         Returns
         -------
@@ -60,10 +70,16 @@ class ExportableCase:
         DaesolveError
             As `MechanicalSystem.to_c` does; or the case has no consistent start.
         """
-        system, further = self._exported(rate)
+        system, further = self._exported(rate, laws)
         return system.to_c(path, **further)
 
-    def written(self, language: Literal["python", "c"], *, rate: float = 0.0) -> str:
+    def written(
+        self,
+        language: Literal["python", "c"],
+        *,
+        rate: float = 0.0,
+        laws: Mapping[str, Law] | None = None,
+    ) -> str:
         """Return the system as text: the module of `to_python`, or the source of `to_c`.
 
         Parameters
@@ -72,6 +88,8 @@ class ExportableCase:
             "python" or "c".
         rate
             In 1/s: with it, constraints attract the motion.
+        laws
+            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
 
         Raises
         ------
@@ -82,17 +100,23 @@ class ExportableCase:
         if language not in writers:
             raise OutOfRangeError(f"the language is {language!r}, but must be 'python' or 'c'")
         case: Any = self
-        system, further = self._exported(rate)
+        system, further = self._exported(rate, laws)
         return writers[language](system.plant(case.problem.name, **further), version("daesolve"))
 
     def to_latex(
-        self, path: str | Path | None = None, *, reduced: bool = False, document: bool = True
+        self,
+        path: str | Path | None = None,
+        *,
+        reduced: bool = False,
+        document: bool = True,
+        rate: float = 0.0,
+        laws: Mapping[str, Law] | None = None,
     ) -> str:
         """Return the equations as LaTeX, as they hold where the case starts.
 
         Parameters
         ----------
-        path, reduced, document
+        path, reduced, document, rate, laws
             As `MechanicalSystem.to_latex` takes them.
 
         Raises
@@ -104,10 +128,16 @@ class ExportableCase:
         system = case.system
         values = {n: v for n, v in case.values.items() if n in system.dynamics.ranges}
         return system.to_latex(
-            path, reduced=reduced, document=document, values=values, title=case.problem.title
+            path,
+            reduced=reduced,
+            document=document,
+            values=values,
+            title=case.problem.title,
+            rate=rate,
+            laws=laws,
         )
 
-    def _exported(self, rate: float) -> tuple[Any, dict[str, Any]]:
+    def _exported(self, rate: float, laws: Mapping[str, Law] | None) -> tuple[Any, dict[str, Any]]:
         """Return the system of the case, and what its exports are asked for."""
         case: Any = self
         system = case.system
@@ -119,6 +149,7 @@ class ExportableCase:
             "start": dict(zip(labels.states, state.tolist(), strict=True)),
             "values": values,
             "rate": rate,
+            "laws": laws,
             "time": case.case.start_time,
         }
         if case.case.redundant == "drop":

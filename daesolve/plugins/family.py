@@ -52,10 +52,13 @@ class Answer:
         Numbers, words, lists and tables by name, as in JSON.
     figures
         Drawings by name.
+    words
+        What is printed in place of the values; the values where there are none.
     """
 
     values: Mapping[str, Any]
     figures: Mapping[str, Figure] = field(default_factory=dict[str, "Figure"])
+    words: str = ""
 
     def __post_init__(self) -> None:
         for what, held in (("values", self.values), ("figures", self.figures)):

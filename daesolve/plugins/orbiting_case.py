@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
@@ -96,8 +96,9 @@ class OrbitingCase:
         pieces: int | None = None,
         step: float = 0.02,
         most: int = 400,
-        detect: tuple[str, ...] = ("fold", "doubling", "torus", "grazing"),
+        detect: tuple[str, ...] = ("fold", "doubling", "torus", "grazing", "degenerate"),
         out: str | Path | None = None,
+        progress: Callable[[int, float], None] | None = None,
         **options: Unpack[RunOptions],
     ) -> Branch:
         """Find a periodic motion of the case, and follow it.
@@ -112,9 +113,11 @@ class OrbitingCase:
         step, most
             The longest step, as a part of the range, and how many points in one direction.
         detect
-            What to look for, of "fold", "doubling", "torus" and "grazing".
+            What to look for, of "fold", "doubling", "torus", "grazing" and "degenerate".
         out
             A directory that keeps the points, and from which an interrupted branch goes on.
+        progress
+            Called after each point with how many there are, and the value there.
 
         Returns
         -------
@@ -144,4 +147,6 @@ class OrbitingCase:
             verify=False,
             **options,
         )
-        return continue_orbit(orbit, over, step=step, most=most, detect=detect, out=out)
+        return continue_orbit(
+            orbit, over, step=step, most=most, detect=detect, out=out, progress=progress
+        )

@@ -16,12 +16,13 @@ from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Family
 from daesolve.plugins.model_files import fields_of, is_model_file
 from daesolve.preparation.extensions import BrokenPlugin, load, offered
+from daesolve.showing import Shown
 
 GROUP = "daesolve.problems"
 
 
 @dataclass(frozen=True, eq=False)
-class Problem(Family):
+class Problem(Family, Shown):
     """A family of systems with its cases.
 
     Parameters

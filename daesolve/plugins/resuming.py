@@ -22,6 +22,7 @@ from daesolve.preparation.naming import formulation_of, solver_of
 from daesolve.preparation.preparing import prepare
 from daesolve.solvers import Solver
 from daesolve.solving.descriptions import check_same, processor, versions
+from daesolve.solving.progress import showing
 from daesolve.solving.stored_runs import go_on, restored_request
 from daesolve.storage import Stored, kind_of, resuming
 from daesolve.system.system import System
@@ -40,7 +41,7 @@ def resume(
     solver: Solver | str | None = None,
     inputs: Mapping[str, Any] | None = None,
     any_version: bool = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     tell: Tell | None = None,
 ) -> Trajectory:
     """Go on with a run that was stopped or killed, or extend one that is finished.
@@ -107,7 +108,9 @@ def resume(
         check_same(asked[option], one)
     given = [one for one in own if one is not None]
     prepared = prepare(system, restored_request(asked, given, inputs))
-    run = go_on(directory, prepared, until, progress, tell, remark, given)
+    end = asked["until"] if until is None else until
+    with showing(progress, prepared.start_time, end) as told:
+        run = go_on(directory, prepared, until, told, tell, remark, given)
     return remembered(replace(run, sources=tuple(papers)))
 
 

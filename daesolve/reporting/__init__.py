@@ -17,6 +17,7 @@ from daesolve.plugins.registry import Problem
 from daesolve.plugins.stored_problem import in_need_of_source, is_of_file, posed_again
 from daesolve.reporting.document import (
     NO_PICTURE,
+    ROWS,
     Document,
     DrawingRule,
     ReportError,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from daesolve.reporting.text import answer_text, comparison_text, summary
 
 __all__ = [
+    "ROWS",
     "AnimationError",
     "Document",
     "DrawingRule",

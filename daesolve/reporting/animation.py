@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +12,23 @@ import numpy as np
 from markupsafe import Markup
 
 from daesolve.drawing import Arrow, Circle, Dot, Line, Outline, Placed, Shape, Trace
-from daesolve.drawing.systems import drawing_of_points
 from daesolve.errors import OutOfRangeError, Tell, UnknownNameError
-from daesolve.plugins.stored_problem import in_need_of_source, is_of_file, posed_again
-from daesolve.reporting.document import NO_PICTURE, DrawingRule, with_drawing, with_note
+from daesolve.reporting.document import DrawingRule
 from daesolve.reporting.excerpt import (
     PICTURES_A_SECOND,
     SECONDS,
-    Excerpt,
-    Playing,
-    from_document,
-    from_run,
 )
 from daesolve.reporting.facts import template
-from daesolve.reporting.film import AnimationError, Film, Progress, film, framed
+from daesolve.reporting.film import AnimationError, Film, Progress, framed
+from daesolve.reporting.filming import Films, filmed
 from daesolve.reporting.sampling import Document
-from daesolve.trajectory.samples import StoredSamples
 from daesolve.trajectory.trajectory import Trajectory
 
 WIDTH = 800
 NARROWEST, WIDEST = 200, 3840
 FASTEST_GIF = 50.0
 """Viewers slow down what is to be shown for less than two hundredths of a second."""
-Writer = Callable[[Film, Path, Progress], None]
+Writer = Callable[[Films, Path, Progress], None]
 FINENESS = 10_000
 """Into how many units the width of the view is divided; coordinates are whole numbers of them."""
 TURN = 1000
@@ -67,7 +58,10 @@ def animate(
     source: Path | str | None = None,
     tell: Tell | None = None,
 ) -> Film:
-    """Write the animation of a run, and return what it shows.
+    """Write the animation of a run, and return what it shows first.
+
+    Where an eye cannot follow the whole run from picture to picture, its beginning is shown, as
+    far as that is closely sampled or can be integrated anew; a page shows the whole run second.
 
     Parameters
     ----------
@@ -81,7 +75,7 @@ def animate(
     rate
         Pictures a second of playing.
     begin, end
-        The part of the run that is shown, s; all of it by default.
+        The part of the run that is shown, s; by default all of it, or its beginning first.
     width
         Of a .gif or .mp4, pixels; a page has the width of its window.
     drawing
@@ -121,12 +115,16 @@ def animate(
     known = Trajectory.from_run(run) if isinstance(run, Path | str) else run
     target = Path(file)
     write = _writer(target, width, rate)
-    playing = Playing(seconds, rate, begin, end)
-    if isinstance(known, Trajectory):
-        rule = drawing or _rule_of(known, source, tell)
-        shown = film(_drawn(known, rule, playing))
-    else:
-        shown = film(from_document(known, playing))
+    shown = filmed(
+        known,
+        seconds=seconds,
+        rate=rate,
+        begin=begin,
+        end=end,
+        drawing=drawing,
+        source=source,
+        tell=tell,
+    )
     unfinished = target.with_name(f".{target.stem}.partial{target.suffix}")
     try:
         write(shown, unfinished, progress or _quiet)
@@ -135,35 +133,7 @@ def animate(
         raise AnimationError(f"{str(target)!r} cannot be written: {error.strerror}") from None
     finally:
         unfinished.unlink(missing_ok=True)
-    return shown
-
-
-def _rule_of(run: Trajectory, source: Path | str | None, tell: Tell | None) -> DrawingRule | None:
-    """Return what draws a run on disk: the rule of its problem."""
-    kept = run.samples
-    if not isinstance(kept, StoredSamples):
-        return None
-    named: Mapping[str, Any] | None = kept.stored.manifest["source"]
-    if named is None or (is_of_file(named) and source is None):
-        return None
-    return posed_again(named, None if source is None else Path(source), tell).drawing
-
-
-def _drawn(run: Trajectory, rule: DrawingRule | None, playing: Playing) -> Excerpt:
-    """Return what is needed of a run, with its drawing."""
-    kept = run.samples
-    identity: Mapping[str, Any] = {}
-    named: Mapping[str, Any] | None = None
-    if isinstance(kept, StoredSamples):
-        identity, named = kept.stored.manifest["identity"], kept.stored.manifest["source"]
-    part = from_run(run, identity, playing)
-    posed_by_hand = rule is None and named is None
-    document = with_drawing(dict(part.document), drawing_of_points if posed_by_hand else rule)
-    if rule is None and named is not None and is_of_file(named):
-        assert isinstance(kept, StoredSamples)
-        command = f"daesolve animate {shlex.quote(str(kept.stored.directory))}"
-        document = with_note(document, f"{NO_PICTURE}: {in_need_of_source(named, command)}")
-    return replace(part, document=document)
+    return shown[0]
 
 
 def _writer(target: Path, width: int, rate: float) -> Writer:
@@ -190,16 +160,32 @@ def _writer(target: Path, width: int, rate: float) -> Writer:
     from daesolve.reporting.figures import renderer
 
     if suffix == ".gif":
-        return partial(renderer.write_gif, width=width)
-    return partial(renderer.write_mp4, width=width, program=renderer.ffmpeg())
+        return lambda films, file, progress: renderer.write_gif(
+            films[0], file, progress, width=width
+        )
+    program = renderer.ffmpeg()
+    return lambda films, file, progress: renderer.write_mp4(
+        films[0], file, progress, width=width, program=program
+    )
 
 
 def _quiet(done: int, total: int) -> None:
     """Report nothing."""
 
 
-def _write_page(shown: Film, file: Path, progress: Progress) -> None:
-    file.write_text(player(shown, progress), encoding="utf-8", newline="\n")
+def _write_page(shown: Films, file: Path, progress: Progress) -> None:
+    file.write_text(players(shown, progress), encoding="utf-8", newline="\n")
+
+
+def players(films: Films, progress: Progress) -> str:
+    """Return a page that plays films, one of them at a time; see `player`."""
+    pages = [player(each, progress) for each in films]
+    if len(pages) == 1:
+        return pages[0]
+    return template("daesolve.reporting", "players.html.jinja").render(
+        title=films[0].title,
+        pages=list(zip(("The beginning", "The whole run"), pages, strict=True)),
+    )
 
 
 def player(film: Film, progress: Callable[[int, int], None]) -> str:

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from daesolve.reporting.sampling import Document
+from daesolve.solvers.taylor import Taylor
 from daesolve.storage.encoding import is_mapping
 
 if TYPE_CHECKING:
@@ -79,6 +80,14 @@ def short(value: Any, digits: int = 3) -> str:
         mantissa, _, exponent = text.partition("e")
         return f"{mantissa}e{int(exponent)}" if exponent else text
     return str(value)
+
+
+def power(value: float | None) -> str:
+    """Return a tolerance as it is asked for: 1e-4, not 0.0001."""
+    if value is None:
+        return NOTHING
+    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    return f"{mantissa.removesuffix('.0')}e{int(exponent)}"
 
 
 def family(name: str) -> str:
@@ -200,6 +209,14 @@ def digits(difference: float | None, size: float) -> float | None:
     return DIGITS if relative < 10.0**-DIGITS else max(0.0, -math.log10(relative))
 
 
+def agreeing(count: float) -> str:
+    """Say how many digits agree: whole ones, for a part of a digit is none."""
+    whole = math.floor(count)
+    if whole < 1:
+        return "no digit agrees"
+    return "1 digit agrees" if whole == 1 else f"{whole} digits agree"
+
+
 def separation(document: Document) -> str:
     """Say how small errors grow, from a run that was verified."""
     verification = document["verification"]
@@ -256,6 +273,23 @@ def _changed(given: float | None, value: float | None) -> str:
     if before == after and given is not None and value is not None:
         return f"{before}, changed by {short(value - given)}"
     return f"{before} → {after}"
+
+
+def notes(document: Document) -> list[str]:
+    """List what was chosen and found, without how the solver's code was made: that is a cost."""
+    return [note for note in document.get("notes", []) if not Taylor.is_about_code(note)]
+
+
+def about_code(document: Document) -> str:
+    """Say how the solver's code was made."""
+    told = [note for note in document.get("notes", []) if Taylor.is_about_code(note)]
+    return "; ".join(told) or NOTHING
+
+
+def ending(document: Document) -> str:
+    """Say when a run ended; of one that could not go on, up to when its motion is known."""
+    at = f"t = {short(document['end_time'], 10)} s"
+    return f"at {at}" if document["outcome"] in GOOD else f"the motion is known up to {at}"
 
 
 def start_state(document: Document) -> dict[str, Any]:
@@ -359,8 +393,8 @@ def banner(run: Document) -> Banner | None:
     reached = f"t = {short(run['end_time'], 6)} s of {short(until, 6)} s, {100.0 * share:.3g} %"
     if run["outcome"] != "interrupted":
         words = OUTCOMES.get(run["outcome"]) or run["outcome"]
-        headline = f"The run ended {words} at {reached}."
-        return Banner(headline, run["message"], share, None, "bad")
+        headline = f"The run ended {words}; its motion is known up to {reached}."
+        return Banner(headline, f"{run['message']}{_between(run)}", share, None, "bad")
     state = "was interrupted" if run.get("finished", True) else "is not finished"
     state = "is under way" if run.get("under_way") else state
     directory = run.get("directory")
@@ -373,6 +407,17 @@ def banner(run: Document) -> Banner | None:
     )
 
 
+def _between(run: Document) -> str:
+    """Say why a fault lies beyond the time up to which the motion is known."""
+    last = run["events"][-1]["time"] if run["events"] else run["end_time"]
+    if abs(last - run["end_time"]) <= ROUNDING * max(1.0, abs(last)):
+        return ""
+    return (
+        f". The last step that was accepted ends at t = {short(run['end_time'], 6)} s; the fault "
+        f"was found within the next one, at t = {short(last, 6)} s."
+    )
+
+
 def cards(run: Document) -> list[Card]:
     """Return outcome, verification, residuals, energy and cost of a run."""
     statistics = run["statistics"]
@@ -382,7 +427,7 @@ def cards(run: Document) -> list[Card]:
         Card(
             "Outcome",
             OUTCOMES.get(run["outcome"]) or run["outcome"],
-            run["message"] or f"at t = {short(run['end_time'], 10)} s",
+            (run["message"] if run["outcome"] in GOOD else "") or ending(run),
             "good" if run["outcome"] in GOOD else "bad",
         ),
         _verification_card(run),
@@ -437,7 +482,7 @@ def _verification_card(run: Document) -> Card:
     size = f"{short(worst.size)} {unit}".rstrip()
     return Card(
         "Verification",
-        "no digit agrees" if digits < 1.0 else f"{digits:.0f} digits agree",
+        agreeing(digits),
         f"{worst.name} differs by {size}, against {verification['against']}",
         "good" if digits >= FEW_DIGITS else "warn",
     )

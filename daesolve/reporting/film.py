@@ -28,7 +28,14 @@ from daesolve.errors import DaesolveError
 from daesolve.reporting.document import NO_PICTURE, ReportError
 from daesolve.reporting.excerpt import Excerpt, Mark
 from daesolve.reporting.facts import short, title
-from daesolve.reporting.sampling import SEEN, Document, Series, columns, joinable
+from daesolve.reporting.sampling import (
+    SEEN,
+    Document,
+    Series,
+    columns,
+    joinable,
+    visible_turns,
+)
 
 FOLLOWED = 0.5
 """The part of the whole way below which a camera's width is followed along it."""
@@ -36,6 +43,8 @@ TOO_FAR = 0.5 * math.pi
 """The turn between two pictures beyond which its direction cannot be seen."""
 Progress = Callable[[int, int], None]
 """Called after each picture with the number of those done and of all."""
+FOLLOWABLE = 0.2
+"""Turning points a picture, above which an eye cannot follow a motion."""
 CORNERS = np.array([[-1.0, -1.0], [1.0, 1.0]])
 NEAR = 1e-9
 """The part of the step between samples within which a time is that of a sample."""
@@ -92,6 +101,8 @@ class Film:
     smooth
         Whether a motion between pictures can be drawn: nothing but the spokes of circles turns
         too far from one to the next.
+    followable
+        Whether an eye can: nothing turns to and fro within a few pictures either.
     at_samples
         How many of the pictures are at a sample's own time.
     turn
@@ -100,6 +111,8 @@ class Film:
         (k,) how many pictures come before each vertex of a trace; negative before the first.
     marks
         The events from the first picture to the last.
+    remark
+        What a viewer should know first; empty where there is no such thing.
     """
 
     title: str
@@ -112,10 +125,12 @@ class Film:
     joined: bool
     thinned: bool
     smooth: bool
+    followable: bool
     at_samples: int
     turn: float
     clock: np.ndarray
     marks: Sequence[Mark]
+    remark: str = ""
 
     @property
     def seconds(self) -> float:
@@ -144,7 +159,7 @@ class Film:
     def notes(self) -> list[str]:
         """What a viewer should know of its honesty."""
         count, others = len(self.pictures), len(self.pictures) - self.at_samples
-        notes: list[str] = []
+        notes = [self.remark] if self.remark else []
         if not self.joined and self.thinned:
             notes.append(
                 "There are too many samples to draw the motion from one to the next: each picture "
@@ -200,7 +215,7 @@ def film(part: Excerpt) -> Film:
     ]
     whole = around(entry.box for bodies in (*shown, surroundings) for entry in bodies)
     views, follows = _views(drawing, shown, whole, dense, parameters, places)
-    bodies_turn = _turn(_without_spokes(drawing), dense, parameters, places)
+    smooth = joined and _turn(_without_spokes(drawing), dense, parameters, places) <= TOO_FAR
     paces = elapsed - elapsed[0]
     return Film(
         title=title(document),
@@ -215,7 +230,8 @@ def film(part: Excerpt) -> Film:
         follows=follows,
         joined=joined,
         thinned=part.thinned,
-        smooth=joined and bodies_turn <= TOO_FAR,
+        smooth=smooth,
+        followable=smooth and _is_slow([dense[n][places] for n in names(drawing) & {*dense}]),
         at_samples=_at_samples(times, series["t"].times),
         turn=_turn(drawing, dense, parameters, places),
         clock=(clock[: places[-1] + 1] - elapsed[0]) / paces[-1] * (len(times) - 1),
@@ -390,6 +406,11 @@ def _turn(
     hands = evaluate(clocks, dense, parameters, int(places[-1]))
     steps = np.abs(np.diff([hand.points[places, 0] for hand in hands], axis=1))
     return float(steps[np.isfinite(steps)].max(initial=0.0))
+
+
+def _is_slow(columns: Sequence[np.ndarray]) -> bool:
+    """Return whether values at the pictures turn back seldom enough to be followed."""
+    return all(visible_turns(values) <= max(1.0, FOLLOWABLE * len(values)) for values in columns)
 
 
 def around(boxes: Iterable[np.ndarray]) -> np.ndarray:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -17,6 +20,7 @@ from daesolve.reporting.contacts import impact_lines
 from daesolve.reporting.facts import banner, cards
 from daesolve.reporting.figures import standard
 from daesolve.reporting.figures.accuracy import largest_unaccounted, measures
+from daesolve.reporting.figures.hovering import with_values
 from daesolve.reporting.figures.scene import scene
 from daesolve.reporting.figures.style import style, svg
 from daesolve.reporting.sampling import Document, beginnings, event_statistics, resolved
@@ -37,6 +41,10 @@ CONTACTS = (
     "fills the half of its strip to which it slides."
 )
 EVENTS_SHOWN = 10
+ROWS_IN_TABLE = 500
+"""Samples at most of which the page holds a table; the directory of a run has all."""
+ANIMATION = "animation.html"
+"""The file that `daesolve animate DIR` writes."""
 IMPACTS_SHOWN = 20
 LINES = 14
 """Lines of a long table below each other, where there is room beside them."""
@@ -99,6 +107,9 @@ def page(
         grips=[grips(document) for document in documents],
         peaks=[peaks(document) for document in documents],
         changes=[facts.changes(document) for document in documents],
+        notes=[facts.notes(document) for document in documents],
+        tables=[tables(document) for document in documents],
+        animations=[_animation(document) for document in documents],
         events_shown=EVENTS_SHOWN,
         lines_shown=LINES,
         unverified=facts.UNVERIFIED,
@@ -123,6 +134,64 @@ def _versions(document: Document) -> str:
     return f"{listed}; {machine}" if machine else listed
 
 
+@dataclass(frozen=True)
+class TableLink:
+    """A table that the page holds: what it is, the name of its file, and its text as an address."""
+
+    title: str
+    file: str
+    address: str
+
+
+def tables(document: Document) -> list[TableLink]:
+    """Return the samples and the residuals over time as files of comma-separated values."""
+    times: list[float] = document["times"]
+    columns: dict[str, Sequence[float | None]] = {}
+    for kind in ("states", "outputs", "reactions"):
+        for name, values in document[kind].items():
+            columns[f"reaction_{name}" if kind == "reactions" else name] = values
+    every = -(-len(times) // ROWS_IN_TABLE) or 1
+    shown = {name: values[::every] for name, values in columns.items()}
+    found: list[TableLink] = []
+    if times:
+        rows = len(times[::every])
+        count = f"{rows:,} of {document.get('samples', len(times)):,} samples"
+        found.append(_link(count, "samples.csv", "t", times[::every], shown))
+    for name, entry in document.get("drift_history", {}).items():
+        if entry["times"]:
+            title = f"residuals of {name}"
+            found.append(_link(title, f"{name}.csv", "t", entry["times"], {"rms": entry["rms"]}))
+    return found
+
+
+def _link(
+    title: str,
+    file: str,
+    over: str,
+    first: Sequence[float],
+    columns: Mapping[str, Sequence[float | None]],
+) -> TableLink:
+    lines = [",".join(map(_quoted, [over, *columns]))]
+    lines += [
+        ",".join("" if value is None else f"{value:.9g}" for value in row)
+        for row in zip(first, *columns.values(), strict=True)
+    ]
+    return TableLink(title, file, f"data:text/csv;charset=utf-8,{quote(chr(10).join(lines))}")
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if "," in name else name
+
+
+def _animation(document: Document) -> tuple[str, str] | None:
+    """Return the file of the animation beside the page, and the command that makes it."""
+    directory = document.get("directory")
+    if directory is None or document.get("drawing") is None:
+        return None
+    there = Path(directory, ANIMATION).is_file()
+    return ANIMATION if there else "", f"daesolve animate {shlex.quote(str(directory))}"
+
+
 def _remarks(documents: Sequence[Document]) -> list[tuple[str, str]]:
     found = {
         (name, entry["note"])
@@ -142,7 +211,9 @@ def _standard(documents: Sequence[Document]) -> dict[str, Drawn]:
     )
     found: dict[str, Drawn] = {}
     for title, draw in standard(documents).items():
-        sheets = [svg(sheet, f"{title.lower()}-{n}") for n, sheet in enumerate(draw())]
+        sheets = [
+            with_values(sheet, svg(sheet, f"{title.lower()}-{n}")) for n, sheet in enumerate(draw())
+        ]
         found[title.lower()] = Drawn(title, captions.get(title, ""), tuple(map(Markup, sheets)))
     return found
 
@@ -238,6 +309,7 @@ def costs(documents: Sequence[Document]) -> list[Row]:
         row("seconds of motion a second", over(spans, walls)),
         row("compilation", [entry["compile_seconds"] for entry in statistics], "s"),
         Row("compiled before", tuple(facts.short(entry["compile_cached"]) for entry in statistics)),
+        Row("code", tuple(map(facts.about_code, documents))),
         row("instructions of the right-hand side", [e.get("instructions") for e in statistics]),
         row("samples", [document.get("samples", len(document["times"])) for document in documents]),
     ]

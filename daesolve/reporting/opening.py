@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from daesolve.errors import ArchiveError
 from daesolve.reporting.document import Document, dump, plain, replace_file
@@ -58,16 +58,35 @@ def with_kept_opening(run: dict[str, Any], directory: Path) -> dict[str, Any]:
     ArchiveError
         The file is damaged.
     """
+    begun = None if _shown(run) else kept_opening(directory, run)
+    return run if begun is None else {**run, "opening": begun}
+
+
+def kept_opening(directory: Path, names: Document) -> Mapping[str, Any] | None:
+    """Return the beginning that was kept of a stored run: times and series; None where none was.
+
+    Parameters
+    ----------
+    directory
+        Of the run.
+    names
+        Its series by kind, of which the names are read.
+
+    Raises
+    ------
+    ArchiveError
+        The file is damaged.
+    """
     file = directory / FILE
-    if _shown(run) or not file.is_file():
-        return run
+    if not file.is_file():
+        return None
     try:
         begun = json.loads(file.read_bytes())
     except ValueError:
         begun = None
-    if not _whole(begun, run):
+    if not _whole(begun, names):
         raise ArchiveError(f"{file} does not hold the beginning of this run: remove it")
-    return {**run, "opening": begun}
+    return begun
 
 
 def _shown(run: Document) -> bool:
@@ -79,7 +98,7 @@ def _columns(samples: Recorded) -> dict[str, Any]:
     return plain({"times": samples.times, **{kind: dict(getattr(samples, kind)) for kind in KINDS}})
 
 
-def _whole(begun: object, run: Document) -> bool:
+def _whole(begun: object, run: Document) -> TypeGuard[Mapping[str, Any]]:
     """Return whether what a file holds has a number, or none, for each time and name of a run."""
     if not is_mapping(begun) or not is_list(times := begun.get("times")) or not times:
         return False

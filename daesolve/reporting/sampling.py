@@ -24,6 +24,8 @@ UNRESOLVED = 0.05
 RESTLESS = 0.35
 """Turning points a sample, above which samples cannot be joined."""
 OPENING_TURNS = 12
+LEAST_RANGE = 1e-12
+"""What nothing magnifies, in units of the quantity: the rounding of what is at rest."""
 SEEN = 1e-3
 """The part of its whole way by which a point must move to be seen to move."""
 MOST_EVENTS = 2000
@@ -133,6 +135,14 @@ def turning_points(values: np.ndarray, least: float = 0.0) -> int:
     rounding = 1e-9 * np.max(np.abs(finite))
     steps = steps[np.abs(steps) > max(rounding, least * float(np.ptp(finite)))]
     return int(np.sum(steps[1:] * steps[:-1] < 0))
+
+
+def visible_turns(values: np.ndarray) -> int:
+    """Count the samples at which a series turns back as far as can be seen; none at rest."""
+    finite = values[np.isfinite(values)]
+    if not finite.size or np.ptp(finite) <= LEAST_RANGE:
+        return 0
+    return turning_points(finite, SEEN)
 
 
 def columns(document: Document, own: Mapping[str, Column] | None = None) -> dict[str, Series]:

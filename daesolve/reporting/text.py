@@ -19,12 +19,16 @@ from daesolve.reporting.facts import (
     GOOD,
     OUTCOMES,
     UNVERIFIED,
+    agreeing,
     agreement,
     bounded,
     changes,
     correction,
     difference_worst,
+    ending,
+    notes,
     pace,
+    power,
     seconds,
     short,
     title,
@@ -72,7 +76,8 @@ def _headline(document: Document) -> Iterator[Text]:
         OUTCOMES.get(document["outcome"]) or document["outcome"],
         style="bold green" if good else "bold red",
     )
-    outcome.append(f" at t = {short(document['end_time'], 10)} s", style="default not bold")
+    words = ending(document) if good else f"; {ending(document)}"
+    outcome.append(words if not good else f" {words}", style="default not bold")
     if document["message"]:
         outcome.append(f": {document['message']}", style="default not bold")
     yield outcome
@@ -158,7 +163,7 @@ def _verification(document: Document) -> list[RenderableType]:
     digits = agreement(document)
     headline = f"against {verification['against']}"
     if digits is not None:
-        headline += f": agrees to about {digits:.0f} digits"
+        headline += f": {agreeing(digits)}"
     lines: list[RenderableType] = [Text(headline)]
     if len(difference) <= FIRST_DIFFERENCES:
         differences = ", ".join(
@@ -183,7 +188,7 @@ def _separation(verification: Mapping[str, Any]) -> str:
 
 
 def _notes(document: Document) -> list[RenderableType]:
-    return [Text(note) for note in document.get("notes", [])]
+    return [Text(note) for note in notes(document)]
 
 
 def comparison_text(document: Document) -> RenderableType:
@@ -224,7 +229,7 @@ def _pairs(document: Document) -> Table:
         pair, last = "" if pair == last else pair, pair
         table.add_row(
             Text(pair),
-            short(run["tolerance"], 2),
+            power(run["tolerance"]),
             short(run["error"], 2) if good else Text(run["outcome"], style="red"),
             short(run["wall_seconds"], 2),
             short(run["steps"]),
@@ -241,7 +246,7 @@ def _endings(document: Document) -> list[RenderableType]:
     lines: list[RenderableType] = [Text(document["reference"]["note"])]
     for run in document["runs"]:
         if run["outcome"] not in GOOD:
-            tolerance = "" if run["tolerance"] is None else f" at {short(run['tolerance'], 2)}"
+            tolerance = "" if run["tolerance"] is None else f" at {power(run['tolerance'])}"
             pair = f"{run['formulation']} + {run['solver']}{tolerance}"
             lines.append(Text(f"{pair} {run['outcome']}: {run['message']}"))
     return lines
@@ -280,10 +285,12 @@ def _size(entry: Mapping[str, Any]) -> float:
     return float("inf") if entry["largest"] is None else entry["largest"]
 
 
-def answer_text(document: Document) -> RenderableType:
-    """Return what was found, for Rich's console."""
+def answer_text(document: Document, words: str = "") -> RenderableType:
+    """Return what was found, for Rich's console, in words of its own where it has some."""
     head = Text(f"{document['problem']} · {document['case']}", style="bold")
     head.append(f" · {document['model']} · {document['analysis']}", style="default")
+    if words:
+        return Group(head, Text(), Text(words))
     found = {name: value for name, value in document.items() if name not in IDENTITY}
     return Group(head, Text(), *_entries(found, 0))
 

@@ -41,6 +41,9 @@ OPTIMISED_FROM = {"compact": 10_000, "unrolled": 400_000}
 OPTIMISED_TO = {"compact": 1_000_000, "unrolled": 600}
 """Instructions above which it takes minutes."""
 
+NO_CODE, IN_CODE = "instructions, nothing to compile", " code at optimisation level "
+"""What notes about the method's code say: that there is none, or how it was compiled."""
+
 
 @dataclass(frozen=True)
 class Taylor(Solver):
@@ -206,11 +209,16 @@ class Taylor(Solver):
         compact = self.code == "compact"
         return kind(self.tolerance, compact, self.optimisation, problem, bounded=bounded)
 
+    @staticmethod
+    def is_about_code(note: str) -> bool:
+        """Return whether a note says how the method's code was made, and nothing of the motion."""
+        return note.endswith(NO_CODE) or IN_CODE in note
+
     def _told(self, problem: OdeProblem) -> str:
         size = problem.rhs.n_instructions()
         if self._engine(problem, 0.0) == "kernel":
-            return f"Taylor's method by the kernel for {size} instructions, nothing to compile"
-        return f"{self.code} code at optimisation level {self.optimisation} for {size} instructions"
+            return f"Taylor's method by the kernel for {size} {NO_CODE}"
+        return f"{self.code}{IN_CODE}{self.optimisation} for {size} instructions"
 
     def segment(
         self,

@@ -21,6 +21,7 @@ from daesolve.errors import (
 )
 from daesolve.formulations import Formulation
 from daesolve.integration.run_options import RunOptions, check_options, sample_times
+from daesolve.showing import Shown
 from daesolve.solvers import Solver
 from daesolve.solving.pairing import Attempt, Refused, attempts
 from daesolve.solving.solving import solve
@@ -146,7 +147,7 @@ class Standard:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Shown):
     """Runs of pairs of formulations and solvers.
 
     Parameters
@@ -197,9 +198,9 @@ def _in_digits(value: float | None) -> str:
 
 def compare(
     system: System,
-    formulations: Sequence[Formulation | str],
-    solvers: Sequence[Solver | str],
-    until: float,
+    formulations: Sequence[Formulation | str] | None = None,
+    solvers: Sequence[Solver | str] | None = None,
+    until: float | None = None,
     initial: Mapping[str, float] | None = None,
     *,
     tolerances: Sequence[float] | None = None,
@@ -218,11 +219,14 @@ def compare(
     system, until, initial
         As for `daesolve.solve`.
     formulations, solvers
-        Objects, or names.
+        Objects, or names. Where either is left out the usual ones are compared, in those pairs that
+        can meet: `feedback`, `null-space`, `index-1`, `index-2` and `ggl`, by `taylor`, `dop853`
+        and `idas`.
     tolerances
         Put into each solver in turn, as `Taylor.tolerance` or as `rtol`, whose `atol` keeps its
-        ratio (1/100 where the solver is given by name); None takes each solver's own. A solver
-        with a fixed step runs once.
+        ratio (1/100 where the solver is given by name); None takes each solver's own, or five from
+        1e-4 to 1e-12 where formulations or solvers are left out. A solver with a fixed step runs
+        once.
     reference
         States at the end by name; a trajectory with some of the same sample times; or "quad", a
         run in quadruple precision, which is refused where it cannot be. None takes "quad" where it
@@ -258,6 +262,8 @@ def compare(
     check_system(system)
     _check_reference(reference, system)
     planned, refused = attempts(formulations, solvers, tolerances)
+    if until is None:
+        raise OutOfRangeError("until is missing: say when the runs are to end, in s")
     start, at = options.get("start_time") or 0.0, options.get("at")
     for name, value in (("until", until), ("the start time", start)):
         if not is_number(value):

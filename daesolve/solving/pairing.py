@@ -15,6 +15,12 @@ LEADING = ("tolerance", "rtol")
 """What a solver may call the tolerance that is chosen; an absolute one keeps its ratio to it."""
 
 
+USUAL_FORMULATIONS = ("feedback", "null-space", "index-1", "index-2", "ggl")
+USUAL_SOLVERS = ("taylor", "dop853", "idas")
+"""By their names: what is compared where nothing is named."""
+USUAL_TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+"""As many make a line of the work for a precision."""
+
 Entry = TypeVar("Entry")
 
 
@@ -61,8 +67,8 @@ def _listed(what: str, entries: Iterable[Entry]) -> list[Entry]:
 
 
 def attempts(
-    formulations: Sequence[Formulation | str],
-    solvers: Sequence[Solver | str],
+    formulations: Sequence[Formulation | str] | None,
+    solvers: Sequence[Solver | str] | None,
     tolerances: Sequence[float] | None,
 ) -> tuple[list[Attempt], list[Refused]]:
     """List what is to be run, and what cannot even be made.
@@ -70,9 +76,10 @@ def attempts(
     Parameters
     ----------
     formulations, solvers
-        Objects, or names.
+        Objects, or names; None takes the usual ones, and of the pairs those that can meet.
     tolerances
-        For every solver that has one; None takes its own.
+        For every solver that has one; None takes its own, or the usual ones where formulations or
+        solvers are left out.
 
     Raises
     ------
@@ -83,7 +90,12 @@ def attempts(
     OutOfRangeError
         There is no formulation or no solver, or a tolerance is no positive number.
     """
-    formulations, solvers = _listed("formulations", formulations), _listed("solvers", solvers)
+    usual = formulations is None or solvers is None
+    tolerances = USUAL_TOLERANCES if usual and tolerances is None else tolerances
+    formulations = _listed(
+        "formulations", USUAL_FORMULATIONS if formulations is None else formulations
+    )
+    solvers = _listed("solvers", USUAL_SOLVERS if solvers is None else solvers)
     levels = [] if tolerances is None else _listed("tolerances", tolerances)
     if not formulations or not solvers:
         raise OutOfRangeError("a comparison needs at least one formulation and one solver")
@@ -111,6 +123,7 @@ def attempts(
             Attempt(method_name, method, solver_name, solver)
             for method_name, method in zip(method_names, methods, strict=True)
             for solver_name, solver in ready
+            if not usual or method.form in solver.forms
         ],
         [
             Refused(method_name, solver_name, tolerance, reason)

@@ -18,6 +18,7 @@ from daesolve.preparation.naming import solver_of
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.solvers import Solver
+from daesolve.solving.progress import showing
 from daesolve.solving.stored_runs import Destination, begin
 from daesolve.storage import located, refuse_full
 from daesolve.system.driving import described
@@ -32,7 +33,7 @@ class SolveOptions(RunOptions, total=False):
     """What `solve` takes besides `until` and `initial`; see there for the last three."""
 
     verify: bool | Solver | str
-    progress: Progress | None
+    progress: Progress | bool | None
     store: Path | str | Destination | None
 
 
@@ -64,7 +65,7 @@ def solve(
     on_jam: OnJam | None = "end",
     on_ambiguous: OnAmbiguous | None = "refuse",
     verify: bool | Solver | str = False,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     store: Path | str | Destination | None = None,
     **unknown: Never,
 ) -> Trajectory:
@@ -88,7 +89,9 @@ impact_order, on_gain, on_jam, on_ambiguous
         other choices, which sees what the run took for granted; "same" by its own method with a
         tightened tolerance, which is cheap and does not; or by the solver given, or its name.
     progress
-        Called after each segment with the time reached, the monitor and the number of events.
+        True shows a bar while the run goes on, in a terminal or a notebook; elsewhere ten lines on
+        standard error. Or what is called after each segment with the time reached, the monitor and
+        the number of events.
     store
         A directory, new or empty, in which the run is kept part by part while it goes on; memory
         does not grow with it, and `daesolve.resume` goes on where it was stopped or killed. Without
@@ -139,11 +142,12 @@ impact_order, on_gain, on_jam, on_ambiguous
     request, _ = requested(until, initial, options)
     destination, by = _destination(store), repeating(verify)
     prepared = _prepared(system, request, by)
-    if destination is None:
-        return integrated(prepared, at, progress, by)
-    told = replace(request, inputs=described(system, request.inputs))
-    kept = begin(prepared, told, at, by, progress, destination)
-    return remembered(_or_raised(kept, request.rank_loss))
+    with showing(progress, prepared.start_time, prepared.until) as told:
+        if destination is None:
+            return replace(integrated(prepared, at, told, by), origin=system)
+        named = replace(request, inputs=described(system, request.inputs))
+        kept = begin(prepared, named, at, by, told, destination)
+    return remembered(replace(_or_raised(kept, request.rank_loss), origin=system))
 
 
 def _prepared(system: System, request: Request, by: bool | By) -> Prepared:

@@ -16,6 +16,7 @@ from daesolve.export.python_module import python_module
 from daesolve.export.quantities import Equations
 from daesolve.export.words import distinct, plain
 from daesolve.export.writing import python_path, write
+from daesolve.formulations.laws import Law
 from daesolve.storage.files import located
 from daesolve.system.latex_document import Printable
 
@@ -36,7 +37,12 @@ class Exportable(Printable):
         return found
 
     def function(
-        self, quantity: str, around: Mapping[str, float] | None = None, *, rate: float = 0.0
+        self,
+        quantity: str,
+        around: Mapping[str, float] | None = None,
+        *,
+        rate: float = 0.0,
+        laws: Mapping[str, Law] | None = None,
     ) -> NamedFunction:
         """Return a quantity as a CasADi function of (t, x, p), which names its entries.
 
@@ -55,6 +61,8 @@ class Exportable(Printable):
             In 1/s: with it, constraints attract the motion, as with `Feedback`. Without it, a
             motion that is integrated drifts off them. Goals that are measured from their value at
             the start are left as they are.
+        laws
+            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
 
         Returns
         -------
@@ -75,7 +83,9 @@ class Exportable(Printable):
             Goals follow from others, so that the reactions are not determined.
         """
         system = self._unswitched()
-        return Equations(system.dynamics, self._units(), around, rate).function(quantity)
+        return Equations(
+            system.dynamics, self._units(), around, rate, laws=dict(laws or {})
+        ).function(quantity)
 
     def _unswitched(self) -> Any:
         """Return the system as it was posed, for where nobody finds the instants of switches.
@@ -92,11 +102,14 @@ class Exportable(Printable):
         *,
         values: Mapping[str, float] | None = None,
         rate: float = 0.0,
+        laws: Mapping[str, Law] | None = None,
         time: float = 0.0,
     ) -> Plant:
         """Return what `to_python` and `to_c` write; see there."""
         system = self._unswitched()
-        equations = Equations(system.dynamics, self._units(), start, rate, dict(values or {}))
+        equations = Equations(
+            system.dynamics, self._units(), start, rate, dict(values or {}), dict(laws or {})
+        )
         return Plant(plain(name), equations, start, time)
 
     def to_python(
@@ -106,6 +119,7 @@ class Exportable(Printable):
         *,
         values: Mapping[str, float] | None = None,
         rate: float = 0.0,
+        laws: Mapping[str, Law] | None = None,
         time: float = 0.0,
     ) -> Path:
         """Write the equations as a module of Python that needs NumPy alone.
@@ -124,6 +138,8 @@ class Exportable(Printable):
             Of parameters, inputs and discrete values, in place of their defaults.
         rate
             In 1/s: with it, constraints attract the motion; see `function`.
+        laws
+            Laws of single constraints in place of the rate; see `function`.
         time
             Of the start, in s.
 
@@ -145,7 +161,7 @@ class Exportable(Printable):
             What is there was not written by an export, or it cannot be written.
         """
         target = python_path(path)
-        plant = self.plant(target.stem, start, values=values, rate=rate, time=time)
+        plant = self.plant(target.stem, start, values=values, rate=rate, laws=laws, time=time)
         (written,) = write({target: python_module(plant, version("daesolve"))})
         return written
 
@@ -156,6 +172,7 @@ class Exportable(Printable):
         *,
         values: Mapping[str, float] | None = None,
         rate: float = 0.0,
+        laws: Mapping[str, Law] | None = None,
         time: float = 0.0,
     ) -> Path:
         """Write the equations as C99 that allocates nothing and has no state of its own.
@@ -167,7 +184,7 @@ class Exportable(Printable):
         ----------
         path
             Of the directory, such as "plant", which gives the functions their names.
-        start, values, rate, time
+        start, values, rate, laws, time
             As in `to_python`.
 
         Returns
@@ -182,7 +199,7 @@ class Exportable(Printable):
         """
         target = located(path)
         (name,) = distinct([target.name], RESERVED | {"test"})
-        plant = self.plant(name, start, values=values, rate=rate, time=time)
+        plant = self.plant(name, start, values=values, rate=rate, laws=laws, time=time)
         files = c_project(plant, version("daesolve"))
         write({target / file: text for file, text in files.items()})
         return target

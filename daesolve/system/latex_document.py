@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import OutOfRangeError
 from daesolve.export.document import body_of, document_of
 from daesolve.export.sections import DOCUMENT, EquationWriter, Section
 from daesolve.export.writing import write
+from daesolve.formulations.laws import Law
 from daesolve.storage.files import located
 from daesolve.system.eliminated_equations import matrices
 from daesolve.system.equation_sections import System, constants_of, sections, symbols_of
+from daesolve.system.feedback_sections import feedback_sections
 from daesolve.system.reduced_equations import reduced_equations
 from daesolve.system.reduced_sections import (
     ReducedSections,
@@ -34,6 +37,8 @@ class Printable:
         document: bool = True,
         values: Mapping[str, float] | None = None,
         title: str = "",
+        rate: float = 0.0,
+        laws: Mapping[str, Law] | None = None,
     ) -> str:
         """Return the equations as LaTeX, which `pdflatex` compiles.
 
@@ -56,6 +61,11 @@ class Printable:
             parameters stay letters.
         title
             Of the document.
+        rate
+            In 1/s: with it, or with laws, the document has the laws that residuals obey, and the
+            reactions as functions of the state that make them so, as `Feedback` does.
+        laws
+            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
 
         Returns
         -------
@@ -65,7 +75,10 @@ class Printable:
         Raises
         ------
         UnknownNameError
-            There is no such value.
+            There is no such value, or a law is of no constraint.
+        OutOfRangeError
+            A law is not stable, the rate is negative, or feedback is asked of reduced equations,
+            which have no residuals.
         OutputExistsError, StorageError
             What is there was not written by an export, or it cannot be written.
 
@@ -90,7 +103,12 @@ class Printable:
         True
         """
         system: Any = self
-        found = (_reduced if reduced else _posed)(system, system.dynamics, values or {})
+        if reduced and (rate or laws):
+            raise OutOfRangeError("reduced equations have no feedback: leave out rate and laws")
+        if reduced:
+            found = _reduced(system, system.dynamics, values or {})
+        else:
+            found = _posed(system, system.dynamics, values or {}, (rate, laws or {}))
         if document:
             name = "Reduced equations" if reduced else "Equations of motion"
             text = document_of(f"{title}: {name.lower()}" if title else name, found)
@@ -101,8 +119,13 @@ class Printable:
         return text
 
 
-def _posed(system: System, dynamics: Dynamics, values: Mapping[str, float]) -> list[Section]:
-    """Return the equations as they are posed, and the matrices that follow."""
+def _posed(
+    system: System,
+    dynamics: Dynamics,
+    values: Mapping[str, float],
+    feedback: tuple[float, Mapping[str, Law]],
+) -> list[Section]:
+    """Return the equations as they are posed, the matrices that follow, and laws of feedback."""
     symbols = symbols_of(system)
     writer = EquationWriter(symbols, constants_of(system), DOCUMENT)
     found = matrices(dynamics, values)
@@ -110,6 +133,7 @@ def _posed(system: System, dynamics: Dynamics, values: Mapping[str, float]) -> l
         *mode_section(found.mode, symbols),
         *sections(system, dynamics, writer),
         *matrix_sections(found, symbols, writer),
+        *feedback_sections(found, symbols, writer, *feedback),
     ]
 
 

@@ -25,6 +25,7 @@ from daesolve.posing.goals import (
 from daesolve.posing.guides import FRICTION_WORK, Guides, guide_events, guides
 from daesolve.posing.supports import check_pairs, check_supports
 from daesolve.posing.symbols import DifferentiableVector, time
+from daesolve.showing import Shown
 from daesolve.system.checking import (
     check_degrees,
     check_entries,
@@ -53,7 +54,7 @@ __all__ = ["ControlSystem", "Forces", "MechanicalSystem", "Output", "System"]
 
 
 @dataclass(frozen=True, eq=False)
-class MechanicalSystem(PosedMechanics, Exportable):
+class MechanicalSystem(PosedMechanics, Exportable, Shown):
     """A constrained mechanical system.
 
     Its equations are `mass_matrix @ v' = force` (Newton-Euler) where the mass matrix is given, else
@@ -309,7 +310,7 @@ class MechanicalSystem(PosedMechanics, Exportable):
 
 
 @dataclass(frozen=True, eq=False)
-class ControlSystem(PosedControl, Exportable):
+class ControlSystem(PosedControl, Exportable, Shown):
     """x' = f(t, x) + G(t, x) u with goals that the controls u are to meet.
 
     Parameters

@@ -18,6 +18,7 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
+from daesolve.showing import ShownRun
 from daesolve.storage import Stored, resuming
 from daesolve.trajectory.results import (
     Degeneracy,
@@ -61,7 +62,7 @@ MOVED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(ShownRun):
     """A run's result.
 
     Parameters
@@ -94,6 +95,8 @@ class Trajectory:
         By output that the system names, its value of largest magnitude over every accepted step.
     sources
         The papers and books of the problem that was run.
+    origin
+        The case or the system that was run, in this process; None where that was another one.
 
     Notes
     -----
@@ -122,6 +125,7 @@ class Trajectory:
     degeneracy: Degeneracy | None = None
     peaks: Mapping[str, Peak] = field(default_factory=dict[str, Peak])
     sources: Sequence[str] = ()
+    origin: object = field(default=None, repr=False)
     _evaluate: Callable[[float], TrajectoryPoint] | None = field(default=None, repr=False)
     _begin: Callable[[], Recorded | None] | None = field(default=None, repr=False)
 
@@ -130,13 +134,13 @@ class Trajectory:
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what integrates anew: compiled functions belong to the process."""
-        return {**vars(self), "_evaluate": None, "_begin": None}
+        return {**vars(self), "origin": None, "_evaluate": None, "_begin": None}
 
     def __copy__(self) -> Trajectory:
         return replace(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Trajectory:
-        held = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        held = {e.name: getattr(self, e.name) for e in fields(self) if e.name != "origin"}
         return replace(self, **{name: deepcopy(value, memo) for name, value in held.items()})
 
     def __repr__(self) -> str:

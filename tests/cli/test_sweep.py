@@ -143,7 +143,10 @@ def test_numbers_of_many_measures_stay_whole_in_a_narrow_terminal():
     )
     measures = tuple(Measured(name, "rad", (2.5e-16, 4e-17), (0.9971,)) for name in names)
     console = Console(width=80, record=True, file=io.StringIO())
-    console.print(sweeping._orders(MeasuredDependence("roller_share", "", (0.1, 0.01), measures)))
+    found = MeasuredDependence("roller_share", "", (0.1, 0.01), measures)
+    for table in sweeping._orders(found, console.width):
+        console.print(table)
     shown = console.export_text()
     assert (shown.count("2.500e-16"), shown.count("4.000e-17")) == (6, 6)
     assert "…" not in shown
+    assert all(f"{name} (rad)" in shown for name in names), "no word of a heading is broken"

@@ -3,6 +3,8 @@
 import math
 from pathlib import Path
 
+import pytest
+
 import daesolve as ds
 from daesolve.ensembles.sweep_results import dependence, local_orders
 from daesolve.plugins.bound_case import BoundCase
@@ -78,3 +80,9 @@ def test_the_page_shows_each_value_and_order(tmp_path: Path) -> None:
 
 def test_there_is_no_order_where_a_value_is_not_above_zero() -> None:
     assert local_orders([1.0, 0.1, 0.01], [1.0, 0.0, 1e-4]) == (None, None)
+
+
+def test_no_order_is_fitted_to_rounding() -> None:
+    orders = local_orders([0.1, 0.01, 0.001, 1e-4], [1e-2, 1e-4, 3e-17, 1e-16])
+    assert orders[0] == pytest.approx(2.0, rel=1e-12)
+    assert orders[1:] == (None, None)

@@ -38,7 +38,15 @@ def test_borisov_kilin_mamaev():
     assert rows["rate of turn at the end"].exact == pytest.approx(-1.0770551063, abs=1e-3)
     critical = rows["|C₂ − C₁| below which there are such motions"].exact
     assert critical == pytest.approx(1.524205, abs=1e-6)
-    assert sum(len(entry.shown.figures) for entry in made.items) >= 6
+    # Two other programs, by Newton's method.
+    locked = rows["multiplier of the motion that attracts"].exact
+    assert locked == pytest.approx(0.48234060450977, abs=1e-11)
+    assert rows["volume, bogies"].exact == "none at all"
+    assert rows["volume, rolling-disc"].exact == "kept"
+    assert rows["growth vector, front across"].exact == "(3, 4, 5)"
+    cart = "a cart of four wheels with symmetric pairs is apart by, after 3 s"
+    assert rows[cart].exact < 2e-12
+    assert sum(len(entry.shown.figures) for entry in made.items) >= 12
 
 
 def test_vlakhova():
@@ -117,6 +125,11 @@ def test_morozov_matrosov_pesterev():
     assert rows["period of the hoop"].published == "3.331705 s"
     assert rows["rank of the equations for the reactions, at rest"].exact == "2 of 4"
     assert rows["coefficient of friction"].exact == pytest.approx(1.11, abs=0.01)
+    assert rows["friction that the hoop asks for"].exact == pytest.approx(1.1144, abs=1e-4)
+    assert rows["its energy less the work of the drive"].exact < 1e-13
+    # By a quadrature, in test_rolling_wheel_drive.py.
+    slips = rows["hoop on ground of 1.0: rolls until"].exact
+    assert slips == pytest.approx(0.703644832, abs=1e-9)
     # The spline has samples 2e-4 s apart: its error is far below that of even samples.
     assert rows["width of the bundle of curves, hoop"].exact < 1e-9
     assert rows["width of the bundle, with pendulum"].exact > 0.1

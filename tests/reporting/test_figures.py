@@ -235,7 +235,7 @@ def test_a_thinned_run_shows_its_beginning(told, sparse):
     kinds = ("states", "reactions", "outputs")
     first = {kind: {n: v[:300] for n, v in told[kind].items()} for kind in kinds}
     sparse["opening"] = {"times": told["times"][:300], **first}
-    whole, beginning = figures.positions([sparse])[0].axes
+    beginning, whole = figures.positions([sparse])[0].axes
     assert not whole.lines, "a range is no line"
     for name, line in zip(("x", "y"), beginning.lines, strict=True):
         times = np.asarray(line.get_xdata())

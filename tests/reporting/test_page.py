@@ -182,7 +182,7 @@ def test_the_grip_of_each_goal_is_shown(told):
     ("outcome", "headline"),
     [
         ("interrupted", "This run was interrupted: it has come to t = 1 s of 3 s, 33.3 %."),
-        ("failed", "The run ended failed at t = 1 s of 3 s, 33.3 %."),
+        ("failed", "The run ended failed; its motion is known up to t = 1 s of 3 s, 33.3 %."),
         ("completed", None),
     ],
 )

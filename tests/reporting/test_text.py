@@ -19,7 +19,7 @@ def test_says_what_matters(told):
         assert words in text
     for goal in told["drift"]:
         assert goal in text
-    assert "agrees to about" in text
+    assert "digits agree" in text
     assert "Not verified" not in text
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.errors import UnknownNameError, UnsupportedError
+from daesolve.errors import OutOfRangeError, UnknownNameError, UnsupportedError
 from daesolve.formulations import Formulation
 from daesolve.solvers import SegmentEnd, Solver
 from daesolve.solving.comparison import ComparedRun
@@ -424,3 +424,22 @@ def test_what_is_compared_is_a_list(one):
         ds.compare(free, one, ["taylor"], until=1.0)
     with pytest.raises(UnsupportedError, match="solvers must be a list"):
         ds.compare(free, ["feedback"], "taylor", until=1.0)
+
+
+def test_where_nothing_is_named_the_usual_pairs_are_compared_at_five_tolerances():
+    found = ds.compare(pendulum(), until=0.5, initial=RELEASE)
+    explicit = [
+        f"{name} + {solver}"
+        for name in ("feedback", "null-space")
+        for solver in ("taylor", "dop853")
+    ]
+    implicit = [f"{name} + idas" for name in ("index-1", "index-2", "ggl")]
+    assert list(found.pairs) == [*explicit, *implicit]
+    for runs in found.pairs.values():
+        assert [run.tolerance for run in runs] == [1e-4, 1e-6, 1e-8, 1e-10, 1e-12]
+    assert found.refused == ()
+
+
+def test_a_comparison_needs_an_end():
+    with pytest.raises(OutOfRangeError, match="until is missing"):
+        ds.compare(pendulum(), initial=RELEASE)

@@ -36,6 +36,7 @@ def orbit_answer(orbit: PeriodicOrbit) -> Found:
         "trivial": dict(orbit.trivial),
         "residual": orbit.residual,
         "digits": orbit.digits,
+        "multiplier_digits": orbit.multiplier_digits,
         "events": [f"{event.name} at {event.time:.12g} s" for event in orbit.events],
         "notes": list(orbit.notes),
         **more,
@@ -50,6 +51,7 @@ def branch_answer(branch: Branch, plot: tuple[str, str] | None) -> Found:
             "kind": point.kind,
             point.axis: point.value,
             "period": point.point.period,
+            "digits": point.digits,
             "detail": point.detail,
         }
         for point in branch.special
@@ -80,6 +82,15 @@ def map_answer(found: StabilityMap) -> Found:
         "verdicts": [[str(cell) for cell in row] for row in found.verdicts],
         "leading": found.leading.tolist(),
         "borders": borders,
+        "curves": [
+            {
+                "kind": border.kind,
+                found.names[0]: border.x.tolist(),
+                found.names[1]: border.y.tolist(),
+                "ends": list(border.ends),
+            }
+            for border in found.curves
+        ],
     }
     return values, {"stability": found.plot()}
 

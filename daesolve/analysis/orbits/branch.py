@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.analysis.orbits.curve import Axis, Curve, Linear
+from daesolve.analysis.orbits.curve import Axis, Curve
+from daesolve.analysis.orbits.digits import known, relative
+from daesolve.analysis.orbits.entries import BranchPoint
 from daesolve.analysis.orbits.finding import finished
-from daesolve.analysis.orbits.flights import Passage
 from daesolve.analysis.orbits.monodromy import Verdict
 from daesolve.analysis.orbits.newton import Found
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
-from daesolve.analysis.orbits.shooting import Guess, Task, shoot, slopes_of
+from daesolve.analysis.orbits.shooting import shoot, slopes_of
 from daesolve.analysis.orbits.special import Kind, resonance
+from daesolve.analysis.orbits.special_digits import confirmed_value
+from daesolve.analysis.orbits.switching import UNSWITCHED, switched
 from daesolve.errors import (
     NotPeriodicError,
     OutOfRangeError,
@@ -24,46 +28,20 @@ from daesolve.errors import (
     is_number,
     unknown_name,
 )
+from daesolve.showing import Shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AMPLITUDE = 1e-2
 """In sizes of the states, how far the orbit lies beside that from which it branches off."""
+OSCILLATION = 0.1
+"""The same beside a Hopf point, where the orbit is found by its own size."""
 OUTMOST = 3.0
 """The size of the largest multipliers that are drawn."""
 SMALLER = 4
 """Amplitudes that are tried where none is given."""
 COLOURS: Mapping[str, str] = {"stable": "C0", "unstable": "C3", "neutral": "C7", "one-sided": "C1"}
-
-
-@dataclass(frozen=True, eq=False)
-class BranchPoint:
-    """An orbit of a branch, without its run.
-
-    Parameters
-    ----------
-    value
-        Of what is varied.
-    guess
-        The solution: places, period, amounts of the symmetry.
-    tangent, step
-        The direction of the branch in scaled unknowns, and the step that was to follow.
-    period
-        s.
-    multipliers
-        Complex, the largest first.
-    verdict
-        As of a `PeriodicOrbit`.
-    """
-
-    value: float
-    guess: Guess
-    tangent: np.ndarray
-    step: float
-    period: float
-    multipliers: np.ndarray
-    verdict: Verdict
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +52,14 @@ class SpecialPoint:
     ----------
     kind
         "fold", "period doubling", "symmetry breaking" (of orbits up to a reflection),
-        "Neimark-Sacker" ("Hopf" of steady motions), "neutral saddle" (two real multipliers whose
-        product is one: no bifurcation), "branch point" or "grazing".
+        "Neimark-Sacker" ("Hopf" of steady motions and equilibria), "neutral saddle" (two real
+        multipliers whose product is one: no bifurcation), "branch point", "grazing" or "degenerate
+        passage".
     axis, value
         What is varied, and its value there.
     detail
-        A resonance, the event that is touched, or what the kind means.
+        A resonance, the period of what begins at a Hopf point, the event that is touched, or what
+        the kind means.
     point
         The orbit there.
     curve
@@ -98,18 +78,31 @@ class SpecialPoint:
         """The orbit there."""
         return _orbit(self.curve, self.point)
 
+    @cached_property
+    def digits(self) -> float:
+        """How many digits of the value a solution by other steps confirms; nan where there is none.
+
+        A degenerate passage is approached and not solved for.
+        """
+        return confirmed_value(self.curve, self.kind, self.point, self.detail)
+
     def __str__(self) -> str:
         more = f" ({self.detail})" if self.detail else ""
-        return f"{self.kind} at {self.axis} = {self.value:.12g}{more}"
+        off = relative(self.digits) * (abs(self.value) or self.curve.axis.scale)
+        return f"{self.kind} at {self.axis} = {known(self.value, off)}{more}"
 
     def switch(self, *, amplitude: float | None = None, side: int = 1) -> PeriodicOrbit:
-        """Return an orbit of the branch that begins here, of twice the period.
+        """Return an orbit of the branch that begins here.
+
+        It has twice the period where that doubles or a symmetry breaks; where two branches cross,
+        it lies on the other one; from a Hopf point of a steady motion it oscillates with about the
+        period in `detail`.
 
         Parameters
         ----------
         amplitude
-            How far it lies beside the orbit here, in sizes of the states; None takes 0.01, or less
-            where no orbit is found there.
+            How far it lies beside the orbit here, in sizes of the states; None takes 0.01, or 0.1
+            from a Hopf point, or less where no orbit is found there.
         side
             +1 or -1: on which side.
 
@@ -122,69 +115,31 @@ class SpecialPoint:
         NotPeriodicError
             No orbit was found there.
         """
-        if self.kind not in ("period doubling", "symmetry breaking"):
+        if self.kind in UNSWITCHED:
             raise UnsupportedError(
-                f"a branch of orbits is followed from period doublings and symmetry breakings, and "
-                f"this is a {self.kind}"
+                f"no branch of other orbits begins here, for this is a {self.kind}: "
+                f"{UNSWITCHED[self.kind]}"
             )
         if amplitude is not None and not (is_number(amplitude) and 0.0 < amplitude < 1.0):
             raise OutOfRangeError(f"the amplitude is {amplitude!r}, but must lie between 0 and 1")
         if side not in (1, -1):
             raise OutOfRangeError(f"the side is {side!r}, but must be +1 or -1")
         if amplitude is not None:
-            return switched(self.curve, self.point, side * amplitude)
-        *tries, last = (AMPLITUDE / 4.0**k for k in range(SMALLER))
+            return self._switched(side * amplitude)
+        largest = OSCILLATION if self.kind == "Hopf" else AMPLITUDE
+        *tries, last = (largest / 4.0**k for k in range(SMALLER))
         for one in tries:
             with suppress(NotPeriodicError):
-                return switched(self.curve, self.point, side * one)
-        return switched(self.curve, self.point, side * last)
+                return self._switched(side * one)
+        return self._switched(side * last)
 
-
-def switched(curve: Curve, point: BranchPoint, amplitude: float) -> PeriodicOrbit:
-    """Return an orbit of twice the period beside one whose multiplier is -1.
-
-    Its first place lies at a given distance along the eigenvector, and the value is found.
-    """
-    task = curve.task_at(point.value)
-    shot = shoot(task, point.guess)
-    matrix = slopes_of(task, shot).monodromy
-    # The vector itself, and not modulo the flow and the shifts.
-    vector = np.linalg.svd(matrix + np.eye(len(matrix)))[2][-1]
-    direction = shot.bases[0] @ vector
-    direction = direction / np.linalg.norm(direction)
-    doubled = _doubled(task)
-    first, period = shot.guess.nodes[0], 2.0 * shot.period
-    states = len(first.x)
-    x = first.x + amplitude * (task.sizes * direction)[:states]
-    start = task.flow.consistent(first.time, x, first.p)
-    one = shoot(doubled, Guess((start,), period, np.zeros(0), point.guess.alpha))
-    onward = Curve(doubled, curve.axis, one.guess)
-    centre = task.vector(first) / task.sizes
-
-    def aside(linear: Linear, vector: np.ndarray) -> tuple[np.ndarray, float]:
-        ambient = np.zeros(linear.embedding.shape[0])
-        ambient[: len(direction)] = direction
-        apart = direction @ (vector[: len(direction)] - centre)
-        return ambient @ linear.embedding, float(amplitude - apart)
-
-    before = np.zeros(len(onward.vector(one.guess, point.value)))
-    before[-1] = 1.0
-    found = onward.corrected(one.guess, point.value, aside, before, exact=True)
-    whole = Found(found.shot, found.slopes, (found.shot.residual,), found.accuracy)
-    return finished(onward.task_at(found.value), whole, verify=True)
-
-
-def _doubled(task: Task) -> Task:
-    """Return the task of twice the period."""
-    passage = task.passage
-    if passage is not None:
-        passage = Passage(passage.event, 2 * passage.count)
-    group, rule = task.group.squared(), task.doubled_rule()
-    return replace(task, group=group, pieces=1, passage=passage, rule=rule)
+    def _switched(self, amplitude: float) -> PeriodicOrbit:
+        point = self.point
+        return switched(self.curve, self.kind, point.guess, point.value, point.tangent, amplitude)
 
 
 @dataclass(frozen=True, eq=False)
-class Branch:
+class Branch(Shown):
     """Orbits along a parameter or a first integral.
 
     Parameters
@@ -357,4 +312,6 @@ def special_point(curve: Curve, kind: Kind, entry: BranchPoint, detail: str = ""
         detail = "two branches cross"
     elif kind == "neutral saddle":
         detail = "nothing branches off"
+    elif kind == "degenerate passage":
+        detail = "constraints depend on each other"
     return SpecialPoint(kind, curve.axis.name, entry.value, detail, entry, curve)

@@ -43,6 +43,8 @@ BY_DIFFERENCE = 1e-6
 """Of the scale of the axis, over which an integral is differentiated by it."""
 STEEP = 0.1
 """The part of a tangent along the axis, below which it does not lead to a value of that."""
+MISSED = 1e-7
+"""In sizes: what an orbit misses itself by at most."""
 TOO_FAR = 0.5
 """In sizes: a correction that is no correction."""
 
@@ -305,11 +307,17 @@ class Curve:
                 break
             stalled = exact and shortest <= EXACT and length > shortest / 4.0
             if length <= (ROUNDED if exact else EXACT) or stalled:
-                tangent = self._tangent(linear, before)
+                tangent = self.tangent(linear, before)
                 guess, value = self.moved(guess, value, change)
                 last = shoot(self.task_at(value), guess)
                 if sequence is not None and last.sequence != sequence:
                     break
+                if not last.residual <= MISSED:
+                    # What is left is taken up by unfolding alone: there is no orbit.
+                    raise NotPeriodicError(
+                        f"no orbit was found at {self.axis.name} = {value:.10g}: the state misses "
+                        f"itself by {last.residual:.2g} of its size"
+                    )
                 return Point(value, last, linear.slopes, tangent, count, length)
             shortest = min(shortest, length)
             try:
@@ -364,7 +372,7 @@ class Curve:
         guess, value = self.moved(point.guess, point.value, step * point.tangent)
         return shoot(self.task_at(value), guess)
 
-    def _tangent(self, linear: Linear, before: np.ndarray) -> np.ndarray:
+    def tangent(self, linear: Linear, before: np.ndarray) -> np.ndarray:
         """Return the unit tangent that goes on in a direction."""
         null = np.linalg.svd(linear.matrix)[2][-1]
         tangent = linear.embedding @ null

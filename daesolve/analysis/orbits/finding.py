@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Unpack
 
@@ -11,22 +12,27 @@ import casadi as ca
 import numpy as np
 
 from daesolve.analysis.orbits.first_look import (
+    ASIDE,
     Ending,
     check_is_steady,
     check_mode,
+    check_moves,
     divided,
     first_look,
     in_family,
     needed_pieces,
+    onto_family,
 )
-from daesolve.analysis.orbits.flights import Flow, Node, Passage
+from daesolve.analysis.orbits.flights import Flow, Node, Passage, flown
+from daesolve.analysis.orbits.least_period import multiple_of_least
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.orders import CONTINUOUS, jump_between
 from daesolve.analysis.orbits.remarks import remarks
-from daesolve.analysis.orbits.shooting import Task, slopes_of
+from daesolve.analysis.orbits.shooting import Shot, Task, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo
-from daesolve.analysis.orbits.verification import check_by_run, confirmed_digits
+from daesolve.analysis.orbits.verification import check_by_run, confirmed
 from daesolve.analysis.sections import OWN_NAME, with_guard
 from daesolve.equations.consistency import check_named, start_value
 from daesolve.errors import (
@@ -45,15 +51,17 @@ from daesolve.integration.run_options import (
     check_options,
     requested_of,
 )
-from daesolve.integration.simulation import simulate
 from daesolve.posing.events import EITHER, Direction
-from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.preparation.lately import prepare_once
+from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
 from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
 
+AMISS = 1e-5
+"""In sizes: what an orbit misses itself by at most, as near to where it touches a guard."""
 UNFOLDED = 1e-8
 """The unfolding parameter above which an integral is none."""
 
@@ -104,6 +112,7 @@ def periodic_orbit(
     steady
         Whether the motion is that of its symmetry, as a ride in a circle: each state is the first
         one, shifted and turned, and the period is any, which is kept. A short one takes less time.
+        Without a symmetry it is an equilibrium.
     pieces
         Into how many pieces the period is divided; None lets the growth of changes decide.
     verify
@@ -162,7 +171,8 @@ def periodic_orbit(
         passage = Passage(name, passages)
     begin = request.start_time
     end = begin + (period or request.until - begin)
-    flow = Flow(_prepared(system, replace(request, until=end)))
+    prepared, said = _prepared(system, replace(request, until=end))
+    flow = Flow(prepared)
     if not flow.autonomous and period is None:
         raise UnsupportedError(
             "the equations contain time, of which a section keeps no account: give the period, a "
@@ -173,12 +183,12 @@ def periodic_orbit(
             "the equations contain time: give the period alone, without a section"
         )
     if steady:
-        _check_steady(flow, passage, up_to)
+        _check_steady(flow, passage)
     start = _in_mode(flow, given or {}, discrete)
     wanted = family or {}
     settled = bool(discrete)
     ending = Ending(period, passage, up_to, None if flow.autonomous else follows, steady)
-    return found_from(flow, start, ending, wanted, pieces, verify, settled=settled)
+    return found_from(flow, start, ending, wanted, pieces, verify, settled=settled, notes=said)
 
 
 def found_from(
@@ -190,14 +200,17 @@ def found_from(
     verify: bool | Solver,
     *,
     settled: bool = False,
+    notes: Sequence[str] = (),
 ) -> PeriodicOrbit:
     """Find the orbit near a place; `settled` where its mode is given. See `periodic_orbit`."""
     task, shot, slopes, faster = first_look(flow, start, ending, settled=settled)
     task = in_family(task, shot, slopes, family)
+    shot, slopes = onto_family(task, shot, slopes)
     count = pieces or needed_pieces(slopes)
     guess = divided(task, shot, count)
     task = replace(task, pieces=count)
-    notes = [f"the guess did not reach its end: it was made {faster:+.0%} faster"] if faster else []
+    if faster:
+        notes = [*notes, f"the guess did not reach its end: it was made {faster:+.0%} faster"]
     return finished(task, solve(task, guess), verify, notes)
 
 
@@ -212,15 +225,7 @@ def finished(
         An integral is none, the mode is another after a period, or its own run leaves it.
     """
     shot, flow = found.shot, task.flow
-    for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True):
-        if not abs(alpha) <= UNFOLDED:
-            raise NotPeriodicError(
-                f"{integral.name!r} is no first integral of this motion: it is {alpha:.2g} of its "
-                "size off after a period"
-            )
-    check_mode(task, shot)
-    if task.steady:
-        check_is_steady(task, shot)
+    _check_is_orbit(task, shot)
     spectrum = multipliers(task, shot, found.slopes)
     notes = [*before, *found.slopes.notes]
     orders = (spectrum,)
@@ -228,11 +233,12 @@ def finished(
         other = multipliers(task, shot, slopes_of(task, shot, backwards=True))
         # Where rounding has parted the guards, the order is that in which they were met.
         orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
-    notes += remarks(task, shot, spectrum)
-    digits, said = _how_exact(task, found, spectrum, verify)
+        notes += _jumps(orders)
+    notes += [*remarks(task, shot, spectrum), *_of_least(task, shot)]
+    digits, of_multipliers, said = _how_exact(task, found, spectrum, verify)
     notes += said
     first = shot.guess.nodes[0]
-    run = simulate(replace(_starting_at(flow, first), until=first.time + shot.period))
+    run = flown(replace(_starting_at(flow, first), until=first.time + shot.period))
     doubt = 10.0 * found.accuracy
     verdict = "one-sided" if found.slopes.notes else spectrum.verdict(doubt)
     if verdict == "stable" and task.conserves:
@@ -253,6 +259,7 @@ def finished(
             for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True)
         },
         digits=digits,
+        multiplier_digits=of_multipliers,
         run=run,
         events=tuple(run.events),
         pieces=task.pieces,
@@ -264,15 +271,61 @@ def finished(
     )
 
 
+def _check_is_orbit(task: Task, shot: Shot) -> None:
+    """Refuse what solves the equations and is no orbit; see `finished`."""
+    for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True):
+        if not abs(alpha) <= UNFOLDED:
+            raise NotPeriodicError(
+                f"{integral.name!r} is no first integral of this motion: it is {alpha:.2g} of its "
+                "size off after a period"
+            )
+    if not shot.residual <= AMISS:
+        raise NotPeriodicError(
+            f"this is no orbit: the state misses itself by {shot.residual:.2g} of its size"
+        )
+    check_mode(task, shot)
+    if task.steady:
+        check_is_steady(task, shot)
+    else:
+        check_moves(task, shot)
+
+
+def _of_least(task: Task, shot: Shot) -> list[str]:
+    """Say whether a period is a multiple of the least one."""
+    times = multiple_of_least(task, shot)
+    if times == 1:
+        return []
+    return [
+        f"the period is {times} times the least one, {shot.period / times:.12g} s: ask for that"
+    ]
+
+
+def _jumps(orders: Sequence[Multipliers]) -> list[str]:
+    """Return a sentence where the map of a period is not continuous from order to order."""
+    if len(orders) != 2 or any(len(order.cone) != 1 for order in orders):
+        return []
+    jump = jump_between(orders)
+    if jump <= CONTINUOUS:
+        return []
+    return [
+        f"the map jumps by {100.0 * jump:.2g} % where they pass at one instant, for what one of "
+        "them imposes acts on the other: beside that, each order has a limit of its own"
+    ]
+
+
 def _how_exact(
     task: Task, found: Found, spectrum: Multipliers, verify: bool | Solver
-) -> tuple[float, list[str]]:
-    """Return how many digits are known, nan where none was asked for, and how that was seen."""
-    digits, notes = math.nan, list[str]()
+) -> tuple[float, float, list[str]]:
+    """Return how many digits are known, and of multipliers, and how that was seen.
+
+    Nan where that was not asked for.
+    """
+    digits, of_multipliers, notes = math.nan, math.nan, list[str]()
     if verify is not False:
         notes.append(check_by_run(task, found, spectrum))
-        digits, how = confirmed_digits(task, found, None if verify is True else verify)
-        notes.append(how)
+        other = confirmed(task, found, spectrum, None if verify is True else verify)
+        digits, of_multipliers = other.digits, other.multipliers
+        notes.append(other.how)
     if found.least:
         known = -math.log10(found.accuracy)
         digits = float(np.fmin(digits, known))
@@ -280,16 +333,26 @@ def _how_exact(
             f"it is known to {known:.1f} digits of its size, worst in {found.least!r}: rounding "
             "hides what a smaller change of that does in a period"
         )
-    return digits, notes
+    return digits, of_multipliers, notes
 
 
-def _prepared(system: System, request: Request) -> Prepared:
-    """Prepare a request; start values that no consistent state keeps are but near one."""
+def _prepared(system: System, request: Request) -> tuple[Prepared, list[str]]:
+    """Prepare a request; start values that no consistent state keeps are but near one.
+
+    Where none is near, as where a barrier is passed, velocities are somewhat larger or smaller; a
+    note says so.
+    """
     try:
-        return prepare(system, request)
-    except InconsistentStateError:
+        return prepare_once(system, request), []
+    except InconsistentStateError as refusal:
         near = {**request.guess, **request.initial}
-        return prepare(system, replace(request, initial={}, guess=near))
+        moving = system.dynamics.labels.states[system.dynamics.position_count :]
+        for part in (0.0, *ASIDE):
+            guess = {name: (1.0 + part * (name in moving)) * v for name, v in near.items()}
+            with suppress(InconsistentStateError):
+                found = prepare_once(system, replace(request, initial={}, guess=guess))
+                return found, [f"the guess was made {part:+.0%} faster: {refusal}"] if part else []
+        raise
 
 
 def _starting_at(flow: Flow, node: Node) -> Prepared:
@@ -310,11 +373,11 @@ def _check(period: float | None, passages: int, pieces: int | None) -> None:
             raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number from 1 on")
 
 
-def _check_steady(flow: Flow, passage: Passage | None, up_to: UpTo) -> None:
-    if not flow.autonomous or passage is not None or up_to is None:
+def _check_steady(flow: Flow, passage: Passage | None) -> None:
+    if not flow.autonomous or passage is not None:
         raise UnsupportedError(
-            "a steady motion has no time and no section in it, and goes on by a symmetry: name "
-            "what is shifted (up_to=Shift(...)), and give a period, of any length"
+            "a steady motion has no time and no section in it: give a period, of any length, and "
+            "name what is shifted (up_to=Shift(...)), unless it is an equilibrium"
         )
 
 

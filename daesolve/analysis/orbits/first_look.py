@@ -13,6 +13,8 @@ import numpy as np
 from daesolve.analysis.manifold import Manifold
 from daesolve.analysis.orbits.flights import Flow, Node, Passage
 from daesolve.analysis.orbits.integrals import Integral, candidates, independent, pinned
+from daesolve.analysis.orbits.monodromy import REST
+from daesolve.analysis.orbits.newton import EQUILIBRIUM, still
 from daesolve.analysis.orbits.shooting import Guess, Shot, Slopes, Task, cotangent, shoot, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo, group_of
 from daesolve.errors import (
@@ -27,10 +29,10 @@ GROWTH = 1e3
 """By how much changes may grow in a piece."""
 AT_FIRST = 1e-6
 """To which a first integral shows in the derivative of the first guess."""
-REST = 1e-9
-"""Of the largest gradient in sizes, a rate of all states that is none."""
 STEADY = 1e-8
 """Of the largest rate in sizes, one beside the symmetry that is none."""
+TOWARDS_FAMILY = 12
+"""Steps in which the values of a family are looked for near a guess."""
 LOOKED_AT = 5
 """Places at which symmetries are looked at."""
 ASIDE = (0.02, -0.02, 0.05, -0.05, 0.1, -0.1)
@@ -78,10 +80,10 @@ def first_look(
     manifold = Manifold(flow.prepared)
     passage = ending.passage
     foreseen = ending.period or 20.0 * flow.prepared.mean_step
-    if flow.autonomous:
+    if flow.autonomous and not ending.steady:
         _check_moving(flow, manifold, start)
     lag = 0.0 if flow.autonomous else foreseen
-    group = group_of(flow, ending.up_to, _places(flow, start), lag)
+    group = group_of(flow, ending.up_to, places(flow, start), lag)
     free = flow.autonomous and passage is None and not ending.steady
     task = Task(flow, manifold, group, 1, free, passage, rule=ending.rule, steady=ending.steady)
     shot, faster = _first_shot(task, start, foreseen)
@@ -112,7 +114,7 @@ def _first_shot(task: Task, start: Node, foreseen: float) -> tuple[Shot, float]:
         ) from refusal
 
 
-def _places(flow: Flow, start: Node) -> list[Node]:
+def places(flow: Flow, start: Node) -> list[Node]:
     """Return consistent places near the start, in its mode."""
     near = flow.prepared.samples[:LOOKED_AT]
     return [start, *(Node(time, x[: len(flow.names)], start.p) for time, x in near)]
@@ -121,9 +123,7 @@ def _places(flow: Flow, start: Node) -> list[Node]:
 def _check_moving(flow: Flow, manifold: Manifold, start: Node) -> None:
     rate = np.abs(flow.rate(start) / manifold.sizes)
     if float(np.max(rate, initial=0.0)) * flow.prepared.mean_step <= REST:
-        raise NotPeriodicError(
-            "the guess is an equilibrium: its period is free; ds.analysis.linearize tells about it"
-        )
+        raise NotPeriodicError(f"the guess is an equilibrium: {EQUILIBRIUM}")
 
 
 def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float]) -> Task:
@@ -178,6 +178,38 @@ def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float
         for name, value in family.items()
     ]
     return replace(task, integrals=integrals, family=tuple(wanted))
+
+
+def onto_family(task: Task, shot: Shot, slopes: Slopes) -> tuple[Shot, Slopes]:
+    """Return the flight from the state with the values of the family that is near to the guess.
+
+    Where no such state is found, that of the guess is returned.
+    """
+    node = shot.guess.nodes[0]
+    moved = node
+    with suppress(DaesolveError):
+        for _ in range(TOWARDS_FAMILY):
+            missing = np.array([
+                value - integral.value(moved, task.own) for integral, value in task.family
+            ])  # fmt: skip
+            basis = task.basis(moved)
+            rows = np.array([
+                cotangent(task, integral.gradient(moved, task.own), basis)
+                for integral, _ in task.family
+            ])  # fmt: skip
+            if not len(missing) or np.linalg.norm(missing) <= AT_FIRST * np.linalg.norm(rows):
+                break
+            step = task.sizes * (basis @ np.linalg.lstsq(rows, missing, rcond=1e-6)[0])
+            if not np.max(np.abs(step) / task.sizes) <= 1.0:
+                return shot, slopes
+            count = len(node.x)
+            moved = task.flow.consistent(node.time, moved.x + step[:count], moved.p)
+        else:
+            return shot, slopes
+        if moved is not node:
+            again = shoot(task, replace(shot.guess, nodes=(moved,), amounts=np.zeros(0)))
+            return again, slopes_of(task, again)
+    return shot, slopes
 
 
 def needed_pieces(slopes: Slopes) -> int:
@@ -236,12 +268,24 @@ def check_is_steady(task: Task, shot: Shot) -> None:
     generators = task.group.generators(task.whole(node))[: len(rate)]
     generators = generators / task.manifold.sizes[:, None]
     rest = rate - generators @ np.linalg.lstsq(generators, rate, rcond=None)[0]
-    if not np.max(np.abs(rest)) <= STEADY * np.max(np.abs(rate)):
+    if not np.max(np.abs(rest)) <= STEADY * max(float(np.max(np.abs(rate))), 1.0 / shot.period):
         worst = task.flow.names[int(np.argmax(np.abs(rest)))]
         raise NotPeriodicError(
             f"the motion is not steady, for {worst!r} changes: find it as a periodic one "
             "(steady=False), or let that be shifted too (up_to=Shift(...))"
         )
+
+
+def check_moves(task: Task, shot: Shot) -> None:
+    """Refuse an equilibrium, which any time is a period of.
+
+    Raises
+    ------
+    NotPeriodicError
+        Nothing moves.
+    """
+    if task.flow.autonomous and still(task, shot) <= REST:
+        raise NotPeriodicError(f"what was found is an equilibrium: {EQUILIBRIUM}")
 
 
 def check_mode(task: Task, shot: Shot) -> None:

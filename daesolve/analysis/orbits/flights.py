@@ -20,9 +20,11 @@ from daesolve.analysis.variational import guard_slopes
 from daesolve.equations.consistency import Start, complete_start
 from daesolve.errors import NotPeriodicError
 from daesolve.integration.record import Boundary, Happening, RunRecord
-from daesolve.integration.simulation import simulate_recorded
+from daesolve.integration.run_options import At
+from daesolve.integration.simulation import simulate, simulate_recorded
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.preparing import Prepared
+from daesolve.solvers import Solver
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -89,6 +91,25 @@ class Flight:
     def sequence(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The events that change something, in their order: name and guards."""
         return tuple((e.name, e.fired) for e in self.happened if e.after is not None)
+
+
+def flown(prepared: Prepared, at: At = None) -> Trajectory:
+    """Run what was prepared.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The run was interrupted: a part of it is no answer.
+    """
+    run = simulate(prepared, at)
+    check_not_interrupted(run)
+    return run
+
+
+def check_not_interrupted(run: Trajectory) -> None:
+    """Raise KeyboardInterrupt where a run was interrupted: its end is no end of the motion."""
+    if run.outcome is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
 
 
 def passing_rates(flight: Flight) -> Iterator[tuple[str, float]]:
@@ -160,18 +181,42 @@ class Flow:
     @cached_property
     def autonomous(self) -> bool:
         """Whether time is no variable of the motion, its guards and its resets."""
-        problem, dynamics = self.whole, self.dynamics
-        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
-        whole = ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p))
-        resets = [
-            expression
-            for row in dynamics.resets.values()
-            for expression in (*row.states.values(), *row.values.values(), row.restitution)
-        ]
-        own = ca.vertcat(ca.SX(0, 1), *resets)
+        whole, (t, _, _) = self._smooth
         if ca.depends_on(whole, t):
             return False
-        return not ca.depends_on(own, dynamics.t) or self._only_clocks(own)
+        own = self._resets
+        return not ca.depends_on(own, self.dynamics.t) or self._only_clocks(own)
+
+    @property
+    def _smooth(self) -> tuple[ca.SX, tuple[ca.SX, ca.SX, ca.SX]]:
+        """The rates and the guards, as expressions of (t, x, p)."""
+        problem = self.whole
+        t, x, p = (problem.rhs.sx_in(k) for k in range(3))
+        return ca.vertcat(problem.rhs(t, x, p), problem.guards(t, x, p)), (t, x, p)
+
+    @property
+    def _resets(self) -> ca.SX:
+        """What resets set, in the symbols of the equations."""
+        resets = [
+            expression
+            for row in self.dynamics.resets.values()
+            for expression in (*row.states.values(), *row.values.values(), row.restitution)
+        ]
+        return ca.vertcat(ca.SX(0, 1), *resets)
+
+    def depends_on(self, name: str) -> bool:
+        """Return whether the motion, its guards or its resets depend on a parameter."""
+        index = self.value_names.index(name)
+        whole, (_, _, p) = self._smooth
+        dynamics = self.dynamics
+        momentary = [
+            link
+            for row in dynamics.resets.values()
+            for goal in row.momentary
+            for link in goal.chain
+        ]
+        own = ca.vertcat(self._resets, ca.SX(0, 1), *momentary)
+        return ca.depends_on(whole, p[index]) or ca.depends_on(own, dynamics.p[index])
 
     @cached_property
     def clocks(self) -> tuple[str, ...]:
@@ -255,6 +300,12 @@ class Flow:
             p[self.value_names.index(name)] = value
         return Node(node.time, node.x, p)
 
+    def solved_by(self, solver: Solver, steps: float = 1.0) -> Flow:
+        """Return the same motions by another solver, of which so many steps are expected."""
+        other = replace(self.prepared, solver=solver.configured(self.prepared.problem, steps))
+        other.scaling.compiled(other.solver, other.problem)
+        return Flow(other)
+
     # -- flights ------------------------------------------------------------------------------
 
     def fly(self, start: Node, duration: float) -> Flight:
@@ -315,6 +366,7 @@ class Flow:
         return prepared, run, record
 
     def _check_reached(self, run: Trajectory) -> None:
+        check_not_interrupted(run)
         if run.outcome is not Outcome.COMPLETED:
             raise NotPeriodicError(
                 f"the motion does not return, for it ends {run.outcome.value} at t = "

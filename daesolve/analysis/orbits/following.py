@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from daesolve.analysis.orbits.branch import Branch, BranchPoint, SpecialPoint, special_point
+from daesolve.analysis.orbits.bordered import Solution
+from daesolve.analysis.orbits.branch import Branch, SpecialPoint, special_point
 from daesolve.analysis.orbits.curve import Axis, Curve, Point
+from daesolve.analysis.orbits.entries import BranchPoint
 from daesolve.analysis.orbits.flights import passing_rates
 from daesolve.analysis.orbits.integrals import pinned
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.remarks import NEAR, nearest_degenerate
 from daesolve.analysis.orbits.rest_points import rest_point
 from daesolve.analysis.orbits.shooting import Guess
+from daesolve.analysis.orbits.shrinking import shrunk_to, turned_round
 from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at
+from daesolve.analysis.orbits.starts import moved_start
 from daesolve.analysis.orbits.stored_branch import Special, Store
+from daesolve.analysis.orbits.switching import hopf_period
+from daesolve.analysis.orbits.touching import touching
 from daesolve.errors import (
     DaesolveError,
     NotPeriodicError,
@@ -33,13 +40,23 @@ HALVINGS = 36
 """How often a step is halved to see where the branch ends."""
 NARROWED = 20
 """The same, where the period grows."""
+LOOKED_BEYOND = 5
+"""How often a step is halved until it is looked whether an orbit beyond touches a guard."""
+WITHIN = 8.0
+"""Such steps, within which it does."""
+JUST = 1e-6
+"""Of the way to the touch, how far before it an orbit lies that is shown for it."""
+SLOW = 0.3
+"""Of its rate at the start of the branch, that of a guard that may come to be but touched."""
 LONG = 20.0
 """Times the period at the start, after which it counts as growing without bounds."""
 AT_REST = 1e-3
 """Of its rate at the start of the branch, that with which a guard passes that is but touched."""
 GROWN = 3.0
 """The same, where the branch ends."""
-DETECTED = ("fold", "doubling", "torus", "grazing")
+Progress = Callable[[int, float], None]
+"""Called when a point is found: how many there are, and the value of what is varied."""
+DETECTED = ("fold", "doubling", "torus", "grazing", "degenerate")
 
 
 @dataclass(frozen=True)
@@ -60,6 +77,7 @@ def continue_orbit(
     most: int = 400,
     detect: tuple[str, ...] = DETECTED,
     out: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Branch:
     """Follow an orbit along a parameter or a first integral.
 
@@ -76,10 +94,12 @@ def continue_orbit(
     most
         Points in one direction at most.
     detect
-        What to look for, of "fold", "doubling", "torus" and "grazing".
+        What to look for, of "fold", "doubling", "torus", "grazing" and "degenerate".
     out
         A directory, in which points are kept as they are found, and from which an interrupted
         branch goes on, to the same bits.
+    progress
+        Called after each point with how many there are, and the value there.
 
     Returns
     -------
@@ -118,12 +138,17 @@ def continue_orbit(
         )
     store = Store(out, curve, bounds.low, bounds.high, step)
     ways: list[_Way] = []
+
+    def told(value: float) -> None:
+        if progress is not None:
+            progress(sum(len(way.entries) for way in ways), value)
+
     for sense in (-1.0, 1.0):
         end = bounds.high if sense > 0.0 else bounds.low
         if abs(end - value) > 1e-12 * curve.axis.scale:
-            way = _Way(curve, bounds, detect, sense, store)
-            way.follow(orbit.found.shot.guess, value)
+            way = _Way(curve, bounds, detect, sense, store, told)
             ways.append(way)
+            way.follow(orbit.found.shot.guess, value)
     return _joined(curve, ways)
 
 
@@ -150,6 +175,10 @@ def _curve(orbit: PeriodicOrbit, name: str, bounds: Range) -> tuple[Curve, float
     own = {integral.name: integral for integral in task.integrals}
     family = {integral.name: integral for integral, _ in task.family}
     if name in task.flow.dynamics.posed_ranges:
+        if not task.flow.depends_on(name):
+            raise OutOfRangeError(
+                f"nothing depends on {name!r}: follow the orbit over another parameter"
+            )
         axis = Axis(name, task.flow.value_names.index(name), None, scale)
         return Curve(task, axis, orbit.found.shot.guess), float(orbit.values[name])
     if name in family:
@@ -168,10 +197,16 @@ class _Way:
     """A branch in one direction."""
 
     def __init__(
-        self, curve: Curve, bounds: Range, detect: tuple[str, ...], sense: float, store: Store
+        self,
+        curve: Curve,
+        bounds: Range,
+        detect: tuple[str, ...],
+        sense: float,
+        store: Store,
+        told: Callable[[float], None],
     ) -> None:
         self.curve, self.bounds, self.detect = curve, bounds, detect
-        self.sense, self.store = sense, store
+        self.sense, self.store, self._told = sense, store, told
         self.entries: list[BranchPoint] = []
         self.special: list[SpecialPoint] = []
         self.end = ""
@@ -214,10 +249,20 @@ class _Way:
     def _on(self, point: Point, tests: Tests) -> tuple[Point, Tests]:
         """Go one step on."""
         curve, step = self.curve, self._step
+        with suppress(DaesolveError):
+            other = moved_start(curve, point)
+            if other is not None:
+                point, tests = other, tests_at(curve, other)
         following = self._tried(point, step)
+        if self.end:
+            return point, tests
         if following is None or self._near_rest(point, following[0]):
             return self._ended(point, tests)
         step, after = following
+        if turned_round(curve, point, after):
+            self.end = shrunk_to(curve, point, after)
+            self.store.keep(self.sense, None, [], self.end)
+            return point, tests
         low, high = self.bounds.low, self.bounds.high
         if not low <= after.value <= high:
             end = min(max(after.value, low), high)
@@ -230,7 +275,7 @@ class _Way:
             self._step = min(2.0 * step, self.bounds.step)
         elif after.corrections > MANY:
             self._step = step / 2.0
-        found = [one for one in found if low <= one[1].value <= high]
+        found = [one for one in found if low <= one[1].point.value <= high]
         if not self.end and after.shot.period > LONG * self._period:
             self.end = self._unbounded(after)
         self._keep(after, looked, found)
@@ -238,12 +283,67 @@ class _Way:
 
     def _tried(self, point: Point, step: float) -> tuple[float, Point] | None:
         """Return the step that was taken and where it leads; None where none leads on."""
-        while step > self.bounds.step * 2.0**-HALVINGS:
+        longest = self.bounds.step
+        while step > longest * 2.0**-HALVINGS:
             after = self._reached(point, step)
             if after is not None:
                 return step, after
+            if step / 2.0 <= longest * 2.0**-LOOKED_BEYOND < step and self._touches(point, step):
+                return None
             step /= 2.0
         return None
+
+    def _touches(self, point: Point, step: float) -> bool:
+        """End the branch where the orbit touches a guard within about a step, if it does."""
+        for name in self._candidates(point, step):
+            try:
+                found, other = touching(self.curve, point, name)
+            except NotPeriodicError:
+                continue
+            place = found.point
+            far = self.curve.vector(place.guess, place.value) - self.curve.vector(
+                point.guess, point.value
+            )
+            if not 0.0 <= float(far @ point.tangent) <= WITHIN * step:
+                continue
+            entry = self._entry(place, tests_at(other, place))
+            with suppress(DaesolveError):
+                # At the touch itself events have no derivative: the orbit is that just before.
+                just = place.value + JUST * (point.value - place.value)
+                safe = self.curve.at_value(place.guess, just, point.tangent)
+                if safe.shot.sequence == point.shot.sequence:
+                    entry = replace(
+                        self._entry(safe, tests_at(self.curve, safe)), value=place.value
+                    )
+            self._end_at_touch(name, place.value, entry)
+            return True
+        return False
+
+    def _end_at_touch(self, name: str, value: float, entry: BranchPoint) -> None:
+        self.end = (
+            f"the branch ends at {self.curve.axis.name} = {value:.10g}: the orbit touches {name!r}"
+        )
+        special: Special = [("grazing", entry, name)] if "grazing" in self.detect else []
+        self.special += [special_point(self.curve, *one) for one in special]
+        self.store.keep(self.sense, None, special, self.end)
+
+    def _candidates(self, point: Point, step: float) -> list[str]:
+        """Return the events that pass slowly at a point, or another time a step beyond it."""
+        rates = rates_of_events(point)
+        slow = [name for name, rate in rates.items() if rate < SLOW * self._rates.get(name, 0.0)]
+        return list(dict.fromkeys([*slow, *self._appearing(point, step)]))
+
+    def _appearing(self, point: Point, step: float) -> list[str]:
+        """Return the events that happen another number of times a step along the tangent."""
+        try:
+            # The orbit beyond may be none: that along the tangent shows what it would meet.
+            beyond = self.curve.predicted(point, step)
+        except DaesolveError:
+            return []
+        known = [event for flight in point.shot.flights for event in flight.sequence]
+        others = [event for flight in beyond.flights for event in flight.sequence]
+        changed = [e for e in (*others, *known) if others.count(e) != known.count(e)]
+        return list(dict.fromkeys(event[0] for event in changed))
 
     def _near_rest(self, point: Point, step: float) -> bool:
         """Return whether the period grows while steps shrink to nothing."""
@@ -253,15 +353,16 @@ class _Way:
     def _reached(self, point: Point, step: float) -> Point | None:
         try:
             return self.curve.onward(point, step)
-        except NotPeriodicError:
+        except (DaesolveError, np.linalg.LinAlgError):
             return None
 
-    def _wanted(self, found: list[tuple[Kind, Point]]) -> list[tuple[Kind, Point]]:
+    def _wanted(self, found: list[tuple[Kind, Solution]]) -> list[tuple[Kind, Solution]]:
         asked = {
             "fold": ("fold", "branch point"),
             "doubling": ("period doubling", "symmetry breaking"),
             "torus": ("Neimark-Sacker", "Hopf", "neutral saddle"),
             "grazing": ("grazing",),
+            "degenerate": ("degenerate passage",),
         }
         kinds = {kind for name in self.detect for kind in asked[name]}
         return [one for one in found if one[0] in kinds]
@@ -274,14 +375,15 @@ class _Way:
         if point.shot.period > GROWN * self._period:
             self.end = self._unbounded(point)
         elif touched is not None:
-            self.end = f"the branch ends at {name} = {value:.10g}: the orbit touches {touched!r}"
-            if "grazing" in self.detect:
-                special.append(("grazing", self.entries[-1], touched))
+            self._end_at_touch(touched, value, self.entries[-1])
+            return point, tests
         elif nearest_degenerate(self.curve.task_at(value), point.shot) < NEAR:
             self.end = (
                 f"the branch ends at {name} = {value:.10g}: the orbit runs into a degenerate "
                 "point, where constraints depend on each other"
             )
+            if "degenerate" in self.detect:
+                special.append(("degenerate passage", self.entries[-1], ""))
         else:
             self.end = f"the branch ends at {name} = {value:.10g}: no orbit was found beyond"
         self.special += [special_point(self.curve, *one) for one in special]
@@ -294,19 +396,8 @@ class _Way:
             if rate < AT_REST * self._rates.get(name, 0.0):
                 return name
         step = self.bounds.step * 2.0**-HALVINGS
-        known = [event for flight in point.shot.flights for event in flight.sequence]
-        for _ in range(3):
-            # The orbit beyond may be none: that along the tangent shows what it would meet.
-            step *= 64.0
-            try:
-                beyond = self.curve.predicted(point, step)
-            except DaesolveError:
-                continue
-            others = [event for flight in beyond.flights for event in flight.sequence]
-            for event in (*others, *known):
-                if others.count(event) != known.count(event):
-                    return event[0]
-        return None
+        beyond = (self._appearing(point, step * 64.0**k) for k in (1, 2, 3))
+        return next((names[0] for names in beyond if names), None)
 
     def _unbounded(self, point: Point) -> str:
         task = self.curve.task_at(point.value)
@@ -318,14 +409,21 @@ class _Way:
             f"without bounds, to {point.shot.period:.3g} s{where} (a homoclinic orbit)"
         )
 
-    def _keep(self, point: Point, tests: Tests, special: list[tuple[Kind, Point]]) -> None:
+    def _keep(self, point: Point, tests: Tests, special: list[tuple[Kind, Solution]]) -> None:
         found: Special = [
-            (kind, self._entry(one, tests_at(self.curve, one)), "") for kind, one in special
+            (kind, self._entry(one.point, tests_at(self.curve, one.point)), self._detail(kind, one))
+            for kind, one in special
         ]
         entry = self._entry(point, tests)
         self.entries.append(entry)
         self.special += [special_point(self.curve, *one) for one in found]
         self.store.keep(self.sense, entry, found, self.end)
+        self._told(entry.value)
+
+    def _detail(self, kind: Kind, found: Solution) -> str:
+        if kind != "Hopf":
+            return ""
+        return f"period {hopf_period(self.curve, found.point.guess, found.point.value):.12g} s"
 
     def _entry(self, point: Point, tests: Tests) -> BranchPoint:
         verdict = tests.spectrum.verdict(10.0 * point.accuracy)

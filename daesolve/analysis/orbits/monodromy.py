@@ -21,6 +21,8 @@ FORGOTTEN = 1e-9
 """A multiplier below is none: what was before is forgotten."""
 NEUTRAL = 1e-7
 """How near to one the size of a multiplier is that counts as one."""
+REST = 1e-9
+"""In sizes a period: a rate of all states that is none."""
 
 Verdict = Literal["stable", "unstable", "neutral", "one-sided"]
 
@@ -115,9 +117,11 @@ def _known_directions(task: Task, shot: Shot) -> tuple[np.ndarray, np.ndarray, S
     names: list[str] = []
     if task.flow.autonomous:
         rate = tangent(task, task.flow.rate(node), basis)
-        columns.append(rate)
-        images.append(rate if task.passage is None else np.zeros(len(rate)))
-        names.append("flow")
+        # At an equilibrium there is no direction along the motion, but rounding.
+        if float(np.linalg.norm(rate)) * shot.period > REST:
+            columns.append(rate)
+            images.append(rate if task.passage is None else np.zeros(len(rate)))
+            names.append("flow")
     generators = task.part(task.group.generators(task.whole(node)))
     moved = basis.T @ (generators / task.sizes[:, None])
     # g^-1 takes the generators to combinations of each other.

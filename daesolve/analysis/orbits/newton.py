@@ -36,6 +36,14 @@ MISSED = 1e-8
 """In sizes: what an orbit misses itself by at most."""
 NOISE = 4e-15
 """Of the entries of the equations and in sizes, what rounding makes of them over a period."""
+EQUILIBRIUM = (
+    "its period is free; ds.analysis.linearize tells about it, and steady=True follows it along a "
+    "branch"
+)
+NEAR_REST = 1e-3
+"""In sizes a period: rates so near to an equilibrium that nothing tells periods apart."""
+FARTHEST = 30.0
+"""In sizes, how far from a guess an orbit is looked for."""
 DOUBTFUL = 1e-3
 """In sizes: how well a place is known at least, else nothing tells it from its neighbours."""
 
@@ -125,6 +133,8 @@ def solve(task: Task, guess: Guess) -> Found:
             break
         shot = following
         residuals.append(shot.residual)
+        if _away(task, shot, guess) > FARTHEST:
+            break
     raise NotPeriodicError(_missed(task, shot))
 
 
@@ -187,6 +197,8 @@ def _factored(task: Task, shot: Shot, matrix: np.ndarray) -> Factors:
     # What is missed has the rounding of states; the matrix has that of its own entries.
     rounding = NOISE * max(1.0, float(np.abs(left[:, -1]) @ np.abs(matrix) @ np.abs(right[-1])))
     if matrix.shape[0] < matrix.shape[1] or not rounding < DOUBTFUL * values[-1]:
+        if task.flow.autonomous and not task.steady and still(task, shot) < NEAR_REST:
+            raise NotPeriodicError(f"the guess leads to an equilibrium: {EQUILIBRIUM}")
         most = _most(task, shot, np.linalg.svd(matrix)[2][-1])
         raise NotPeriodicError(
             "orbits lie beside each other that nothing tells apart, which differ most in "
@@ -195,6 +207,18 @@ def _factored(task: Task, shot: Shot, matrix: np.ndarray) -> Factors:
             "aside"
         )
     return Factors(left, values, right)
+
+
+def _away(task: Task, shot: Shot, guess: Guess) -> float:
+    """Return how far the first place has gone from the guess, in sizes."""
+    apart = task.vector(shot.guess.nodes[0]) - task.vector(guess.nodes[0])
+    return float(np.max(np.abs(apart / task.sizes)))
+
+
+def still(task: Task, shot: Shot) -> float:
+    """Return by how much the rates at the first place change the state in a period, in sizes."""
+    rate = task.flow.rate(shot.guess.nodes[0]) / task.manifold.sizes
+    return float(np.max(np.abs(rate), initial=0.0)) * shot.period
 
 
 def _most(task: Task, shot: Shot, step: np.ndarray) -> list[str]:

@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from daesolve.analysis.orbits.digits import known, relative
 from daesolve.analysis.orbits.monodromy import Multipliers, Verdict
 from daesolve.analysis.orbits.newton import Found
 from daesolve.analysis.orbits.orders import DirectionalRates, directional_rates, most_growth
 from daesolve.analysis.orbits.shooting import Task
 from daesolve.errors import OutOfRangeError, suggest_names
+from daesolve.showing import Shown
 from daesolve.trajectory.results import EventRecord
 from daesolve.trajectory.trajectory import Trajectory
 
 
 @dataclass(frozen=True, eq=False)
-class PeriodicOrbit:
+class PeriodicOrbit(Shown):
     """A motion that repeats itself, and whether it is stable.
 
     Parameters
@@ -46,6 +48,8 @@ class PeriodicOrbit:
         By first integral, its unfolding parameter: zero where it is one.
     digits
         How many digits of period and state another run confirms; nan where none was asked for.
+    multiplier_digits
+        The same of the multipliers, and of those above one relatively.
     run
         One period.
     events
@@ -73,6 +77,7 @@ class PeriodicOrbit:
     residual: float
     unfolding: Mapping[str, float]
     digits: float
+    multiplier_digits: float
     run: Trajectory
     events: tuple[EventRecord, ...]
     pieces: int
@@ -142,15 +147,34 @@ class PeriodicOrbit:
         return directional_rates(self.orders, self.period, starts, periods)
 
     def __str__(self) -> str:
-        lines = [f"periodic orbit, period {self.period:.15g} s, {self.verdict}"]
-        lines += [f"  {name} goes by {value:.12g}" for name, value in self.shift.items()]
-        for value in self.multipliers:
-            imaginary = f" {value.imag:+.12g} i" if value.imag else ""
-            lines.append(f"  multiplier {value.real:.12g}{imaginary}, of size {abs(value):.12g}")
+        part = relative(self.digits)
+        sizes = dict(zip(self.task.flow.names, self.task.manifold.sizes.tolist(), strict=True))
+        kind = "steady motion, over" if self.task.steady else "periodic orbit, period"
+        lines = [f"{kind} {known(self.period, part * self.period)} s, {self.verdict}"]
+        lines += [
+            f"  {name} = {known(value, part * sizes[name])}" for name, value in self.state.items()
+        ]
+        lines += [
+            f"  {name} goes by {known(value, part * max(sizes[name], abs(value)))}"
+            for name, value in self.shift.items()
+        ]
+        lines += [f"  multiplier {self._told(value)}" for value in self.multipliers.tolist()]
         for other in self.orders[1:]:
-            listed = ", ".join(f"{value:.9g}" for value in other.values)
+            listed = ", ".join(self._told(value) for value in other.values.tolist())
             lines.append(f"  in the other order: {listed}")
         lines += [f"  trivial: {name}, to {miss:.1g}" for name, miss in self.trivial.items()]
         digits = "" if math.isnan(self.digits) else f", {self.digits:.1f} digits"
+        lines += [
+            f"  {event.name} at {known(event.time, part * self.period)} s" for event in self.events
+        ]
         lines.append(f"  misses itself by {self.residual:.1g} of its size{digits}")
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+    def _told(self, value: complex) -> str:
+        """Return a multiplier in the digits that are known of it, and its size where complex."""
+        off = relative(self.multiplier_digits) * max(1.0, abs(value))
+        if not value.imag:
+            return known(value.real, off)
+        sign = "+" if value.imag > 0.0 else "-"
+        size = known(abs(value), off)
+        return f"{known(value.real, off)} {sign} {known(abs(value.imag), off)} i, of size {size}"

@@ -1,27 +1,34 @@
 """Where orbits change along a branch: folds, doublings, tori, and what they are told apart from.
 
-Each kind has a test, a smooth function along the branch that passes through zero there. The zero is
-bracketed on the branch itself: its points solve the equations of an orbit across the tangent, which
-stay regular at folds, doublings and tori, so that the bracket closes to the accuracy of these
-equations, as that of bordered systems would. Where two branches cross they are singular. There the
-branch is interpolated from points at both sides, in two rounds, of which the second is narrow.
+Each kind has a test, a smooth function along the branch that passes through zero there. A step over
+which it changes its sign shows where Newton's method begins on the equations of the special point.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal, TypeAlias
 
 import numpy as np
-import scipy
 
+from daesolve.analysis.orbits.bordered import (
+    Condition,
+    Crossing,
+    Folding,
+    Having,
+    Inverse,
+    OnCircle,
+    Place,
+    Solution,
+    nearest_inverse,
+    solve_special,
+)
 from daesolve.analysis.orbits.curve import Curve, Point
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
-from daesolve.errors import NotPeriodicError
+from daesolve.errors import DaesolveError, NotPeriodicError
 
 Kind: TypeAlias = Literal[
     "fold",
@@ -32,19 +39,23 @@ Kind: TypeAlias = Literal[
     "Hopf",
     "neutral saddle",
     "grazing",
+    "degenerate passage",
 ]
-SOLVED = 1e-14
-"""Of a step, to which a special point is found."""
 ON_CIRCLE = 1e-6
 """How near to the unit circle a pair is at a Neimark-Sacker point."""
+TestName: TypeAlias = Literal["fold", "unit", "doubling", "torus"]
 ROUNDING = 1e-9
 """A test of products of multipliers that is zero: where volumes are kept, each pair has it."""
 RESONANT = 1e-3
 """How near to p/q, of a turn, the angle of a pair is that is called resonant."""
-NODES = 10
-"""Points through which a branch is interpolated."""
-NARROW = 0.15
-"""Of a step, on both sides of where branches cross, what is interpolated in the end."""
+FAR = 1.0
+"""How far from one the product of two multipliers is that is not looked at."""
+HALVINGS = 6
+"""How often a step is divided until Newton's method comes to a special point."""
+BESIDE = 0.05
+"""Of a step, how far beside it a special point may lie, for steps end to about their accuracy."""
+UNFOLDED = 1e-8
+"""What an orbit misses itself by, in sizes, where two branches cross and not only come near."""
 RATIOS = ((1, 1), (1, 2), (1, 3), (1, 4))
 
 
@@ -79,7 +90,7 @@ def tests_at(curve: Curve, point: Point) -> Tests:
 
 def crossings(
     curve: Curve, before: tuple[Point, Tests], after: tuple[Point, Tests], step: float
-) -> list[tuple[Kind, Point]]:
+) -> list[tuple[Kind, Solution]]:
     """Find the special points of a step.
 
     A fold changes the direction of the branch, a branch point does not, though at both a multiplier
@@ -91,84 +102,108 @@ def crossings(
     curve, before, after, step
         The branch, two neighbours with their tests, and the step from one to the other.
     """
-    found: list[tuple[Kind, Point]] = []
-    start, (first, second) = before[0], (before[1], after[1])
+    found: list[tuple[Kind, Solution]] = []
+    bracket = _Bracket(curve, before, after, step)
+    first, second = before[1], after[1]
     if first.fold * second.fold < 0.0:
-        place = _solved(curve, start, step, lambda one: one.forward)
-        if place is not None:
-            found.append(("fold", place))
+        found += bracket.solved("fold", "fold")
     elif first.unit * second.unit < 0.0:
-        place = _crossed(curve, start, step)
-        if place is not None and _has(curve, place, 1.0):
-            found.append(("branch point", place))
+        found += bracket.solved("branch point", "unit")
     if first.doubling * second.doubling < 0.0:
-        place = _solved(curve, start, step, lambda one: tests_at(curve, one).doubling)
-        if place is not None and _has(curve, place, -1.0):
-            breaks = curve.task.group.reflects
-            found.append(("symmetry breaking" if breaks else "period doubling", place))
+        breaks = curve.task.group.reflects
+        found += bracket.solved("symmetry breaking" if breaks else "period doubling", "doubling")
     if first.torus * second.torus < 0.0 and min(abs(first.torus), abs(second.torus)) > ROUNDING:
-        place = _solved(curve, start, step, lambda one: tests_at(curve, one).torus)
-        found += _pairs(curve, place)
-    return found
+        found += bracket.solved("Hopf" if curve.task.steady else "Neimark-Sacker", "torus")
+    return sorted(found, key=lambda one: bracket.part(one[1].point))
 
 
-def _pairs(curve: Curve, place: Point | None) -> list[tuple[Kind, Point]]:
-    """Return of what kind a point is where the product of a pair of multipliers is one."""
-    if place is None:
+class _Bracket:
+    """A step of a branch on which a test passes through zero."""
+
+    def __init__(
+        self, curve: Curve, before: tuple[Point, Tests], after: tuple[Point, Tests], step: float
+    ) -> None:
+        self.curve, self.start, self.step = curve, before[0], step
+        self.ends = before[1], after[1]
+
+    def solved(self, kind: Kind, test: TestName) -> list[tuple[Kind, Solution]]:
+        """Return the special point, of a kind or of what looks alike; none where there is none.
+
+        Newton's method begins where the test, as a straight line, is zero; where it does not come
+        to a point of this step, at places nearer to it.
+        """
+        low, high = 0.0, 1.0
+        values = [float(getattr(tests, test)) for tests in self.ends]
+        for count in range(HALVINGS):
+            whole = values[0] - values[1]
+            part = low + (high - low) * (values[0] / whole if count % 2 == 0 else 0.5)
+            part = min(max(part, low + 0.01 * (high - low)), high - 0.01 * (high - low))
+            try:
+                point = self.curve.onward(self.start, part * self.step)
+            except DaesolveError:
+                point = None
+            if point is None:
+                continue
+            for own, condition in conditions_near(self.curve, kind, point):
+                with suppress(NotPeriodicError):
+                    solution = solve_special(self.curve, point, condition)
+                    if self._within(solution.point) and self._is(own, solution):
+                        return [(own, solution)]
+            here = float(getattr(tests_at(self.curve, point), test))
+            if here * values[0] > 0.0:
+                low, values[0] = part, here
+            else:
+                high, values[1] = part, here
         return []
-    spectrum = tests_at(curve, place).spectrum
-    if pair_on_circle(spectrum) is not None:
-        return [("Hopf" if curve.task.steady else "Neimark-Sacker", place)]
-    return [("neutral saddle", place)] if _neutral(spectrum) else []
+
+    def _within(self, point: Point) -> bool:
+        """Return whether a point lies on the step, or hardly beside it."""
+        return -BESIDE <= self.part(point) <= 1.0 + BESIDE
+
+    def part(self, point: Point) -> float:
+        """Return how far along the step a point lies, as a part of it."""
+        start, curve = self.start, self.curve
+        moved = curve.vector(point.guess, point.value) - curve.vector(start.guess, start.value)
+        return float(start.tangent @ moved) / self.step
+
+    def _is(self, kind: Kind, solution: Solution) -> bool:
+        """Return whether a solution is what it was taken for, and no test of rounding."""
+        spectrum = tests_at(self.curve, solution.point).spectrum
+        if kind == "branch point":
+            return solution.point.shot.residual < UNFOLDED and _has(spectrum, 1.0)
+        if kind in ("period doubling", "symmetry breaking"):
+            return _has(spectrum, -1.0)
+        if kind in ("Neimark-Sacker", "Hopf"):
+            return pair_on_circle(spectrum) is not None
+        return kind == "fold" or _neutral(spectrum)
 
 
-def _crossed(curve: Curve, start: Point, step: float) -> Point | None:
-    """Return where a multiplier passes through one within a step; None where it does not.
-
-    Near to it, the equations of the branch are all but singular, and steps along them noise.
-    """
-    low, high = 0.0, 1.0
-    of = _interpolated(curve, start, step, low, high)
-    root = None if of is None else _root(of, low, high)
-    if root is None:
-        return None
-    low, high = root - NARROW, root + NARROW
-    of = _interpolated(curve, start, step, low, high)
-    root = None if of is None else _root(of, low, high)
-    if of is None or root is None:
-        return None
-    return curve.unsolved(start, of(root)[1:] - curve.vector(start.guess, start.value))
-
-
-def _interpolated(
-    curve: Curve, start: Point, step: float, low: float, high: float
-) -> Callable[[float], np.ndarray] | None:
-    """Return the test for one and the scaled unknowns over parts of a step, as polynomials."""
-    angles = math.pi * (np.arange(NODES) + 0.5) / NODES
-    parts: list[float] = []
-    rows: list[np.ndarray] = []
-    for part in (low + high) / 2.0 - (high - low) / 2.0 * np.cos(angles):
-        with suppress(NotPeriodicError):
-            point = curve.onward(start, float(part) * step, exact=True)
-            vector = curve.vector(point.guess, point.value)
-            rows.append(np.append(tests_at(curve, point).unit, vector))
-            parts.append(float(part))
-    if len(parts) < NODES // 2:
-        return None
-    # Lagrange's polynomial by its barycentric form, which does not mind a missing point.
-    return scipy.interpolate.BarycentricInterpolator(parts, np.array(rows))
-
-
-def _root(of: Callable[[float], np.ndarray], low: float, high: float) -> float | None:
-    """Return where the first of some polynomials is zero; None where it is not."""
-
-    def test(part: float) -> float:
-        return float(of(part)[0])
-
-    try:
-        return float(scipy.optimize.brentq(test, low, high, xtol=SOLVED))  # pyright: ignore[reportArgumentType]
-    except ValueError:
-        return None
+def conditions_near(curve: Curve, kind: Kind, point: Point) -> list[tuple[Kind, Condition]]:
+    """Return what may be zero near a point of a branch, where a kind of point is looked for."""
+    place = Place(curve, curve.linear(point.guess, point.value), point.value)
+    if kind == "fold":
+        return [(kind, Folding(point.tangent))]
+    if kind == "branch point":
+        return [(kind, Crossing(place))]
+    if kind in ("period doubling", "symmetry breaking"):
+        return [(kind, Having(place, -1.0))]
+    spectrum = place.spectrum
+    pairs = sorted(
+        (complex(value) for value in spectrum.values if value.imag > 0.0),
+        key=lambda value: abs(abs(value) - 1.0),
+    )
+    found: list[tuple[float, Kind, Condition]] = []
+    if kind != "neutral saddle":
+        found.extend(
+            (abs(abs(value) ** 2 - 1.0), kind, OnCircle(place, value / abs(value)))
+            for value in pairs[:1]
+        )
+    inverse = nearest_inverse(spectrum)
+    if math.isfinite(inverse):
+        found.append((abs(inverse), "neutral saddle", Inverse()))
+    # That which is nearer to being fulfilled comes first; what is far from it is not tried.
+    found.sort(key=lambda one: one[0])
+    return [(own, condition) for far, own, condition in found if far <= FAR]
 
 
 def _neutral(spectrum: Multipliers) -> bool:
@@ -177,28 +212,9 @@ def _neutral(spectrum: Multipliers) -> bool:
     return any(abs(one * other - 1.0) < ON_CIRCLE for one, other in combinations(real, 2))
 
 
-def _solved(
-    curve: Curve, start: Point, step: float, test: Callable[[Point], float]
-) -> Point | None:
-    """Return where a test passes through zero within a step; None where it does not."""
-    known: dict[float, Point] = {}
-
-    def at(part: float) -> float:
-        known[part] = start if part == 0.0 else curve.onward(start, part * step, exact=True)
-        return test(known[part])
-
-    try:
-        root = scipy.optimize.brentq(at, 0.0, 1.0, xtol=SOLVED, rtol=4.0 * np.finfo(float).eps)
-    except (NotPeriodicError, ValueError):
-        return None
-    part = float(root)  # pyright: ignore[reportArgumentType]
-    return known.get(part) or curve.onward(start, part * step, exact=True)
-
-
-def _has(curve: Curve, point: Point, value: float) -> bool:
+def _has(spectrum: Multipliers, value: float) -> bool:
     """Return whether a multiplier has a value, and a test did not pass through zero by rounding."""
-    found = tests_at(curve, point).spectrum.values
-    return bool(np.any(np.abs(found - value) < ON_CIRCLE))
+    return bool(np.any(np.abs(spectrum.values - value) < ON_CIRCLE))
 
 
 def pair_on_circle(spectrum: Multipliers) -> complex | None:

@@ -272,7 +272,7 @@ def group_of(flow: Flow, up_to: UpTo, nodes: Sequence[Node], lag: float = 0.0) -
     words = ", ".join(map(repr, asked))
     group = Group(size, fixed, offset, words=words)
     if not group.trivial or lag:
-        _check(flow, group, np.zeros(0), nodes, words or f"going on by {lag:.10g} s", lag)
+        check_symmetry(flow, group, np.zeros(0), nodes, words or f"going on by {lag:.10g} s", lag)
     # What is integrated along the motion returns where it is a part of it alone.
     asked_for = [*free]
     for name in flow.quadratures:
@@ -347,7 +347,9 @@ def _turn(flow: Flow, index: int, shifts: Sequence[int], nodes: Sequence[Node]) 
 
     try:
         for aside in ASIDE:
-            _check(flow, group(None), np.array([aside]), nodes, f"{name!r} -> {name!r} + {aside:g}")
+            check_symmetry(
+                flow, group(None), np.array([aside]), nodes, f"{name!r} -> {name!r} + {aside:g}"
+            )
     except NotPeriodicError as refusal:
         found = _turning(flow, index, shifts, nodes, group)
         if found is None:
@@ -375,14 +377,14 @@ def _turning(
                 turn = Turn(index, tuple(pairs), sense)
                 try:
                     for aside in ASIDE:
-                        _check(flow, group(turn), np.array([aside]), nodes, "")
+                        check_symmetry(flow, group(turn), np.array([aside]), nodes, "")
                 except NotPeriodicError:
                     continue
                 return turn
     return None
 
 
-def _check(
+def check_symmetry(
     flow: Flow,
     group: Group,
     amounts: np.ndarray,

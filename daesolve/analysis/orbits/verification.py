@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.analysis.orbits.flights import Flow
-from daesolve.analysis.orbits.monodromy import Multipliers
+from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import CONVERGED, Found
 from daesolve.analysis.orbits.shooting import (
     Guess,
+    Shot,
     Task,
     assembled,
     conditions,
     moved,
     shoot,
+    slopes_of,
 )
 from daesolve.errors import NotPeriodicError
 from daesolve.solvers import Solver
@@ -28,6 +29,8 @@ MOST_STEPS = 3
 """Steps by the matrix that was found, of which the first is all but exact."""
 LEFT = 1e-4
 """In sizes: errors that have grown to this end the comparison."""
+ROUNDING = 2.0
+"""Of the spacing of numbers, what steps leave of rounding."""
 ALLOWED = 1e3
 """Times what rounding makes of an orbit, what a run may be off."""
 
@@ -81,7 +84,26 @@ def _sentence(count: int, worst: float) -> str:
     return f"its own run over {count} periods stays within {worst:.1g} of its size"
 
 
-def confirmed_digits(task: Task, found: Found, solver: Solver | None) -> tuple[float, str]:
+@dataclass(frozen=True)
+class Confirmed:
+    """What a solution by other steps confirms.
+
+    Parameters
+    ----------
+    digits
+        Of period and state, the latter in sizes.
+    multipliers
+        The same of the multipliers, of those above one relatively.
+    how
+        A sentence about it.
+    """
+
+    digits: float
+    multipliers: float
+    how: str
+
+
+def confirmed(task: Task, found: Found, spectrum: Multipliers, solver: Solver | None) -> Confirmed:
     """Repeat the last step by other steps; return how many digits agree, and how it was done."""
     prepared = task.flow.prepared
     if solver is None:
@@ -89,21 +111,37 @@ def confirmed_digits(task: Task, found: Found, solver: Solver | None) -> tuple[f
     else:
         check_verifier(prepared, solver)
         chosen = solver
-    apart = _apart(task, found, chosen)
+    apart, again, here = _repeated(task, found, chosen)
     if apart == 0.0 and solver is None:
         chosen = ANOTHER_METHOD
-        apart = _apart(task, found, chosen)
-    apart = max(apart, found.shot.residual, float(np.finfo(float).eps))
-    return -math.log10(apart), f"repeated by {chosen.name}, whose orbit differs by {apart:.1g}"
+        apart, again, here = _repeated(task, found, chosen)
+    # Both have the rounding of their steps, which grows on the way as other changes do.
+    rounding = ROUNDING * float(np.finfo(float).eps)
+    least = max(found.shot.residual, rounding * _transient(found))
+    apart = max(apart, least)
+    others = multipliers(again, here, slopes_of(again, here)).values
+    # The map changes with the place, where rounding leaves it open, like the square of its entries.
+    entries = max(1.0, float(np.linalg.norm(spectrum.matrix, 2)))
+    moved = max(_moved(spectrum.values, others), least, rounding * entries**2)
+    how = f"repeated by {chosen.name}, whose orbit differs by {apart:.1g}"
+    return Confirmed(-math.log10(apart), max(0.0, -math.log10(moved)), how)
 
 
-def _apart(task: Task, found: Found, solver: Solver) -> float:
-    """Return how far the orbit of another solver is from that which was found, in sizes."""
-    prepared, shot = task.flow.prepared, found.shot
-    configured = solver.configured(prepared.problem, float(max(shot.flights[0].record.steps, 1)))
-    other = replace(prepared, solver=configured)
-    other.scaling.compiled(other.solver, other.problem)
-    again = replace(task, flow=Flow(other))
+def _moved(values: np.ndarray, others: np.ndarray) -> float:
+    """Return how far each multiplier is from the one of the other solution next to it at most."""
+    if len(values) != len(others):
+        return 1.0
+    return max(
+        (float(np.min(np.abs(others - value))) / max(1.0, abs(value)) for value in values),
+        default=0.0,
+    )
+
+
+def _repeated(task: Task, found: Found, solver: Solver) -> tuple[float, Task, Shot]:
+    """Return how far the orbit of another solver is from that which was found, in sizes; and it."""
+    shot = found.shot
+    steps = float(max(shot.flights[0].record.steps, 1))
+    again = replace(task, flow=task.flow.solved_by(solver, steps))
     here = shoot(again, shot.guess)
     for _ in range(MOST_STEPS):
         matrix, right = assembled(again, here, found.slopes, conditions(again, here))
@@ -116,4 +154,4 @@ def _apart(task: Task, found: Found, solver: Solver) -> float:
         for a, b in zip(here.guess.nodes, shot.guess.nodes, strict=True)
     ]
     apart = max(float(change) for change in changes)
-    return max(apart, abs(here.period - shot.period) / shot.period)
+    return max(apart, abs(here.period - shot.period) / shot.period), again, here

@@ -19,7 +19,7 @@ from daesolve.reporting.contacts import contact_names
 from daesolve.reporting.facts import labels
 from daesolve.reporting.figures.accuracy import ENERGIES, drift, energy, terms
 from daesolve.reporting.figures.contacts import contacts
-from daesolve.reporting.figures.panels import LEAST_RANGE, arrange, draw
+from daesolve.reporting.figures.panels import arrange, draw
 from daesolve.reporting.figures.style import (
     INK,
     LEGEND_LINE,
@@ -35,6 +35,7 @@ from daesolve.reporting.figures.style import (
     ticks,
 )
 from daesolve.reporting.sampling import (
+    LEAST_RANGE,
     SEEN,
     Document,
     NamedEvents,

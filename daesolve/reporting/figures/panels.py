@@ -1,4 +1,4 @@
-"""Rows of panels that show series against time, with the beginning beside long motions."""
+"""Rows of panels that show series against time, of long motions the beginning first."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from daesolve.reporting.figures.style import (
 )
 from daesolve.reporting.sampling import (
     FEWEST,
+    LEAST_RANGE,
     MOST_TURNS,
     Document,
     Series,
@@ -39,14 +40,12 @@ from daesolve.reporting.sampling import (
 
 BINS = 125
 SAMPLES_IN_BIN = 25
-LEAST_RANGE = 1e-12
-"""What no axis magnifies, in units of the quantity: the rounding of what is at rest."""
 MOST_CURVES = 6
 ROWS = 5
 """Panels below each other that a sheet of paper takes."""
 SQUASHED = 15.0
-HALF = 4.8
-"""The width of a panel with the beginning beside it, inches."""
+HALF, TITLE = 4.8, 1.0
+"""The width of a panel with another beside it, and of the title above it, inches."""
 
 
 @dataclass(frozen=True)
@@ -272,7 +271,7 @@ def _alike(found: Mapping[str, Series], units: Mapping[str, str]) -> list[list[s
 
 
 def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> list[Figure]:
-    """Draw panels below each other, with the beginning or a portrait beside the crowded ones.
+    """Draw panels below each other; of crowded ones the beginning first, or a portrait beside.
 
     Parameters
     ----------
@@ -318,32 +317,41 @@ def _sheet(rows: Sequence[Sequence[Panel]], *, several: bool) -> Figure:
     with style():
         figure = Figure(figsize=(PANEL_WIDTH, 0.5 + 1.75 * len(rows)))
         grid = figure.add_gridspec(len(rows), 2, width_ratios=(10, 8))
-        drawn: list[tuple[Axes, Panel, float]] = []
+        named: list[tuple[Axes, Panel, float]] = []
         for row, panels in enumerate(rows):
-            panel = panels[0]
-            halves = panel.beside or len(panels) > 1
-            columns = [slice(0, 1), slice(1, 2)] if halves else [slice(None)]
-            room = PANEL_WIDTH if len(columns) == 1 else HALF
-            for shown, part in zip(panels, columns, strict=False):
-                axes = figure.add_subplot(grid[row, part])
-                _whole(axes, shown)
-                drawn.append((axes, shown, room))
-            if panel.begins:
-                right = figure.add_subplot(grid[row, columns[1]])
-                _beginning(right, panel)
-                if not any(later.begins for after in rows[row + 1 :] for later in after):
-                    right.set_xlabel("time (s)")
-            elif panel.portrayed:
-                _portrait(figure.add_subplot(grid[row, columns[1]]), panel)
-        crowded = any(panel.crowded for _, panel, _ in drawn)
-        for axes, _, _ in drawn[-len(rows[-1]) :]:
-            axes.set_xlabel("time (s); bands: range of the samples" if crowded else "time (s)")
+            last = row + 1 == len(rows)
+            if panels[0].begins:
+                # What can be followed comes first, the whole horizon second.
+                left, right = (figure.add_subplot(grid[row, column]) for column in (0, 1))
+                _beginning(left, panels[0])
+                _whole(right, panels[0])
+                right.set_title("the whole run")
+                named.append((left, panels[0], HALF - TITLE))
+                if last or not rows[row + 1][0].begins:
+                    left.set_xlabel("time (s)")
+                    right.set_xlabel(_time(panels[0]))
+                continue
+            alone = not panels[0].portrayed and len(panels) == 1
+            for column, panel in enumerate(panels):
+                axes = figure.add_subplot(grid[row, :] if alone else grid[row, column])
+                _whole(axes, panel)
+                axes.set_ylabel(panel.label)
+                named.append((axes, panel, PANEL_WIDTH if alone else HALF))
+                if last:
+                    axes.set_xlabel(_time(panel))
+            if panels[0].portrayed:
+                _portrait(figure.add_subplot(grid[row, 1]), panels[0])
         if several:
             common_legend(figure)
         else:
-            for axes, panel, room in drawn:
+            for axes, panel, room in named:
                 _name(axes, panel, room)
     return figure
+
+
+def _time(panel: Panel) -> str:
+    """Return what stands below an axis of time."""
+    return "time (s); bands: range of the samples" if panel.crowded else "time (s)"
 
 
 def _name(axes: Axes, panel: Panel, room: float) -> None:
@@ -359,7 +367,6 @@ def _whole(axes: Axes, panel: Panel) -> None:
             mark_peak(axes, *curve.peak, curve.colour)
     peaks = [np.array([curve.peak[1]]) for curve in panel.curves if curve.peak is not None]
     settle(axes, [*(curve.series.values for curve in panel.curves), *peaks], LEAST_RANGE)
-    axes.set_ylabel(panel.label)
     axes.margins(x=0.01)
 
 
@@ -374,7 +381,8 @@ def _beginning(axes: Axes, panel: Panel) -> None:
         line(axes, curve, first)
     settle(axes, shown, LEAST_RANGE)
     axes.margins(x=0.02)
-    axes.set_title("the beginning")
+    axes.set_ylabel(panel.label)
+    axes.set_title("the beginning", loc="right")
 
 
 def _portrait(axes: Axes, panel: Panel) -> None:

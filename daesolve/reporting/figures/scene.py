@@ -53,6 +53,8 @@ TEXT = np.array([0.26, 0.13])
 """How far the middle of a text stays from what is drawn, to its sides and above it, inches."""
 COMPASS = np.array([[0, -1], [-1, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [1, 1], [0, 1]])
 """Sides of a body on which a text may be written, the best one last."""
+NEARLY = 0.05
+"""By which part sizes may differ that look alike."""
 ENOUGH = 0.99
 """The distance from what is drawn, in sizes of a text, beyond which more is no gain."""
 
@@ -235,8 +237,15 @@ def _enlarged(seen: Scene) -> Figure:
         _closer(panel, seen, instant)
     shown = np.ptp(panels[0].get_xlim())
     larger = side / shown * np.ptp(limits[:, 0]) / width
-    panels[0].set_ylabel(f"{larger:.2g} times larger")
+    panels[0].set_ylabel(_magnified(float(larger)))
     return figure
+
+
+def _magnified(factor: float) -> str:
+    """Say how large the bodies are drawn against those of the scene above."""
+    if abs(factor - 1.0) < NEARLY:
+        return "as large as above"
+    return f"{factor:.2g} times larger" if factor > 1.0 else f"{1.0 / factor:.2g} times smaller"
 
 
 def _side_by_side(seen: Scene) -> Figure:

@@ -22,12 +22,14 @@ open. The vehicle turns abruptly near by, or runs into it in finite time.
 Modules
 -------
 `models` has the equations, `reduction` what the skates leave of them and the start, `theory` what
-happens near the degenerate points, `questions` what can be asked, `pictures` the figures.
+happens near the degenerate points, `growth` what where one skate stands across, `circle` the map
+that the motion makes of one angle, `questions` what can be asked, `pictures` the figures.
 """
 
 from __future__ import annotations
 
 import daesolve as ds
+from daesolve_problems.bogies.growth import growth
 from daesolve_problems.bogies.models import full, reduced
 from daesolve_problems.bogies.pictures import drawing, motion_and_integrals, reactions
 from daesolve_problems.bogies.questions import degeneracy, passage
@@ -46,7 +48,7 @@ problem = ds.Problem(
     ],
     start={"full": full_start, "reduced": reduced_start},
     scales=scales,
-    analyses={"degeneracy": degeneracy, "passage": passage},
+    analyses={"degeneracy": degeneracy, "growth": growth, "passage": passage},
     figures={
         "motion and integrals": motion_and_integrals,
         "reactions near the degenerate point": reactions,

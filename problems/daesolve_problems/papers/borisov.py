@@ -6,7 +6,9 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.papers import Compared, Item, Paper, Shown
+from daesolve_problems.cart.symmetric import symmetric
 from daesolve_problems.figures import new_figure
+from daesolve_problems.papers import borisov_open
 from daesolve_problems.papers.common import figure
 
 
@@ -62,11 +64,25 @@ def bogies(quick: bool) -> Shown:
     drift = max(full.drift[f"integral_{k}"].max_relative for k in (1, 2))
     case = problem.case("regular")
     central = case.analyse("degeneracy").values["central_square"]
+    symmetric_cart, same = symmetric()
+    like = problem.case("regular").changed(same)
+    short, names = 3.0, ("x", "y", "psi")
+    ones = like.solve(short, at=[short])
+    twos = ds.problem("cart").case("free").changed(symmetric_cart)
+    other = twos.solve(short, initial=dict(like.guess()[0]), at=[short])
+    equal = max(abs(float(ones[n][-1] - other[n][-1])) for n in names)
     p = case.full_parameters
     scanned = p["inertia"] / p["mass"] - p["centre"] ** 2
     return Shown(
         [
             Compared("two skates and reduced equations are apart by", "0", apart, "m, rad"),
+            Compared(
+                "a cart of four wheels with symmetric pairs is apart by, after 3 s",
+                "0",
+                equal,
+                "m, rad",
+                "the cart of section 2, its wheels counted as skates heavier by 2i/h²",
+            ),
             Compared("θ_k' + ψ' drifts by", "0, an integral", drift, "of its scale"),
             Compared(
                 "ρ_c², after (4.7)",
@@ -180,9 +196,25 @@ paper = Paper(
                 "daesolve analyse bogies degeneracy --case collapse --out degeneracy",
             ],
         ),
+        Item(
+            "first open problem",
+            "two-dimensional integral manifolds: the circle map of the two bogies",
+            borisov_open.circle,
+        ),
+        Item(
+            "growth vector",
+            "where a skate stands across the frame",
+            borisov_open.growth,
+            ["daesolve analyse bogies growth --out growth"],
+        ),
+        Item(
+            "invariant measures",
+            "whether these motions keep a volume",
+            borisov_open.volume,
+            ["daesolve analyse bogies invariant-measure"],
+        ),
     ],
     missing={
         "figure 1": "a sketch of the cart and of one of its pairs: the problem's scene shows it",
-        "first open problem": "two-dimensional integral manifolds: the paper has no number of them",
     },
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy
 import daesolve as ds
 from daesolve.papers import Compared, Item, Paper, Shown
 from daesolve.typing import BoundCase
+from daesolve_problems.figures import new_figure
 from daesolve_problems.papers.common import figure
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 PROBLEM = "rolling-wheel"
 ENERGY = "energy error (the paper's figure 2)"
+EXCEEDED = "there rolling asks for more: the event friction_exceeded ends the run"
+FEEDBACK = r"\section*{Feedback}"
+BLOCKS = r"(\\begin\{align\*\}.*?\\end\{align\*\})|\\\[\n(.*?)\n\\\]"
 ALONG = "reactions along the curve (the paper's figure 3)"
 
 
@@ -168,6 +173,76 @@ def laws(quick: bool) -> Shown:
     return Shown(rows, dict(answer.figures))
 
 
+def formulas(quick: bool) -> Shown:
+    """(6) and (7): the reactions as functions of the state, with coefficients of one's own."""
+    case = ds.problem(PROBLEM).case("hoop")
+    laws = {"contact": (4.0, 20.0), "rolling": (3.0,)}
+    text = case.to_latex(document=False, rate=10.0, laws=laws)
+    own = text[text.index(FEEDBACK) :]
+    written = [block[0] or block[1] for block in re.findall(BLOCKS, own, re.DOTALL)]
+    residuals, *rest = written
+    found = {"residuals": residuals}
+    found |= {f"law {number}": law for number, law in enumerate(rest[:2], start=1)}
+    found |= {
+        name: part for part in rest for name in ("A", "c") if part.startswith(f"{name} = \\b")
+    }
+    return Shown(
+        formulas=found,
+        note="Numbered by the order of the goals. A u = c determines the reactions u that make the "
+        "residuals obey these laws; the first command writes them out as functions of the state, "
+        "the second the same as code.",
+    )
+
+
+def grip(quick: bool) -> Shown:
+    """Introduction: a drive on the axle; rolling that ends where friction does."""
+    problem = ds.problem(PROBLEM)
+    span = 10.0 if quick else 60.0
+    rough = problem.case("hoop").solve(span, at=ds.every(0.001))
+    climbing = problem.case("climbing")
+    driven, calmer = climbing.solve(at=ds.every(0.002)), climbing.changed({"grip": 0.3}).solve()
+    hoop = problem.case("hoop", limited=True)
+    stopped = hoop.solve(span)
+    enough = hoop.changed({"grip": 1.12}).solve(span)
+    work = climbing.full_parameters["drive_torque"] * (driven["phi"] - driven["theta"])
+    gained = driven["energy"] - driven["energy"][0]
+    rows = [
+        Compared("friction that the hoop asks for", "rolls without slip", _peak(rough)),
+        Compared("hoop on ground of 1.0: rolls until", "for ever", stopped.end_time, "s", EXCEEDED),
+        Compared("hoop on ground of 1.12: ends", "for ever", enough.message or "rolls on"),
+        Compared("driven wheel: climbs from x = −0.42 m to", "climbs", _farthest(driven), "m"),
+        Compared("on ground of 1.0 it rolls until", "", driven.end_time, "s", EXCEEDED),
+        Compared("on ground of 0.3 it rolls until", "", calmer.end_time, "s", EXCEEDED),
+        Compared("its energy less the work of the drive", "", _peak_of(gained - work), "J"),
+    ]
+    return Shown(rows, {"required friction": _friction_over_place(rough, driven)})
+
+
+def _peak(run: ds.Trajectory) -> float:
+    return float(np.max(run["required_friction"]))
+
+
+def _peak_of(values: np.ndarray) -> float:
+    return float(np.max(np.abs(values)))
+
+
+def _farthest(run: ds.Trajectory) -> float:
+    return float(np.max(run["contact_x"]))
+
+
+def _friction_over_place(hoop: ds.Trajectory, driven: ds.Trajectory) -> Figure:
+    drawn = new_figure(8.0, 3.4)
+    axes = drawn.add_subplot()
+    for run, label in ((hoop, "hoop"), (driven, "driven by its pendulum")):
+        axes.plot(run["contact_x"], run["required_friction"], linewidth=1.0, label=label)
+    axes.axhline(
+        1.0, color="C3", linewidth=0.8, linestyle="--", label="grip = 1: the run ends here"
+    )
+    axes.set(xlabel="contact_x (m)", ylabel="|friction| / normal force")
+    axes.legend(frameon=False)
+    return drawn
+
+
 def pendulum_energy(quick: bool) -> Shown:
     """(9): the energy of the bob, by the period of small swings on an axle that is fixed."""
     gravity, length = 9.81, 0.008
@@ -207,7 +282,27 @@ paper = Paper(
             laws,
             ["daesolve analyse rolling-wheel disturbance --case hoop --out disturbance"],
         ),
+        Item(
+            "(6)",
+            "the reactions as functions of the state, printed",
+            formulas,
+            [
+                "daesolve equations rolling-wheel --case hoop --rate 10 --law contact=4,20 "
+                "--law rolling=3 --to feedback.tex",
+                "daesolve equations rolling-wheel --case hoop --rate 10 --law contact=4,20 "
+                "--law rolling=3 --as python --to feedback.py",
+            ],
+        ),
         Item("(9)", "the energy of the bob", pendulum_energy),
+        Item(
+            "introduction",
+            "the propelled pendulum, and how far friction carries it",
+            grip,
+            [
+                "daesolve run rolling-wheel --case climbing --out climbing",
+                "daesolve run rolling-wheel --case hoop --set limited=true --until 10",
+            ],
+        ),
         Item(
             "section 2",
             "admissible curves and rough ground",

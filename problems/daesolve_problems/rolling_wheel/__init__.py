@@ -3,12 +3,14 @@
 A rigid hoop under its weight rolls in a vertical plane on a fixed rough curve, without slip and
 without resistance; a point mass may hang from its axle on a massless rod, without friction. Three
 quantities are unknown: the two components of the force of the curve at the contact, and the moment
-of that force about the centre. The energy is conserved. The contact holds both ways; where the
-curve would have to pull, the wheel leaves it, and by default the run ends there.
+of that force about the centre. The energy is conserved where no motor on the axle drives the wheel.
+The contact holds both ways; where the curve would have to pull, the wheel leaves it, and by default
+the run ends there.
 
 Modules
 -------
-`models` has the equations, `starting` where it starts and how far it gets, `questions` and
+`models` has the equations of a wheel that rolls, `rubbing` those of one that may slip and fly,
+`parts` what both consist of, `starting` where it starts and how far it gets, `questions` and
 `turning` what can be asked besides its motion, `pictures` the paper's figures and the drawing.
 """
 
@@ -18,13 +20,13 @@ from functools import partial
 
 import daesolve as ds
 from daesolve_problems.curves import CIRCLE, QUARTIC, Curve
-from daesolve_problems.rolling_wheel.models import blend, friction, physical, printed
+from daesolve_problems.rolling_wheel.models import blend, physical, printed
 from daesolve_problems.rolling_wheel.pictures import (
     drawing,
-    energy_error,
     reactions_along_the_curve,
 )
 from daesolve_problems.rolling_wheel.questions import admissibility, disturbance
+from daesolve_problems.rolling_wheel.rubbing import friction
 from daesolve_problems.rolling_wheel.starting import energy_scale, printed_start, start, stops
 from daesolve_problems.rolling_wheel.turning import turning_points
 
@@ -39,7 +41,13 @@ problem = ds.Problem(
         "Yu. V. Morozov, I. V. Matrosov, A. V. Pesterev, The use of control theory for the "
         "numerical integration of the equations of rolling of robotic systems (in Russian)",
     ],
-    structure={"pendulum": True, "one_sided": True, "curve": ds.choice(**CURVES)},
+    structure={
+        "pendulum": True,
+        "one_sided": True,
+        "curve": ds.choice(**CURVES),
+        "drive": False,
+        "limited": False,
+    },
     start={"physical": start, "printed": printed_start, "blend": start, "friction": start},
     scales=energy_scale,
     derived=stops,
@@ -49,7 +57,6 @@ problem = ds.Problem(
         "turning-points": turning_points,
     },
     figures={
-        "energy error (the paper's figure 2)": energy_error,
         "reactions along the curve (the paper's figure 3)": reactions_along_the_curve,
     },
     drawing=partial(drawing, CURVES),
@@ -87,10 +94,26 @@ problem = ds.Problem(
             note="the pendulum falls from near its top and lifts the wheel off the curve at 7.3 s",
         ),
         ds.Case(
+            "pendulum-flies",
+            model="friction",
+            parameters={"friction": 50.0},
+            start={"contact_x": -0.9, "speed": 0.0, "phi": 2.5, "phi_dot": 0.0},
+            until=20.0,
+            note="the same with friction, and a contact that opens: it flies, lands and rolls on",
+        ),
+        ds.Case(
             "pendulum-chaotic",
             start={"contact_x": 0.2, "speed": 0.0, "phi": 2.9, "phi_dot": 0.0},
             until=HALF_AN_HOUR,
             note="errors grow e-fold in about a second: trust the invariants, not the phase",
+        ),
+        ds.Case(
+            "climbing",
+            structure={"drive": True, "limited": True},
+            start={"contact_x": -0.42, "speed": 0.0, "phi": 0.0, "phi_dot": 0.0},
+            until=3.0,
+            note="a drive on the axle pushes the wheel off the pendulum, out of the left hollow "
+            "and over the hill, until rolling asks for more friction than there is",
         ),
         ds.Case(
             "bowl",

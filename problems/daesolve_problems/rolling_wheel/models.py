@@ -33,19 +33,22 @@ The reaction R = (reaction_x, reaction_z) and the torque are free unknowns, as i
   and in place of contact and rolling stands a contact with friction: the wheel rolls as long as
   friction can hold it, slips, leaves the curve, flies, lands, and rolls again.
 
+With `drive` a motor on the axle pushes the wheel off the pendulum, with drive_torque -
+drive_damping (phi' - theta'), positive towards +x: the paper's propelled pendulum. With `limited`
+rolling ends where it asks for more friction than `grip` times the pressure.
+
 The paper counts m l^2 phi'^2 / 2 beside the bob's whole kinetic energy; `bob_inertia` = m l^2
 reproduces that.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import casadi as ca
 
 import daesolve as ds
-from daesolve.errors import PosingError
 from daesolve.typing import (
     AnyGoal,
     Auxiliaries,
@@ -55,12 +58,21 @@ from daesolve.typing import (
     SymbolVector,
 )
 from daesolve_problems.curves import Curve, Entry
+from daesolve_problems.rolling_wheel.parts import (
+    DRIVE,
+    GRIP,
+    check_drive,
+    check_energy,
+    energies,
+    parameters,
+    room,
+    stops,
+    torque_of_the_drive,
+    with_the_drive,
+)
 
-RIM = 16
-"""Points of the rim, at equal angles from the contact; those off the contact are watched.
-
-A flat piece of curve is 1 - cos(pi / RIM) of the radius, 2 %, inside the wheel at most before one
-of them meets it."""
+BLENDING: dict[str, Entry] = {"blending": (0.01, "m^2/s^2", ds.POSITIVE)}
+"""The parameter of the model `blend`: below which square of the speed the torque balance counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +93,8 @@ class _Wheel:
         (1 - r kappa) |grad f|, kappa the curvature of the curve towards the wheel.
     kinetic, potential
         Of wheel and pendulum, J.
+    drive
+        The torque of the drive on the pendulum, N m; None where there is none.
     """
 
     q: DifferentiableVector
@@ -100,6 +114,7 @@ class _Wheel:
     clearance: ca.SX
     kinetic: ca.SX
     potential: ca.SX
+    drive: ca.SX | None
 
     @property
     def speed(self) -> ca.SX:
@@ -123,12 +138,18 @@ class _Wheel:
 
     @property
     def force(self) -> dict[str, ca.SX]:
-        """What the reactions do to the wheel."""
-        return {"x": self.u.reaction_x, "z": self.u.reaction_z, "theta": self.u.torque}
+        """What the reactions and the drive do to the wheel."""
+        own = {"x": self.u.reaction_x, "z": self.u.reaction_z, "theta": self.u.torque}
+        return with_the_drive(own, self.drive)
 
 
 def _wheel(
-    curve: Curve, pendulum: bool, *, controls: dict[str, str] | None = None, **more: Entry
+    curve: Curve,
+    pendulum: bool,
+    *,
+    controls: dict[str, str] | None = None,
+    drive: bool = False,
+    more: Mapping[str, Entry] | None = None,
 ) -> _Wheel:
     """Name everything; with `controls` of its own, alpha is a coordinate.
 
@@ -137,7 +158,7 @@ def _wheel(
     PosingError
         The curve is none, or one of its parameters has a name of the wheel's.
     """
-    p = _parameters(curve, pendulum, **more)
+    p = parameters(curve, pendulum, **(DRIVE if drive else {}), **(more or {}))
     angles = (("alpha",) if controls else ()) + (("phi",) if pendulum else ())
     q = ds.coordinates(x="m", z="m", theta=ds.ANGLE, **dict.fromkeys(angles, ds.ANGLE))
     w = ds.implicit(**({} if controls else {"alpha": ds.ANGLE}))
@@ -152,12 +173,12 @@ def _wheel(
     # By one coordinate at a time: derivatives of Horner's form come out shorter than together.
     gradient = ca.vertcat(ca.jacobian(f, at.contact_x), ca.jacobian(f, at.contact_z))
     bend = ca.jacobian(gradient, at.vector)
-    kinetic, potential = _energies(q, p, pendulum=pendulum)
+    kinetic, potential = energies(q, p, pendulum=pendulum)
     return _Wheel(
         q=q,
         w=w,
         p=p,
-        stops=_stops(),
+        stops=stops(),
         u=u,
         at=at,
         alpha=owner.alpha,
@@ -171,59 +192,8 @@ def _wheel(
         clearance=ca.dot(gradient, normal) - p.radius * ca.dot(tangent, bend @ tangent),
         kinetic=kinetic,
         potential=potential,
+        drive=torque_of_the_drive(q, p) if drive else None,
     )
-
-
-def _parameters(curve: Curve, pendulum: bool, **more: Entry) -> Parameters:
-    """Declare what wheel, pendulum and curve are made of."""
-    entries: dict[str, Entry] = {
-        "wheel_mass": (1.0, "kg", ds.POSITIVE),
-        "radius": (0.01, "m", ds.POSITIVE),
-        "gravity": (9.81, "m/s^2"),
-        **more,
-    }
-    if pendulum:
-        entries |= {
-            "bob_mass": (0.5, "kg", ds.POSITIVE),
-            "pendulum_length": (0.008, "m", ds.POSITIVE),
-            "bob_inertia": (0.0, "kg m^2", ds.NON_NEGATIVE),
-        }
-    return ds.parameters(**_with_the_curves(curve, entries))
-
-
-def _stops() -> Parameters:
-    """Declare the circles in which the wheel touches the curve a second time."""
-    names = [f"stop_{name}_{side}" for side in (1, 2) for name in ("x", "z", "radius")]
-    return ds.discrete(**dict.fromkeys(names, 0.0))
-
-
-def _with_the_curves(curve: Curve, entries: dict[str, Entry]) -> dict[str, Entry]:
-    """Add the curve's parameters to the wheel's."""
-    if not isinstance(curve, Curve):
-        raise PosingError(
-            f"the curve must be 'quartic', 'circle', or one from daesolve_problems.curves "
-            f"(explicit, implicit), not {curve!r}"
-        )
-    for name in curve.parameters:
-        if name in entries:
-            raise PosingError(
-                f"the curve {curve.label!r} has a parameter {name!r}, which is the wheel's own; "
-                "rename it"
-            )
-    return entries | dict(curve.parameters)
-
-
-def _energies(q: DifferentiableVector, p: Parameters, *, pendulum: bool) -> tuple[ca.SX, ca.SX]:
-    kinetic = p.wheel_mass * (q.dot.x**2 + q.dot.z**2) / 2
-    kinetic += p.wheel_mass * p.radius**2 * q.dot.theta**2 / 2
-    potential = p.wheel_mass * p.gravity * q.z
-    if pendulum:
-        bob_x_dot = q.dot.x + p.pendulum_length * ca.cos(q.phi) * q.dot.phi
-        bob_z_dot = q.dot.z + p.pendulum_length * ca.sin(q.phi) * q.dot.phi
-        kinetic += p.bob_mass * (bob_x_dot**2 + bob_z_dot**2) / 2
-        kinetic += p.bob_inertia * q.dot.phi**2 / 2
-        potential += p.bob_mass * p.gravity * (q.z - p.pendulum_length * ca.cos(q.phi))
-    return kinetic, potential
 
 
 def _system(
@@ -234,6 +204,7 @@ def _system(
     outputs: dict[str, Output] | None = None,
     kinetic: ca.SX | None = None,
     force: dict[str, ca.SX] | None = None,
+    limited: bool = False,
 ) -> ds.MechanicalSystem:
     """Put a model together: what is shown and watched is the same for all."""
     lost = (ds.FALLING, ds.Stop()) if one_sided else (ds.EITHER, ds.Record())
@@ -246,6 +217,18 @@ def _system(
         "friction": (wheel.friction, "N"),
         "required_friction": ca.fabs(wheel.friction / wheel.pressure),
     }
+    skids = (
+        [
+            ds.Event(
+                "friction_exceeded",
+                wheel.p.grip * wheel.pressure - ca.fabs(wheel.friction),
+                ds.FALLING,
+                ds.Stop(),
+            )
+        ]
+        if limited
+        else []
+    )
     return ds.MechanicalSystem(
         wheel.q,
         wheel.p,
@@ -259,10 +242,11 @@ def _system(
         goals=goals,
         outputs=shown | (outputs or {"alpha_dot": (wheel.alpha_dot, "rad/s")}),
         events=[
+            *skids,
             ds.Event("contact_lost", wheel.pressure, *lost),
             ds.Event(
                 "not_admissible",
-                _room(wheel.at, wheel.stops, wheel.clearance),
+                room(wheel.at, wheel.stops, wheel.clearance),
                 ds.FALLING,
                 ds.Stop(),
             ),
@@ -270,108 +254,18 @@ def _system(
     )
 
 
-def _room(at: Auxiliaries, stops: Parameters, clearance: ca.SX) -> ca.SX:
-    """Return what is positive while the wheel touches the curve in one point alone.
-
-    The curve must not bend more than the wheel. Where it comes back to itself, the wheel touches
-    it a second time before: there the contact enters one of two small circles (of radius 0 where
-    nothing stops the wheel).
-    """
-    room = clearance
-    for side in ("1", "2"):
-        x, z, radius = (stops[f"stop_{name}_{side}"] for name in ("x", "z", "radius"))
-        away = (at.contact_x - x) ** 2 + (at.contact_z - z) ** 2
-        room = ca.fmin(room, away - radius**2)
-    return room
-
-
-def friction(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSystem:
-    """Pose the wheel with a contact that rubs, opens and closes.
+def physical(
+    pendulum: bool, one_sided: bool, curve: Curve, drive: bool = False, limited: bool = False
+) -> ds.MechanicalSystem:
+    """Pose the wheel in its regular form: the torque is the moment of the reaction.
 
     Raises
     ------
     PosingError
-        The contact is to hold both ways.
+        There is a drive, but no pendulum for it.
     """
-    if not one_sided:
-        raise PosingError(
-            "the model 'friction' has a contact that opens: it knows no one_sided = false"
-        )
-    p = _parameters(
-        curve,
-        pendulum,
-        friction=(0.5, "", ds.NON_NEGATIVE),
-        restitution=(0.0, "", ds.NON_NEGATIVE),
-    )
-    q = ds.coordinates(x="m", z="m", theta=ds.ANGLE, **({"phi": ds.ANGLE} if pendulum else {}))
-    w = ds.implicit(alpha=ds.ANGLE, gap="m")
-    normal = ca.vertcat(ca.cos(w.alpha), ca.sin(w.alpha))
-    tangent = ca.vertcat(-normal[1], normal[0])
-    away = p.radius + w.gap
-    at = ds.auxiliaries(
-        contact_x=(q.x + away * normal[0], "m"), contact_z=(q.z + away * normal[1], "m")
-    )
-    f = ca.SX(curve.residual(at.contact_x, at.contact_z, p))
-    gradient = ca.vertcat(ca.jacobian(f, at.contact_x), ca.jacobian(f, at.contact_z))
-    bend = ca.jacobian(gradient, at.vector)
-    clearance = ca.dot(gradient, normal) - away * ca.dot(tangent, bend @ tangent)
-    speed = q.dot.x * tangent[0] + q.dot.z * tangent[1]
-    kinetic, potential = _energies(q, p, pendulum=pendulum)
-    stops = _stops()
-    elsewhere = _clear_of_the_curve(curve, p, q, normal, tangent)
-    room = ca.fmin(_room(at, stops, clearance), elsewhere)
-    return ds.MechanicalSystem(
-        q,
-        p,
-        kinetic=kinetic,
-        potential=potential,
-        implicit=w,
-        auxiliaries=at,
-        discrete=stops,
-        goals=[
-            ds.Contact(
-                "contact",
-                w.gap,
-                slip=speed + p.radius * q.dot.theta,
-                friction=p.friction,
-                restitution=p.restitution,
-            ),
-            ds.Implicit("tangency", gradient[0] * normal[1] - gradient[1] * normal[0], w.alpha),
-            ds.Implicit("reach", f, w.gap),
-        ],
-        outputs={
-            "contact_x": (at.contact_x, "m"),
-            "contact_z": (at.contact_z, "m"),
-            "speed": (speed, "m/s"),
-        },
-        events=[ds.Event("not_admissible", room, ds.FALLING, ds.Stop())],
-    )
-
-
-def _clear_of_the_curve(
-    curve: Curve, p: Parameters, q: DifferentiableVector, normal: ca.SX, tangent: ca.SX
-) -> ca.SX:
-    """Return what is positive while no other piece of the curve has come into the wheel.
-
-    The contact knows the piece from which the wheel left. So points of the rim are watched, all but
-    the one that is next to that piece: RIM in all, n among them, at equal angles.
-    """
-    room = ca.SX(ca.inf)
-    for k in range(1, RIM):
-        angle = 2 * math.pi * k / RIM
-        x, z = (
-            centre + p.radius * (math.cos(angle) * n + math.sin(angle) * t)
-            for centre, n, t in zip(
-                (q.x, q.z), ca.vertsplit(normal), ca.vertsplit(tangent), strict=True
-            )
-        )
-        room = ca.fmin(room, -ca.SX(curve.residual(x, z, p)))
-    return room
-
-
-def physical(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSystem:
-    """Pose the wheel in its regular form: the torque is the moment of the reaction."""
-    wheel = _wheel(curve, pendulum)
+    check_drive(pendulum, drive)
+    wheel = _wheel(curve, pendulum, drive=drive, more=GRIP if limited else None)
     return _system(
         wheel,
         [
@@ -381,12 +275,24 @@ def physical(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSyst
             ds.Relation("torque_balance", wheel.u.torque - wheel.p.radius * wheel.friction),
         ],
         one_sided,
+        limited=limited,
     )
 
 
-def printed(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSystem:
-    """Pose the wheel as the paper does: four residuals, four controls."""
-    wheel = _wheel(curve, pendulum, controls={"alpha_control": "rad/s^2"})
+def printed(
+    pendulum: bool, one_sided: bool, curve: Curve, drive: bool = False, limited: bool = False
+) -> ds.MechanicalSystem:
+    """Pose the wheel as the paper does: four residuals, four controls.
+
+    Raises
+    ------
+    PosingError
+        There is a drive, which changes the energy that this model holds.
+    """
+    check_energy(drive)
+    wheel = _wheel(
+        curve, pendulum, controls={"alpha_control": "rad/s^2"}, more=GRIP if limited else None
+    )
     radius, theta_dot, alpha_dot = wheel.p.radius, wheel.q.dot.theta, wheel.alpha_dot
     contact_velocity = wheel.velocity + radius * alpha_dot * wheel.tangent
     rolling = ca.sumsqr(contact_velocity) - radius**2 * (theta_dot**2 + alpha_dot**2)
@@ -404,12 +310,22 @@ def printed(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSyste
         kinetic=wheel.kinetic + alpha_dot**2 / 2,
         force=wheel.force | {"alpha": wheel.u.alpha_control},
         outputs={"energy": (energy, "J")},
+        limited=limited,
     )
 
 
-def blend(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSystem:
-    """Pose the wheel with energy and torque balance in one row."""
-    wheel = _wheel(curve, pendulum, blending=(0.01, "m^2/s^2", ds.POSITIVE))
+def blend(
+    pendulum: bool, one_sided: bool, curve: Curve, drive: bool = False, limited: bool = False
+) -> ds.MechanicalSystem:
+    """Pose the wheel with energy and torque balance in one row.
+
+    Raises
+    ------
+    PosingError
+        There is a drive, which changes the energy that this model holds.
+    """
+    check_energy(drive)
+    wheel = _wheel(curve, pendulum, more=BLENDING | (GRIP if limited else {}))
     energy = ds.Invariant("energy", wheel.kinetic + wheel.potential)
     power = ca.dot(wheel.reaction, wheel.velocity) + wheel.u.torque * wheel.q.dot.theta
     imbalance = wheel.friction - wheel.u.torque / wheel.p.radius
@@ -424,4 +340,5 @@ def blend(pendulum: bool, one_sided: bool, curve: Curve) -> ds.MechanicalSystem:
             energy,
         ],
         one_sided,
+        limited=limited,
     )

@@ -1,4 +1,4 @@
-"""The paper's figures 2 and 3, and what the wheel looks like."""
+"""The paper's figure 3, and what the wheel looks like; its figure 2 is in every report."""
 
 from __future__ import annotations
 
@@ -10,22 +10,12 @@ import numpy as np
 
 from daesolve.drawing import Arrow, Circle, Dot, Drawing, Line, Linear, Polar, Shape, Trace
 from daesolve_problems.curves import Curve
-from daesolve_problems.figures import Document, column, draw_curve, new_figure, series
+from daesolve_problems.figures import Document, column, draw_curve, new_figure
 from daesolve_problems.tracks import trace
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-
-def energy_error(document: Document) -> Figure:
-    """Draw E - E0 over time (figure 2): spikes die at once where the energy is driven."""
-    times, energy = series(document, "times"), column(document, "energy")
-    figure, axes = _axes(2.6)
-    axes.plot(times, energy - energy[0], linewidth=0.8)
-    axes.set_xlabel("t (s)")
-    axes.set_ylabel("E − E₀ (J)")
-    return figure
 
 
 def reactions_along_the_curve(document: Document) -> Figure:

@@ -116,14 +116,17 @@ class Room:
     energy: float
 
 
-def room(given: Values, parameters: Values, structure: Mapping[str, Any]) -> Room:
-    """Find out how far the wheel can get from its start."""
+def room(
+    given: Values, parameters: Values, structure: Mapping[str, Any], *, driven: bool = False
+) -> Room:
+    """Find out how far the wheel can get from its start; with a drive, wherever the curve is."""
     curve: Curve = structure["curve"]
     return _room(
         curve,
         bool(structure["pendulum"]),
         _pairs(given, (*(name for name in given if name in PLACES), "speed", "phi", "phi_dot")),
         _pairs(parameters, (*WEIGHTS, *curve.parameters)),
+        driven,
     )
 
 
@@ -137,13 +140,14 @@ def _room(
     pendulum: bool,
     given: tuple[tuple[str, float], ...],
     parameters: tuple[tuple[str, float], ...],
+    driven: bool,
 ) -> Room:
     start_values, numbers = dict(given), dict(parameters)
     contact = at_contact(start_values, numbers, {"curve": curve})
     radius, gravity = numbers["radius"], numbers["gravity"]
     begin = float(contact.centres(radius)[0, 1])
     mass, moving = _energy_above_the_start(contact, start_values, numbers, pendulum=pendulum)
-    top = begin + moving / (mass * gravity) if gravity > 0.0 else math.inf
+    top = begin + moving / (mass * gravity) if gravity > 0.0 and not driven else math.inf
     traced, stretch = _traced(curve, numbers, contact, top)
     lowest = lowest_centre(traced, radius, stretch)
     return Room(
@@ -219,7 +223,7 @@ def stops(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
     OutOfRangeError
         The wheel does not fit on the curve where it starts.
     """
-    found = room(given, parameters, structure)
+    found = room(given, parameters, structure, driven=bool(structure["drive"]))
     values: dict[str, float] = {}
     for number, barrier in enumerate(barriers(found.track, found.admissibility), start=1):
         nothing = barrier.radius == 0.0

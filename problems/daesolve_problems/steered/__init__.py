@@ -1,1 +1,1 @@
-"""Vehicles from above that are steered, or steer themselves: trailers, casters, a roller racer."""
+"""Vehicles from above that are steered, or steer themselves: trailers, casters, a racer, a car."""

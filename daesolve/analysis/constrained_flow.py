@@ -1,0 +1,216 @@
+"""The motion that ideal constraints leave, in positions and independent velocities.
+
+With q' = S v, A v = 0 and v = B w, B smooth in q:
+
+    q' = S B w,   (B^T M B) w' = B^T (h - M B' w),
+
+the equations of Hamel and Boltzmann. Its divergence in (q, w) is linear in w where no friction
+acts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.linear import solve_definite, solve_small
+from daesolve.algebra.translation import function_of
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import DegenerateStartError, OutOfRangeError, PosingError, unknown_name
+from daesolve.nonholonomic.constraint_forms import (
+    PfaffSystem,
+    check_regular,
+    regular_block,
+    unit_velocities,
+)
+from daesolve.system.system import System
+
+STATES = 12
+"""Random states at which numbers are compared."""
+RANK = 1e-9
+"""The singular value of constraints that counts as zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConstrainedFlow:
+    """Positions and independent velocities, and their rates.
+
+    Parameters
+    ----------
+    pfaff
+        The constraints.
+    positions, velocities
+        Symbols: q (nq,) and w (d,).
+    names
+        Of w: the velocities that are kept.
+    fields
+        (nq, d): q' = fields w.
+    mass
+        (d, d): B^T M B.
+    acceleration
+        (d,): w'.
+    values
+        The numbers of p.
+    states
+        Random states that meet the constraints on positions.
+    """
+
+    pfaff: PfaffSystem
+    positions: ca.SX
+    velocities: ca.SX
+    names: tuple[str, ...]
+    fields: ca.SX
+    mass: ca.SX
+    acceleration: ca.SX
+    values: np.ndarray
+    states: tuple[np.ndarray, ...]
+
+    @property
+    def divergence(self) -> ca.SX:
+        """The divergence in (q, w)."""
+        moving = ca.jacobian(self.fields @ self.velocities, self.positions)
+        return ca.trace(moving) + ca.trace(ca.jacobian(self.acceleration, self.velocities))
+
+    @property
+    def known(self) -> dict[int, float]:
+        """The numbers of p by the hash of their symbols."""
+        p = self.pfaff.dynamics.p
+        return {p[k].__hash__(): float(value) for k, value in enumerate(self.values)}
+
+    def at_rest(self, expression: ca.SX) -> ca.SX:
+        """Return an expression with w = 0."""
+        still = ca.SX.zeros(*self.velocities.shape)
+        return ca.SX(ca.substitute(expression, self.velocities, still))
+
+    def function(self, expression: ca.SX) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+        """Return (x, w) -> the values of an expression."""
+        dynamics = self.pfaff.dynamics
+        found = function_of(
+            "flow",
+            [dynamics.t, dynamics.x, self.velocities, dynamics.p],
+            [ca.densify(expression)],
+            (["t", "x", "w", "p"], ["value"]),
+        )
+
+        def evaluate(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+            return np.asarray(found(0.0, x, w, self.values)).reshape(expression.shape)
+
+        return evaluate
+
+    def sampled(self, expression: ca.SX) -> np.ndarray:
+        """Return an expression at all sample states, w random: (states, rows, columns)."""
+        generator, function = np.random.default_rng(5), self.function(expression)
+        size = self.velocities.numel()
+        return np.array([function(x, generator.normal(size=size)) for x in self.states])
+
+
+def constrained_flow(
+    system: System,
+    parameters: Mapping[str, float] | None = None,
+    velocities: Sequence[str] | None = None,
+    at: Mapping[str, float] | None = None,
+) -> ConstrainedFlow:
+    """Return the motion that constraints leave.
+
+    Parameters
+    ----------
+    system
+        A mechanical system with ideal constraints that are linear in the velocities.
+    parameters
+        Values in place of the defaults.
+    velocities
+        The names of those that are kept; None chooses some for which the constraints can be solved.
+    at
+        A state that says what invariants on positions keep.
+
+    Raises
+    ------
+    PosingError
+        It is none, or something switches, drives or directs it.
+    UnknownNameError, OutOfRangeError, DegenerateStartError
+        The velocities cannot be kept.
+    """
+    pfaff = PfaffSystem.of(system)
+    dynamics = pfaff.dynamics
+    _check(dynamics)
+    p, _ = pfaff.numbers(parameters, at)
+    states = pfaff.random_states(p, STATES)
+    solved, free, kept = _chosen(pfaff, states, p, velocities)
+    basis = ca.SX(pfaff.velocity_count, len(free))
+    basis[free, :] = ca.SX.eye(len(free))
+    if free and solved:
+        rows = pfaff.coefficients[kept, :]
+        basis[solved, :] = -solve_small(rows[:, solved], rows[:, free])
+    labels = dynamics.labels.states[dynamics.position_count :]
+    w = ca.SX.sym("w", len(free))  # pyright: ignore[reportArgumentType]
+    all_of_them = ca.densify(basis @ w)
+    fields = pfaff.directions @ basis
+    bent = ca.jtimes(all_of_them, pfaff.positions, fields @ w)
+    force = ca.substitute(
+        dynamics.without_feedback(dynamics.force), dynamics.velocities, all_of_them
+    )
+    mass = basis.T @ dynamics.mass @ basis
+    push = basis.T @ (force - dynamics.mass @ bent)
+    return ConstrainedFlow(
+        pfaff,
+        pfaff.positions,
+        w,
+        tuple(labels[k] for k in free),
+        fields,
+        mass,
+        solve_definite(mass, push) if free else ca.SX(0, 1),
+        p,
+        tuple(states),
+    )
+
+
+def _check(dynamics: Dynamics) -> None:
+    if dynamics.relations or any(row.reaction is None for row in dynamics.rows):
+        raise PosingError(
+            "forces or relations direct the reactions: volumes are compared where each constraint "
+            "has an ideal reaction of its own"
+        )
+    if dynamics.contacts or dynamics.guides is not None:
+        raise PosingError("contacts or supports switch the motion: volumes need a smooth one")
+    if ca.depends_on(ca.vertcat(dynamics.force, ca.vec(dynamics.mass)), dynamics.t):
+        raise PosingError(
+            "the forces contain time: volumes are compared where nothing else moves the system"
+        )
+
+
+def _chosen(
+    pfaff: PfaffSystem,
+    states: Sequence[np.ndarray],
+    p: np.ndarray,
+    velocities: Sequence[str] | None,
+) -> tuple[list[int], list[int], list[int]]:
+    """Return the velocities that are solved for, those that are kept, and the rows that do it."""
+    count = pfaff.velocity_count
+    if not pfaff.goals:
+        return [], list(range(count)), []
+    here = states[0]
+    units = unit_velocities(pfaff.dynamics, 0.0, here, p)
+    own = pfaff.rank(here, p, units, RANK)
+    check_regular(own, max(pfaff.rank(x, p, units, RANK).rank for x in states))
+    kept, solved = regular_block(pfaff.parts(here, p)[0], units, own.rank)
+    if velocities is None:
+        return solved, [k for k in range(count) if k not in solved], kept
+    labels = pfaff.dynamics.labels.states[pfaff.dynamics.position_count :]
+    for name in velocities:
+        if name not in labels:
+            raise unknown_name("velocity", name, labels)
+    free = [labels.index(name) for name in velocities]
+    solved = [k for k in range(count) if k not in free]
+    if len(set(free)) != count - own.rank:
+        raise OutOfRangeError(
+            f"velocities names {len(set(free))}, but the constraints leave {count - own.rank}"
+        )
+    block = pfaff.parts(here, p)[0][np.ix_(kept, solved)]
+    if np.linalg.cond(block) > 1.0 / RANK:
+        raise DegenerateStartError(
+            f"the constraints cannot be solved with {', '.join(velocities)} kept: name others"
+        )
+    return solved, free, kept

@@ -1,0 +1,299 @@
+"""Special points of a branch as solutions of equations, which Newton's method solves.
+
+With the unknowns y of the branch, F(y) = 0 its equations, one fewer than unknowns, and a condition
+g(y, u) = 0 of as many numbers as there are further unknowns u and directions along which F leaves y
+free, a special point is a regular zero of (F, g). A condition "A is singular" is that of a bordered
+matrix,
+
+    [ A    b ] [ v ]   [ 0 ]
+    [ c^T  0 ] [ g ] = [ 1 ],
+
+whose g is smooth and zero where A is singular, though A is not inverted. Each step corrects F
+across the branch, and then g along it, where g is differentiated by a difference: what remains
+shrinks quadratically, down to what rounding makes of F and g.
+
+W. J. F. Govaerts, Numerical Methods for Bifurcations of Dynamical Equilibria (SIAM, 2000).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from daesolve.analysis.orbits.curve import Curve, Linear, Point
+from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
+from daesolve.analysis.orbits.shooting import Guess
+from daesolve.errors import DaesolveError, NotPeriodicError
+
+MOST_STEPS = 12
+"""Steps of Newton's method."""
+DIFFERENCE = 1e-5
+"""In scaled unknowns, over which a condition is differentiated."""
+FINISHED = 1e-14
+"""In scaled unknowns, a step that is rounding."""
+SETTLED = 1e-9
+"""The same, below which a step that is no shorter than the one before is rounding too."""
+FARTHEST = 0.5
+"""The same, a step that is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A special point.
+
+    Parameters
+    ----------
+    point
+        The orbit there.
+    steps
+        The lengths of the steps of Newton's method, in scaled unknowns.
+    more
+        The further unknowns.
+    """
+
+    point: Point
+    steps: tuple[float, ...]
+    more: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """The equations at unknowns, as far as conditions read them."""
+
+    curve: Curve
+    linear: Linear
+    value: float
+
+    @property
+    def spectrum(self) -> Multipliers:
+        """The multipliers."""
+        linear = self.linear
+        return multipliers(self.curve.task_at(self.value), linear.shot, linear.slopes)
+
+    def directions(self, spectrum: Multipliers) -> np.ndarray:
+        """Return the directions of the reduced map in sizes of the states, (n, q)."""
+        return self.linear.shot.bases[0] @ spectrum.quotient
+
+    def left(self) -> np.ndarray:
+        """Return the rows of F by what does not depend on how bases are turned, (a, r)."""
+        task, bases, matrix = self.curve.task, self.linear.shot.bases, self.linear.matrix
+        count, states, pieces = bases[0].shape[1], len(task.sizes), task.pieces
+        rest = len(matrix) - pieces * count
+        turned = np.zeros((pieces * states + rest, len(matrix)))
+        for k in range(pieces):
+            rows = slice(k * states, (k + 1) * states)
+            turned[rows, k * count : (k + 1) * count] = bases[(k + 1) % pieces]
+        turned[pieces * states :, pieces * count :] = np.eye(rest)
+        return turned
+
+
+class Condition(ABC):
+    """What is to be zero at a special point.
+
+    `kernel` is along how many directions F leaves the unknowns free, `guess` a first guess at the
+    further unknowns.
+    """
+
+    kernel: int = 1
+    guess: np.ndarray = np.zeros(0)
+
+    @abstractmethod
+    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+        """Return g, (kernel + len(more),)."""
+
+
+class Folding(Condition):
+    """The tangent t has no part along the axis: t_p = 0."""
+
+    def __init__(self, reference: np.ndarray) -> None:
+        self.reference = reference
+
+    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+        """Return the part of the tangent along the axis."""
+        tangent = place.linear.embedding @ np.linalg.svd(place.linear.matrix)[2][-1]
+        return np.array([tangent[-1] / float(self.reference @ tangent)])
+
+
+class Having(Condition):
+    """The reduced map M has a given multiplier: M - mu is singular."""
+
+    def __init__(self, place: Place, multiplier: float) -> None:
+        self.multiplier = multiplier
+        spectrum = place.spectrum
+        left, right = _least(spectrum.reduced - multiplier * np.eye(len(spectrum.reduced)))
+        directions = place.directions(spectrum)
+        self.columns = directions @ left, directions @ right
+
+    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+        """Return g of M - mu."""
+        spectrum = place.spectrum
+        directions = place.directions(spectrum)
+        matrix = spectrum.reduced - self.multiplier * np.eye(len(spectrum.reduced))
+        left, right = (directions.T @ column for column in self.columns)
+        return np.real(_border(matrix, left[:, None], right[:, None])).ravel()
+
+
+class OnCircle(Condition):
+    """The reduced map has the multiplier exp(i phi), with phi unknown; real and imaginary part."""
+
+    def __init__(self, place: Place, value: complex) -> None:
+        self.guess = np.array([np.angle(value)])
+        spectrum = place.spectrum
+        left, right = _least(spectrum.reduced - value * np.eye(len(spectrum.reduced)))
+        directions = place.directions(spectrum)
+        self.columns = directions @ left, directions @ right
+
+    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+        """Return real and imaginary part of g of M - exp(i phi)."""
+        spectrum = place.spectrum
+        directions = place.directions(spectrum)
+        matrix = spectrum.reduced - np.exp(1j * more[0]) * np.eye(len(spectrum.reduced))
+        left, right = (directions.T @ column for column in self.columns)
+        bordered = complex(_border(matrix, left[:, None], right[:, None])[0, 0])
+        return np.array([bordered.real, bordered.imag])
+
+
+class Inverse(Condition):
+    """Two real multipliers are each other's inverse."""
+
+    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+        """Return their product, less one."""
+        return np.array([nearest_inverse(place.spectrum)])
+
+
+def nearest_inverse(spectrum: Multipliers) -> float:
+    """Return the product of two real multipliers that is nearest to one, less one."""
+    real = [value.real for value in spectrum.values if value.imag == 0.0]
+    products = [one * other - 1.0 for k, one in enumerate(real) for other in real[:k]]
+    return min(products, key=abs, default=np.nan)
+
+
+class Crossing(Condition):
+    """F leaves two directions free: two branches cross.
+
+    F need not be zero along its left singular vector while steps are made, so that (F, g) is
+    regular; that it is zero there in the end is to be checked.
+    """
+
+    kernel = 2
+
+    def __init__(self, place: Place) -> None:
+        left, _, right = np.linalg.svd(place.linear.matrix)
+        self.left = place.left() @ left[:, -1:]
+        self.right = place.linear.embedding @ right[-2:].T
+
+    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+        """Return the two numbers g of the slopes of F."""
+        left = place.left().T @ self.left
+        right = place.linear.embedding.T @ self.right
+        return np.real(_border(place.linear.matrix, left, right)).ravel()
+
+
+def _least(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the singular vectors of the least singular value."""
+    left, _, right = np.linalg.svd(matrix)
+    return left[:, -1], right[-1].conj()
+
+
+def _border(matrix: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Return g of a bordered matrix, (columns of left, columns of right)."""
+    rows, columns = matrix.shape
+    more, least = left.shape[1], right.shape[1]
+    left, right = left / np.linalg.norm(left, axis=0), right / np.linalg.norm(right, axis=0)
+    whole = np.zeros((rows + least, columns + more), dtype=complex)
+    whole[:rows, :columns], whole[:rows, columns:] = matrix, left
+    whole[rows:, :columns] = right.conj().T
+    given = np.vstack([np.zeros((rows, least)), np.eye(least)])
+    return np.linalg.solve(whole, given)[columns:]
+
+
+class _Newton:
+    """Newton's method on (F, g) from a point on."""
+
+    def __init__(self, curve: Curve, start: Point, condition: Condition) -> None:
+        self.curve, self.condition = curve, condition
+        self.sequence = start.shot.sequence
+
+    def place(self, guess: Guess, value: float) -> Place:
+        """Evaluate the equations, of the same events."""
+        linear = self.curve.linear(guess, value)
+        if linear.shot.sequence != self.sequence:
+            raise NotPeriodicError("other events change the motion near a special point")
+        return Place(self.curve, linear, value)
+
+    def beside(
+        self, guess: Guess, value: float, change: np.ndarray, more: np.ndarray
+    ) -> np.ndarray:
+        """Return g beside a place."""
+        return self.condition(self.place(*self.curve.moved(guess, value, change)), more)
+
+    def step(self, guess: Guess, value: float, more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the step of the unknowns and of the further ones."""
+        place, count = self.place(guess, value), self.condition.kernel
+        linear = place.linear
+        left, values, right = np.linalg.svd(linear.matrix)
+        rank = linear.matrix.shape[1] - count
+        missed = left[:, :rank].T @ linear.right
+        across = linear.embedding @ (right[:rank].T @ (missed / values[:rank]))
+        free = linear.embedding @ right[rank:].T
+        here = self.condition(place, more)
+        length = float(np.max(np.abs(across)))
+        slopes: list[np.ndarray] = []
+        if length > FINISHED:
+            part = min(1.0, DIFFERENCE / length)
+            there = self.beside(guess, value, part * across, more)
+            remaining = here + (there - here) / part
+        else:
+            remaining = here
+        for column in free.T:
+            there = self.beside(guess, value, DIFFERENCE * column, more)
+            slopes.append((there - here) / DIFFERENCE)
+        for k in range(len(more)):
+            aside = more + DIFFERENCE * np.eye(len(more))[k]
+            behind = more - DIFFERENCE * np.eye(len(more))[k]
+            difference = self.condition(place, aside) - self.condition(place, behind)
+            slopes.append(difference / (2.0 * DIFFERENCE))
+        along = np.linalg.solve(np.array(slopes).T, -remaining)
+        return across + free @ along[:count], along[count:]
+
+
+def solve_special(curve: Curve, start: Point, condition: Condition) -> Solution:
+    """Find the special point near a point of a branch.
+
+    Parameters
+    ----------
+    curve, start
+        The branch, and where to begin.
+    condition
+        What is zero there.
+
+    Raises
+    ------
+    NotPeriodicError
+        Newton's method does not converge.
+    """
+    newton = _Newton(curve, start, condition)
+    guess, value, more = start.guess, start.value, condition.guess
+    steps: list[float] = []
+    for _ in range(MOST_STEPS):
+        try:
+            change, further = newton.step(guess, value, more)
+            guess, value = curve.moved(guess, value, change)
+        except (DaesolveError, np.linalg.LinAlgError) as refusal:
+            raise NotPeriodicError(f"the special point was not found: {refusal}") from refusal
+        more = more + further
+        length = float(np.max(np.abs(np.append(change, further))))
+        if not length <= FARTHEST:
+            break
+        settled = bool(steps) and steps[-1] <= SETTLED and length > steps[-1] / 4.0
+        steps.append(length)
+        if length <= FINISHED or settled:
+            linear = newton.place(guess, value).linear
+            # Where two branches cross, F does not tell which of them this is.
+            crosses = condition.kernel > 1
+            tangent = start.tangent if crosses else curve.tangent(linear, start.tangent)
+            point = Point(value, linear.shot, linear.slopes, tangent, len(steps), length)
+            return Solution(point, tuple(steps), more)
+    raise NotPeriodicError("the special point was not found: Newton's method does not converge")

@@ -1,0 +1,67 @@
+"""Where the orbits of a branch shrink to an equilibrium, which is a Hopf point of it.
+
+Followed farther, they would come back from there as the same orbits, half a period later.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from daesolve.analysis.orbits.bordered import OnCircle, Place, solve_special
+from daesolve.analysis.orbits.curve import Curve, Point
+from daesolve.analysis.orbits.flights import Node
+from daesolve.analysis.orbits.shooting import Guess
+from daesolve.analysis.orbits.switching import hopf_period
+from daesolve.errors import DaesolveError
+
+PART = 0.05
+"""Of the period, the time over which the equilibrium is looked at."""
+
+
+def turned_round(curve: Curve, before: Point, after: Point) -> bool:
+    """Return whether orbits have shrunk to nothing and grow on the other side in a step."""
+    task = curve.task
+    if task.steady or not task.free_period:
+        return False
+    rates = [
+        task.flow.rate(point.guess.nodes[0]) / task.manifold.sizes for point in (before, after)
+    ]
+    sizes = [float(np.linalg.norm(rate)) for rate in rates]
+    # Elsewhere, neighbours of a branch hardly differ.
+    return float(rates[0] @ rates[1]) < -0.5 * sizes[0] * sizes[1]
+
+
+def shrunk_to(curve: Curve, before: Point, after: Point) -> str:
+    """Say to what equilibrium orbits shrink between two neighbours, and at which value."""
+    name, flow = curve.axis.name, curve.task.flow
+    rates = [float(np.linalg.norm(flow.rate(one.guess.nodes[0]))) for one in (before, after)]
+    part = rates[0] / sum(rates)
+    nodes = before.guess.nodes[0], after.guess.nodes[0]
+    x = (1.0 - part) * nodes[0].x + part * nodes[1].x
+    value = (1.0 - part) * before.value + part * after.value
+    near = f"the branch ends near {name} = {value:.4g}: the orbit shrinks to an equilibrium"
+    if curve.axis.index is None:
+        return near
+    task = replace(curve.task, steady=True, free_period=False, pieces=1)
+    try:
+        guess = Guess((Node(nodes[0].time, x, nodes[0].p),), PART * before.shot.period, np.zeros(0))
+        steady = Curve(task, curve.axis, guess)
+        along = np.zeros(len(steady.vector(guess, value)))
+        along[-1] = 1.0
+        start = steady.at_value(guess, value, along)
+        place = Place(steady, steady.linear(start.guess, start.value), start.value)
+        turning = [complex(v) for v in place.spectrum.values if v.imag > 0.0]
+        pair = min(turning, key=lambda v: abs(abs(v) - 1.0))
+        found = solve_special(steady, start, OnCircle(place, pair / abs(pair))).point
+        period = hopf_period(steady, found.guess, found.value)
+    except (DaesolveError, ValueError, np.linalg.LinAlgError):
+        return near
+    free = {flow.names[index] for index in task.group.shifts}
+    state = zip(flow.names, found.guess.nodes[0].x.tolist(), strict=True)
+    listed = ", ".join(f"{key} = {number:.6g}" for key, number in state if key not in free)
+    return (
+        f"the branch ends at {name} = {found.value:.10g}: the orbit shrinks to the equilibrium "
+        f"{listed} (a Hopf point, period {period:.10g} s)"
+    )

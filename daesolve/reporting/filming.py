@@ -1,0 +1,210 @@
+"""From a run to its films: the whole of it, after its beginning where that cannot be followed."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from daesolve.drawing.systems import drawing_of_points, drawing_of_system
+from daesolve.drawing.viewing import FROM_THE_FRONT
+from daesolve.errors import Tell
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.plugins.stored_problem import in_need_of_source, is_of_file, posed_again
+from daesolve.reporting.document import NO_PICTURE, DrawingRule, with_drawing, with_note
+from daesolve.reporting.excerpt import (
+    PICTURES_A_SECOND,
+    SECONDS,
+    Excerpt,
+    Playing,
+    from_document,
+    from_run,
+)
+from daesolve.reporting.facts import short
+from daesolve.reporting.film import Film, film
+from daesolve.reporting.opening import KINDS, kept_opening
+from daesolve.reporting.sampling import FEWEST, Document, columns, series, visible_turns
+from daesolve.system.system import ControlSystem, MechanicalSystem
+from daesolve.trajectory.samples import Recorded, Samples, StoredSamples
+from daesolve.trajectory.trajectory import Trajectory
+
+Films = tuple[Film, ...]
+"""What is shown of a run, in the order in which it is shown; at least one."""
+MOST_TURNS = 40
+"""Turning points of the fastest state that the beginning shows."""
+ENOUGH_TURNS = 8
+"""Turning points that are worth being shown in real time."""
+TRIES = 5
+"""Lengths of the beginning that are tried, each half the one before."""
+
+
+def filmed(
+    run: Trajectory | Document | Path | str,
+    *,
+    seconds: float = SECONDS,
+    rate: float = PICTURES_A_SECOND,
+    begin: float | None = None,
+    end: float | None = None,
+    drawing: DrawingRule | None = None,
+    source: Path | str | None = None,
+    tell: Tell | None = None,
+) -> Films:
+    """Return the films of a run: the part that is asked for, else the beginning and the whole.
+
+    The beginning comes first where an eye cannot follow the whole from picture to picture, and
+    some of it is closely sampled or can be integrated anew.
+
+    Parameters
+    ----------
+    run, seconds, rate, begin, end, drawing, source, tell
+        As of `daesolve.reporting.animate`.
+
+    Raises
+    ------
+    DaesolveError
+        As of `daesolve.reporting.animate`.
+    """
+    known = Trajectory.from_run(run) if isinstance(run, Path | str) else run
+    playing = Playing(seconds, rate, begin, end)
+    origin = _origin(known, drawing, source, tell)
+    whole = film(_part(known, origin, playing))
+    if begin is not None or end is not None or whole.followable:
+        return (whole,)
+    first = _beginning(known, origin, playing)
+    if first is None:
+        return (whole,)
+    first_time, last_time = (first.pictures[place].time for place in (0, -1))
+    remark = (
+        f"The beginning, t = {short(first_time, 6)} s to {short(last_time, 4)} s of a run to "
+        f"{short(whole.pictures[-1].time, 6)} s, so that the motion can be followed. Another part "
+        "is shown by --from and --until (begin=, end=)."
+    )
+    return replace(first, remark=remark), whole
+
+
+def _beginning(known: Trajectory | Document, origin: _Origin, playing: Playing) -> Film | None:
+    """Return the film of the first oscillations; None where none of them can be followed."""
+    begun = _closely_sampled(known)
+    if isinstance(begun, Trajectory):
+        times, found = begun.times, list(begun.states.values())
+    else:
+        times = columns(begun)["t"].times
+        found = [entry.values for entry in series(begun, "states").values()]
+    for count in _lengths(times, found, playing.seconds):
+        part = replace(playing, end=float(times[count - 1]))
+        shown = film(_part(begun, origin, part))
+        if shown.followable:
+            return shown
+    return None
+
+
+def _lengths(times: np.ndarray, values: Sequence[np.ndarray], seconds: float) -> Iterator[int]:
+    """Go through numbers of samples from the first on, the longest first.
+
+    The first shows some oscillations of the fastest state, in real time where that shows enough.
+    """
+    count = len(times)
+    turns = max(map(visible_turns, values), default=0)
+    length = count if turns <= MOST_TURNS else max(FEWEST, count * MOST_TURNS // turns)
+    in_time = int(np.searchsorted(np.abs(times - times[0]), seconds, side="right"))
+    if FEWEST <= in_time < length and turns * in_time >= ENOUGH_TURNS * count:
+        yield in_time
+    for halved in range(TRIES):
+        if length >> halved >= FEWEST:
+            yield length >> halved
+
+
+def _closely_sampled(known: Trajectory | Document) -> Trajectory | Document:
+    """Return the same with the samples of its beginning alone, where there are closer ones."""
+    if not isinstance(known, Trajectory):
+        begun: Mapping[str, Any] | None = known.get("opening")
+        if begun is None:
+            return known
+        last = begun["times"][-1]
+        early = [event for event in known["events"] if _is_before(event["time"], known, last)]
+        kept: dict[str, Any] = {kind: begun[kind] for kind in KINDS}
+        return {**known, **kept, "times": begun["times"], "events": early}
+    samples: Recorded | None = known.opening()
+    kept_samples = known.samples
+    if samples is None and isinstance(kept_samples, StoredSamples):
+        names = {kind: getattr(kept_samples, kind) for kind in KINDS}
+        stored = kept_opening(kept_samples.stored.directory, names)
+        if stored is not None:
+            states, reactions, outputs = (_arrays(stored[kind]) for kind in KINDS)
+            times = np.array(stored["times"], dtype=float)
+            samples = Samples(times, states, reactions, outputs)
+    if samples is None or len(samples.times) < FEWEST:
+        return known
+    last = float(samples.times[-1])
+    told = {"start_time": float(samples.times[0])}
+    events = [event for event in known.events if _is_before(event.time, told, last)]
+    whole = Samples(samples.times, samples.states, samples.reactions, samples.outputs, events)
+    return replace(known, samples=whole)
+
+
+def _arrays(columns: Mapping[str, Sequence[float | None]]) -> dict[str, np.ndarray]:
+    return {name: np.array(values, dtype=float) for name, values in columns.items()}
+
+
+def _is_before(time: float, run: Mapping[str, Any], last: float) -> bool:
+    """Return whether a time comes before the last one, in the direction of the run."""
+    start = run.get("start_time", 0.0)
+    return abs(time - start) <= abs(last - start)
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """Where a run comes from: what reports call it, its source, its directory, what draws it."""
+
+    identity: Mapping[str, Any]
+    source: Mapping[str, Any] | None
+    directory: Path | None
+    rule: DrawingRule | None
+
+
+def _origin(
+    run: Trajectory | Document,
+    drawing: DrawingRule | None,
+    source: Path | str | None,
+    tell: Tell | None,
+) -> _Origin:
+    """Return where a run comes from; a run's own rule is that of its problem."""
+    if not isinstance(run, Trajectory):
+        return _Origin({}, None, None, None)
+    kept = run.samples
+    if not isinstance(kept, StoredSamples):
+        case = run.origin if isinstance(run.origin, BoundCase) else None
+        identity = {} if case is None else case.identity()
+        return _Origin(identity, None, None, drawing or _own_rule(run.origin))
+    manifest, rule = kept.stored.manifest, drawing
+    named: Mapping[str, Any] | None = manifest["source"]
+    if rule is None and named is not None and not (is_of_file(named) and source is None):
+        rule = posed_again(named, None if source is None else Path(source), tell).drawing
+    return _Origin(manifest["identity"], named, kept.stored.directory, rule)
+
+
+def _own_rule(origin: object) -> DrawingRule | None:
+    """Return what draws a run of this process: its problem's rule, or points and rods."""
+    if isinstance(origin, BoundCase):
+        return origin.problem.drawing
+    if isinstance(origin, MechanicalSystem | ControlSystem):
+        return drawing_of_system(origin, FROM_THE_FRONT)
+    return None
+
+
+def _part(run: Trajectory | Document, origin: _Origin, playing: Playing) -> Excerpt:
+    """Return what is needed of a run, with its drawing."""
+    if not isinstance(run, Trajectory):
+        return from_document(run, playing)
+    part = from_run(run, origin.identity, playing)
+    posed_by_hand = origin.rule is None and origin.source is None
+    rule = drawing_of_points if posed_by_hand else origin.rule
+    document = with_drawing(dict(part.document), rule)
+    if origin.rule is None and origin.source is not None and is_of_file(origin.source):
+        command = f"daesolve animate {shlex.quote(str(origin.directory))}"
+        document = with_note(document, f"{NO_PICTURE}: {in_need_of_source(origin.source, command)}")
+    return replace(part, document=document)

@@ -1,0 +1,182 @@
+"""What a notebook shows as HTML: a heading, cards, tables and figures, with their own style.
+
+A block has its own ground, so that it can be read whatever the notebook's theme; it is dark where
+the notebook says that it is: JupyterLab, VS Code, and pages by Sphinx.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
+
+from daesolve.reporting.facts import NOTHING, Card, template
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_ROWS = 30
+"""Of a table."""
+DISPLAY = re.compile(r"\$\$\n(.*?)\n\$\$", re.DOTALL)
+INLINE = re.compile(r"`([^`]*)`|\$([^$]*)\$")
+TABLE_RULE = re.compile(r"\|([-:]+\|)+")
+TABLE, ROW, CELL = Markup("<table>{}{}</table>"), Markup("<tr>{}</tr>"), Markup("<{}{}>{}</{}>")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a block below its cards.
+
+    Parameters
+    ----------
+    heading
+        Empty where there is none.
+    body
+        HTML.
+    folded
+        Whether it opens when it is clicked.
+    """
+
+    heading: str
+    body: Markup
+    folded: bool = False
+
+
+def block(
+    title: str,
+    subtitle: str = "",
+    cards: Sequence[Card] = (),
+    parts: Iterable[Part | None] = (),
+) -> str:
+    """Return a block of HTML for a notebook.
+
+    Parameters
+    ----------
+    title, subtitle
+        Its first line.
+    cards
+        Facts beside each other.
+    parts
+        What follows below; None is left out.
+    """
+    return template("daesolve.reporting", "notebook.html.jinja").render(
+        title=title,
+        subtitle=subtitle,
+        cards=cards,
+        parts=[part for part in parts if part is not None],
+    )
+
+
+def table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    words: Collection[int] = (0,),
+    most: int = MOST_ROWS,
+) -> Markup:
+    """Return a table; of many rows the first, and how many more there are.
+
+    Parameters
+    ----------
+    head
+        The headings; none where all are empty.
+    rows
+        Of cells, as text or HTML; None is a dash.
+    words
+        Columns that hold words; all others are numbers.
+    most
+        Rows that are shown.
+    """
+
+    def line(cells: Sequence[Any], kind: str) -> Markup:
+        looks = [Markup("") if k in words else Markup(' class="number"') for k in range(len(cells))]
+        shown = (NOTHING if cell is None else cell for cell in cells)
+        return ROW.format(
+            Markup("").join(
+                CELL.format(kind, look, escape(cell), kind)
+                for look, cell in zip(looks, shown, strict=True)
+            )
+        )
+
+    top = Markup("<thead>{}</thead>").format(line(head, "th")) if any(head) else Markup("")
+    body = Markup("<tbody>{}</tbody>").format(
+        Markup("").join(line(row, "td") for row in rows[:most])
+    )
+    found = Markup('<div class="scroll">{}</div>').format(TABLE.format(top, body))
+    return found + paragraph(f"and {len(rows) - most:,} more") if len(rows) > most else found
+
+
+def paragraph(words: str) -> Markup:
+    """Return a line of quiet words."""
+    return Markup('<p class="quiet">{}</p>').format(words)
+
+
+def code(text: str) -> Markup:
+    """Return lines of code."""
+    return Markup("<pre>{}</pre>").format(text)
+
+
+def drawn(figures: Sequence[Figure]) -> Markup:
+    """Return figures as SVG that takes the colours of its block."""
+    from daesolve.reporting.figures.style import style, svg
+
+    found: list[Markup] = []
+    for figure in figures:
+        with style():
+            text = svg(figure, "figure")
+            # Its identifiers must differ from those of every other output of the notebook.
+            text = svg(figure, f"figure-{sha256(text.encode()).hexdigest()[:12]}")
+        found.append(Markup('<div class="plot">{}</div>').format(Markup(text)))
+    return Markup("").join(found)
+
+
+def of_markdown(text: str) -> Markup:
+    """Return the Markdown of equations as HTML: paragraphs, tables, lists and formulas.
+
+    Parameters
+    ----------
+    text
+        As `daesolve.export.sections` writes it: formulas between dollar signs, names in backticks.
+    """
+    pieces: list[Markup] = []
+    place = 0
+    for found in DISPLAY.finditer(text):
+        pieces += _blocks(text[place : found.start()])
+        pieces.append(Markup('<div class="math formula">\\[{}\\]</div>').format(found[1]))
+        place = found.end()
+    return Markup("").join([*pieces, *_blocks(text[place:])])
+
+
+def _blocks(text: str) -> list[Markup]:
+    blocks = (block.strip() for block in text.split("\n\n"))
+    return [_block(block.split("\n")) for block in blocks if block]
+
+
+def _block(lines: list[str]) -> Markup:
+    if len(lines) > 1 and TABLE_RULE.fullmatch(lines[1]):
+        cells = [
+            [_inline(cell.strip()) for cell in line.strip("|").split("|")]
+            for line in (lines[0], *lines[2:])
+        ]
+        return table(cells[0], cells[1:], range(len(cells[0])))
+    if all(line.startswith("- ") for line in lines):
+        entries = Markup("").join(Markup("<li>{}</li>").format(_inline(x[2:])) for x in lines)
+        return Markup("<ul>{}</ul>").format(entries)
+    return Markup("<p>{}</p>").format(Markup(" ").join(map(_inline, lines)))
+
+
+def _inline(text: str) -> Markup:
+    """Return a line of text with names and formulas in it."""
+    pieces: list[Markup] = []
+    place = 0
+    for found in INLINE.finditer(text):
+        pieces.append(escape(text[place : found.start()]))
+        if found[1] is not None:
+            pieces.append(Markup("<code>{}</code>").format(found[1]))
+        else:
+            pieces.append(Markup('<span class="math">\\({}\\)</span>').format(found[2]))
+        place = found.end()
+    return Markup("").join([*pieces, escape(text[place:])])

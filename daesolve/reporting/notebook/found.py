@@ -1,0 +1,193 @@
+"""What was found, in a notebook: comparisons, sweeps, sections, periodic orbits, branches."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from daesolve.analysis.orbits.branch import Branch
+from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.sections import OWN_NAME, Section, portrait
+from daesolve.ensembles.sweep_results import Sweep, outcomes, results_table
+from daesolve.reporting.document import comparison_document
+from daesolve.reporting.facts import NOTHING, OUTCOMES, Card, bounded, power, short
+from daesolve.reporting.figures.accuracy import work_precision
+from daesolve.reporting.figures.style import style
+from daesolve.reporting.notebook.blocks import Part, block, drawn, paragraph, table
+from daesolve.solving.comparison import Comparison
+
+MEMBERS_SHOWN, COLUMNS_SHOWN = 10, 8
+ORBITS_SHOWN = 8
+EXACT = 10
+"""Digits of a number by which one goes on."""
+ROUNDED = 1e-9
+"""What is not wider than this, in sizes of a state, is not drawn as an axis."""
+LONG = {"member", "message", "notes"}
+"""Columns of a sweep that are words, or come first by themselves."""
+TONES = {"stable": "good", "unstable": "warn"}
+
+
+def comparison_block(found: Comparison) -> str:
+    """Return what a notebook shows of a comparison: each run, and the work for the precision."""
+    document = comparison_document(found, {})
+    rows = [
+        (
+            f"{run['formulation']} + {run['solver']}",
+            power(run["tolerance"]),
+            short(run["error"], 2),
+            short(run["wall_seconds"], 2),
+            short(run["steps"]),
+            *(
+                short(None) if entry is None else bounded(entry["max_relative"])
+                for entry in (run["residual"], run["invariant"])
+            ),
+            OUTCOMES.get(run["outcome"], run["outcome"]),
+        )
+        for run in document["runs"]
+    ]
+    head = ("pair", "tolerance", "error", "wall s", "steps", "residual", "invariant", "")
+    pairs = len(found.pairs)
+    refused = [f"{entry.formulation} + {entry.solver}: {entry.reason}" for entry in found.refused]
+    return block(
+        "Comparison",
+        f"{len(rows)} runs of {pairs} pairs",
+        parts=[
+            Part("", table(head, rows, (0, 7), len(rows))),
+            Part("", paragraph(found.standard.note)),
+            Part("", drawn([work_precision(document)])),
+            Part("Refused", table(("",), [(line,) for line in refused]), folded=True)
+            if refused
+            else None,
+        ],
+    )
+
+
+def sweep_block(found: Sweep) -> str:
+    """Return what a notebook shows of a sweep: how its members ended, and the first of them."""
+    counted = Counter(outcomes(found.directory).values())
+    cards = [
+        Card("Done", f"{found.done:,} of {found.count:,}", str(found.directory)),
+        Card(
+            "Failed",
+            f"{found.failed:,}",
+            ", ".join(f"{n:,} {OUTCOMES.get(word, word)}" for word, n in counted.items()),
+            "bad" if found.failed else "good",
+        ),
+    ]
+    members = results_table(found.directory, "members")
+    known = [name for name in members.column_names if name not in LONG]
+    names = ["member", *known[: COLUMNS_SHOWN - 1]]
+    lines: list[dict[str, Any]] = members.slice(0, MEMBERS_SHOWN).to_pylist()
+    rows = [[_cell(line[name]) for name in names] for line in lines]
+    more = members.num_columns - len(names)
+    hidden = [f"{found.done - len(rows):,} members more"] if found.done > len(rows) else []
+    hidden += [f"{more} columns more"] if more else []
+    return block(
+        "Sweep",
+        "interrupted" if found.interrupted else "",
+        cards,
+        [
+            Part("", table(names, rows, ())) if rows else None,
+            Part("", paragraph(f"and {', '.join(hidden)}: sweep.to_pandas() has all"))
+            if hidden
+            else None,
+        ],
+    )
+
+
+def _cell(value: Any) -> str:
+    return short(value, 6)
+
+
+def section_block(found: Section) -> str:
+    """Return what a notebook shows of a section: its points, in the plane of two states."""
+    names = _varying(found)[:2]
+    parts: list[Part | None] = []
+    if len(found) and len(names) == 2:
+        labels = [f"{n} ({u})" if (u := found.units.get(n)) else n for n in names]
+        with style():
+            figure = portrait(found[names[0]], found[names[1]], *labels)
+        parts.append(Part("", drawn([figure])))
+    count = len(found)
+    span = f", t = {short(found.times[0].item(), 6)} s to {short(found.times[-1].item(), 6)} s"
+    words = f"{count:,} {'passage' if count == 1 else 'passages'}{span if count else ''}"
+    title = "Section" if found.event == OWN_NAME else f"Section at {found.event}"
+    return block(title, words, parts=parts)
+
+
+def _varying(found: Section) -> list[str]:
+    """Return the states that differ from point to point by more than rounding."""
+
+    def varies(values: np.ndarray) -> bool:
+        return bool(np.ptp(values) > ROUNDED * max(1.0, np.abs(values).max()))
+
+    return [name for name, values in found.states.items() if len(values) and varies(values)]
+
+
+def orbit_block(orbit: PeriodicOrbit) -> str:
+    """Return what a notebook shows of a periodic orbit: its period, its multipliers."""
+    digits = NOTHING if math.isnan(orbit.digits) else f"{orbit.digits:.1f}"
+    cards = [
+        Card("Verdict", orbit.verdict, "of small changes", TONES.get(orbit.verdict, "plain")),
+        Card("Period", f"{orbit.period:.{EXACT}g} s", f"{len(orbit.events)} events"),
+        Card("Largest multiplier", short(abs(orbit.leading), 6), "its size, in a period"),
+        Card("Misses itself by", short(orbit.residual), f"confirmed digits: {digits}"),
+    ]
+    rows = [(_complex(value), short(abs(value), EXACT)) for value in orbit.multipliers.tolist()]
+    trivial = [(name, short(miss)) for name, miss in orbit.trivial.items()]
+    start = [
+        (name, short(float(value), EXACT), orbit.run.units.get(name, ""))
+        for name, value in orbit.state.items()
+    ]
+    shifts = [
+        f"{name} goes by {value:.{EXACT}g} in a period" for name, value in orbit.shift.items()
+    ]
+    return block(
+        "Periodic orbit",
+        "; ".join(shifts),
+        cards,
+        [
+            Part("Multipliers", table(("multiplier", "size"), rows)) if rows else None,
+            Part("Where it starts", table(("", "value", "unit"), start, (0, 2)), folded=True),
+            Part("Trivial multipliers", table(("", "missed by"), trivial), folded=True)
+            if trivial
+            else None,
+            Part("Notes", table(("",), [(note,) for note in orbit.notes]), folded=True)
+            if orbit.notes
+            else None,
+        ],
+    )
+
+
+def _complex(value: complex) -> str:
+    if not value.imag:
+        return f"{value.real:.{EXACT}g}"
+    return f"{value.real:.{EXACT}g} {'+' if value.imag > 0 else '−'} {abs(value.imag):.{EXACT}g} i"
+
+
+def branch_block(branch: Branch) -> str:
+    """Return what a notebook shows of a branch: its drawing, and what is special on it."""
+    values = [entry.value for entry in branch.entries]
+    name = branch.axis.name
+    verdicts = Counter(branch.verdicts)
+    special = [
+        (point.kind, short(point.value, EXACT), short(point.point.period, EXACT), point.detail)
+        for point in branch.special
+    ]
+    with style():
+        figure = branch.plot()
+    span = f"{name} from {min(values):.{EXACT}g} to {max(values):.{EXACT}g}"
+    listed = ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items())
+    head = ("kind", name, "period (s)", "")
+    return block(
+        "Branch",
+        f"{len(branch)} orbits, {span}: {listed}",
+        parts=[
+            Part("", drawn([figure])),
+            Part("Special points", table(head, special, (0, 3))) if special else None,
+            *(Part("", paragraph(end)) for end in branch.ends),
+        ],
+    )

@@ -1,0 +1,102 @@
+"""A run in a notebook: what it is worth at a glance, its series, its drift, its animation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from markupsafe import Markup
+
+from daesolve.plugins.bound_case import BoundCase
+from daesolve.reporting import facts
+from daesolve.reporting.document import ROWS, document, load
+from daesolve.reporting.figures import drift, position_names, velocity_names
+from daesolve.reporting.figures.panels import arrange, draw
+from daesolve.reporting.filming import filmed
+from daesolve.reporting.html import sparklines
+from daesolve.reporting.notebook.blocks import Part, block, paragraph, table
+from daesolve.reporting.notebook.pictures import Animation, Plot
+from daesolve.reporting.opening import with_kept_opening, with_opening
+from daesolve.trajectory.samples import StoredSamples
+from daesolve.trajectory.trajectory import Trajectory
+
+KINDS = ("states", "outputs", "reactions")
+"""In the order in which names are looked up, as `Trajectory` does."""
+NO_SAMPLES = "there are no samples to show"
+
+
+def run_block(run: Trajectory) -> str:
+    """Return what a notebook shows of a run: verdict, drift, notes."""
+    told = _told(run)
+    cards = [card for card in facts.cards(told) if card.value != facts.NOTHING]
+    start, until = told.get("start_time", 0.0), told["until"]
+    pair = f"{told['formulation']} + {told['solver']}"
+    span = f"{facts.short(start, 6)} s to {facts.short(until, 6)} s"
+    named = facts.title(told) if told["problem"] else "Trajectory"
+    ended = facts.banner(told)
+    why = None if ended is None else Part("", paragraph(ended.detail))
+    return block(named, f"{pair}, {span}", cards, [why, _drift(told), _notes(told)])
+
+
+def _drift(told: Mapping[str, Any]) -> Part | None:
+    sparks = sparklines([told])[0]
+    rows = [
+        (
+            name,
+            sparks.get(name, Markup("")),
+            "driven" if entry["driven"] else "measured",
+            facts.bounded(entry["max_relative"]),
+            facts.bounded(entry["final_relative"]),
+            facts.correction(entry),
+        )
+        for name, entry in told["drift"].items()
+    ]
+    head = ("goal", "over time", "fed back", "largest", "final", "correction")
+    return Part("Drift", table(head, rows, (0, 1, 2))) if rows else None
+
+
+def _notes(told: Mapping[str, Any]) -> Part | None:
+    count = told["event_count"]
+    lines = [f"The start was made consistent: {change}" for change in facts.changes(told)]
+    lines += [f"{count:,} events"] if count else []
+    lines += facts.notes(told)
+    body = Markup("").join(map(paragraph, lines))
+    return Part("Start, events, notes", body, folded=True) if lines else None
+
+
+def plot_of(run: Any, names: Sequence[str]) -> Plot:
+    """Return the series of a run against time; see `Trajectory.plot`."""
+    for name in names:
+        run[name]
+    told = _told(run)
+    chosen = {kind: [n for n in names if _kind_of(told, n) == kind] for kind in KINDS}
+    if names:
+        panels = [arrange([told], kind, of_kind) for kind, of_kind in chosen.items() if of_kind]
+    else:
+        groups = position_names([told]), velocity_names([told])
+        panels = [arrange([told], "states", group) for group in groups if group]
+    figures = [figure for each in panels for figure in draw(each, NO_SAMPLES)]
+    return Plot(tuple(figures or draw([], NO_SAMPLES)))
+
+
+def _kind_of(told: Mapping[str, Any], name: str) -> str | None:
+    return next((kind for kind in KINDS if name in told[kind]), None)
+
+
+def plot_of_drift(run: Any) -> Plot:
+    """Return the residuals of a run over time; see `Trajectory.plot_drift`."""
+    return Plot((drift([_told(run)]),))
+
+
+def animation_of(run: Any, options: Mapping[str, Any]) -> Animation:
+    """Return the animation of a run; see `Trajectory.animate`."""
+    return Animation(run, dict(options), filmed(run, **options))
+
+
+def _told(run: Trajectory) -> dict[str, Any]:
+    """Return the document of a run, with as many samples as figures need, and its beginning."""
+    if isinstance(run.samples, StoredSamples):
+        directory = run.samples.stored.directory
+        return with_opening(with_kept_opening(load(directory), directory), run)
+    identity = run.origin.identity() if isinstance(run.origin, BoundCase) else {}
+    return with_opening(document(run.thinned(ROWS), identity), run)

@@ -1,0 +1,146 @@
+"""How far a run is, shown while it goes on: a bar in a terminal or a notebook, else lines."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from html import escape
+from typing import Any
+
+from daesolve.diagnostics.monitor import Monitor
+from daesolve.integration.simulation import Progress
+
+LOOKED_AT_EVERY = 0.1
+"""s of wall time between two looks at the drift, which cost more than a segment may."""
+LINES = 10
+"""How many lines there are where nothing can be drawn."""
+BAR = (
+    '<div style="font: 13px/1.5 system-ui, sans-serif"><progress max="1" value="{share:.4f}" '
+    'style="width: 16rem; vertical-align: middle"></progress> {words}</div>'
+)
+
+Draw = Callable[[float, str], None]
+"""Shows the part of the horizon that is done, from 0 to 1, and what there is to say."""
+
+
+@contextmanager
+def showing(
+    progress: Progress | bool | None, begin: float, end: float, label: str = ""
+) -> Generator[Progress | None]:
+    """Show how far a run is, where that is asked for.
+
+    Parameters
+    ----------
+    progress
+        True for what suits: a bar in a notebook or a terminal, else ten lines, on standard error;
+        False or None for nothing; or what is called after each segment.
+    begin, end
+        s
+    label
+        What is run.
+    """
+    if progress is not True:
+        yield progress or None
+        return
+    drawing = _in_notebook if is_notebook() else _in_terminal if sys.stderr.isatty() else _in_lines
+    with drawing(label) as draw:
+        yield _following(draw, begin, end)
+
+
+def is_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook."""
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None
+
+
+def _following(draw: Draw, begin: float, end: float) -> Progress:
+    """Return what is called after each segment."""
+    start = _Start()
+
+    def update(reached: float, monitor: Monitor, events: int) -> None:
+        elapsed = start.elapsed(reached)
+        if elapsed is None:
+            return
+        simulated, wall = elapsed
+        worst = max((entry.max_relative for entry in monitor.drift().values()), default=0.0)
+        words = [f"t = {reached:.6g} s"]
+        words += [f"{_speed(abs(simulated) / wall)} s/s"] if wall > 0.0 else []
+        words += [f"{events} events"] if events else []
+        words += [f"drift {worst:.1e}"]
+        draw(abs(reached - begin) / (abs(end - begin) or 1.0), " · ".join(words))
+
+    return update
+
+
+@contextmanager
+def _in_terminal(label: str) -> Generator[Draw]:
+    from rich.console import Console  # which takes long to import
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=16),
+        TextColumn("{task.fields[now]}", markup=False),
+        TimeRemainingColumn(compact=True),
+    )
+    console = Console(stderr=True, markup=False, emoji=False)
+    with Bar(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(label, total=1.0, now="")
+        yield lambda share, words: bar.update(task, completed=share, now=words)
+
+
+@contextmanager
+def _in_notebook(label: str) -> Generator[Draw]:
+    """Show a bar below the cell; it goes when the run has ended, as that of a terminal does."""
+    from IPython.display import HTML, display  # pyright: ignore  # a notebook's kernel has it
+
+    shown: Any = display(HTML(BAR.format(share=0.0, words=escape(label))), display_id=True)
+
+    def draw(share: float, words: str) -> None:
+        told = f"{label} · {words}" if label else words
+        shown.update(HTML(BAR.format(share=share, words=escape(told))))
+
+    try:
+        yield draw
+    finally:
+        shown.update(HTML(""))
+
+
+@contextmanager
+def _in_lines(label: str) -> Generator[Draw]:
+    tenth = 0
+
+    def draw(share: float, words: str) -> None:
+        nonlocal tenth
+        if int(LINES * share) > tenth:
+            tenth = int(LINES * share)
+            told = f"{label} · {words}" if label else words
+            print(f"daesolve: {100.0 * share:.0f} % · {told}", file=sys.stderr, flush=True)
+
+    yield draw
+
+
+def _speed(value: float) -> str:
+    """Return a number that does not change its width with every picture."""
+    return f"{value:,.0f}" if value >= 100.0 else f"{value:.3g}"
+
+
+class _Start:
+    """Where this process began to integrate: a run that goes on has been under way before."""
+
+    def __init__(self) -> None:
+        self.time: float | None = None
+        self.wall = self.last = time.perf_counter()
+
+    def elapsed(self, reached: float) -> tuple[float, float] | None:
+        """Return simulated and wall time since the start; None where it was asked just now."""
+        now = time.perf_counter()
+        if self.time is None:
+            self.time, self.wall = reached, now
+        elif now - self.last < LOOKED_AT_EVERY:
+            return None
+        self.last = now
+        return reached - self.time, now - self.wall

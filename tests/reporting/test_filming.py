@@ -1,0 +1,91 @@
+"""A long run is shown from its beginning, which can be followed, and then as a whole."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+
+import daesolve as ds
+from daesolve.drawing import Dot
+from daesolve.reporting import animate, document, keep_opening, load, with_drawing
+from daesolve.reporting.filming import filmed
+from daesolve.reporting.opening import with_opening
+from tests.reporting.conftest import IDENTITY, pendulum
+
+from .test_film import DOT
+
+PERIOD = 2.3679  # of a pendulum of 1 m from the horizontal, s: 4 K(1/2) / sqrt(9.81)
+LONG = 20_000.0
+
+
+@pytest.fixture(scope="module")
+def long():
+    return ds.solve(pendulum(), LONG, {"x": -1.0})
+
+
+def is_a_beginning(films):
+    first, whole = films
+    assert first.followable
+    assert not whole.followable
+    assert first.pictures[0].time == whole.pictures[0].time == 0.0
+    assert whole.pictures[-1].time == LONG
+    # x turns twice in a period, y four times; twenty pictures a turn and more can be followed.
+    assert PERIOD < first.pictures[-1].time < 20 * PERIOD
+    assert first.notes[0].startswith("The beginning, t = 0 s to")
+    step = first.pictures[1].time - first.pictures[0].time
+    assert step < PERIOD / 10
+
+
+def test_a_long_run_begins_with_what_can_be_followed(long):
+    is_a_beginning(filmed(long))
+
+
+def test_the_beginning_is_that_of_the_closed_form(long):
+    """The point stays on its circle between the samples, so the curve is true."""
+    pictures = filmed(long)[0].pictures
+    dots = [[b.points[0] for b in p.bodies if isinstance(b.shape, Dot)][-1] for p in pictures]
+    radii = np.hypot(*np.array(dots).T)
+    # A cubic between samples 24 to a turn: its error is that of h^4/384 times the fourth
+    # derivative, below 1e-3 of the radius.
+    assert np.abs(radii - 1.0).max() < 1e-3
+
+
+def test_a_stored_run_shows_the_beginning_that_was_kept(tmp_path):
+    run = ds.solve(pendulum(), LONG, {"x": -1.0}, store=tmp_path / "run")
+    keep_opening(tmp_path / "run", run, load(tmp_path / "run"))
+    is_a_beginning(filmed(tmp_path / "run"))
+
+
+def test_a_document_shows_its_opening(long):
+    told = with_drawing(with_opening(document(long, IDENTITY), long), lambda _: DOT)
+    is_a_beginning(filmed(told))
+
+
+def test_close_samples_of_a_long_run_are_their_own_beginning(tmp_path):
+    ds.solve(pendulum(), 2000.0, {"x": -1.0}, at=ds.every(0.05), store=tmp_path / "run")
+    first, whole = filmed(tmp_path / "run")
+    assert first.followable
+    assert whole.pictures[-1].time == 2000.0
+
+
+def test_a_short_run_and_a_part_that_is_asked_for_are_one_film(run, long):
+    assert len(filmed(run)) == 1
+    assert len(filmed(long, begin=0.0, end=1000.0)) == 1
+
+
+def test_a_page_shows_the_beginning_first_and_the_whole_run_second(long, tmp_path):
+    shown = animate(long, tmp_path / "a.html")
+    assert shown.followable
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    tabs = re.findall(r'<button type="button" role="tab"[^>]*>(.*?)</button>', page)
+    assert tabs == ["The beginning", "The whole run"]
+    first, second = re.findall(r'(?:srcdoc|data-page)="([^"]*)"', page)
+    assert "The beginning, t = 0 s" in unescape(first)
+    assert '"end":20000.0' in unescape(second)
+
+
+def test_a_gif_shows_the_beginning(long, tmp_path):
+    assert animate(long, tmp_path / "a.gif", seconds=0.5, rate=10.0).pictures[-1].time < LONG
