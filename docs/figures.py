@@ -60,9 +60,14 @@ HALF = np.sin(np.pi / 4)  # of the amplitude, a right angle
 COLOURS = ("#1f77b4", "#dd8452", "#2a7f4f")
 WANTED = Path(__file__).parent / "_static"
 RUNS = {
-    "index 1, as reduced": (ds.Index1(), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#c44e52"),
-    "index 1, Baumgarte": (ds.Index1(rate=10.0), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#dd8452"),
-    "daesolve, energy not driven": (
+    "standard: index 1": (ds.Index1(), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#c44e52"),
+    "standard: index 1, Baumgarte": (
+        ds.Index1(rate=10.0),
+        ds.Idas(rtol=1e-10, atol=1e-10),
+        1e3,
+        "#dd8452",
+    ),
+    "daesolve": (
         ds.Feedback(rates={"energy": None}),
         ds.Taylor(),
         1e5,
