@@ -61,7 +61,12 @@ COLOURS = ("#1f77b4", "#dd8452", "#2a7f4f")
 WANTED = Path(__file__).parent / "_static"
 RUNS = {
     "standard: index 1": (ds.Index1(), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#c44e52"),
-    "standard: index 1, Baumgarte": (ds.Index1(rate=10.0), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#dd8452"),
+    "standard: index 1, Baumgarte": (
+        ds.Index1(rate=10.0),
+        ds.Idas(rtol=1e-10, atol=1e-10),
+        1e3,
+        "#dd8452",
+    ),
     "daesolve": (
         ds.Feedback(rates={"energy": None}),
         ds.Taylor(),
