@@ -87,13 +87,16 @@ class Quantities:
             "rate_by_multipliers": ca.jacobian(e.rate, e.multipliers),
             "balance_by_slow": ca.jacobian(e.balance, e.slow),
             "neglected": e.neglected,
+            "neglected_by_multipliers": ca.jacobian(e.neglected, e.multipliers),
             "mobility": ca.jacobian(e.velocities, momenta)[self.large, :],
         }
         names = ["t", "x", "multipliers", "p"]
         self._names = tuple(parts)
         self._function = function_of("dirac", e.arguments(), [*parts.values()], (names, [*parts]))
         self.linear = not ca.depends_on(e.solvability, e.multipliers)
-        self.affine = self.linear and not ca.depends_on(parts["rate_by_multipliers"], e.multipliers)
+        pushing = [parts["rate_by_multipliers"], e.neglected]
+        bends = any(ca.depends_on(part, e.multipliers) for part in pushing)
+        self.affine = self.linear and not bends
 
     def __call__(
         self, t: float, x: np.ndarray, multipliers: np.ndarray, p: np.ndarray
@@ -189,16 +192,19 @@ class SlowMotion:
         """Return the slow motion that starts at x and what the fast motion adds to it.
 
         Where forces or rates are not linear in the small velocities, a fast motion that decays is
-        followed until they are.
+        followed until they are. Among them is (lambda.S lambda)_q/2: where S is finite and friction
+        stiff, it moves the large momenta in the layer by as much as lambda moves the positions.
         """
         found, spectrum = self.on_manifold, self.spectrum()
-        slow, multipliers = self.slow, self.multipliers
+        slow, multipliers, pushed = self.slow, self.multipliers, found["rate_by_multipliers"]
+        if spectrum.kind == "strong":
+            pushed = pushed + found["neglected_by_multipliers"]
         if not self.quantities.affine and spectrum.kind == "strong":
             slowest = float(np.min(np.abs(np.real(spectrum.eigenvalues))))
             slow, multipliers = self._along_layer(LONG / slowest)
         missed = found["inertia"] @ (multipliers - self.leading)
         impulse = np.linalg.solve(found["solvability"], missed)
-        moved = slow - found["rate_by_multipliers"] @ impulse
+        moved = slow - pushed @ impulse
         return replace(self, slow=moved, multipliers=self.leading)
 
     def _along_layer(self, until: float) -> tuple[np.ndarray, np.ndarray]:
@@ -224,7 +230,7 @@ class SlowMotion:
 
         def motion(_: float, both: np.ndarray) -> np.ndarray:
             found = self.at(multipliers_of(both[count:]))
-            moving = found["rate"] - self.on_manifold["rate"]
+            moving = sum(found[name] - self.on_manifold[name] for name in ("rate", "neglected"))
             return np.concatenate([moving, np.linalg.solve(root, found["balance"])])
 
         def near(_: float, both: np.ndarray) -> float:
