@@ -33,6 +33,13 @@ NEARLY_LINEAR = 1e-8
 """The share of its first size to which a fast motion has decayed where it counts as linear."""
 ACCURACY = 1e-10
 """Of the way there, relative to its size."""
+PHASES = 0.618033988749895 * 61.0 * np.arange(1, 129)
+"""Where averages over an oscillation are sampled, in units of its slowest rate.
+
+By the golden section, so that no frequency is sampled at few phases only.
+"""
+QUIET = 0.1
+"""Of all velocities, those of an oscillation that has no more than 1 % of their energy."""
 LONG = 1e4
 """How long a fast motion may take to decay, in units of its slowest rate where it is linear."""
 
@@ -294,6 +301,7 @@ class SlowMotion:
             columns=dict(zip(self._large_names(), coupling.columns.tolist(), strict=True)),
             left_out=coupling.left_out,
             jump=_ratio(float(np.linalg.norm(added)), float(np.hypot(given, heavy))),
+            nutation=self._nutation(ahead, fastest),
             lasting=lasting_directions(
                 own, found["solvability"], missed, given, fastest, self.names
             ),
@@ -346,9 +354,7 @@ class SlowMotion:
         pushed = (after["rate"] + after["neglected"] - before["rate"])[count:]
         usual = [one.on_manifold for one in ahead] + [after]
         velocity = max(sizes.velocity_size(one["velocities"][large]) for one in usual)
-        force = max(sizes.force_size(one["rate"][count:]) for one in usual)
-        force = max(force, fastest * sizes.force_size(self.slow[count:]))
-        force = max(force, sizes.force_size(pushed))
+        force = max(self._usual_force(usual, fastest), sizes.force_size(pushed))
         mobility = sizes.mobility
         heavy = np.sqrt(np.diag(np.linalg.inv(mobility)))
         found: dict[str, float] = {}
@@ -356,6 +362,53 @@ class SlowMotion:
             found[name] = _ratio(abs(moved[index]) * heavy[index], velocity)
             found[f"{name}'s momentum"] = _ratio(abs(pushed[index]) / heavy[index], force)
         return found
+
+    def _usual_force(self, usual: Sequence[dict[str, np.ndarray]], fastest: float) -> float:
+        """Return how large p1' is, in units of kinetic energy."""
+        sizes, count = self._coupling, len(self.slow) - len(self.quantities.large)
+        force = max(sizes.force_size(one["rate"][count:]) for one in usual)
+        return max(force, fastest * sizes.force_size(self.slow[count:]))
+
+    def _nutation(self, ahead: Sequence[SlowMotion], fastest: float) -> dict[str, float]:
+        """Return what an oscillation that goes on changes in p1' on average.
+
+        With u = lambda - lambda0, S u' = M u, positions and momenta swing with u about their means
+        by g_lambda M^-1 S u: a force that grows along such a swing does not vanish on average, and
+        neither does (u.S u)_q/2. Both are of the order of the energy of the oscillation.
+        """
+        large, sizes, found = self.quantities.large, self._coupling, self.on_manifold
+        missed = self.multipliers - self.leading
+        spectrum = self.spectrum()
+        if not large or "weak" not in spectrum.kinds:
+            return {}
+        moving = max(
+            sizes.velocity_size(found["velocities"][large]),
+            _size(found["inertia"], self.multipliers),
+        )
+        if _size(found["inertia"], missed) <= QUIET * moving:
+            return {}
+        count = len(self.slow) - len(large)
+        flow = np.linalg.solve(found["inertia"], found["solvability"])
+        swings = found["rate_by_multipliers"] @ np.linalg.inv(flow)
+        values: np.ndarray = np.linalg.eig(flow)[0].astype(complex)
+        vectors: np.ndarray = np.linalg.eig(flow)[1].astype(complex)
+        parts = np.linalg.solve(vectors, missed.astype(complex))
+        lasting = [kind == "weak" for kind in map(_kind, values)]
+        turning, parts = 1j * np.imag(values), np.where(lasting, parts, 0.0)
+        mean = np.zeros(len(large))
+        for phase in PHASES / np.min(np.abs(spectrum.eigenvalues)):
+            moved = np.real(vectors @ (np.exp(turning * phase) * parts))
+            for own in (moved, -moved):
+                one = replace(self, slow=self.slow + swings @ own).at(self.leading + own)
+                mean += (one["rate"] + one["neglected"])[count:] / (2 * len(PHASES))
+        pushed = mean - (found["rate"] + found["neglected"])[count:]
+        force = self._usual_force([one.on_manifold for one in ahead], fastest)
+        force = max(force, sizes.force_size(pushed))
+        heavy = np.sqrt(np.diag(np.linalg.inv(sizes.mobility)))
+        return {
+            name: _ratio(abs(pushed[index]) / heavy[index], force)
+            for index, name in enumerate(self._large_names())
+        }
 
     def lengthening(self) -> float:
         """Return |T'| on the slow manifold, T as in `DiracEquations.lengthening`."""
