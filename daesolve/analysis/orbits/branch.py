@@ -52,8 +52,8 @@ class SpecialPoint:
     kind
         "fold", "period doubling", "symmetry breaking" (of orbits up to a reflection),
         "Neimark-Sacker" ("Hopf" of steady motions and equilibria), "neutral saddle" (two real
-        multipliers whose product is one: no bifurcation), "branch point", "grazing" or "degenerate
-        passage".
+        multipliers whose product is one: no bifurcation), "branch point", "grazing", "degenerate
+        passage" or "several at once" (as where two equal parts double their periods).
     axis, value
         What is varied, and its value there.
     detail
@@ -81,7 +81,7 @@ class SpecialPoint:
     def digits(self) -> float:
         """How many digits of the value a solution by other steps confirms; nan where there is none.
 
-        A degenerate passage is approached and not solved for.
+        A degenerate passage, and several multipliers at once, are approached and not solved for.
         """
         return confirmed_value(self.curve, self.kind, self.point, self.detail)
 

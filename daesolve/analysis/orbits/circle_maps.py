@@ -54,7 +54,7 @@ STEP = 1e-3
 PLACE = 3e-8
 """Of the circle, how exactly the place of an extremum is found."""
 SOLVED = 1e-14
-"""To what part of an angle or a value roots are found."""
+"""To what part of the circle, or of the range of a value, roots are found."""
 
 Start = Callable[..., Mapping[str, float]]
 
@@ -304,7 +304,7 @@ class CircleMap:
                     lambda a: self.lift(a, q) - a - p * self.modulo,
                     grid[k],
                     grid[k + 1],
-                    xtol=SOLVED,
+                    xtol=SOLVED * self.modulo,
                 )
                 angle = float(root)  # pyright: ignore[reportArgumentType]
                 found.append(FixedPoint(angle % self.modulo, self(angle, q)[1]))
@@ -373,7 +373,7 @@ class CircleMap:
                     f"the tongue {p}/{q} does not lie between {name} = {low:g} and {high:g}, or "
                     "reaches beyond: give a range with both its ends"
                 )
-            root = scipy.optimize.brentq(extremum, low, high, xtol=SOLVED)
+            root = scipy.optimize.brentq(extremum, low, high, xtol=SOLVED * abs(high - low))
             ends.append(float(root))  # pyright: ignore[reportArgumentType]
         order = sorted(zip(ends, (1.0, -1.0), strict=True))
         angles = [self.at(**{name: end})._extremum(p, q, sense)[1] for end, sense in order]

@@ -342,9 +342,9 @@ class _Way:
 
     def _wanted(self, found: list[tuple[Kind, Solution]]) -> list[tuple[Kind, Solution]]:
         asked = {
-            "fold": ("fold", "branch point"),
-            "doubling": ("period doubling", "symmetry breaking"),
-            "torus": ("Neimark-Sacker", "Hopf", "neutral saddle"),
+            "fold": ("fold", "branch point", "several at once"),
+            "doubling": ("period doubling", "symmetry breaking", "several at once"),
+            "torus": ("Neimark-Sacker", "Hopf", "neutral saddle", "several at once"),
             "grazing": ("grazing",),
             "degenerate": ("degenerate passage",),
         }
@@ -404,6 +404,11 @@ class _Way:
         self.store.keep(self.sense, entry, found, self.end)
 
     def _detail(self, kind: Kind, found: Solution) -> str:
+        if kind == "several at once":
+            fewer, more = sorted(map(int, found.more))
+            return (
+                f"{fewer} multipliers are outside the unit circle on one side, {more} on the other"
+            )
         if kind != "Hopf":
             return ""
         return f"period {hopf_period(self.curve, found.point.guess, found.point.value):.12g} s"

@@ -132,3 +132,23 @@ def test_an_upright_pendulum_is_held_by_shaking() -> None:
     branch = ds.analysis.continue_orbit(rest, {"W": (13.5, 14.5)}, step=0.2)
     (point,) = branch.special
     assert abs(point.value - 14.172890020818476) < 1e-11
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_the_ends_of_a_tongue_have_their_digits_in_any_units(scale: float) -> None:
+    ends: list[tuple[float, float]] = []
+    for size in (1.0, scale):
+        x, p = ds.states(theta="rad"), ds.parameters(a=0.0)
+        rate = p.a / size + 0.3 * ca.sin(x.theta) + 0.5 * ca.cos(ds.time)
+        circle = circle_map(
+            ds.ControlSystem(x, {"theta": rate}, p),
+            lambda theta, a: {"theta": theta, "a": a},
+            "theta",
+            period=2 * math.pi,
+            values={"a": 0.0},
+        )
+        tongue = circle.tongue({"a": (-0.9 * size, 0.9 * size)}, (0, 1))
+        ends.append((tongue.low / size, tongue.high / size))
+    assert abs(ends[1][0] - ends[0][0]) < 1e-13
+    # A shift of time by half a period and of the angle mirrors it.
+    assert abs(ends[1][1] + ends[1][0]) < 1e-13
