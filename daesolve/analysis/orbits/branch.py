@@ -40,7 +40,13 @@ OUTMOST = 3.0
 """The size of the largest multipliers that are drawn."""
 SMALLER = 4
 """Amplitudes that are tried where none is given."""
-COLOURS: Mapping[str, str] = {"stable": "C0", "unstable": "C3", "neutral": "C7", "one-sided": "C1"}
+COLOURS: Mapping[str, str] = {
+    "stable": "C0",
+    "unstable": "C3",
+    "neutral": "C7",
+    "one-sided": "C1",
+    "unknown": "C5",
+}
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from daesolve.analysis.orbits.bordered import (
     solve_special,
 )
 from daesolve.analysis.orbits.curve import Curve, Point
-from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
+from daesolve.analysis.orbits.monodromy import Multipliers, Verdict, multipliers
 from daesolve.errors import DaesolveError, NotPeriodicError
 
 Kind: TypeAlias = Literal[
@@ -53,6 +53,8 @@ WEIGHTS: dict[Kind, int] = {
 """How many multipliers pass through the unit circle at a point of a kind."""
 PARTED = 12
 """How often a step is halved to part special points that lie near to each other."""
+PASSING = 1e-4
+"""How near to the unit circle multipliers are that pass through it."""
 SPLITS = (0.5, 0.41, 0.59, 0.32)
 """Where a step is divided: where no multiplier is on the circle, so that it can be counted."""
 PLACED = 40
@@ -133,7 +135,8 @@ def crossings(
     if not _unaccounted(before, after, found):
         return found
     if parted >= PARTED:
-        return [("several at once", _place_of_several(curve, before, after, step))]
+        several = _place_of_several(curve, before, after, step)
+        return found if several is None else [("several at once", several)]
     try:
         part, middle = _between(curve, before[0], step)
     except DaesolveError:
@@ -155,6 +158,15 @@ def _between(curve: Curve, start: Point, step: float) -> tuple[float, tuple[Poin
     return min(found, key=lambda one: one[0])[1:]
 
 
+def verdict_of(curve: Curve, point: Point, tests: Tests) -> Verdict:
+    """Return whether the orbit at a point is stable."""
+    if point.slopes.notes:
+        return "one-sided"
+    verdict = tests.spectrum.verdict(10.0 * point.accuracy)
+    # Orbits beside it, with other values of the integrals, part from it with time.
+    return "neutral" if verdict == "stable" and curve.task.conserves else verdict
+
+
 def outside(tests: Tests, aside: float = 0.0) -> int:
     """Return how many multipliers are larger than 1 + aside."""
     return int(np.sum(np.abs(tests.spectrum.values) > 1.0 + aside))
@@ -165,7 +177,7 @@ def _pairs_pass(first: Tests, second: Tests) -> bool:
     pairs: list[int] = []
     for tests in (first, second):
         values = tests.spectrum.values
-        sizes = np.abs(values[values.imag > 0.0])
+        sizes = np.abs(values[np.imag(values) > 0.0])
         if np.any(np.abs(sizes - 1.0) <= ON_CIRCLE):
             return False
         pairs.append(int(np.sum(sizes > 1.0)))
@@ -186,8 +198,11 @@ def _unaccounted(
 
 def _place_of_several(
     curve: Curve, before: tuple[Point, Tests], after: tuple[Point, Tests], step: float
-) -> Solution:
-    """Return where, in a short step, several multipliers pass through the unit circle."""
+) -> Solution | None:
+    """Return where, in a short step, several multipliers pass through the unit circle.
+
+    None where they jump across it, as by rounding near to a homoclinic orbit.
+    """
     counts = outside(before[1]), outside(after[1])
     low, high, place = 0.0, 1.0, after[0]
     for _ in range(PLACED):
@@ -201,6 +216,10 @@ def _place_of_several(
             low = middle
         else:
             high = middle
+    sizes = np.abs(tests_at(curve, place).spectrum.values)
+    passing = int(np.sum(np.abs(sizes - 1.0) <= PASSING))
+    if passing < abs(counts[1] - counts[0]):
+        return None
     return Solution(place, (), np.array(counts, dtype=float))
 
 

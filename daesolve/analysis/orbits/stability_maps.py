@@ -18,7 +18,13 @@ from daesolve.analysis.orbits.curve import Axis, Curve, Point
 from daesolve.analysis.orbits.monodromy import Verdict
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.shooting import Guess
-from daesolve.analysis.orbits.special import ROUNDING, Tests, pair_on_circle, tests_at
+from daesolve.analysis.orbits.special import (
+    ROUNDING,
+    Tests,
+    pair_on_circle,
+    tests_at,
+    verdict_of,
+)
 from daesolve.errors import DaesolveError, OutOfRangeError, is_number, unknown_name
 
 if TYPE_CHECKING:
@@ -262,7 +268,7 @@ class _Line:
             return None
         tests = tests_at(self.curve, point)
         values = tests.spectrum.values
-        verdict = tests.spectrum.verdict(10.0 * point.accuracy)
+        verdict = verdict_of(self.curve, point, tests)
         self.cells[column] = verdict, float(np.max(np.abs(values), initial=0.0))
         return point, tests
 

@@ -136,13 +136,16 @@ def test_an_upright_pendulum_is_held_by_shaking() -> None:
 
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_the_ends_of_a_tongue_have_their_digits_in_any_units(scale: float) -> None:
+    def start(theta: float, a: float) -> dict[str, float]:
+        return {"theta": theta, "a": a}
+
     ends: list[tuple[float, float]] = []
     for size in (1.0, scale):
         x, p = ds.states(theta="rad"), ds.parameters(a=0.0)
         rate = p.a / size + 0.3 * ca.sin(x.theta) + 0.5 * ca.cos(ds.time)
         circle = circle_map(
             ds.ControlSystem(x, {"theta": rate}, p),
-            lambda theta, a: {"theta": theta, "a": a},
+            start,
             "theta",
             period=2 * math.pi,
             values={"a": 0.0},
