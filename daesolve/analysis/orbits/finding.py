@@ -64,6 +64,8 @@ AMISS = 1e-5
 """In sizes: what an orbit misses itself by at most, as near to where it touches a guard."""
 UNFOLDED = 1e-8
 """The unfolding parameter above which an integral is none."""
+CONSERVED = 1e-12
+"""The same, below which it is conserved to rounding."""
 
 
 def periodic_orbit(
@@ -234,7 +236,8 @@ def finished(
         # Where rounding has parted the guards, the order is that in which they were met.
         orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
         notes += _jumps(orders)
-    notes += [*remarks(task, shot, spectrum), *_of_least(task, shot)]
+    notes += [*_nearly_conserved(task, shot), *remarks(task, shot, spectrum)]
+    notes += _of_least(task, shot)
     digits, of_multipliers, said = _how_exact(task, found, spectrum, verify)
     notes += said
     first = shot.guess.nodes[0]
@@ -288,6 +291,16 @@ def _check_is_orbit(task: Task, shot: Shot) -> None:
         check_is_steady(task, shot)
     else:
         check_moves(task, shot)
+
+
+def _nearly_conserved(task: Task, shot: Shot) -> list[str]:
+    """Say which integrals change in a period, by little: the motion then repeats itself nearly."""
+    return [
+        f"{integral.name!r} changes by {abs(alpha):.2g} of its size in a period, so that it is not "
+        "conserved, and the motion repeats itself to so much only"
+        for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True)
+        if abs(alpha) > CONSERVED and shot.residual > CONSERVED
+    ]
 
 
 def _of_least(task: Task, shot: Shot) -> list[str]:

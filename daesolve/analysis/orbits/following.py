@@ -21,7 +21,7 @@ from daesolve.analysis.orbits.remarks import NEAR, nearest_degenerate
 from daesolve.analysis.orbits.rest_points import rest_point
 from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.shrinking import shrunk_to, turned_round
-from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at
+from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at, verdict_of
 from daesolve.analysis.orbits.starts import moved_start
 from daesolve.analysis.orbits.stored_branch import Special, Store
 from daesolve.analysis.orbits.switching import hopf_period
@@ -358,9 +358,9 @@ class _Way:
 
     def _wanted(self, found: list[tuple[Kind, Solution]]) -> list[tuple[Kind, Solution]]:
         asked = {
-            "fold": ("fold", "branch point"),
-            "doubling": ("period doubling", "symmetry breaking"),
-            "torus": ("Neimark-Sacker", "Hopf", "neutral saddle"),
+            "fold": ("fold", "branch point", "several at once"),
+            "doubling": ("period doubling", "symmetry breaking", "several at once"),
+            "torus": ("Neimark-Sacker", "Hopf", "neutral saddle", "several at once"),
             "grazing": ("grazing",),
             "degenerate": ("degenerate passage",),
         }
@@ -421,16 +421,16 @@ class _Way:
         self._told(entry.value)
 
     def _detail(self, kind: Kind, found: Solution) -> str:
+        if kind == "several at once":
+            fewer, more = sorted(map(int, found.more))
+            return (
+                f"{fewer} multipliers are outside the unit circle on one side, {more} on the other"
+            )
         if kind != "Hopf":
             return ""
         return f"period {hopf_period(self.curve, found.point.guess, found.point.value):.12g} s"
 
     def _entry(self, point: Point, tests: Tests) -> BranchPoint:
-        verdict = tests.spectrum.verdict(10.0 * point.accuracy)
-        if point.slopes.notes:
-            verdict = "one-sided"
-        elif verdict == "stable" and self.curve.task.conserves:
-            verdict = "neutral"
         return BranchPoint(
             value=point.value,
             guess=point.guess,
@@ -438,7 +438,7 @@ class _Way:
             step=self._step,
             period=point.shot.period,
             multipliers=tests.spectrum.values,
-            verdict=verdict,
+            verdict=verdict_of(self.curve, point, tests),
         )
 
 

@@ -23,7 +23,7 @@ def confirmed_value(curve: Curve, kind: Kind, entry: BranchPoint, detail: str) -
 
     Nan where they do not come to it, or where it is not solved for.
     """
-    if kind == "degenerate passage":
+    if kind in ("degenerate passage", "several at once"):
         return math.nan
     refined = curve.task.flow.prepared.solver.refined()
     try:

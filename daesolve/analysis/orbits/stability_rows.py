@@ -12,7 +12,14 @@ import scipy
 from daesolve.analysis.orbits.curve import Curve, Point
 from daesolve.analysis.orbits.monodromy import Verdict
 from daesolve.analysis.orbits.shooting import Guess
-from daesolve.analysis.orbits.special import ROUNDING, Tests, crossings, pair_on_circle, tests_at
+from daesolve.analysis.orbits.special import (
+    ROUNDING,
+    Tests,
+    crossings,
+    pair_on_circle,
+    tests_at,
+    verdict_of,
+)
 from daesolve.errors import DaesolveError
 
 SOLVED = 1e-14
@@ -121,7 +128,7 @@ class Line:
             return None
         tests = tests_at(self.curve, point)
         values = tests.spectrum.values
-        verdict = tests.spectrum.verdict(10.0 * point.accuracy)
+        verdict = verdict_of(self.curve, point, tests)
         self.cells[column] = verdict, float(np.max(np.abs(values), initial=0.0))
         return point, tests
 

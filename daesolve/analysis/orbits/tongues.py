@@ -25,7 +25,7 @@ BESIDE = 0.0071
 PLACE = 3e-8
 """Of the circle, how exactly the place of an extremum is found."""
 SOLVED = 1e-14
-"""To what part of an angle or a value roots are found."""
+"""To what part of the circle, or of the range of a value, roots are found."""
 MOST = 4
 """Extrema that are looked at closely, of those that may be the largest."""
 LOOKED = 9
@@ -160,16 +160,16 @@ def zeros(misses: Misses, modulo: float) -> list[float]:
     for low, high in itertools.pairwise(nodes):
         one, other = places[low], places[high]
         if one * other <= 0.0 and other != 0.0:
-            angle = _root(misses, low, high)
+            angle = _root(misses, low, high, modulo)
             # Where it jumps, it passes zero without being zero.
             if angle is not None and abs(_value(misses, angle)) <= MET * modulo:
                 found.append(angle % modulo)
     return sorted(found)
 
 
-def _root(misses: Misses, low: float, high: float) -> float | None:
+def _root(misses: Misses, low: float, high: float, modulo: float) -> float | None:
     try:
-        root = scipy.optimize.brentq(misses, low, high, xtol=SOLVED)
+        root = scipy.optimize.brentq(misses, low, high, xtol=SOLVED * modulo)
     except (DaesolveError, ValueError):
         return None
     return float(root)  # pyright: ignore[reportArgumentType]
@@ -220,7 +220,7 @@ def tongue(
                 f"between {name} = {low:g} and {high:g} there is more than one tongue "
                 f"{ratio[0]}/{ratio[1]}: give a range with the ends of one"
             )
-        root = scipy.optimize.brentq(of, low, high, xtol=SOLVED)
+        root = scipy.optimize.brentq(of, low, high, xtol=SOLVED * abs(high - low))
         end = float(root)  # pyright: ignore[reportArgumentType]
         peak = extremum(at(end), modulo, sense)
         doubt = _doubt(at, refined, end, peak, ASIDE * (high - low))

@@ -412,3 +412,26 @@ def test_folds_of_duffings_oscillator_are_those_of_branches_at_each_amplitude() 
         order = np.argsort(border.y)
         near = np.interp(F, border.y[order], border.x[order])
         assert abs(near - upper.value) < (1e-10 if F in border.y else 1e-3)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_the_ends_of_a_tongue_have_their_digits_in_any_units(scale: float) -> None:
+    def start(theta: float, a: float) -> dict[str, float]:
+        return {"theta": theta, "a": a}
+
+    ends: list[tuple[float, float]] = []
+    for size in (1.0, scale):
+        x, p = ds.states(theta="rad"), ds.parameters(a=0.0)
+        rate = p.a / size + 0.3 * ca.sin(x.theta) + 0.5 * ca.cos(ds.time)
+        circle = circle_map(
+            ds.ControlSystem(x, {"theta": rate}, p),
+            start,
+            "theta",
+            period=2 * math.pi,
+            values={"a": 0.0},
+        )
+        tongue = circle.tongue({"a": (-0.9 * size, 0.9 * size)}, (0, 1))
+        ends.append((tongue.low / size, tongue.high / size))
+    assert abs(ends[1][0] - ends[0][0]) < 1e-13
+    # A shift of time by half a period and of the angle mirrors it.
+    assert abs(ends[1][1] + ends[1][0]) < 1e-13
