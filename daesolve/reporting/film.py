@@ -244,6 +244,7 @@ def _drawing(document: Document) -> Drawing:
     if stored is None:
         failed = [note for note in document["notes"] if note.startswith(NO_PICTURE)]
         reason = failed[-1] if failed else "its problem offers none (drawing=)"
+        reason = reason.removeprefix(f"{NO_PICTURE}: ")
         raise ReportError(f"the run of {title(document)} has no drawing: {reason}")
     return from_json(stored)
 

@@ -67,6 +67,11 @@ UNFOLDED = 1e-8
 CONSERVED = 1e-12
 """The same, below which it is conserved to rounding."""
 
+RETURNS = (
+    "a period or a section must be given: period= (--period) in seconds, or section= (--section), "
+    "such as the name of an event"
+)
+
 
 def periodic_orbit(
     source: Source,
@@ -153,7 +158,7 @@ def periodic_orbit(
     period = None if isinstance(period, ca.SX) else period
     _check(period, passages, pieces)
     if section is None and period is None and rule is None:
-        raise OutOfRangeError("a period or a section must be given")
+        raise OutOfRangeError(RETURNS)
     given = _initial(options.pop("guess", None) if near is None else near)
     discrete = _discrete(source, given)
     initial = None if given is None else {n: v for n, v in given.items() if n not in discrete}
