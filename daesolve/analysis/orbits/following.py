@@ -16,10 +16,11 @@ from daesolve.analysis.orbits.curve import Axis, Curve, Point
 from daesolve.analysis.orbits.entries import BranchPoint
 from daesolve.analysis.orbits.flights import passing_rates
 from daesolve.analysis.orbits.integrals import pinned
+from daesolve.analysis.orbits.least_period import multiple_of_least
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.remarks import NEAR, nearest_degenerate
 from daesolve.analysis.orbits.rest_points import rest_point
-from daesolve.analysis.orbits.shooting import Guess
+from daesolve.analysis.orbits.shooting import Guess, shoot
 from daesolve.analysis.orbits.shrinking import shrunk_to, turned_round
 from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at, verdict_of
 from daesolve.analysis.orbits.starts import moved_start
@@ -267,7 +268,7 @@ class _Way:
         if not low <= after.value <= high:
             end = min(max(after.value, low), high)
             after = curve.at_value(after.guess, end, after.tangent)
-            self.end = f"reached {curve.axis.name} = {end:.10g}"
+            self.end = f"reached {curve.axis.name} = {end:.10g}{self._of_less(after)}"
         looked = tests_at(curve, after)
         found = self._wanted(crossings(curve, (point, tests), (after, looked), step))
         self._step = step
@@ -280,6 +281,22 @@ class _Way:
             self.end = self._unbounded(after)
         self._keep(after, looked, found)
         return after, looked
+
+    def _of_less(self, after: Point) -> str:
+        """Say where orbits have come to go round more often in their period than the first one.
+
+        As where those of twice the period come back to the doubling: no multiplier shows it.
+        """
+        first = self.entries[0]
+        shot = shoot(self.curve.task_at(first.value), first.guess)
+        begun = multiple_of_least(self.curve.task_at(first.value), shot)
+        times = multiple_of_least(self.curve.task_at(after.value), after.shot)
+        if times <= begun:
+            return ""
+        return (
+            f", with orbits that go round {times} times in this period, and not {begun} times as "
+            "the first: on the way the branch passed onto another that it crosses"
+        )
 
     def _tried(self, point: Point, step: float) -> tuple[float, Point] | None:
         """Return the step that was taken and where it leads; None where none leads on."""

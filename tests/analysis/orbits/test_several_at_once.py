@@ -101,3 +101,13 @@ def test_a_point_of_several_says_how_many_and_does_not_switch() -> None:
     assert point.detail == "0 multipliers are outside the unit circle on one side, 2 on the other"
     with pytest.raises(ds.errors.UnsupportedError, match="no one direction leads"):
         point.switch()
+
+
+def test_a_branch_that_passes_onto_orbits_of_half_the_period_says_so() -> None:
+    # There are no orbits of period 2 below r = 3, where they come back to their doubling.
+    guess = {"clock": 0.0, "x0": 0.59}
+    system = ticking(logistic(0.0), [0.59], 3.05)
+    orbit = periodic_orbit(system, guess, section="tick", passages=2, verify=False)
+    ends = continue_orbit(orbit, {"r": (2.9, 3.06)}, step=0.1).ends
+    assert ends[0].startswith("reached r = 2.9, with orbits that go round 2 times in this period")
+    assert ends[1] == "reached r = 3.06"
