@@ -156,7 +156,7 @@ def test_a_model_that_cannot_be_posed_ends_with_status_2(fault, tmp_path):
 def test_times_without_any_end_with_status_2(times):
     result = CliRunner().invoke(app, ["run", "pendulum", "--at", times])
     assert result.exit_code == 2
-    assert "--at takes times" in result.stderr
+    assert "--at needs times" in result.stderr
 
 
 def test_a_file_of_parameters_that_is_no_text_ends_with_status_2(tmp_path):

@@ -222,7 +222,7 @@ def with_alternatives(dynamics: Dynamics, choice: RowChoice, *, shared: bool) ->
     kept = {name: ValueKind.KEPT.name_of(name) for name in choice.names}
     for name in (*kept.values(), GRIP):
         if name in dynamics.values:
-            raise PosingError(f"the name {name!r} is the library's own; rename the parameter")
+            raise PosingError(f"the name {name!r} is reserved by the library; rename the parameter")
     symbols = {name: symbol(value) for name, value in kept.items()}
     influence, directed = ca.SX(dynamics.influence), ca.SX(dynamics.influence)
     rows: list[GoalRow] = []

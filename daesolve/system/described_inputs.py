@@ -54,7 +54,7 @@ def restored_input(saved: Mapping[str, Any]) -> Any:
             f"{saved['anew']} is not on disk: give it once more (inputs={{...}})"
         )
     if kind not in KINDS:
-        raise NotResumableError(f"{saved!r} says nothing of an input")
+        raise NotResumableError(f"{saved!r} does not describe an input")
     if kind == "table":
         return with_data(saved["table"])
     if kind == "expression":

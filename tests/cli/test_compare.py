@@ -93,7 +93,7 @@ def test_status_3_where_no_run_is_completed(mine):
     singular = PLUGIN.replace("potential=p.gravity * q.y", "potential=-1e3 / (q.x**2 + q.y - 0.2)")
     mine.write_text(singular, encoding="utf-8")
     result = call(mine, "--formulations", "feedback", "--solvers", "dop853", code=3)
-    assert "no run was completed" in result.stderr
+    assert "no run finished" in result.stderr
 
 
 def test_progress_is_shown_in_a_terminal(mine, monkeypatch, capsys):

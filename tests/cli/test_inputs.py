@@ -79,7 +79,7 @@ def test_what_is_missing_or_wrong_is_said_in_a_sentence(mine):
     file = mine / "measured.csv"
     for words, sentence in (
         ((), "the input 'push' is not given"),
-        (("--input", "push"), "--input takes NAME=EXPRESSION or NAME=FILE:COLUMN"),
+        (("--input", "push"), "--input needs NAME=EXPRESSION or NAME=FILE:COLUMN"),
         (("--input", "push=2*z"), "unknown name in the input 'push' 'z'"),
         (("--input", f"push={file}:forse"), "did you mean 'force'"),
         (("--input", "push=no.csv:force"), "cannot be read as a table"),

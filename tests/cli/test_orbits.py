@@ -80,7 +80,7 @@ def test_a_branch_is_written_with_its_figure(wheel: Path, tmp_path: Path) -> Non
         (("orbit", "--section", "strike", "--steady"), "a steady motion has no time"),
         (("rank", "--section", "strike"), "the analysis 'rank' takes no --section"),
         (("branch", "--section", "strike"), "--over NAME=LOW:HIGH is missing"),
-        (("branch", "--section", "strike", "--over", "slope"), "--over takes NAME=LOW:HIGH"),
+        (("branch", "--section", "strike", "--over", "slope"), "--over needs NAME=LOW:HIGH"),
         (("orbit",), "a period or a section must be given"),
         (("circle-map", "--period", "1"), "a circle map needs --angle NAME"),
         (("orbit", "--period", "2*pie"), "pie"),

@@ -89,7 +89,7 @@ def test_status_3_where_no_member_succeeded(mine, tmp_path):
     [
         (("--over", "mas=1,2"), "did you mean 'mass'"),
         (("--over", "mass=-1,2"), "must be > 0"),
-        (("--over", "mass"), "--over takes NAME=V1,V2"),
+        (("--over", "mass"), "--over needs NAME=V1,V2"),
         (("--over", "mass=1", "--over", "mass=2"), "given twice"),
         (("--over", "mass=uniform(1,2)"), "samples are missing"),
         (("--over", "mass=unifrom(1,2)"), "did you mean 'uniform'"),

@@ -42,7 +42,7 @@ def test_the_solver_that_is_chosen_takes_the_tolerances(words, given, tolerances
 def test_an_absolute_tolerance_takes_cvodes_where_taylor_would_be_and_says_so():
     found, told = run(*PENDULUM, "--atol", "1e-9")
     assert (found["solver"], found["tolerances"]["atol"]) == ("cvodes", 1e-9)
-    sentence = "solver cvodes in place of taylor, which takes no absolute tolerance"
+    sentence = "solver cvodes instead of taylor, which has no absolute tolerance"
     assert told == f"daesolve: {sentence}\n"
     assert sentence in found["notes"]
 

@@ -28,7 +28,7 @@ SPACE: dict[str, Any] = {"normal": (0.0, 0.0, 1.0), "point": (Q.x, Q.y, Q.z)}
         ({**FLAT, "normal": (1.0,)}, "must have 2 or 3"),
         ({"normal": (0.0, 1.0)}, "by its point, or by the velocity"),
         ({**FLAT, "velocity": (Q.dot.x, Q.dot.y)}, "by its point, or by the velocity"),
-        ({**FLAT, "point": (Q.x, Q.y, Q.z)}, "must have 2 entries, as its normal"),
+        ({**FLAT, "point": (Q.x, Q.y, Q.z)}, "must have 2 entries, like its normal"),
         ({**FLAT, "normal": "up"}, "must be a list of expressions"),
         ({**SPACE, "pad": 0.1, "spin": Q.dot.phi}, "must be a Pad or PadNodes"),
         (
@@ -46,7 +46,7 @@ def test_what_makes_no_support_is_refused(given, sentence):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("two words", [Support(**FLAT)] * 2), "is no word"),
+        (("two words", [Support(**FLAT)] * 2), "is not a word"),
         (("pair", [Support(**FLAT)] * 2, "loose"), "must be two-sided or unilateral"),
         (("pair", [Support(**FLAT)]), "takes 2 supports, not 1"),
         (("pair", [Support(**FLAT)] * 2, "unilateral"), "takes 1 support, not 2"),
