@@ -95,7 +95,7 @@ def repetition(verification: Entry) -> str:
         )
     if verification["growth"] == "regular":
         return f"{repeated}; no exponential growth of small errors was seen"
-    return f"{repeated}; whether small errors grow exponentially was not found out"
+    return f"{repeated}; the exponential growth of small errors was not measured"
 
 
 def summary_lines(entries: Sequence[Entry], *, verbose: bool) -> list[str]:

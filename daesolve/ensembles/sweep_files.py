@@ -359,7 +359,7 @@ def _make(directory: Path) -> None:
                 f"the directory {str(directory)!r} is not empty and holds no sweep: name another"
             )
     elif directory.exists():
-        raise OutputExistsError(f"{str(directory)!r} is a file: name a directory for the results")
+        raise OutputExistsError(f"{str(directory)!r} is a file: choose a directory for the results")
     make_directory(directory)
 
 

@@ -431,7 +431,7 @@ def _check_source(directory: Path, named: Mapping[str, Any], source: Path | str 
     if source is None:
         how = in_need_of_source(named, resuming(directory))
         raise NotResumableError(
-            f"the sweep in {str(directory)!r} is not gone on with: {how}, or in Python "
+            f"the sweep in {str(directory)!r} cannot be resumed yet: {how}, or in Python "
             "daesolve.ensembles.resume_sweep(DIR, source=FILE)"
         )
 

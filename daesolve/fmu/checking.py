@@ -25,7 +25,7 @@ def findings(path: str | Path) -> tuple[str, ...]:
         FMPy is not installed; the sentence tells what adds it.
     """
     if not Path(path).is_file():
-        raise OutOfRangeError(f"there is no file {path}")
+        raise OutOfRangeError(f"the file {path} does not exist")
     try:
         validation: Any = import_module("fmpy.validation")
     except ImportError:

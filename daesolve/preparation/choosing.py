@@ -103,8 +103,8 @@ def check_pair(formulation: Formulation, solver: Solver) -> None:
     taken = [name for name, kind in formulations()[0].items() if kind.makes in solver.forms]
     raise UnsupportedError(
         f"the formulation {formulation.name!r} makes {MADE[form]}, which the solver "
-        f"{solver.name!r} cannot take; take {formulation.name!r} with {', '.join(fitting)}, or "
-        f"{solver.name!r} with {', '.join(taken)}"
+        f"{solver.name!r} cannot integrate; use {formulation.name!r} with "
+        f"{', '.join(fitting)}, or {solver.name!r} with {', '.join(taken)}"
     )
 
 

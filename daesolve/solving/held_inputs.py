@@ -140,8 +140,8 @@ def _in_constraints(dynamics: Dynamics, names: tuple[str, ...]) -> dict[str, str
 
 def _fixed(name: str, goal: str) -> UnsupportedError:
     return UnsupportedError(
-        f"the input {name!r} stands in the constraint {goal!r}, which a jump of it would break: "
-        "let it be an expression of time or a smooth table in inputs={...}, or prescribe its "
+        f"the input {name!r} appears in the constraint {goal!r}, which a jump would break: "
+        "give an expression of time or a smooth table in inputs={...}, or prescribe its "
         "acceleration"
     )
 

@@ -78,8 +78,8 @@ def driven_by(
     unset = [name for name in sorted(system.inputs.unset) if name not in numbers]
     if unset:
         raise OutOfRangeError(
-            f"the input {unset[0]!r} is not given: inputs={{{unset[0]!r}: ...}} takes a number, an "
-            "expression of time and states, a table or a sampled law"
+            f"the input {unset[0]!r} is not given: inputs={{{unset[0]!r}: ...}} needs a "
+            "number, an expression of time and states, a table or a sampled law"
         )
     return system, numbers
 
@@ -127,9 +127,9 @@ def portable(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in found.items():
         if "anew" in value:
             raise UnsupportedError(
-                f"a sweep writes down what drives its inputs, and cannot for {name!r} "
-                f"({value['anew']}): give a number, an expression, a table, or a sampled law that "
-                "is traced"
+                f"a sweep must record its inputs, but cannot record {name!r} "
+                f"({value['anew']}): give a number, an expression, a table, or a traced "
+                "sampled law"
             )
     return found
 

@@ -169,7 +169,7 @@ class QuadMotion:
             record.steps += 1
             if record.steps % PIECE == 0:
                 if not record.message and abs(float(self.here.time - began)) < STUCK * span:
-                    record.message = self._ended("the steps have become too small to go on")
+                    record.message = self._ended("the steps have become too small to continue")
                 began = self.here.time
                 if progress is not None:
                     progress(float(self.here.time))
@@ -262,7 +262,7 @@ class QuadMotion:
         if index is None:
             return ""
         self._take_down(index, self.here)
-        return f"the event {guarded[index].name!r} holds at the start already"
+        return f"the event {guarded[index].name!r} already holds at the start"
 
     def _happen(self, found: Sequence[int], past: Sequence[int] = ()) -> str:
         """Do what is due here, until nothing is; return why the motion ends.

@@ -223,7 +223,7 @@ def test_an_animation_that_is_broken_off_leaves_what_was_there(tmp_path):
         ("a.gif", {"width": 201}, OutOfRangeError, "must be even, from 200 to 3840"),
         ("a.gif", {"width": 100}, OutOfRangeError, "100 pixels"),
         ("a.gif", {"rate": 60.0}, OutOfRangeError, "at most 50 pictures a second, not 60"),
-        ("a.gif", {"seconds": -1.0}, OutOfRangeError, "the time of playing is -1 s"),
+        ("a.gif", {"seconds": -1.0}, OutOfRangeError, "the playing time is -1 s"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(tmp_path, name, options, kind, sentence):
