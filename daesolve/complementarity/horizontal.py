@@ -296,7 +296,7 @@ def _numbers(what: str, given: object) -> NDArray[np.float64]:
     try:
         numbers = np.array(given, dtype=float)
     except (TypeError, ValueError):
-        raise PosingError(f"{what}: real numbers are wanted, not {given!r}") from None
+        raise PosingError(f"{what}: real numbers are needed, not {given!r}") from None
     if not np.isfinite(numbers).all():
         raise OutOfRangeError(f"{what}: {numbers[~np.isfinite(numbers)][0]} is not a finite number")
     return numbers

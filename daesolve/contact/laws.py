@@ -109,7 +109,9 @@ def collide(
     if on_gain not in ON_GAIN:
         raise unknown_name("answer to a gain of energy", on_gain, ON_GAIN)
     if law != "newton" and np.any(np.asarray(tangential_restitution, dtype=float) != 0.0):
-        raise UnsupportedError(f"tangential restitution is Newton's, not of the law {law!r}")
+        raise UnsupportedError(
+            f"only Newton's law has a tangential restitution, not the law {law!r}"
+        )
     if law not in ORDERED and order is not None:
         raise UnsupportedError(
             f"an order is that of impacts one after the other, {' or '.join(ORDERED)}, not of the "

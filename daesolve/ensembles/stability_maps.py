@@ -62,7 +62,9 @@ def sweep_stability(
     try:
         workers = len(client.nthreads())
         if not workers:
-            raise OutOfRangeError(f"the Dask scheduler at {scheduler!r} has no workers: start some")
+            raise OutOfRangeError(
+                f"the Dask scheduler at {scheduler!r} has no workers: start at least one"
+            )
         marks = np.linspace(0, cells[1], min(BLOCKS * workers, cells[1]) + 1).astype(int).tolist()
         blocks = list(itertools.pairwise(marks))
         futures = [
@@ -81,8 +83,8 @@ def _check(orbit: Mapping[str, Any]) -> None:
         plain = {"near": Mapping, "period": (int, float), "section": str}
         if name in plain and value is not None and not isinstance(value, plain[name]):
             raise OutOfRangeError(
-                f"{name} is {value!r}, which cannot be sent to workers: give a state by name, a "
-                "period as a number, a section as the name of an event"
+                f"{name} is {value!r}, which cannot be sent to workers: give a state by its "
+                "name, a period as a number, a section as the name of an event"
             )
 
 

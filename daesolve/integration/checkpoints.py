@@ -102,7 +102,7 @@ class Keeper:
     @property
     def advice(self) -> str:
         """How to go on."""
-        return f"`{resuming(self.writer.directory)}` goes on"
+        return f"`{resuming(self.writer.directory)}` resumes it"
 
     @property
     def done(self) -> bool:

@@ -43,10 +43,10 @@ def verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
     if not aside:
         return found
     return Outcome.DEGENERATE, (
-        f"{found[1]}; {_listed(aside)} {'was' if len(aside) == 1 else 'were'} dropped as redundant "
-        "once for all: where the goals that are kept lose their grip, feedback and projected keep "
-        "others, of those that depend on each other, and so do they with redundant = "
-        "'minimum-norm'"
+        f"{found[1]}; {_listed(aside)} {'was' if len(aside) == 1 else 'were'} dropped as "
+        "redundant for the whole run, although the kept goals may lose their influence; the "
+        "formulations feedback and projected, also with redundant = 'minimum-norm', choose "
+        "the kept goals anew along the way"
     )
 
 

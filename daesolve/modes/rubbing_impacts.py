@@ -22,7 +22,7 @@ from daesolve.trajectory.results import Impact
 STILL = 1e-10
 """Of its terms, the rate of a gap or a slip below which it is zero."""
 SHARED = (
-    "redundant = 'minimum-norm' takes the loads that equal springs under all contacts would have"
+    "redundant = 'minimum-norm' uses the loads that equal springs under all contacts would have"
 )
 MOST_IMPACTS = 1000
 """Impacts of the same contacts at one instant, one after the other."""

@@ -458,7 +458,7 @@ def _unfinished(stored: Stored) -> Mapping[str, Any]:
         f"under way, at t = {result['end_time']:g} s so far"
         if stored.locked
         else f"not finished: what was computed up to t = {result['end_time']:g} s is kept, and "
-        f"`{resuming(stored.directory)}` goes on"
+        f"`{resuming(stored.directory)}` resumes it"
     )
     return result
 
