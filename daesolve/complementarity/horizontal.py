@@ -307,7 +307,7 @@ def _columns(what: str, given: object, names: tuple[str, ...]) -> NDArray[np.flo
     try:
         columns = np.array(given, dtype=float)
     except (TypeError, ValueError):
-        raise PosingError(f"columns of the {what}: real numbers are wanted") from None
+        raise PosingError(f"columns of the {what}: real numbers are needed") from None
     if columns.shape != (count, count):
         raise PosingError(
             f"columns of the {what}: the shape is {columns.shape}, {count} pairs want"

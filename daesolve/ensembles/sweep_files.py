@@ -254,7 +254,7 @@ def sweep_manifest(directory: Path) -> dict[str, Any]:
 
     manifest = read_manifest(directory, fault_of)
     if manifest.get("kind") != KIND:
-        raise NotResumableError(f"{str(directory)!r} holds a run, not a sweep")
+        raise NotResumableError(f"{str(directory)!r} contains a run, not a sweep")
     return manifest
 
 

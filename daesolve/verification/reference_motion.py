@@ -100,8 +100,8 @@ class QuadMotion:
         called = [row.name for row in prepared.dynamics.drives if row.law is not None]
         if called:
             raise UnsupportedError(
-                f"a reference in quadruple precision cannot call the law {called[0]!r} in Python: "
-                "let it be traced (traced=True)"
+                f"a reference in quadruple precision cannot call the law {called[0]!r} in "
+                "Python: have it traced (traced=True)"
             )
         self.here = Place(quad(prepared.start_time), start, 0)
         self.record = MotionRecord([p])
@@ -284,9 +284,9 @@ class QuadMotion:
                     self._take_down(index, self.here)
             if transitions.follower(switches) is not None:
                 return (
-                    f"at t = {arguments[0]:.10g} s dry friction ends the slip, or has slowed it "
-                    "down so far that it is followed in scaled time, which quadruple precision is "
-                    "not"
+                    f"at t = {arguments[0]:.10g} s dry friction ends the slip, or has slowed "
+                    "it so far that scaled time is needed, which quadruple precision does not "
+                    "support"
                 )
             try:
                 found = self._switch(transitions, switches)

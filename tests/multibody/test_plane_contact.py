@@ -169,5 +169,5 @@ def test_what_cannot_touch_is_refused() -> None:
         PlaneContact("floor", frame, Sphere(RADIUS), restitution=0.5)
     with pytest.raises(PosingError, match="the surface Sphere has none"):
         PlaneContact("floor", frame, Sphere(RADIUS), end=1.0)
-    with pytest.raises(PosingError, match=r"touches with the end 0.0, 1.0 or -1.0, not 0.5"):
+    with pytest.raises(PosingError, match=r"must touch with the end 0.0, 1.0 or -1.0, not 0.5"):
         PlaneContact("floor", frame, Spindle(0.05, 0.03), end=0.5)

@@ -110,4 +110,4 @@ def test_a_run_under_way_can_be_read(tmp_path):
             seen.append((run.outcome, run.message, run.times[-1], run.end_time))
 
     swing(tmp_path / "run", look)
-    assert seen == [(Outcome.INTERRUPTED, "under way, at t = 4 s so far", 4.0, 4.0)]
+    assert seen == [(Outcome.INTERRUPTED, "running, at t = 4 s so far", 4.0, 4.0)]
