@@ -58,8 +58,8 @@ def settle_function(
     except PosingError:
         names = ", ".join(repr(row.name) for row in whole.rows)
         raise ResetError(
-            f"constraints that are imposed at once repeat others: of {names} some depend on each "
-            "other; impose each motion once"
+            f"constraints imposed at the same instant are redundant: some of {names} depend on "
+            "each other; impose each motion once"
         ) from None
     restitution = symbol("restitution", len(whole.rows))
     before = dynamics.velocities

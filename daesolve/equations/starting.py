@@ -83,8 +83,8 @@ def refuse_drives(dynamics: Dynamics, what: str) -> None:
     """
     if dynamics.drives:
         raise UnsupportedError(
-            f"{what} cannot follow tables and sampled laws, as {dynamics.drives[0].name!r}: write "
-            "a smooth function in its place"
+            f"{what} cannot follow tables and sampled lawssuch as {dynamics.drives[0].name!r}: "
+            "write a smooth function instead"
         )
 
 

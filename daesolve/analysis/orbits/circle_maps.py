@@ -248,11 +248,11 @@ class CircleMap:
             The motion ends before.
         """
         if not isinstance(periods, int) or periods < 16:
-            raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number from 16 on")
+            raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number >= 16")
         system, request, _ = self._requested(angle, periods)
         run = simulate(prepare(system, request), every(self.seconds))
         if run.outcome is not Outcome.COMPLETED:
-            raise NotPeriodicError(f"the motion ends before: {run.message}")
+            raise NotPeriodicError(f"the motion ends earlier: {run.message}")
         advances = np.diff(run.states[self.angle]) / self.modulo
         mean, half = weighted_mean(advances), weighted_mean(advances[: len(advances) // 2])
         locked = self._locked(mean, float(run.states[self.angle][-1]))
@@ -321,7 +321,7 @@ class CircleMap:
             except DaesolveError:  # where it starts degenerate, or becomes so
                 found.append(math.nan)
         if not np.any(np.isfinite(found)):
-            raise NotPeriodicError("from no angle the motion goes on for a period")
+            raise NotPeriodicError("the motion does not continue for a period from any angle")
         return grid, np.array([*found, found[0]])
 
     def _extremum(self, p: int, q: int, sense: float) -> tuple[float, float]:
@@ -370,8 +370,8 @@ class CircleMap:
         for extremum in (top, bottom):
             if extremum(low) * extremum(high) > 0.0:
                 raise OutOfRangeError(
-                    f"the tongue {p}/{q} does not lie between {name} = {low:g} and {high:g}, or "
-                    "reaches beyond: give a range with both its ends"
+                    f"the tongue {p}/{q} does not lie between {name} = {low:g} and {high:g}, "
+                    "or extends beyond: give a range that contains both its ends"
                 )
             root = scipy.optimize.brentq(extremum, low, high, xtol=SOLVED)
             ends.append(float(root))  # pyright: ignore[reportArgumentType]

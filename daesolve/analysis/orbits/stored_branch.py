@@ -55,7 +55,8 @@ class Store:
             lines = list(_lines(self.path)) if self.path.exists() else []
             if lines and lines[0] != head:
                 raise StorageError(
-                    f"{self.path.parent} has another branch: give another directory, or remove it"
+                    f"{self.path.parent} contains another branch: choose another "
+                    "directory, or remove it"
                 )
             # What was cut off is written anew.
             whole = [json.dumps(line) for line in (lines or [head])]

@@ -24,9 +24,9 @@ UNSWITCHED: Mapping[Kind, str] = {
     "fold": "both parts of a fold belong to the branch itself",
     "neutral saddle": "nothing branches off at a neutral saddle",
     "Neimark-Sacker": "what begins at a Neimark-Sacker point is a torus, no periodic orbit",
-    "degenerate passage": "constraints depend on each other there, and nothing says what follows",
+    "degenerate passage": "constraints depend on each other there, and do not determine the continuation",
     "grazing": (
-        "an orbit that touches belongs to the branch of orbits with one event more or less: give "
+        "a touching orbit belongs to the branch of orbits with one event more or less: give "
         "periodic_orbit a guess beyond it"
     ),
 }
@@ -105,7 +105,7 @@ def _pair(curve: Curve, guess: Guess, value: float) -> tuple[float, np.ndarray]:
             k = min(rotating, key=lambda k: abs(abs(spectrum.values[k]) - 1.0))
             return 2.0 * math.pi * duration / angles[k], spectrum.vectors[:, k]
         duration /= 2.0
-    raise NotPeriodicError("the pair of multipliers turns too fast to tell its period")
+    raise NotPeriodicError("the pair of multipliers rotates too fast to determine its period")
 
 
 def _oscillation(curve: Curve, guess: Guess, value: float, amplitude: float) -> PeriodicOrbit:
