@@ -76,8 +76,8 @@ def test_the_table_is_printed_and_the_figure_written(mine, tmp_path):
     ("words", "sentence"),
     [
         (("--formulations", "feedback", "--solvers", "tailor"), "did you mean 'taylor'"),
-        (("--formulations", ",", "--solvers", "taylor"), "--formulations takes names"),
-        ((*PAIRS, "--tolerances", "small"), "--tolerances takes numbers"),
+        (("--formulations", ",", "--solvers", "taylor"), "--formulations needs names"),
+        ((*PAIRS, "--tolerances", "small"), "--tolerances needs numbers"),
     ],
 )
 def test_a_wrong_request_is_told_with_status_2(mine, words, sentence):
@@ -86,7 +86,7 @@ def test_a_wrong_request_is_told_with_status_2(mine, words, sentence):
 
 def test_status_2_where_every_pair_is_refused(mine):
     words = ("--formulations", "feedback", "--solvers", "dop853", "--tolerances", "1e-18")
-    assert "every pair was refused" in call(mine, *words, code=2).stderr
+    assert "every pair of a formulation and a solver was refused" in call(mine, *words, code=2).stderr
 
 
 def test_status_3_where_no_run_is_completed(mine):

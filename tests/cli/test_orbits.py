@@ -77,7 +77,7 @@ def test_a_branch_is_written_with_its_figure(wheel: Path, tmp_path: Path) -> Non
         (("orbit", "--step", "0.1"), "the analysis 'orbit' takes no --step"),
         (("circle-map", "--steady"), "the analysis 'circle-map' takes no --steady"),
         (("branch", "--section", "strike", "--over", "slope=0.04:0.06", "--step", "0"), "the step"),
-        (("orbit", "--section", "strike", "--steady"), "a steady motion has no time"),
+        (("orbit", "--section", "strike", "--steady"), "a steady motion has neither"),
         (("rank", "--section", "strike"), "the analysis 'rank' takes no --section"),
         (("branch", "--section", "strike"), "--over NAME=LOW:HIGH is missing"),
         (("branch", "--section", "strike", "--over", "slope"), "--over needs NAME=LOW:HIGH"),

@@ -52,7 +52,7 @@ def test_in_python_it_is_the_same():
     loose = case.solve(1.0, rtol=1e-5, formulation=ds.Index1())
     by_name = case.solve(1.0, solver=ds.Idas(rtol=1e-5), formulation=ds.Index1())
     assert np.array_equal(loose["x"], by_name["x"])
-    with pytest.raises(OutOfRangeError, match="give the tolerance to the solver"):
+    with pytest.raises(OutOfRangeError, match="give the tolerance to that solver"):
         case.solve(1.0, rtol=1e-5, solver=ds.Idas())
 
 

@@ -144,7 +144,7 @@ def test_what_has_no_meaning_is_refused_in_one_sentence(change, error, words):
 def test_variants_and_signs_are_two_words_for_one_thing():
     assert variant_of(signs_of((1, 2, 2), 3)) == (1, 2, 2)
     for wrong in [(1, 2), (0, 1, 2), (1, 2, 3)]:
-        with pytest.raises(PosingError, match="is no variant of 3 pairs"):
+        with pytest.raises(PosingError, match="is not a variant of 3 pairs"):
             signs_of(wrong, 3)
 
 

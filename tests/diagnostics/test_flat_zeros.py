@@ -81,7 +81,7 @@ def test_a_guard_that_turns_round_nearer_than_its_solver_knows_it_is_named(solve
     (note,) = [note for note in run.description["notes"] if "turns round" in note]
     # It is on its way in, sqrt(2e-8) s before the turn.
     assert note.startswith(
-        f"the guard of the event 'grazing' turns round behind zero at t = {time}"
+        f"the guard of the event 'grazing' turns back just beyond zero at t = {time}"
     )
 
 

@@ -156,7 +156,7 @@ def test_a_rate_of_a_skate_has_no_meaning():
 
 
 def test_constraints_on_positions_alone_are_refused():
-    with pytest.raises(UnsupportedError, match="here are none"):
+    with pytest.raises(UnsupportedError, match="the system has none"):
         ds.solve(pendulum(), 1.0, {"x": -1.0}, formulation=Viscous())
 
 

@@ -117,7 +117,7 @@ def test_an_exponent_has_to_be_a_number():
 
 @pytest.mark.parametrize("ratio", [-1e-9, np.nan])
 def test_a_ratio_that_is_none_is_refused(ratio):
-    with pytest.raises(OutOfRangeError, match="from 0 to infinity"):
+    with pytest.raises(OutOfRangeError, match="between 0 and infinity"):
         reduced_friction([1.0, ratio], 0.0)
 
 

@@ -142,7 +142,7 @@ def test_on_supports_at_two_heights_it_may_slide_before_it_must(on_pads, paramet
     held = stiction(on_pads, AT, {**load, parameter: between})
     assert held.sticks
     assert held.growth > 0.0
-    assert "could slide as well" in held.sentence
+    assert "could also slide" in held.sentence
     beyond = stiction(on_pads, AT, {**load, parameter: 1.001 * limit.value})
     assert not beyond.sticks
 

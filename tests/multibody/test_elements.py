@@ -293,8 +293,8 @@ SIX, THREE = (1.0,) * 6, (1.0,) * 3
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Bushing("two words", DEEP, BOX.frame(), SIX), "is a word"),
-        (lambda: Bushing("r", DEEP, BOX.centre, SIX), "joins two frames: take frame"),
+        (lambda: Bushing("two words", DEEP, BOX.frame(), SIX), "must be a word"),
+        (lambda: Bushing("r", DEEP, BOX.centre, SIX), "must connect two frames: use frame"),
         (lambda: Bushing("r", DEEP, PLATE.frame(), SIX), "one in space"),
         (lambda: Bushing("r", DEEP, ROUND.frame(), SIX), "axes that spin with 'round'"),
         (lambda: Bushing("r", DEEP, BOX.frame(), THREE), "stiffness of the Bushing 'r' has 6"),

@@ -363,7 +363,7 @@ def test_laws_fit_the_protocol(law):
     [
         (lambda: RegularisedCoulomb(-0.1, 1e-3), "the coefficient of friction is -0.1"),
         (lambda: RegularisedCoulomb(0.1, 0.0), "the slip velocity is 0.0, but must be > 0"),
-        (lambda: Coulomb(0.3, 0.2), "must not be smaller than that of slip"),
+        (lambda: Coulomb(0.3, 0.2), "must be at least the sliding coefficient"),
         (lambda: Coulomb(0.3, still=0.0), "the slip that counts as none is 0.0"),
     ],
 )

@@ -166,15 +166,15 @@ def test_a_torque_in_space_is_told_in_axes_of_space():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda b: Spring("two words", GROUND.point(0, 0), b.centre, 1.0, 1.0), "is a word"),
+        (lambda b: Spring("two words", GROUND.point(0, 0), b.centre, 1.0, 1.0), "must be a word"),
         (lambda b: Spring("s", GROUND.point(0, 0), GROUND.point(1, 0), 1.0, 1.0), "with itself"),
         (lambda b: Spring("s", b.centre, b.point(1, 0), 1.0, 1.0), "joins 'body' with itself"),
         (lambda b: Spring("s", GROUND.point(0, 0, 0), b.centre, 1.0, 1.0), "one in space"),
-        (lambda b: Spring("s", b, b.centre, 1.0, 1.0), "joins points of bodies"),
+        (lambda b: Spring("s", b, b.centre, 1.0, 1.0), "must connect points of bodies"),
         (lambda b: TorsionSpring("s", b, 1.0), "needs a joint with an angle"),
-        (lambda b: PointForce(GROUND.point(0, 0), (1, 0)), "acts on a point of a body"),
+        (lambda b: PointForce(GROUND.point(0, 0), (1, 0)), "must act on a point of a body"),
         (lambda b: PointForce(b.centre, (1, 0, 0)), "a force has 2 coordinates"),
-        (lambda b: Torque(b.centre, 1.0), "acts on a frame of a body"),
+        (lambda b: Torque(b.centre, 1.0), "must act on a frame of a body"),
     ],
 )
 def test_loads_that_have_no_meaning_are_refused(make, sentence):

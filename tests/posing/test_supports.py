@@ -26,8 +26,8 @@ SPACE: dict[str, Any] = {"normal": (0.0, 0.0, 1.0), "point": (Q.x, Q.y, Q.z)}
     ("given", "sentence"),
     [
         ({**FLAT, "normal": (1.0,)}, "must have 2 or 3"),
-        ({"normal": (0.0, 1.0)}, "by its point, or by the velocity"),
-        ({**FLAT, "velocity": (Q.dot.x, Q.dot.y)}, "by its point, or by the velocity"),
+        ({"normal": (0.0, 1.0)}, "its point, or the velocity"),
+        ({**FLAT, "velocity": (Q.dot.x, Q.dot.y)}, "its point, or the velocity"),
         ({**FLAT, "point": (Q.x, Q.y, Q.z)}, "must have 2 entries, like its normal"),
         ({**FLAT, "normal": "up"}, "must be a list of expressions"),
         ({**SPACE, "pad": 0.1, "spin": Q.dot.phi}, "must be a Pad or PadNodes"),
@@ -35,7 +35,7 @@ SPACE: dict[str, Any] = {"normal": (0.0, 0.0, 1.0), "point": (Q.x, Q.y, Q.z)}
             {**FLAT, "pad": Pad(0.1), "spin": Q.dot.phi},
             "a pad needs a support in space",
         ),
-        ({**SPACE, "pad": Pad(0.1)}, "both or neither of pad and spin"),
+        ({**SPACE, "pad": Pad(0.1)}, "both a pad and a spin"),
     ],
 )
 def test_what_makes_no_support_is_refused(given, sentence):
@@ -54,7 +54,7 @@ def test_what_makes_no_support_is_refused(given, sentence):
             ("pair", [Support(**FLAT), Support(**SPACE)]),
             "in the plane or in space",
         ),
-        (("pair", [FLAT, FLAT]), "takes a list of Supports"),
+        (("pair", [FLAT, FLAT]), "needs a list of Supports"),
     ],
 )
 def test_what_makes_no_pair_is_refused(arguments, sentence):
@@ -124,8 +124,11 @@ def test_normals_of_length_one_are_taken_as_numbers_and_as_columns():
 @pytest.mark.parametrize(
     ("goals", "told"),
     [
-        ([], "and there are none"),
-        ([ds.Holonomic("side", PLATE.y), ds.Holonomic("level", PLATE.turn)], "and there are none"),
+        ([], "and tthe system has none"),
+        (
+            [ds.Holonomic("side", PLATE.y), ds.Holonomic("level", PLATE.turn)],
+            "and tthe system has none",
+        ),
         ([ds.Holonomic("side", PLATE.y), LEVEL], "and there is 1: 'level'"),
     ],
 )
@@ -141,7 +144,10 @@ def test_pairs_without_as_many_goals_to_keep_are_refused(goals, told):
     [
         (pair("front", 0.5), "must be a list of VariantPairs, not a VariantPair"),
         ([corner(0.5, 0.2)], "one is a Support"),
-        ([pair("front", 0.5), pair("front", -0.5)], "two pairs of supports are called 'front'"),
+        (
+            [pair("front", 0.5), pair("front", -0.5)],
+            "two pairs of supports have the same name, 'front'",
+        ),
         ([pair("front", 0.5)], "1 pair of supports (front)"),
     ],
 )

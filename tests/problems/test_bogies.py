@@ -222,7 +222,7 @@ def test_the_collapse_raises_where_that_is_asked_for():
 def test_a_run_that_passes_the_collapse_tells_that_nothing_determines_what_follows():
     run = problem.case("collapse").solve(rank_loss="pass")
     assert run.outcome is ds.Outcome.COMPLETED
-    assert "do not tell how the motion goes on" in run.description["notes"][-1]
+    assert "do not determine how the motion continues" in run.description["notes"][-1]
 
 
 def test_the_reduced_collapse_ends_degenerate_by_its_event():

@@ -67,7 +67,7 @@ def test_a_residual_beyond_bounds_is_named(told):
     [
         ("regular", None, "no exponential growth"),
         ("exponential", 12.5, "e-fold in 12.5 s"),
-        ("unknown", None, "was not found out"),
+        ("unknown", None, "was not measured"),
     ],
 )
 def test_tells_whether_it_is_chaotic(told, growth, time, sentence):

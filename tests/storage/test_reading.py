@@ -144,7 +144,7 @@ def test_the_result_comes_and_goes(run):
 def test_what_holds_no_run_is_refused(tmp_path, opened):
     (tmp_path / "file").write_text("")
     for place in (tmp_path, tmp_path / "file", tmp_path / "absent"):
-        with pytest.raises(errors.NotARunError, match=r"holds no run.*name the directory"):
+        with pytest.raises(errors.NotARunError, match=r"contains no run.*name the directory"):
             opened(place)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
