@@ -94,7 +94,7 @@ def analyse(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute what is asked of a case besides its motion: rank, sensitivity, orbits, its own."""
+    """Analyse a case beyond its motion: rank, sensitivity, orbits, and its own analyses."""
     asked = Asked(
         period, section, passages, up_to or [], reflect or [], family or [], over or [], plot,
         angle or [], modulo, steady, step,
@@ -164,7 +164,7 @@ def compare(
         if written:
             typer.echo(f"written: {', '.join(map(str, written))}")
     if not found.runs and not found.interrupted:
-        typer.echo("daesolve: every pair of a formulation and a solver was refused", err=True)
+        typer.echo("daesolve: no pair of a formulation and a solver works", err=True)
         raise typer.Exit(REQUEST_IS_WRONG)
     if found.interrupted or not any(run.outcome.good for run in found.runs):
         why = "interrupted" if found.interrupted else "no run finished"

@@ -71,7 +71,7 @@ def equations(
         ),
     ] = None,
 ) -> None:
-    """Write the equations of a case: as LaTeX, as a module of Python, or as C."""
+    """Write the equations of a case as LaTeX, a Python module or C."""
     laws = _laws(law or [])
     if reduced and language is not Language.LATEX:
         raise OutOfRangeError(

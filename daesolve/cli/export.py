@@ -57,7 +57,7 @@ def export(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a case as a unit of FMI 3.0, which runs in other tools without Python.
+    """Export a case as an FMI 3.0 unit, which runs in other tools without Python.
 
     Inputs that are not given by --input as expressions or tables are inputs of the unit.
     """

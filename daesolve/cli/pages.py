@@ -35,7 +35,7 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Build report.html and report.json again, several runs side by side."""
+    """Rebuild report.html and report.json, or compare several runs side by side."""
     found = reporting.problems_given(sources or [], say)
     typer.echo(f"report: {reporting.rebuild(directories, found, say)}")
 
@@ -64,7 +64,7 @@ def animate(
     source: SourceFile = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> None:
-    """Animate the drawing of a run: a page with a player, a GIF or a film."""
+    """Animate a run: a page with a player, a GIF or a film."""
     file = directory / FILE if to is None else to
     file = file if file.suffix else file.with_name(f"{file.name}.html")
     with _progress(file.name, quiet=quiet) as progress:
@@ -121,7 +121,7 @@ def page(
     case: CaseName = None,
     until: Annotated[float | None, typer.Option(help="End time of the run, s.")] = None,
 ) -> None:
-    """Run a case and write its page: equations, parameters, drift, figures, animation.
+    """Run a case and write its gallery page: equations, parameters, drift, figures, animation.
 
     The page is Markdown with `$$` formulas, which GitHub and Sphinx (MyST) show. Beside it are the
     figures, and the animation where the problem has a drawing.

@@ -26,7 +26,7 @@ def paper(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make the figures and tables of a paper again, published and exact values side by side."""
+    """Reproduce the figures and tables of a paper, with published and exact values side by side."""
     from daesolve.papers.page import document, text
 
     found = installed_paper(name)

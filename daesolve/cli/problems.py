@@ -202,7 +202,7 @@ def new(
         typer.Option("--to", metavar="DIR", help="Parent directory of the new directory NAME."),
     ] = Path(),
 ) -> None:
-    """Write a plugin project to start from, which installs and passes its own tests."""
+    """Create a plugin project that installs and passes its own tests."""
     project = new_project(name, to)
     # pip takes `NAME[test]` for something to download, and a path for a path.
     place = project if project.is_absolute() else f"./{project.as_posix()}"

@@ -41,7 +41,7 @@ def referee(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a model file by daesolve and by MuJoCo from the same start, and compare the motions.
+    """Run a model file in daesolve and in MuJoCo from the same start, and compare the motions.
 
     MuJoCo runs three times: at a step, at half and at a quarter of it.
     """

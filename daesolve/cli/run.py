@@ -181,7 +181,7 @@ def resume(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a run or a sweep that was stopped or killed, or extend a finished run."""
+    """Resume a run or a sweep that was stopped or killed, or extend a finished run."""
     if kind_of(directory) == "sweep":
         if until is not None:
             raise OutOfRangeError("--until can extend a run but not a sweep: start a new sweep")

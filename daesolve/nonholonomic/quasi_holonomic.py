@@ -295,7 +295,9 @@ _SAID: Mapping[Evidence, str] = {
     "proved at these parameters": (
         "proved from the expressions for every state, at these values of the parameters only"
     ),
-    "sampled": "not proved for other states: the expressions are not an identity of rational functions",
+    "sampled": (
+        "not proved for other states: the expressions are not an identity of rational functions"
+    ),
     "refuted": "refuted at a sample state",
 }
 

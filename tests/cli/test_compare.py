@@ -86,7 +86,7 @@ def test_a_wrong_request_is_told_with_status_2(mine, words, sentence):
 
 def test_status_2_where_every_pair_is_refused(mine):
     words = ("--formulations", "feedback", "--solvers", "dop853", "--tolerances", "1e-18")
-    assert "every pair of a formulation and a solver was refused" in call(mine, *words, code=2).stderr
+    assert "no pair of a formulation and a solver works" in call(mine, *words, code=2).stderr
 
 
 def test_status_3_where_no_run_is_completed(mine):

@@ -225,8 +225,8 @@ def test_a_sweep_goes_in_lanes_by_itself_and_gives_what_its_members_give_alone(c
         for batch in (None, False)
     }
     together, alone = (swept[batch].to_pandas() for batch in (None, False))
-    assert together.notes.str.contains("taken together with other runs, 16 at a time").all()
-    assert not alone.notes.str.contains("beside").any()
+    assert together.notes.str.contains("integrated together with other runs, 16 at a time").all()
+    assert not alone.notes.str.contains("together").any()
     assert list(together.outcome) == list(alone.outcome) == ["completed"] * LANES
     assert abs(together.steps - alone.steps).max() <= 1
     for name in case.system.dynamics.labels.states:

@@ -94,7 +94,7 @@ def test_without_a_compiler_or_fmpy_a_sentence_names_what_to_install(
     (tmp_path / "any.fmu").touch()
     with pytest.raises(MissingPackageError, match=r"pip install 'daesolve\[fmi\]'"):
         findings(tmp_path / "any.fmu")
-    with pytest.raises(OutOfRangeError, match="the file .* does not exist"):
+    with pytest.raises(OutOfRangeError, match=r"the file .* does not exist"):
         findings(tmp_path / "none.fmu")
 
 

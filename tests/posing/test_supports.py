@@ -52,7 +52,7 @@ def test_what_makes_no_support_is_refused(given, sentence):
         (("pair", [Support(**FLAT)] * 2, "unilateral"), "takes 1 support, not 2"),
         (
             ("pair", [Support(**FLAT), Support(**SPACE)]),
-            "in the plane or in space",
+            "all in the plane or all in space",
         ),
         (("pair", [FLAT, FLAT]), "needs a list of Supports"),
     ],
@@ -124,10 +124,10 @@ def test_normals_of_length_one_are_taken_as_numbers_and_as_columns():
 @pytest.mark.parametrize(
     ("goals", "told"),
     [
-        ([], "and tthe system has none"),
+        ([], "and there are none"),
         (
             [ds.Holonomic("side", PLATE.y), ds.Holonomic("level", PLATE.turn)],
-            "and tthe system has none",
+            "and there are none",
         ),
         ([ds.Holonomic("side", PLATE.y), LEVEL], "and there is 1: 'level'"),
     ],

@@ -23,8 +23,8 @@ from daesolve.errors import NotPeriodicError
 UNSWITCHED: Mapping[Kind, str] = {
     "fold": "both parts of a fold belong to the branch itself",
     "neutral saddle": "nothing branches off at a neutral saddle",
-    "Neimark-Sacker": "what begins at a Neimark-Sacker point is a torus, no periodic orbit",
-    "degenerate passage": "constraints depend on each other there, and do not determine the continuation",
+    "Neimark-Sacker": "what begins at a Neimark-Sacker point is a torus, not a periodic orbit",
+    "degenerate passage": "constraints depend on each other there: the continuation is undetermined",
     "grazing": (
         "a touching orbit belongs to the branch of orbits with one event more or less: give "
         "periodic_orbit a guess beyond it"
