@@ -125,7 +125,8 @@ def test_a_sweep_of_a_model_file_runs(rod, tmp_path):
 def test_a_file_that_is_none_ends_in_a_sentence_and_a_status(tmp_path):
     found = invoked("run", tmp_path / "absent.xml")
     assert found.exit_code == 2
-    assert "the model file" in found.output and "does not exist" in found.output
+    assert "the model file" in found.output
+    assert "does not exist" in found.output
     assert "Traceback" not in found.output
 
 

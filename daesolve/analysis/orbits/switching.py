@@ -24,7 +24,7 @@ UNSWITCHED: Mapping[Kind, str] = {
     "fold": "both parts of a fold belong to the branch itself",
     "neutral saddle": "nothing branches off at a neutral saddle",
     "Neimark-Sacker": "what begins at a Neimark-Sacker point is a torus, not a periodic orbit",
-    "degenerate passage": "constraints depend on each other there: the continuation is undetermined",
+    "degenerate passage": "constraints depend on each other there, so the continuation is undetermined",
     "grazing": (
         "a touching orbit belongs to the branch of orbits with one event more or less: give "
         "periodic_orbit a guess beyond it"

@@ -60,7 +60,7 @@ def _numbers(balls: int) -> Parameters:
 
 def _check(balls: int) -> None:
     if not FEWEST <= balls <= MOST:
-        raise OutOfRangeError(f"balls is {balls}, but a cradle has from {FEWEST} to {MOST} of them")
+        raise OutOfRangeError(f"balls is {balls}, but must be from {FEWEST} to {MOST}")
 
 
 def hanging(balls: int) -> ds.MechanicalSystem:

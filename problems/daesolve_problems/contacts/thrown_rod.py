@@ -120,7 +120,7 @@ THROWN = {"y": 1.0, "theta": 0.6, "x_dot": 1.0, "theta_dot": 2.0}
 
 problem = ds.Problem(
     "thrown-rod",
-    title="A rod that is thrown, and bounces on both ends",
+    title="A thrown rod that bounces on both ends",
     models={"rod": posed},
     sources=[
         "C. Glocker, Set-Valued Force Laws: Dynamics of Non-Smooth Systems (2001)",
