@@ -29,9 +29,9 @@ FIRST_PART = 0.02
 NEAREST = 8
 """Steps of Newton's method to where a guard is zero."""
 UNSURE = 1e-6
-"""Of the largest slope, the change with the step beyond which differences tell of no slope."""
+"""Of the largest slope, the change with the step beyond which differences show no slope."""
 ASIDE = 1e-6
-"""Of its own size, how far the state is moved to tell whether the order of guards matters."""
+"""Of its own size, how far the state is moved to test whether the order of guards matters."""
 MATTERS = 1e-3
 """Of the largest velocity, what two orders differ by at least where the order matters."""
 

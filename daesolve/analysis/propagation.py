@@ -381,7 +381,8 @@ class Propagation:
         What is decided may have other events than that whose guard was met.
         """
         if self._decides(events[0]):
-            # One of each event tells when it happens: the others are looked at by its law.
+            # One guard of each event determines when it happens: the others are looked at by its
+            # law.
             owners = {self.problem.guarded[guard].name: guard for guard in events[0].asked[::-1]}
             return sorted(owners.values())
         return [

@@ -6,8 +6,8 @@ end at
     limit_k = t_k + d_k rho_k / (1 - rho_k),
 
 exactly where the ratio is the same throughout, as it is for a ball, and ever better where it comes
-to a limit, as for a block that rocks. That successive limits agree tells how good they are; that
-ratios look steady does not.
+to a limit, as for a block that rocks. The agreement of successive limits shows how good they are;
+that ratios look steady does not.
 """
 
 from __future__ import annotations

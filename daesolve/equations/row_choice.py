@@ -177,7 +177,7 @@ def _left_out(stack: np.ndarray, masses: np.ndarray, surplus: int) -> list[int]:
         found = singular_directions(scaled)
         held = len(matrix) - surplus
         if number == 0 or (held and found.values[held - 1] > DEPENDENT):
-            # Which combinations vanish, masses do not tell; how firm a grip is, they do.
+            # Masses do not determine which combinations vanish, but how firm a grip is.
             root = np.linalg.cholesky(np.asarray(mass, dtype=float))
             weighed = np.linalg.solve(root, np.asarray(matrix.T, dtype=float))
             lengths = np.linalg.norm(weighed, axis=0)

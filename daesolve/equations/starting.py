@@ -60,7 +60,7 @@ def started(
         found |= sides
         start = completed()
     if dynamics.drives:
-        # A table of coordinates, in a constraint, tells where the coordinates are.
+        # A table of coordinates, in a constraint, shows where the coordinates are.
         for _ in range(MOST_SIDES):
             first = begun(dynamics, before, start.state, time)
             if first.items() <= found.items():

@@ -37,7 +37,7 @@ def compiler() -> str:
     Raises
     ------
     MissingBackendError
-        There is none; the sentence tells what adds one.
+        There is none; the sentence says how to install one.
     """
     asked = os.environ.get("CC", "").split()
     for name in [*asked[:1], *COMPILERS]:
@@ -83,7 +83,7 @@ def sources(generated: Mapping[str, str]) -> dict[str, str]:
 
 
 def token_of(texts: Mapping[str, str]) -> str:
-    """Return what tells a unit from others: a digest of what it is made of."""
+    """Return what distinguishes a unit from others: a digest of its contents."""
     digest = hashlib.sha256()
     for name in sorted(texts):
         digest.update(f"{name}\n{texts[name]}\n".encode())

@@ -22,7 +22,7 @@ def findings(path: str | Path) -> tuple[str, ...]:
     OutOfRangeError
         There is no such file.
     MissingPackageError
-        FMPy is not installed; the sentence tells what adds it.
+        FMPy is not installed; the sentence says how to install it.
     """
     if not Path(path).is_file():
         raise OutOfRangeError(f"the file {path} does not exist")

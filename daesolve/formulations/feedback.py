@@ -54,7 +54,7 @@ class Feedback(Formulation):
     Parameters
     ----------
     rate
-        The rate of every goal in 1/s; "auto" lets a short run without feedback tell it; None
+        The rate of every goal in 1/s; "auto" determines it by a short run without feedback; None
         takes the case's, else 10.
     rates
         Rates of single goals; None or zero means: measured, not driven.

@@ -149,7 +149,7 @@ class JumpFunction:
         if not (self.imposes or self._told):
             return None
         count = len(self.reactions)
-        # Energies that an event tells come without the impulses that belong to them.
+        # Energies that an event reports come without the impulses that belong to them.
         named = dict(zip(self.reactions, told, strict=False)) if self.imposes else {}
         kinetic, remaining, miss = told[count : count + 3]
         return Impact(named, kinetic, remaining, abs(miss) / kinetic if kinetic > 0.0 else 0.0)

@@ -216,7 +216,7 @@ class Impacts:
 
 
 def at(time: float, error: ContactError) -> ContactError:
-    """Return an error that tells when it happened."""
+    """Return an error that says when it happened."""
     return type(error)(f"at t = {time:.10g} s {error}", error.solution)
 
 
@@ -242,7 +242,7 @@ def rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) ->
 
 
 def only(found: Decision, time: float) -> Answer:
-    """Return the answer of a decision; an error tells when there is not one alone."""
+    """Return the answer of a decision; an error says when there is not exactly one."""
     try:
         return found.only()
     except ContactError as error:

@@ -63,7 +63,7 @@ def answer_of(
     policy
         What is done where several are possible.
     time
-        When, as an error tells it, s.
+        When, as an error reports it, s.
 
     Raises
     ------

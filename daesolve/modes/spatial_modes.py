@@ -159,7 +159,7 @@ def in_courses(
     courses
         What these do.
     answer
-        With what reactions: they tell sizes, and shares in friction that is not determined.
+        With what reactions: they give sizes, and shares in friction that is not determined.
     slips, terms
         (n, 2) and (n,) the slips of those that touch, and the sizes of their terms, m/s.
     springs

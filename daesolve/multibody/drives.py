@@ -291,17 +291,17 @@ class RackAndPinion:
 class Belt:
     """A belt or a chain about two pulleys that does not slip: their rims go with one speed.
 
-    The joints tell the turns of both against the body that bears the axles, which is the first of
-    either joint. On an arm that turns itself these are joints to the arm, even of the pulley on
-    its own pivot; a joint that is there to tell an angle need be no part of the mechanism. The belt
+    The joints measure the turns of both against the body that bears the axles, which is the first
+    of either joint. On an arm that turns itself these are joints to the arm, even of the pulley on
+    its own pivot; a joint that only measures an angle need not be a part of the mechanism. The belt
     is held as a `Gear` with the ratio radii[1] / radii[0] holds: in the plane angles, in space
     rates. The reaction is the tension of the one strand over that of the other (N): the torque on
     the first pulley over its radius. How hard both together pull at the axles is left to whoever
     tightens the belt, and no part of this. An elastic belt has a `stiffness`; then it slips as
-    little, but yields: the strands have the tensions T_1 = T_0 + k e + c e' and
-    T_2 = T_0 - k e - c e', with e how far the rim of the second has gone ahead of that of the
-    first, and none where that is negative, where a strand hangs slack. They are the outputs
-    `<name>_tension_1`, `_2`, and e is the state `<name>_stretch`, zero at the start.
+    little, but yields: the strands have the tensions T_1 = T_0 + k e + c e' and T_2 = T_0 - k e - c
+    e', with e how far the rim of the second has gone ahead of that of the first, and none where
+    that is negative, where a strand hangs slack. They are the outputs `<name>_tension_1`, `_2`, and
+    e is the state `<name>_stretch`, zero at the start.
 
     Parameters
     ----------

@@ -144,7 +144,8 @@ class Support:
         outputs = {f"{name}_gap": (touch.gap, "m")}
         events = (*events, *self._lost(goal))
         if self.coefficient is not None:
-            # What rubs is told by its system: slip, friction, and the work of that.
+            # Contacts with friction are described by their system: slip, friction, and the work of
+            # that.
             return Contribution((goal,), events=events, outputs=outputs, discrete=discrete)
         outputs |= _slips(name, slip)
         if self.law is None:

@@ -260,7 +260,7 @@ def slip_shares(
     """Return how large combinations of slips are beside their terms along a motion.
 
     The same numbers as `PrincipalSlip.share`, but of states that were reached by integrating the
-    system: over several eps they tell the orders independently of `creep_limit`.
+    system: over several eps they give the orders independently of `creep_limit`.
 
     Parameters
     ----------

@@ -229,7 +229,7 @@ def of_file(path: Path, digest: str | None = None, tell: Tell | None = None) -> 
             f"begins with {digest[:12]}"
         )
     if tell is not None:
-        tell(f"runs {path}, the file that poses the problem")
+        tell(f"running {path}, the file that defines the problem")
     specification = importlib.util.spec_from_file_location(f"daesolve_file_{path.stem}", path)
     assert specification is not None
     module = importlib.util.module_from_spec(specification)

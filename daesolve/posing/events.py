@@ -158,7 +158,7 @@ class Reset(Action):
     energies
         Where the changes of velocities are an impact themselves, as in coordinates that leave
         constraints out: T before, T after, and the energy of the velocities that are lost, in J.
-        They are what records of events tell of impacts; as expressions, or as a function of which
+        They are what records of events report of impacts; as expressions, or as a function of which
         guards passed.
     whenever_past
         Whether the guard says that a mode does not agree with the state: it is then reset wherever

@@ -212,7 +212,7 @@ class Use:
         return changes
 
     def _next_of_one(self, rises: bool) -> dict[str, ca.SX]:
-        """Return what changes where the only argument passes a node, whose side it tells itself."""
+        """Return what changes where the only argument passes a node, whose side it finds itself."""
         (argument,), names = self.arguments, self._of_axis(0)
         _, _, _, lower, upper, below, beyond, _ = (self.values[name] for name in names)
         nearer = ca.SX(2 * argument >= lower + upper)

@@ -317,7 +317,7 @@ def _with_hidden(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return looks with those between them at which a guard has dipped through zero.
 
-    `judged` tells which guards are not looked at, and by how much the others may be off.
+    `judged` says which guards to skip, and by how much the others may be off.
     """
     still, rounding = judged
     evaluate = guard_evaluator(problem)

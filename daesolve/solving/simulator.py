@@ -180,7 +180,7 @@ class Simulator:
         """Go on for a time, with inputs that are held over it.
 
         Events, resets and impacts on the way happen as in a run. Where an event ends the motion the
-        step is shorter: `time` tells when, `outcome` and `message` how.
+        step is shorter: `time` gives when, `outcome` and `message` how.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class Simulator:
         RunEndedError
             The motion has ended before.
         StepFailedError
-            The motion cannot go on; the sentence tells why. `state` is the last that is to be
+            The motion cannot continue; the sentence says why. `state` is the last that is to be
             trusted.
         """
         if self._verdict is not None:

@@ -41,11 +41,11 @@ EQUILIBRIUM = (
     "branch with steady=True"
 )
 NEAR_REST = 1e-3
-"""In sizes a period: rates so near to an equilibrium that nothing tells periods apart."""
+"""In sizes a period: rates so near to an equilibrium that periods cannot be distinguished."""
 FARTHEST = 30.0
 """In sizes, how far from a guess an orbit is looked for."""
 DOUBTFUL = 1e-3
-"""In sizes: how well a place is known at least, else nothing tells it from its neighbours."""
+"""In sizes: how well a place is known at least, to be distinguished from its neighbours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +59,9 @@ class Found:
     residuals
         What was missed at each step.
     accuracy
-        In sizes: the step left over, and how far rounding lets a place be told from others.
-    least
-        The state that is known worst, where that is less than `CONVERGED`; else empty.
+        In sizes: the step left over, and how far rounding lets a place be distinguished from
+        others. least The state that is known worst, where that is less than `CONVERGED`; else
+        empty.
     """
 
     shot: Shot

@@ -243,7 +243,7 @@ class _Line:
         self.cells: list[tuple[Cell, float] | None] = [None] * len(x)
         self.borders: list[BorderPoint] = []
         middle = int(np.argmin(np.abs(x - own)))
-        # A parameter changes the section too: the tangent tells where the orbit then starts.
+        # A parameter changes the section too: the tangent shows where the orbit then starts.
         base = _at(curve, guess, curve.value_of(guess)) or guess
         first = self._cell(base, middle)
         for columns in (range(middle + 1, len(x)), range(middle - 1, -1, -1)):

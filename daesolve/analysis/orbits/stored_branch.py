@@ -104,7 +104,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _identity(curve: Curve, low: float, high: float, step: float) -> str:
-    """Return what tells a branch from others: names, sizes, range and values."""
+    """Return what distinguishes a branch from others: names, sizes, range and values."""
     task, axis = curve.task, curve.axis
     parts = [
         axis.name, repr((low, high, step)), task.group.words, repr(task.passage), task.pieces,

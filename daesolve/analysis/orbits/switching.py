@@ -24,7 +24,9 @@ UNSWITCHED: Mapping[Kind, str] = {
     "fold": "both parts of a fold belong to the branch itself",
     "neutral saddle": "nothing branches off at a neutral saddle",
     "Neimark-Sacker": "what begins at a Neimark-Sacker point is a torus, not a periodic orbit",
-    "degenerate passage": "constraints depend on each other there, so the continuation is undetermined",
+    "degenerate passage": (
+        "constraints depend on each other there, so the continuation is undetermined"
+    ),
     "grazing": (
         "a touching orbit belongs to the branch of orbits with one event more or less: give "
         "periodic_orbit a guess beyond it"
@@ -92,7 +94,8 @@ def hopf_period(curve: Curve, guess: Guess, value: float) -> float:
 def _pair(curve: Curve, guess: Guess, value: float) -> tuple[float, np.ndarray]:
     """Return the period of the pair on the circle, and its direction (n,) in sizes, complex.
 
-    The map of a long time tells the angle but for whole turns: that of a short time is taken.
+    The map of a long time determines the angle except for whole turns: that of a short time is
+    taken.
     """
     task = replace(curve.task_at(value), pieces=1)
     duration = guess.period

@@ -183,7 +183,7 @@ class Chain(Joint):
     def turns(self) -> list[tuple[ca.SX, ca.SX]]:
         """Cosine and sine of the turns of its hinges from where they are not moved.
 
-        Both times the same, so that they tell the angle.
+        Both times the same, so that they determine the angle.
         """
         if not self.axes:
             return []

@@ -128,7 +128,7 @@ def start(
 
 
 def stopping(case: BoundCase) -> ds.Answer:
-    """Run a case, and tell which foot stops when, and where the body comes to rest."""
+    """Run a case, and report which foot stops when, and where the body comes to rest."""
     run = case.solve()
     stops = [event for event in run.events if event.name.endswith("_sticks")]
     end = run.end_state
