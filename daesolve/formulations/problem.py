@@ -101,13 +101,22 @@ class OdeProblem:
         relative pivot of each goal in `pivot_goals`; and what the reactions do to each of
         `singular_goals`, one after the other.
     guards
-        (t, x, p) -> the guards of the `events`, one after the other; `guarded` names the event of
-        each. watched, pivot_goals, events What these are. singular_goals Goals that lose their grip
-        wherever the motion comes to rest, and were accepted so. plan How the reactions were
-        eliminated. project (t, x, p) -> the nearest consistent x; None where nothing is projected.
-        chart How x stands for the states; None where it begins with them. stiff Whether something
-        in it is far faster than the motion, and dies out. equations The same equations before the
-        elimination, which Jacobians of large systems are taken from; None where there are none.
+        (t, x, p) -> the guards of the `events`, one after the other; `guarded` names each event.
+    watched, pivot_goals, events
+        What these are.
+    singular_goals
+        Goals that lose their grip wherever the motion comes to rest, and were accepted so.
+    plan
+        How the reactions were eliminated.
+    project
+        (t, x, p) -> the nearest consistent x; None where nothing is projected.
+    chart
+        How x stands for the states; None where it begins with them.
+    stiff
+        Whether something in it is far faster than the motion, and dies out.
+    equations
+        The same equations before the elimination, which Jacobians of large systems are taken from;
+        None where there are none.
     """
 
     labels: Labels

@@ -1,5 +1,4 @@
-"""What a run reports about contacts with friction: slip, friction and its work, state, and stick
-margin."""
+"""What a run reports of contacts with friction: slip, friction, its work, state and stick margin."""
 
 from __future__ import annotations
 

@@ -59,9 +59,9 @@ class Found:
     residuals
         What was missed at each step.
     accuracy
-        In sizes: the step left over, and how far rounding lets a place be distinguished from
-        others. least The state that is known worst, where that is less than `CONVERGED`; else
-        empty.
+        In sizes: the step left over, and how far rounding blurs a place among others.
+    least
+        The state that is known worst, where that is less than `CONVERGED`; else empty.
     """
 
     shot: Shot
