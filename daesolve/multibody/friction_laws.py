@@ -415,7 +415,7 @@ def _discrete(given: Mapping[str, tuple[float, Interval]]) -> Parameters:
 def _checked(contact: str, slip: ca.SX, normal: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Return slip and normal reaction, or say what is wrong with them."""
     if not is_word(contact):
-        raise PosingError(f"the name {contact!r} of a contact with friction is not a validt a word")
+        raise PosingError(f"the name {contact!r} of a contact with friction is not a word")
     slip = ca.SX(slip)
     if slip.shape not in ((1, 1), (2, 1)):
         raise PosingError(

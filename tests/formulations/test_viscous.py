@@ -119,7 +119,7 @@ def test_a_collapse_is_left_in_a_way_that_the_friction_chooses():
     for run in runs:
         assert run.outcome is ds.Outcome.COMPLETED
         assert run["psi_dot"][0] == pytest.approx(LIMIT, abs=0.05)
-        assert any("depends on it" in note for note in run.description["notes"])
+        assert any("depends on the mobility" in note for note in run.description["notes"])
         ends.append(run["psi_dot"][1])
     assert abs(ends[0] - ends[1]) > 1e-3
 

@@ -106,7 +106,7 @@ def test_the_variable_of_the_pressure_takes_in_its_infinite_edge():
 
 @pytest.mark.parametrize("exponent", [-1.0, -0.96, 101.0, np.nan, np.inf])
 def test_an_exponent_out_of_its_range_is_refused(exponent):
-    with pytest.raises(OutOfRangeError, match=r"from -0\.95"):
+    with pytest.raises(OutOfRangeError, match=r"between -0\.95"):
         checked_exponent(exponent)
 
 

@@ -205,7 +205,7 @@ def test_a_support_that_opens_lets_go_of_the_body():
 @pytest.mark.parametrize(
     ("error", "words", "ask"),
     [
-        (OutOfRangeError, "it moves", lambda: stiction(block(), {"x": 0.0, "x_dot": 1.0})),
+        (OutOfRangeError, "the body moves", lambda: stiction(block(), {"x": 0.0, "x_dot": 1.0})),
         (
             OutOfRangeError,
             "stays at rest at push = 0 and 1",

@@ -279,7 +279,7 @@ def test_a_spring_behind_a_damper_ends_a_run_where_its_ends_meet():
     assert [event.name for event in run.events] == ["l_met"]
     there = PlanarBody("b", 1.0, 1.0)
     link = SpringDamperSeries("l", GROUND.point(0, 0), there.centre, 1.0, 1.0, 0.5)
-    with pytest.raises(DegenerateStartError, match="the ends of 'l' meet"):
+    with pytest.raises(DegenerateStartError, match="the ends of 'l' coincide"):
         moved([link], [there])
 
 

@@ -77,7 +77,7 @@ def test_a_run_ends_where_the_ends_of_a_spring_meet():
     run = moved([Spring("spring", GROUND.point(0, 0), body.centre, 1e-3, 1.0)], [body])
     assert run.outcome is ds.Outcome.DEGENERATE
     assert [event.name for event in run.events] == ["spring_met"]
-    assert "the ends of 'spring' meet" in run.message
+    assert "the ends of 'spring' coincide" in run.message
 
 
 @pytest.mark.parametrize("place", ["plane", pytest.param("space", marks=pytest.mark.slow)])
@@ -116,7 +116,7 @@ def test_a_torsion_spring_in_space_ends_the_run_where_it_is_wound_by_half_a_turn
 
 def test_a_start_where_the_ends_of_a_spring_meet_is_refused():
     body = free()
-    with pytest.raises(DegenerateStartError, match="at the start the ends of 'spring' meet"):
+    with pytest.raises(DegenerateStartError, match="at the start the ends of 'spring' coincide"):
         moved([Spring("spring", GROUND.point(0, 0), body.centre, 1.0, 1.0)], [body])
 
 

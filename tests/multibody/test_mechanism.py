@@ -274,7 +274,7 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
         lambda: Mechanism([BODY], [ROD]).system(),
     ),
     "a start in parameters that are not listed": (
-        "not in 'length'",
+        "not 'length'",
         lambda: Mechanism([Body("b", 1.0, INERTIA, position=(P.length, 0, 0))]).start,
     ),
     "an action on the square of a velocity": (

@@ -57,5 +57,5 @@ def test_a_file_that_is_none_is_told(tmp_path, text, words):
 
 
 def test_a_missing_file_is_told(tmp_path):
-    with pytest.raises(PluginError, match="no file"):
+    with pytest.raises(PluginError, match="does not exist"):
         registry.problem(str(tmp_path / "absent.py"))

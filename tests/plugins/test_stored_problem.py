@@ -108,7 +108,9 @@ def test_a_file_that_is_given_is_run_and_the_command_says_so(place):
     for words in (["report"], ["animate", "--quiet"], ["resume", "--until", "0.4", "--quiet"]):
         found = typed(*words, place.run, "--source", place.file)
         assert found.exit_code == 0, found.stderr
-        assert found.stderr == f"daesolve: runs {place.file}, the file that poses the problem\n"
+        assert (
+            found.stderr == f"daesolve: running {place.file}, the file that defines the problem\n"
+        )
         assert place.ran()
     assert ds.resume(place.run, until=0.6, source=place.file).end_time == 0.6
 

@@ -218,7 +218,7 @@ def test_an_animation_that_is_broken_off_leaves_what_was_there(tmp_path):
     [
         ("a.avi", {}, UnknownNameError, "'.avi': choose a file ending in .html, .gif or .mp4"),
         ("a", {}, UnknownNameError, "''"),
-        ("absent/a.gif", {}, AnimationError, "there is no directory"),
+        ("absent/a.gif", {}, AnimationError, "does not exist"),
         ("report.html", {}, AnimationError, "is the report of a run"),
         ("a.gif", {"width": 201}, OutOfRangeError, "must be even, from 200 to 3840"),
         ("a.gif", {"width": 100}, OutOfRangeError, "100 pixels"),

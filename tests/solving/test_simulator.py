@@ -226,7 +226,7 @@ def test_an_input_in_a_constraint_may_not_jump_but_stay():
         )
     )
     sim.step(0.1, height=0.0)
-    with pytest.raises(UnsupportedError, match="'height' stands in the constraint 'lift'"):
+    with pytest.raises(UnsupportedError, match="'height' appears in the constraint 'lift'"):
         sim.step(0.1, height=1.0)
     assert sim.time == 0.1
 

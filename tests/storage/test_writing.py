@@ -56,7 +56,7 @@ def miscount(path):
     [
         (shorten, "samples/000002.parquet", "bytes, not the"),
         (Path.unlink, "samples/000002.parquet", "cannot be found"),
-        (spoil_footer, "samples/000002.parquet", "cannot be read"),
+        (spoil_footer, "samples/000002.parquet", "its digest differs"),
         (miscount, "samples/000002.parquet", "40 rows, not the 41"),
         (shorten, "events/000002.parquet", "bytes, not the"),
         (Path.unlink, "events/000002.parquet", "cannot be found"),

@@ -189,7 +189,7 @@ def test_a_law_that_branches_in_python_is_called_with_numbers(delay):
 
 def test_a_law_in_python_that_gives_no_number_is_named():
     system, law = plant(lambda seen: (np.nan, {"sum": 0.0}), traced=False)
-    with pytest.raises(ResetError, match="the sampled law 'loop' gave nan"):
+    with pytest.raises(ResetError, match="the sampled law 'loop' returned nan"):
         ds.solve(system, 1.0, inputs={"push": law})
 
 

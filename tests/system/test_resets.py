@@ -126,7 +126,7 @@ def test_a_reset_may_not_depend_on_reactions():
 def test_a_control_system_has_nothing_to_impose_constraints_on():
     x = ds.states(level="m")
     reset = ds.Reset(impose=[ds.Holonomic("floor", x.level)])
-    with pytest.raises(PosingError, match=r"'floor' cannot be imposed.*no masses"):
+    with pytest.raises(PosingError, match=r"'floor' cannot be imposed.*no mass matrix"):
         ds.ControlSystem(x, rate=-x.vector, events=[ds.Event("hit", x.level, ds.FALLING, reset)])
 
 
