@@ -39,8 +39,8 @@ SAMPLES = 21
 """So few that taking them costs little beside the steps."""
 
 VARIED = {
-    "formulation": "`formulations` must be a list",
-    "solver": "`solvers` must be a list",
+    "formulation": "give a list of `formulations`",
+    "solver": "give a list of `solvers`",
     "rtol": "give a list of `tolerances`",
     "atol": "give a list of `tolerances`",
 }
