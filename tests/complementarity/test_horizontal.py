@@ -122,7 +122,7 @@ def test_numbers_cannot_be_changed_behind_the_problems_back():
     [
         ({"load": [1.0, np.nan]}, OutOfRangeError, "the load: nan is not a finite number"),
         ({"second": [[1, 0], [0, np.inf]]}, OutOfRangeError, "pair right among the second"),
-        ({"first": np.eye(3)}, PosingError, r"the shape is \(3, 3\), 2 pairs want \(2, 2\)"),
+        ({"first": np.eye(3)}, PosingError, r"the shape is \(3, 3\), 2 pairs need \(2, 2\)"),
         ({"first_normal": [1, 2]}, PosingError, "first supports without friction"),
         ({"load": []}, PosingError, "at least one pair"),
         ({"load": "heavy"}, PosingError, "real numbers"),

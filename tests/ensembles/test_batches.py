@@ -187,7 +187,7 @@ def test_rtol_is_the_tolerance_of_the_solver_that_is_left_out():
 @pytest.mark.parametrize(
     ("options", "error", "sentence"),
     [
-        ({"solver": ds.Cvodes()}, UnsupportedError, "not by Cvodes"),
+        ({"solver": ds.Cvodes()}, UnsupportedError, "not Cvodes"),
         ({"lanes": 0}, OutOfRangeError, "number of lanes is 0"),
         ({"lanes": True}, OutOfRangeError, "number of lanes is True"),
         ({"store": "runs"}, UnsupportedError, "cannot be stored"),

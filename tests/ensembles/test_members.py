@@ -81,7 +81,7 @@ def test_draws_have_the_moments_of_their_distribution(seed, low, width):
         ({"amplitude": [0.1, math.nan]}, {}, "amplitude"),
         ({"damped": [True, 1]}, {}, "must be true or false"),
         ({"mass": [1.0]}, {"workers": -1}, "workers is -1"),
-        ({"mass": [1.0]}, {"workers": 1, "scheduler": "tcp://h:1"}, "leave out one"),
+        ({"mass": [1.0]}, {"workers": 1, "scheduler": "tcp://h:1"}, "leave one of them out"),
         ({"mass": [1.0]}, {"until": math.inf}, "until is inf"),
         ({"mass": [1.0]}, {"at": [2.0], "until": 1.0}, "lies outside the run"),
         ({"mass": [1.0]}, {"solver": "tailor"}, "unknown solver 'tailor'"),

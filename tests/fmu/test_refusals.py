@@ -60,7 +60,7 @@ def test_laws_in_python_and_formulations_with_multipliers_are_refused(tmp_path: 
     law = ds.sampled("relay", 0.1, decide, traced=False)
     with pytest.raises(UnsupportedError, match="'relay' is a Python function"):
         cart_pole().to_fmu(tmp_path / "no.fmu", {"angle": 0.1}, inputs={"torque": law})
-    with pytest.raises(UnsupportedError, match="take 'feedback'"):
+    with pytest.raises(UnsupportedError, match="use 'feedback'"):
         pendulum(-2.0).to_fmu(tmp_path / "no.fmu", {"x": 0.6}, formulation="null-space")
 
 

@@ -388,7 +388,7 @@ def slider(**changes):
             ds.ControlSystem(ds.states(x="m"), {"x": 1.0}),
             ["x"],
             PosingError,
-            "not of ControlSystem",
+            "not a ControlSystem",
         ),
     ],
 )
