@@ -79,7 +79,7 @@ class Curve:
             function = ca.Function("geometry", [point, p.vector], [ca.densify(rows)])
         except UnknownNameError as error:
             raise PosingError(
-                f"the curve {self.label!r} may contain only its own parameters, but {error}"
+                f"the curve {self.label!r} may contain only its own parameters: {error}"
             ) from None
         except (NotImplementedError, RuntimeError, TypeError) as error:
             reason = str(error).strip().splitlines()[-1]
@@ -223,8 +223,8 @@ def contact_point(
         return x, z
     if len(names) != 1:
         raise OutOfRangeError(
-            f"a start on the implicit curve {curve.label!r} needs either contact_x or "
-            f"polar_angle, not {'both' if names else 'neither'}"
+            f"a start on the implicit curve {curve.label!r} needs exactly one of contact_x and "
+            f"polar_angle, but has {'both' if names else 'neither'}"
         )
     value = float(given[names[0]])
     along_ray = names == ["polar_angle"]

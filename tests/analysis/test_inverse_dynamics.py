@@ -264,7 +264,7 @@ def test_what_is_no_force_and_what_opens_is_refused():
             ds.MechanicalSystem(q, kinetic=q.dot.x**2, goals=[ds.Contact("floor", q.x)]),
             {"x": ds.time}, 1.0,
         )  # fmt: skip
-    with pytest.raises(UnsupportedError, match="takes no 'solver'"):
+    with pytest.raises(UnsupportedError, match="does not accept 'solver'"):
         ds.inverse_dynamics(heavy, {"x": ds.time}, 1.0, solver="taylor")
     with pytest.raises(OutOfRangeError, match="must grow"):
         ds.inverse_dynamics(slider_crank(), {"crank": 0.4}, 1.0, guess=OUTSIDE, at=[1.0, 0.5])

@@ -338,7 +338,7 @@ def test_what_cannot_be_differentiated_is_refused_in_one_sentence():
             )
 
     refused(OutOfRangeError, "at least one", by=[])
-    refused(OutOfRangeError, "list of names", by="length")
+    refused(OutOfRangeError, "list of at least one name", by="length")
     refused(UnknownNameError, "did you mean 'length'", by=["lenght"])
     refused(OutOfRangeError, "'y' is not fixed, but follows from the others", by=["y"])
     refused(

@@ -37,7 +37,7 @@ def test_a_goal_that_wakes_up_on_the_way_ends_the_run_before(name, rule):
         two_goals(wakes), 100.0, start, guess={"y_dot": 1.0}, redundant=rule, at=[10.0, 90.0]
     )
     assert run.outcome is ds.Outcome.DEGENERATE
-    assert "the goal 'b' is missed" in run.message
+    assert "the goal 'b' is violated" in run.message
     assert when - 8.0 < run.end_time < when
     assert run.end_state["z"] == pytest.approx(0.5, abs=1e-12)
     assert list(run.times) == [10.0, run.end_time]

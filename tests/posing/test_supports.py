@@ -52,7 +52,7 @@ def test_what_makes_no_support_is_refused(given, sentence):
         (("pair", [Support(**FLAT)] * 2, "unilateral"), "takes 1 support, not 2"),
         (
             ("pair", [Support(**FLAT), Support(**SPACE)]),
-            "all in the plane or all in space",
+            "all lie in the plane or all in space",
         ),
         (("pair", [FLAT, FLAT]), "needs a list of Supports"),
     ],

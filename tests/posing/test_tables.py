@@ -162,7 +162,7 @@ REFUSED = {
     "no word": (("a pull", [0, 1], [0, 1]), PosingError, "must be a word"),
     "one node": (("pull", [0], [0]), PosingError, "needs at least two"),
     "nothing": (("pull", [], []), PosingError, "are empty"),
-    "not rising": (("pull", [0, 2, 1], [0, 1, 2]), PosingError, "2 is followed by 1, at index 3"),
+    "not rising": (("pull", [0, 2, 1], [0, 1, 2]), PosingError, "2 is followed by 1 at index 3"),
     "twice": (("pull", [0, 0, 1], [0, 1, 2]), PosingError, "do not rise"),
     "a gap": (("pull", [0, 1], [0, np.nan]), OutOfRangeError, "contain nan at index 2"),
     "lengths": (("pull", [0, 1, 2], [0, 1]), PosingError, "3 nodes, but 2 values"),

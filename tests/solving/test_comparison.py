@@ -410,9 +410,7 @@ def test_how_to_go_on_with_other_supports_is_the_same_for_every_run():
 
 def test_a_comparison_takes_what_solve_takes_but_what_it_decides_itself():
     for name in ("formulation", "solver", "rtol", "atol"):
-        with pytest.raises(
-            UnsupportedError, match=f"compare takes no '{name}': give a list of"
-        ):
+        with pytest.raises(UnsupportedError, match=f"compare takes no '{name}': give a list of"):
             ds.compare(pendulum(), ["feedback"], ["taylor"], 1.0, RELEASE, **{name: 1e-3})
     with pytest.raises(UnknownNameError, match="unknown option of compare 'verify'"):
         ds.compare(pendulum(), ["feedback"], ["taylor"], 1.0, RELEASE, verify=True)
