@@ -12,7 +12,7 @@ what is left is, with ``tau = r spin`` and P the projection on the tangent plane
     (1 + k) P v' = P g + k tau n x n',   tau' = n . (v x n').                                   (1)
 
 Conventions as in the problem: tangents ``t_x, t_y`` are e_x, e_y carried along by the reflection
-that takes e_z to -n; the axle of the pendulum is reserved for the ball y axis; phi is the angle of the arm
+that takes e_z to -n; the axle of the pendulum is the ball's own y axis; phi is the angle of the arm
 from the ball's own -z axis, right-handed about the axle. The orientation is the unit quaternion
 (w, x, y, z) with the rate (0, omega) (w, x, y, z) / 2.
 
