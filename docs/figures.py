@@ -18,6 +18,9 @@ their own pages computes (`page_figures.py`, `theory_figures.py`).
 
 `limping-walker.svg`, of the page on motions that repeat: the walks of the simplest walker, whose
 periods double with the slope.
+
+`one-omni-wheel.svg`, of the page on one omni-wheel: the spins of its rollers and what friction and
+impacts take, with friction and without slip.
 """
 
 import sys
@@ -57,9 +60,14 @@ HALF = np.sin(np.pi / 4)  # of the amplitude, a right angle
 COLOURS = ("#1f77b4", "#dd8452", "#2a7f4f")
 WANTED = Path(__file__).parent / "_static"
 RUNS = {
-    "index 1, as reduced": (ds.Index1(), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#c44e52"),
-    "index 1, Baumgarte": (ds.Index1(rate=10.0), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#dd8452"),
-    "daesolve, energy not driven": (
+    "standard: index 1": (ds.Index1(), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#c44e52"),
+    "standard: index 1, Baumgarte": (
+        ds.Index1(rate=10.0),
+        ds.Idas(rtol=1e-10, atol=1e-10),
+        1e3,
+        "#dd8452",
+    ),
+    "daesolve": (
         ds.Feedback(rates={"energy": None}),
         ds.Taylor(),
         1e5,
@@ -391,6 +399,26 @@ def of_page(name: str) -> None:
     _written(figure, figure.axes, name)
 
 
+def one_omni_wheel() -> None:
+    """Draw the spins of the rollers of one wheel, and its kinetic energy, by both models."""
+    figure, panels = plt.subplots(3, 1, figsize=(8.0, 6.2), layout="constrained", sharex=True)
+    *spins, energies = panels
+    problem = ds.problem("omni-wheel")
+    for (name, title), panel, colour in zip(
+        {"held": "with friction", "ideal": "without slip"}.items(), spins, COLOURS, strict=False
+    ):
+        run = problem.case(name).solve(0.5, at=ds.every(0.0005))
+        for number, shade in enumerate((*COLOURS, "#8c8c8c"), start=1):
+            panel.plot(run.times, run[f"spin_{number}"], color=shade, label=f"roller {number}")
+        panel.set(ylabel="spin (rad/s)", title=title)
+        speeds = [run[f"wheel_{axis}_dot"] for axis in "xyz"]
+        energies.plot(run.times, 0.075 * sum(s**2 for s in speeds), color=colour, label=title)
+    spins[0].legend(loc="lower left", frameon=False, fontsize="small", ncols=2)
+    energies.set(ylabel="energy of the centre (J)", xlabel="t (s)")
+    energies.legend(loc="upper right", frameon=False, fontsize="small")
+    _written(figure, panels, "one-omni-wheel")
+
+
 FIGURES: dict[str, Callable[[], None]] = {
     "drift": drift,
     "tipping-block": tipping_block,
@@ -401,6 +429,7 @@ FIGURES: dict[str, Callable[[], None]] = {
     "stepped-linkage": stepped_linkage,
     "prescribed-linkage": prescribed_linkage,
     "limping-walker": limping_walker,
+    "one-omni-wheel": one_omni_wheel,
     "motion": motion,
     **{name: partial(of_page, name) for name in (*PAGES, *THEORY)},
 }

@@ -49,6 +49,8 @@ GROUPS = {
         "omni-friction",
         "omni-inertialess",
         "omni-laws",
+        "omni-wheel",
+        "omni-lifting",
         "wheelset",
         "wheelset-bogie",
     ],
@@ -76,6 +78,7 @@ GROUPS = {
         "painleve-rod",
         "bouncing-ball-3d",
         "tripod",
+        "free-roller",
     ],
     "Motions that repeat": [
         "bouncing-ball",
@@ -118,6 +121,7 @@ IN_DEPTH = {
     "omni-friction": ["omni-friction", "omni-inertialess"],
     "omni-rolling": ["omni-rolling"],
     "omni-laws": ["omni-laws"],
+    "omni-wheel": ["omni-wheel", "free-roller", "omni-lifting"],
     "periodic-problems": [
         "bouncing-ball",
         "rimless-wheel",
@@ -151,7 +155,14 @@ IN_DEPTH = {
 """The pages of `docs/problems`, and the problems that they treat."""
 PAPERS = {
     "gerasimov-rolling": ["omni-rolling", "omni-laws"],
-    "gerasimov-sliding": ["omni-friction", "omni-inertialess", "omni-laws"],
+    "gerasimov-sliding": [
+        "omni-friction",
+        "omni-inertialess",
+        "omni-laws",
+        "omni-wheel",
+        "free-roller",
+        "omni-lifting",
+    ],
     "morozov-matrosov-pesterev": ["rolling-wheel"],
     "borisov-kilin-mamaev": ["unicycle", "cart", "bogies"],
     "vlakhova": ["gyroscope", "wheelset", "wheelset-bogie"],

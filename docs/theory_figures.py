@@ -203,7 +203,8 @@ def _table(page: str, head: str) -> list[list[str]]:
 def peers() -> Figure:
     """Draw error over seconds of every package and setting, from the tables of the page."""
     page = (DOCS / "benchmarks/index.md").read_text(encoding="utf-8")
-    tasks = re.findall(r"^### (.+)\n\n\| package \| method \| error", page, re.MULTILINE)[:4]
+    heading = r"^### (.+)\n\n<details>\n.*\n\n\| package \| method \| error"
+    tasks = re.findall(heading, page, re.MULTILINE)[:4]
     figure, grid = plt.subplots(2, 2, figsize=(8.0, 5.6), layout="constrained")
     shades: dict[str, str] = {}
     wheel = iter((*COLOURS, "#c44e52", "#937860", "#64b5cd", "#b8860b"))
@@ -223,6 +224,25 @@ def peers() -> Figure:
     for package, shade in shades.items():
         grid[0, 0].plot([], [], "o", color=shade, label=package, markersize=4)
     figure.legend(loc="outside upper center", ncols=5, frameon=False, fontsize="small")
+    return figure
+
+
+def contact_errors() -> Figure:
+    """Draw error over seconds of a block and a box that come to rest, from the page's tables."""
+    page = (DOCS / "benchmarks/contacts.md").read_text(encoding="utf-8")
+    figure, both = panels(2)
+    for axes, title in zip(both, ("a block in the plane", "a box in space"), strict=True):
+        head = "| method | setting | error, m"
+        rows = _table(page, head)[2:]
+        page = page[page.index(head) + len(head) :]
+        for colour, method in zip(COLOURS, dict.fromkeys(row[0] for row in rows), strict=False):
+            mine = np.array([(float(row[3]), float(row[2])) for row in rows if row[0] == method])
+            axes.loglog(*mine.T, "o", color=colour, markersize=4, label=method)
+        axes.set(xlabel="s", ylabel="error (m)")
+        axes.set_title(title, fontsize="small")
+    figure.legend(
+        *both[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False
+    )
     return figure
 
 
@@ -259,5 +279,6 @@ THEORY: dict[str, Callable[[], Figure]] = {
     "creep": creep,
     "chain-costs": chain_costs,
     "peers": peers,
+    "contact-errors": contact_errors,
     "loops": loops,
 }

@@ -248,7 +248,7 @@ SYSTEMS = {
                          lambda: posed(outputs=lambda q, p: {3: q.x})),
     "an output a word": (PosingError, "output 'o' must be a CasADi SX",
                          lambda: posed(outputs={"o": "x"})),
-    "a force on a stranger": (UnknownNameError, "force 'z'",
+    "a force on a stranger": (UnknownNameError, "coordinate of the force 'z'",
                               lambda: posed(force=lambda q, p: {"z": 1.0})),
     "a force of a stranger": (PosingError, "force.* contains the symbol 'z'",
                               lambda: posed(force=lambda q, p: {"x": stranger()})),

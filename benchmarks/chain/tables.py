@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmarks.common.figures import cheapest_as_exact
-from benchmarks.common.tables import markdown
+from benchmarks.common.tables import folded, markdown
 
 from .measuring import PACKAGES, Measurement
 
@@ -47,7 +47,7 @@ def _accuracy(found: Sequence[Measurement], rods: int) -> str:
         cost = [str(one.steps), f"{one.seconds:.3g}", ratio, f"{one.setup_seconds:.3g}"]
         rows.append([one.package, f"{one.method}, {one.accuracy}", *figures, *cost])
     heads = ["package", "method", "error, m", "gap, m", "energy", "steps", "s", "s / daesolve"]
-    return markdown([*heads, "setup, s"], rows)
+    return folded(f"The table: {len(rows)} settings", markdown([*heads, "setup, s"], rows))
 
 
 def _failures(found: Sequence[Measurement]) -> list[str]:

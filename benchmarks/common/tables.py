@@ -29,6 +29,11 @@ def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (heads, ["---"] * len(heads), *rows))
 
 
+def folded(summary: str, text: str) -> str:
+    """Return Markdown that a page of the documentation shows only when its summary is clicked."""
+    return f"<details>\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
+
+
 def replaced(document: str, mark: str, tables: str) -> str:
     """Return a document with what stands between its two marks replaced.
 

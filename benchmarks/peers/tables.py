@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from benchmarks.common.tables import aligned, markdown
+from benchmarks.common.tables import aligned, folded, markdown
 
 from .comparing import OWN, Comparison, ahead, closest, compared, failures, titles
 from .measuring import PEERS, Measurement
@@ -90,8 +90,10 @@ def tables(found: Sequence[Measurement]) -> str:
             if peer != OWN and any(e.peer == peer and e.task == task for e in found):
                 rows += _peer_rows(found, task, peer)
         title = titles()[task]
-        parts += [f"### {title[0].upper()}{title[1:]}", markdown(heads, rows)]
+        shown = [markdown(heads, rows)]
         reasons = [f"- {peer}: {why}" for peer in PEERS for why in failures(found, task, peer)]
         if reasons:
-            parts += ["Without a result:", "\n".join(reasons)]
+            shown += ["Without a result:", "\n".join(reasons)]
+        summary = f"The table: {len(rows)} settings"
+        parts += [f"### {title[0].upper()}{title[1:]}", folded(summary, "\n\n".join(shown))]
     return "\n\n".join(parts)

@@ -27,7 +27,7 @@ from daesolve.cli.options import (
     StartValues,
     console,
 )
-from daesolve.cli.orbits import ANALYSES, Asked
+from daesolve.cli.orbits import ANALYSES, Asked, goes_on
 from daesolve.cli.orbits import answer as orbits_answer
 from daesolve.errors import OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
@@ -83,6 +83,20 @@ def analyse(
         float | None,
         typer.Option(help="For branch: the longest step, as a fraction of the range; 0.02."),
     ] = None,
+    cells: Annotated[
+        str | None, typer.Option(metavar="NX:NY", help="Of stability-map: how many, 40:40.")
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Of stability-map: borders as curves too.")
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Of stability-map: processes; as many as there are cores. 0 is this."),
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Of stability-map: a Dask cluster in their place."),
+    ] = None,
     angle: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="For circle-map: equivalent angles.")
     ] = None,
@@ -97,15 +111,16 @@ def analyse(
     """Analyse a case beyond its motion: rank, sensitivity, orbits, and its own analyses."""
     asked = Asked(
         period, section, passages, up_to or [], reflect or [], family or [], over or [], plot,
-        angle or [], modulo, steady, step,
+        angle or [], modulo, steady, step, cells, follow, workers, scheduler,
     )  # fmt: skip
     bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
-    if out is not None:
-        reporting.make_empty(out)
     asked.check(analysis)
+    orbits = analysis in ANALYSES and analysis not in bound.problem.analyses
+    if out is not None and not (orbits and goes_on(analysis, out)):
+        reporting.make_empty(out)
     with reporting.style():
-        if analysis in ANALYSES and analysis not in bound.problem.analyses:
-            answer = orbits_answer(bound, analysis, asked, out)
+        if orbits:
+            answer = orbits_answer(bound, analysis, asked, out, quiet=as_json)
         else:
             answer = bound.analyse(analysis, of or [], until)
     document = reporting.answer_document(
@@ -114,7 +129,7 @@ def analyse(
     written: list[Path] = []
     if out is not None:
         written = reporting.write_answer(out, document, answer.figures)
-        if analysis == "branch" and analysis not in bound.problem.analyses:
+        if orbits and analysis == "branch":
             axis = asked.over[0].partition("=")[0]
             written.append(reporting.write_branch(out, document, axis, answer.figures))
     if as_json:

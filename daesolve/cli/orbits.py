@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
 
 from daesolve.cli import options
 from daesolve.errors import OutOfRangeError
@@ -23,6 +29,10 @@ STEP = 0.02
 """Of a branch, where none is given."""
 PERIODS = 4000
 """Over which a rotation number is a mean."""
+CELLS = (40, 40)
+"""Of a stability map, where none are given."""
+POINTS = "points"
+"""The directory in that of the answer, in which what is found is kept."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,10 @@ class Asked:
     modulo: str | None
     steady: bool
     step: float | None
+    cells: str | None
+    follow: bool
+    workers: int | None
+    scheduler: str | None
 
     def check(self, analysis: str) -> None:
         """Refuse options that another analysis takes.
@@ -54,8 +68,15 @@ class Asked:
             "orbit": {"period", "section", "passages", "up_to", "reflect", "family", "steady"},
             "circle-map": {"period", "angle", "modulo"},
         }
-        takes["stability-map"] = {*takes["orbit"], "over"}
-        takes["branch"] = {*takes["stability-map"], "plot", "step"}
+        takes["branch"] = {*takes["orbit"], "over", "plot", "step"}
+        takes["stability-map"] = {
+            *takes["orbit"],
+            "over",
+            "cells",
+            "follow",
+            "workers",
+            "scheduler",
+        }
         for name, value in vars(self).items():
             given = value != 1 if name == "passages" else value not in (None, False, [])
             if given and name not in takes.get(analysis, set()):
@@ -64,8 +85,12 @@ class Asked:
                 )
 
 
-def answer(bound: BoundCase, analysis: str, asked: Asked, out: Path | None) -> Answer:
+def answer(
+    bound: BoundCase, analysis: str, asked: Asked, out: Path | None, *, quiet: bool
+) -> Answer:
     """Compute an orbit or what is built on it.
+
+    What is followed for long is kept in `out` as it is found, and goes on from there.
 
     Raises
     ------
@@ -74,40 +99,123 @@ def answer(bound: BoundCase, analysis: str, asked: Asked, out: Path | None) -> A
     DaesolveError
         As in `daesolve.analysis.periodic_orbit` and what follows it.
     """
-    from daesolve.analysis.orbits import answers, continue_orbit, stability_map
+    from daesolve.analysis.orbits import answers
 
     if analysis == "circle-map":
         return Answer(*answers.circle_answer(_circle(bound, asked), PERIODS))
-    orbit = _orbit(bound, asked)
     if analysis == "orbit":
+        orbit = _orbit(bound, asked)
         return Answer(*answers.orbit_answer(orbit), words=str(orbit))
-    ranges = _ranges(asked.over)
-    if analysis == "stability-map":
-        return Answer(*answers.map_answer(stability_map(orbit, ranges)))
-    kept = None if out is None else out / "points"
-    step = STEP if asked.step is None else asked.step
-    branch = continue_orbit(orbit, ranges, step=step, out=kept)
+    kept = None if out is None else out / POINTS
+    follow = _map if analysis == "stability-map" else _branch
+    with _stoppable(kept):
+        return follow(bound, asked, kept, quiet)
+
+
+def goes_on(analysis: str, out: Path) -> bool:
+    """Return whether a directory has what an interrupted analysis left there, and no more."""
+    if analysis not in ("branch", "stability-map") or not out.is_dir():
+        return False
+    return [entry.name for entry in out.iterdir()] == [POINTS]
+
+
+@contextmanager
+def _stoppable(kept: Path | None) -> Generator[None]:
+    """End what is stopped with a sentence that says how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        how = "--out DIR would have kept what was found"
+        if kept is not None and kept.is_dir():
+            how = f"the same command goes on from what {kept} has"
+        typer.echo(f"daesolve: interrupted; {how}", err=True)
+        raise typer.Exit(options.COULD_NOT_GO_ON) from None
+
+
+def _branch(bound: BoundCase, asked: Asked, kept: Path | None, quiet: bool) -> Answer:
+    from daesolve.analysis.orbits import answers, continue_orbit
+
+    orbit, over = _orbit(bound, asked), _ranges(asked.over)
+    name = next(iter(over))
+    with _bar(f"{bound.problem.name} · branch", None, quiet=quiet) as shown:
+
+        def found(count: int, value: float) -> None:
+            shown(count, f"{name} = {value:.6g}")
+
+        step = STEP if asked.step is None else asked.step
+        branch = continue_orbit(orbit, over, step=step, out=kept, progress=found)
     return Answer(*answers.branch_answer(branch, _axes(asked.plot)), words=str(branch))
 
 
+def _map(bound: BoundCase, asked: Asked, kept: Path | None, quiet: bool) -> Answer:
+    from daesolve.analysis.orbits import answers
+    from daesolve.ensembles import sweep_stability
+
+    cells = _cells(asked.cells)
+    with _bar(f"{bound.problem.name} · stability map", cells[1], quiet=quiet) as shown:
+
+        def found(count: int, total: int) -> None:
+            shown(count, "rows")
+
+        result = sweep_stability(
+            bound,
+            _ranges(asked.over),
+            workers=asked.workers,
+            scheduler=asked.scheduler,
+            cells=cells,
+            follow=asked.follow,
+            out=kept,
+            progress=found,
+            **_which(bound, asked),
+        )
+    return Answer(*answers.map_answer(result))
+
+
+@contextmanager
+def _bar(label: str, total: int | None, *, quiet: bool) -> Generator[Callable[[int, str], None]]:
+    """Show how many points or rows are known, on standard error where that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda count, what: None
+        return
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[what]}", markup=False),
+        TimeElapsedColumn(),
+    )
+    with Bar(*columns, console=options.console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=total, what="")
+
+        def update(count: int, what: str) -> None:
+            bar.update(task, completed=count, what=what)
+
+        yield update
+
+
 def _orbit(bound: BoundCase, asked: Asked) -> PeriodicOrbit:
-    from daesolve.analysis.orbits import Reflect, Shift, periodic_orbit
+    from daesolve.analysis.orbits import periodic_orbit
+
+    return periodic_orbit(bound, None, **_which(bound, asked))
+
+
+def _which(bound: BoundCase, asked: Asked) -> dict[str, Any]:
+    """Return which orbit is asked for, as arguments of `periodic_orbit`."""
+    from daesolve.analysis.orbits import Reflect, Shift
 
     symmetries: list[Symmetry] = []
     if asked.reflect:
         symmetries.append(Reflect(*asked.reflect))
     if asked.up_to:
         symmetries.append(Shift(*asked.up_to))
-    return periodic_orbit(
-        bound,
-        None,
-        _period(bound, asked.period),
-        section=asked.section,
-        passages=asked.passages,
-        up_to=symmetries or None,
-        family=options.numbers("--family", asked.family) or None,
-        steady=asked.steady,
-    )
+    return {
+        "period": _period(bound, asked.period),
+        "section": asked.section,
+        "passages": asked.passages,
+        "up_to": symmetries or None,
+        "family": options.numbers("--family", asked.family) or None,
+        "steady": asked.steady,
+    }
 
 
 def _circle(bound: BoundCase, asked: Asked) -> Any:
@@ -161,6 +269,17 @@ def _ranges(words: Sequence[str]) -> dict[str, tuple[float, float]]:
             "--over NAME=LOW:HIGH is missing: the parameter to follow the branch over"
         )
     return found
+
+
+def _cells(text: str | None) -> tuple[int, int]:
+    """Read NX:NY."""
+    if text is None:
+        return CELLS
+    x, _, y = text.partition(":")
+    try:
+        return int(x), int(y)
+    except ValueError:
+        raise OutOfRangeError(f"--cells takes NX:NY, two whole numbers, not {text!r}") from None
 
 
 def _axes(text: str | None) -> tuple[str, str] | None:

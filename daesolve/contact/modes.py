@@ -115,7 +115,7 @@ def _choices(
         known = tuple(float(part) for part in sliding)
         return (opened, Choice(sliding_state(sliding), True, False, known))
     pressed = problem.least[contact] > 0.0
-    if contacts.static[contact] == 0.0:
+    if contacts.static[contact] == 0.0 and contacts.directions > 1:
         released = Choice(State.SLIDES, False, False, none) if pressed else opened
         return (released, Choice(State.SLIDES, True, False, none))
     at_rest = [

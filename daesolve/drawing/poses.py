@@ -32,8 +32,11 @@ class Pose:
     Examples
     --------
     >>> disc = Pose("disc")
-    >>> rim = Outline([disc.place(point) for point in ring(0.2)])
-    >>> series = disc.series(positions, axes)  # (k, 3) and (k, 3, 3) of the samples
+    >>> x, y, z = disc.place((0.2, 0.0, 0.0))
+    >>> x.terms
+    {'disc_at_x': 1.0, 'disc_axis_1_x': 0.2}
+    >>> sorted(disc.series(np.zeros((1, 3)), np.eye(3)[None]))[:2]
+    ['disc_at_x', 'disc_at_y']
     """
 
     name: str
@@ -193,7 +196,15 @@ def tiles(places: np.ndarray, margin: float, height: float = 0.0) -> list[Shape]
 
 
 def series_of(document: Mapping[str, object], *names: str) -> list[np.ndarray]:
-    """Return series of a run's states by name, (k,) each."""
+    """Return series of a run's states, (k,) each.
+
+    Parameters
+    ----------
+    document
+        Of a run.
+    names
+        Of its states.
+    """
     states = document["states"]
     assert isinstance(states, Mapping)
     return [np.array(states[name], dtype=float) for name in names]

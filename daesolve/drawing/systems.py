@@ -87,9 +87,11 @@ def drawing_of_points(document: Mapping[str, Any]) -> Drawing | None:
 
 def _drawing(places: Places, rods: Sequence[Shape], eye: Sequence[float]) -> Drawing:
     shapes, deep = list(rods), _deep(places)
-    for title, names in places.items():
+    for number, (title, names) in enumerate(places.items()):
         at = _point(names, names, deep=deep)
-        shapes += [Trace(at), Dot(at, label=title, role="accent" if rods else "body")]
+        # Of two points, a legend shows by their colours which is which.
+        role = "accent" if rods or number % 2 else "body"
+        shapes += [Trace(at), Dot(at, label=title, role=role)]
     if deep:
         return Drawing(shapes, eye=eye)
     first = [_letter(name) for name in next(iter(places.values()))]

@@ -1,45 +1,65 @@
-"""Stability maps whose rows are shared among the workers of a Dask cluster."""
+"""Stability maps whose rows are shared: by processes of this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import pickle
+from collections.abc import Callable, Generator, Mapping
+from contextlib import closing
+from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any
 
+import casadi as ca
 import numpy as np
 
 from daesolve.analysis.orbits import StabilityMap, stability_map
-from daesolve.ensembles.chunks import Task, case_of
-from daesolve.ensembles.sweeping import task_of
-from daesolve.ensembles.workers import connected
+from daesolve.analysis.orbits.stability_maps import Plane, Progress
+from daesolve.analysis.orbits.stability_rows import Row
+from daesolve.analysis.orbits.stored_map import MapStore
+from daesolve.ensembles.chunks import Task, WorkerError, case_of
+from daesolve.ensembles.sweeping import check_workers, cores, task_of
+from daesolve.ensembles.workers import Lost, WorkerProcess, connected
 from daesolve.errors import OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
 
 BLOCKS = 4
 """Blocks of rows for each worker, so that none waits long for the last."""
+TRIES = 2
+"""How often a block is given to a worker that ends before it answers."""
 ORBIT = ("near", "period", "section", "passages", "up_to", "family", "steady", "pieces")
+
+Part = tuple[Mapping[str, Any], Mapping[str, tuple[float, float]], tuple[int, int], tuple[int, ...]]
+"""Which orbit, over what, how many cells, and the numbers of the rows."""
+Rows = tuple[tuple[int, Row], ...]
 
 
 def sweep_stability(
     case: BoundCase,
     over: Mapping[str, tuple[float, float]],
     *,
-    scheduler: str,
+    workers: int | None = None,
+    scheduler: str | None = None,
     cells: tuple[int, int] = (40, 40),
+    follow: bool = False,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
     **orbit: Any,
 ) -> StabilityMap:
-    """Compute a stability map on a Dask cluster, whose workers find the orbit and share the rows.
+    """Compute a stability map by several processes, each of which finds the orbit itself.
 
     Parameters
     ----------
     case
         Of an installed problem, or one in a file that every worker has.
-    over, cells
+    over, cells, follow, out, progress
         As in `daesolve.analysis.stability_map`.
+    workers
+        Processes; as many as there are cores. 0, as a single core, computes all in this one.
     scheduler
-        The address of a Dask scheduler, such as "tcp://host:8786".
+        The address of a Dask scheduler, such as "tcp://host:8786", in place of processes.
     **orbit
-        Which orbit: `near`, a state by name, `period`, a number, `section`, the name of an event,
+        Which orbit: `near`, a state by name, `period`, `section`, the name of an event,
         `passages`, `up_to`, `family`, `steady`, `pieces`, as in `case.periodic_orbit`.
 
     Returns
@@ -52,62 +72,136 @@ def sweep_stability(
     OutOfRangeError
         No scheduler answers, it has no workers, or something cannot be sent to them.
     WorkerError
-        A worker has other versions, or not the problem.
+        A worker has other versions, or not the problem, or ends twice before it answers.
+    StorageError
+        The directory has another map.
     DaesolveError
         As in `daesolve.analysis.stability_map` and `case.periodic_orbit`.
     """
     _check(orbit)
-    task = task_of(case, None, None, {}, batch=False, installed=True)
-    client = connected(scheduler)
-    try:
-        workers = len(client.nthreads())
-        if not workers:
-            raise OutOfRangeError(
-                f"the Dask scheduler at {scheduler!r} has no workers: start at least one"
-            )
-        marks = np.linspace(0, cells[1], min(BLOCKS * workers, cells[1]) + 1).astype(int).tolist()
-        blocks = list(itertools.pairwise(marks))
-        futures = [
-            client.submit(rows_of, task, orbit, dict(over), cells, block, pure=False)
-            for block in blocks
-        ]
-        return joined(client.gather(futures), blocks)
-    finally:
-        client.close()
+    check_workers(workers, scheduler)
+    given = dict(orbit)
+    found = case.periodic_orbit(given.pop("near", None), verify=False, **given)
+    count = cores() if workers is None else workers
+    if scheduler is None and (count == 0 or (workers is None and count == 1)):
+        return stability_map(found, over, cells=cells, follow=follow, out=out, progress=progress)
+    plane = Plane.of(found, over, cells)
+    store = MapStore(out, plane.identity(found))
+    missing = [number for number in range(cells[1]) if number not in store.rows]
+    if missing:
+        task = task_of(case, None, None, {}, batch=False, installed=True)
+        sent = _sendable(case, orbit)
+
+        def part(numbers: tuple[int, ...]) -> Part:
+            return sent, dict(over), cells, numbers
+
+        if scheduler is None:
+            count = min(count, len(missing))
+            answers = _by_processes(task, [part(b) for b in _blocks(missing, count)], count)
+        else:
+            answers = _on_cluster(task, scheduler, missing, part)
+        with closing(answers):
+            for rows in answers:
+                for number, row in rows:
+                    store.keep(number, row)
+                if progress is not None:
+                    progress(len(store.rows), cells[1])
+    whole = plane.filled(store.rows)
+    return plane.followed(found, whole) if follow else whole
 
 
 def _check(orbit: Mapping[str, Any]) -> None:
     for name, value in orbit.items():
         if name not in ORBIT:
-            raise OutOfRangeError(
-                f"{name!r} does not describe an orbit: give some of {', '.join(ORBIT)}"
-            )
-        plain = {"near": Mapping, "period": (int, float), "section": str}
+            raise OutOfRangeError(f"{name!r} says nothing of an orbit: give of {', '.join(ORBIT)}")
+        plain = {"near": Mapping, "period": (int, float, ca.SX), "section": str}
         if name in plain and value is not None and not isinstance(value, plain[name]):
             raise OutOfRangeError(
-                f"{name} is {value!r}, which cannot be sent to workers: give a state by its "
-                "name, a period as a number, a section as the name of an event"
+                f"{name} is {value!r}, which cannot be sent to workers: give a state by name, a "
+                "period as a number or an expression of parameters, a section as the name of an "
+                "event"
             )
 
 
-def rows_of(
-    task: Task,
-    orbit: Mapping[str, Any],
-    over: Mapping[str, tuple[float, float]],
-    cells: tuple[int, int],
-    rows: tuple[int, int],
-) -> StabilityMap:
+def _sendable(case: BoundCase, orbit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what says which orbit, an expression for its period as a function of parameters."""
+    sent = dict(orbit)
+    if isinstance(sent.get("period"), ca.SX):
+        sent["period"] = ca.Function("period", [case.system.dynamics.p], [sent["period"]])
+    return sent
+
+
+def rows_of(task: Task, part: Part) -> Rows:
     """Return some rows of a map; this is what a worker does."""
-    given = dict(orbit)
+    orbit, over, cells, numbers = part
+    given, case = dict(orbit), case_of(task)
     near = given.pop("near", None)
-    found = case_of(task).periodic_orbit(near, verify=False, **given)
-    return stability_map(found, over, cells=cells, rows=rows)
+    if isinstance(given.get("period"), ca.Function):
+        given["period"] = given["period"](case.system.dynamics.p)
+    found = case.periodic_orbit(near, verify=False, **given)
+    return tuple(Plane.of(found, over, cells).rows(found, numbers))
 
 
-def joined(parts: list[StabilityMap], blocks: list[tuple[int, int]]) -> StabilityMap:
-    """Return the map whose rows are those of parts."""
-    one = parts[0]
-    verdicts = np.vstack([part.verdicts[a:b] for part, (a, b) in zip(parts, blocks, strict=True)])
-    leading = np.vstack([part.leading[a:b] for part, (a, b) in zip(parts, blocks, strict=True)])
-    borders = tuple(point for part in parts for point in part.borders)
-    return StabilityMap(one.names, one.x, one.y, verdicts, leading, borders)
+def _blocks(numbers: list[int], workers: int) -> list[tuple[int, ...]]:
+    """Return rows in blocks of neighbours."""
+    count = min(BLOCKS * workers, len(numbers))
+    marks = np.linspace(0, len(numbers), count + 1).astype(int).tolist()
+    return [tuple(numbers[a:b]) for a, b in itertools.pairwise(marks)]
+
+
+def _by_processes(task: Task, parts: list[Part], count: int) -> Generator[Rows]:
+    """Yield the rows of parts as processes of this machine find them.
+
+    Raises
+    ------
+    WorkerError
+        A process cannot work, or ends again before it answers.
+    """
+    left = [(part, 1) for part in parts][::-1]
+    pickled = pickle.dumps(task)
+    busy: dict[Any, tuple[WorkerProcess, Part, int]] = {}
+    idle: list[WorkerProcess] = []
+    try:
+        while left or busy:
+            while left and len(busy) < count:
+                part, tried = left.pop()
+                process = idle.pop() if idle else WorkerProcess(pickled, rows_of)
+                process.send(part)
+                busy[process.connection] = process, part, tried
+            for connection in wait(list(busy)):
+                process, part, tried = busy[connection]
+                answer = process.answer()
+                if answer is None:
+                    continue
+                del busy[connection]
+                if not isinstance(answer, Lost):
+                    idle.append(process)
+                    yield answer
+                elif tried < TRIES:
+                    left.append((part, tried + 1))
+                else:
+                    raise WorkerError(f"{answer.reason}, twice, in the rows {part[3]}")
+    finally:
+        for process in [*idle, *(process for process, _, _ in busy.values())]:
+            process.end()
+
+
+def _on_cluster(
+    task: Task, scheduler: str, missing: list[int], part: Callable[[tuple[int, ...]], Part]
+) -> Generator[Rows]:
+    """Yield the rows of parts as the workers of a Dask cluster find them."""
+    client = connected(scheduler)
+    futures: list[Any] = []
+    try:
+        workers = len(client.nthreads())
+        if not workers:
+            raise OutOfRangeError(f"the Dask scheduler at {scheduler!r} has no workers: start some")
+        futures = [
+            client.submit(rows_of, task, part(block), pure=False)
+            for block in _blocks(missing, workers)
+        ]
+        for future in futures:  # in their order: those that end early wait on the cluster
+            yield client.gather(future)
+    finally:
+        client.cancel(futures)
+        client.close()

@@ -142,7 +142,7 @@ def sweep(
         The request cannot be run: a name that nothing carries, a value out of range in any
         member, a directory that holds something else, a scheduler that does not answer.
     """
-    _check_workers(workers, scheduler)
+    check_workers(workers, scheduler)
     if batch is not None and not isinstance(batch, bool):
         raise OutOfRangeError(f"batch is {batch!r}, but must be True, False or None")
     place = located(out)
@@ -201,7 +201,7 @@ def resume_sweep(
     NotResumableError
         The directory holds no sweep that could be gone on with from its manifest alone.
     """
-    _check_workers(workers, scheduler)
+    check_workers(workers, scheduler)
     directory = located(directory)
     manifest = sweep_manifest(directory)
     case = source if isinstance(source, BoundCase) else case_from(directory, manifest, source)
@@ -323,7 +323,8 @@ def _check_batch(
         raise UnsupportedError(f"this sweep cannot run as a batch: {why}; leave out batch")
 
 
-def _check_workers(count: int | None, scheduler: str | None) -> None:
+def check_workers(count: int | None, scheduler: str | None) -> None:
+    """Refuse numbers of workers that cannot be, and a cluster beside them."""
     if scheduler is not None and count is not None:
         raise OutOfRangeError(
             "workers are processes of this machine, but a scheduler has its own: leave one "
@@ -341,10 +342,10 @@ def _workers(
         return lambda left: Cluster(task, scheduler)
     if count == 0:
         return lambda left: ThisProcess(case, task)
-    return lambda left: LocalProcesses(task, min(count or _cores(), left))
+    return lambda left: LocalProcesses(task, min(count or cores(), left))
 
 
-def _cores() -> int:
+def cores() -> int:
     """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 import types
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -143,8 +143,8 @@ class LocalProcesses:
     def __init__(self, task: Task, count: int) -> None:
         self.count = count
         self._task = pickle.dumps(task)
-        self._idle: list[_Process] = []
-        self._busy: dict[Connection, tuple[_Process, Chunk]] = {}
+        self._idle: list[WorkerProcess] = []
+        self._busy: dict[Connection, tuple[WorkerProcess, Chunk]] = {}
 
     @property
     def free(self) -> int:
@@ -153,7 +153,7 @@ class LocalProcesses:
 
     def submit(self, chunk: Chunk) -> None:
         """Let a chunk be run."""
-        process = self._idle.pop() if self._idle else _Process(self._task)
+        process = self._idle.pop() if self._idle else WorkerProcess(self._task)
         process.send(chunk)
         self._busy[process.connection] = (process, chunk)
 
@@ -172,7 +172,7 @@ class LocalProcesses:
             if answer is None:
                 continue
             del self._busy[process.connection]
-            if isinstance(answer, ChunkResults):
+            if not isinstance(answer, Lost):
                 checked_answer(chunk, answer)
                 self._idle.append(process)
             found.append((chunk, answer))
@@ -184,37 +184,52 @@ class LocalProcesses:
             process.end()
 
 
-class _Process:
-    """A process that runs members, seen from the one that started it."""
+class WorkerProcess:
+    """A process that does parts of a task, seen from the one that started it.
 
-    def __init__(self, task: bytes) -> None:
+    Parameters
+    ----------
+    task
+        Pickled; it has `versions`.
+    work
+        What is done with the task and each part that is sent; importable.
+    """
+
+    def __init__(self, task: bytes, work: Callable[[Any, Any], Any] = run_chunk) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other,), daemon=True)
+        self._process = context.Process(target=_serve, args=(other, work), daemon=True)
         with _without_main(), _undisturbed():
             self._process.start()
         other.close()
         self._works = False
         self.connection.send_bytes(task)
 
-    def send(self, chunk: Chunk) -> None:
+    def send(self, part: object) -> None:
+        """Let a part be done."""
         try:
-            self.connection.send(chunk)
+            self.connection.send(part)
         except OSError:
             return  # It is gone: the end of the pipe shows it.
 
-    def answer(self) -> ChunkResults | Lost | None:
-        """Return what the process sent, None where it is ready to work and no more."""
+    def answer(self) -> Any:
+        """Return what came of a part, None where it is ready to work and no more.
+
+        Raises
+        ------
+        WorkerError
+            It cannot work.
+        """
         try:
             sent = self.connection.recv()
         except (EOFError, OSError):
             return self._lost()
         if isinstance(sent, str):
             raise WorkerError(sent)
-        if isinstance(sent, ChunkResults):
-            return sent
-        self._works = True
-        return None
+        if sent is True:
+            self._works = True
+            return None
+        return sent
 
     def _lost(self) -> Lost:
         self._process.join(PATIENCE)
@@ -228,21 +243,22 @@ class _Process:
         return Lost(f"the worker process {how}")
 
     def end(self) -> None:
+        """End it, whatever it does."""
         self._process.kill()
         self._process.join()
         self._process.close()
         self.connection.close()
 
 
-def _serve(connection: Connection) -> None:
-    """Answer chunks until there are no more; what this process is for."""
+def _serve(connection: Connection, work: Callable[[Any, Any], Any]) -> None:
+    """Do parts until there are no more; what this process is for."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         task = _load(connection.recv_bytes())
         check_worker(task)
         connection.send(True)
         while True:
-            connection.send(run_chunk(task, connection.recv()))
+            connection.send(work(task, connection.recv()))
     except DaesolveError as error:
         connection.send(str(error))
     except (EOFError, BrokenPipeError):

@@ -250,11 +250,13 @@ class RubbingLaw(SwitchingLaw):
                 place,
                 in_states(numbers, instant, place.p, of_all(instant, states), rest=undetermined),
             )
-            for states in ((answer.states,) if rests else answer.candidates)
+            # What rests under loads that change with time may be about to slide.
+            for states in ((answer.states,) if undetermined else answer.candidates)
         ]
         if len(modes) == 1:
             return modes[0], rests
-        return self._agreeing(place, modes, book, instant, zero), rests
+        mode = self._agreeing(place, modes, book, instant, zero)
+        return mode, rests and mode is modes[0]
 
     def _agreeing(
         self,

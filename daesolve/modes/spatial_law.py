@@ -161,9 +161,9 @@ class SpatialLaw(RubbingLaw):
         if not blown:
             slow &= self._values(p, "heads") == 0.0
         rates = self._implied(place, closed, rates.rested(rates.gaps == 0.0, slow))
-        p_known = self._known(place.p, gone, blown, rates)
-        alone = not blown and not stopped.any() and {*fired} <= self._own
-        where = replace(place, p=p_known)
+        # A gap that closes without a speed is new as well: that of the next roller of a wheel.
+        alone = not (blown or stopped.any() or np.any(closed & ~before)) and {*fired} <= self._own
+        where = replace(place, p=self._known(place.p, gone, blown, rates))
         p_after = self._going_on(where, closed, rates, (gives, alone), book, zero)
         place = self._collisions.parted(place, before & (p_after[numbers.holds] == 0.0))
         turned = _any_of(self._halting, fired)

@@ -313,9 +313,12 @@ class Mechanism:
             return column(given, (len(names),), "the force")
         for name in given:
             if name not in names:
+                rate = f"{name}_dot"
+                hint = (
+                    f"did you mean {rate!r}?" if rate in names else f"there are {', '.join(names)}"
+                )
                 raise UnknownNameError(
-                    f"there is no velocity {name!r} for a force to act on; there are "
-                    f"{', '.join(names)}"
+                    f"there is no velocity {name!r} for a force to act on: {hint}"
                 )
         return ca.vertcat(*[given.get(name, 0.0) for name in names])
 

@@ -21,15 +21,18 @@ from daesolve.multibody.places import (
 from daesolve.multibody.supports import NO_VALUES, Rubs, Support
 from daesolve.multibody.surfaces import Ends, Surface
 from daesolve.multibody.touching import CircleOnLine, PointOnPlane, SurfaceOnPlane, Touch
-from daesolve.posing.events import FALLING, Event, Reset
+from daesolve.posing.events import FALLING, Event, Reset, Stop
 from daesolve.posing.goals import Expression, Holonomic, Nonholonomic, is_word
 from daesolve.posing.symbols import Interval, Parameters
+from daesolve.system.unilateral import Contact
 
 LEVEL = Frame(GROUND, ca.SX(3, 1), ca.SX(3, 1), ca.SX.eye(3), ca.SX(3, 1))
 """The plane z = 0."""
 FLOOR = PlanarFrame(GROUND, ca.SX(2, 1), ca.SX(2, 1), ca.SX(0), ca.SX(0))
 """In the plane, the line y = 0."""
 WHICH_END = Interval(-1.0, 1.0)
+FLAT = 1e-3
+"""rad; a rim that is nearer than this to lying on a plane lies on it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,8 @@ class PlaneContact:
     end
         Where the surface has ends: which of them touches at the start, 1.0 for the one along the
         axis, -1.0 for the other, 0.0 for none. It is the discrete value `<name>_end`, which the
-        event `<name>_edge` changes where the contact rolls over the edge of an end.
+        event `<name>_edge` changes where the contact rolls over the edge of an end. Where a rim
+        comes to lie flat on the plane, the run ends at the event `<name>_flat`.
     static_friction, tangential_restitution
         Of a unilateral contact with mu, as for `daesolve.Contact`.
     compliance
@@ -149,7 +153,8 @@ class PlaneContact:
     def contribution(self) -> Contribution:
         """What it adds to a mechanism."""
         if self.push is None:
-            return self.support.contribution(self.touch, self.goal, self._edge(), self.values)
+            events = (*self._edge(), *self._flat())
+            return self.support.contribution(self.touch, self.goal, events, self.values)
         found = self.support.compliant(self.touch, self.push, self._gap_rate, self.values)
         return replace(found, events=(*self._edge(), *found.events))
 
@@ -170,6 +175,24 @@ class PlaneContact:
             return {self.values.names[0]: end - fired[0] + fired[1] - fired[2] * end}
 
         return (Event(f"{self.name}_edge", guards, FALLING, Reset(changes)),)
+
+    def _flat(self) -> tuple[Event, ...]:
+        """Return the end of what rigid bodies tell: a whole rim touches, and no point of it."""
+        touch = self.touch
+        if not isinstance(touch, SurfaceOnPlane):
+            return ()
+        flat = touch.surface.lies_flat(touch.end)
+        if flat.is_zero():
+            return ()
+        closed = self.goal.values.vector[0] if isinstance(self.goal, Contact) else 1
+        counts = flat * closed
+        across = ca.cross(touch.frame.axis(2), touch.plane.axis(2))
+        upright = ca.sumsqr(across) - FLAT**2
+        why = (
+            f"the contact {self.name!r} comes to lie flat: its whole rim touches the plane, and "
+            "no point of it is the lowest; end before, or round the rim"
+        )
+        return (Event(f"{self.name}_flat", counts * upright + 1 - counts, FALLING, Stop(why)),)
 
 
 def touch_of(

@@ -25,6 +25,11 @@ from daesolve.errors import OutOfRangeError
 from daesolve.posing.goals import Expression, as_scalar
 from daesolve.posing.symbols import symbol
 
+BLUNT = 1e-9
+"""How near to zero a sine is blunted: a rim that stands upright, off the plane, has a slope still.
+
+Where it may touch a plane, at 1e-3 and more, that is less than rounding."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ends:
@@ -44,9 +49,9 @@ class Ends:
     half_length: ca.SX
     radius: ca.SX
 
-    def support(self, cosine: ca.SX, end: ca.SX) -> ca.SX:
+    def support(self, cosine: ca.SX, sine: ca.SX, end: ca.SX) -> ca.SX:
         """Return the support of an end: `end` is 1.0 for the one along the axis, else -1.0."""
-        return self.radius * sine_of(cosine) - end * self.half_length * cosine
+        return self.radius * sine - end * self.half_length * cosine
 
 
 class Surface(ABC):
@@ -66,6 +71,16 @@ class Surface(ABC):
     def ends(self) -> Ends | None:
         """Where the surface is cut off; None for one that is all of one piece."""
         return None
+
+    def lies_flat(self, end: ca.SX | None) -> ca.SX:
+        """Return 1 where no point is the lowest once its axis is along the plane's normal, else 0.
+
+        Parameters
+        ----------
+        end
+            As for `lowest_point`.
+        """
+        return ca.SX(0)
 
 
 def sine_of(cosine: ca.SX) -> ca.SX:
@@ -93,7 +108,7 @@ def lowest_point(
     tuple
         h, m, and r from the centre, (3, 1), m.
     """
-    cosine = symbol("cosine")
+    cosine, sine = symbol("cosine"), symbol("sine")
     ends = surface.ends
     if end is None or ends is None:
         height = surface.support(cosine)
@@ -101,10 +116,12 @@ def lowest_point(
         # On its tip a spindle may stand upright, where the support of its arc has no slope.
         between = end == 0
         height = between * surface.support(between * cosine)
-        height += (end != 0) * ends.support(cosine, end)
-    slope = ca.jacobian(height, cosine)
-    along = ca.dot(axis, normal)
-    height, slope = ca.substitute([height, slope], [cosine], [along])
+        height += (end != 0) * ends.support(cosine, sine, end)
+    slope = ca.jacobian(height, cosine) - ca.jacobian(height, sine) * cosine / sine
+    along, across = ca.dot(axis, normal), ca.cross(axis, normal)
+    # Not of the cosine, near to which one a sine has lost half of its digits.
+    own = [along, ca.sqrt(ca.sumsqr(across) + BLUNT**2)]
+    height, slope = ca.substitute([height, slope], [cosine, sine], own)
     return height, -(height - along * slope) * normal - slope * axis
 
 
@@ -147,6 +164,10 @@ class Disc(Surface):
         """Return radius * sine."""
         return self.radius * sine_of(cosine)
 
+    def lies_flat(self, end: ca.SX | None) -> ca.SX:
+        """Return 1: its whole rim."""
+        return ca.SX(1)
+
 
 @dataclass(frozen=True, eq=False)
 class Torus(Surface):
@@ -169,6 +190,10 @@ class Torus(Surface):
     def support(self, cosine: ca.SX) -> ca.SX:
         """Return radius * sine + tube."""
         return self.radius * sine_of(cosine) + self.tube
+
+    def lies_flat(self, end: ca.SX | None) -> ca.SX:
+        """Return 1: a circle of its tyre."""
+        return ca.SX(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,6 +267,10 @@ class Spindle(Surface):
             return Ends(half_length / arc, half_length, ca.SX(0))
         half_length = ca.SX(self.half_length)
         return Ends(half_length / arc, half_length, ca.sqrt(arc**2 - half_length**2) - offset)
+
+    def lies_flat(self, end: ca.SX | None) -> ca.SX:
+        """Return 1 for the rim where it is cut off, 0 for a tip and for its arc."""
+        return ca.SX(0) if self.half_length is None or end is None else ca.SX(end != 0)
 
 
 def _check_sizes(surface: Surface, **sizes: Expression) -> None:

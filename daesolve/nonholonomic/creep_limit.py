@@ -311,12 +311,13 @@ def _limit(
 ) -> CreepLimit:
     """Fit orders to what was seen at each eps."""
 
-    def order(values: Sequence[float]) -> float:
-        return fitted_order(sizes, values)
+    def order(values: Sequence[float], size: float = 1.0) -> float:
+        return fitted_order(sizes, values, size)
 
     names = tuple(slip.name for slip in slips)
     rates = [[complex(value) for value in one.rates] for one in at]
-    fast = tuple(order([abs(value) for value in row]) for row in zip(*rates, strict=True))
+    largest = max(abs(value) for row in rates for value in row)
+    fast = tuple(order([abs(v) for v in row], largest) for row in zip(*rates, strict=True))
     if max(fast) > -HALF_WAY:
         raise PosingError(
             f"nothing holds the slips {', '.join(map(repr, names))} the more firmly, the smaller "
@@ -330,19 +331,25 @@ def _limit(
             f"{max(value.real for value in rates[-1]):.3g} 1/s where eps is {sizes[-1]:.3g}"
         )
     columns = np.array([one.columns for one in at])
+    entries = np.max(columns, axis=(0, 2))
+    fastest = max(float(np.max(one.velocities)) for one in at)
+    moving = np.max([np.max(np.abs(one.terms), axis=1) for one in at], axis=0)
     return CreepLimit(
         slips=names,
         principal=_principal(names, sizes, at),
         velocity_orders={
-            name: order([float(one.velocities[i]) for one in at])
+            name: order([float(one.velocities[i]) for one in at], fastest)
             for i, name in enumerate(velocities)
         },
         column_orders={
-            slip: {name: order(columns[:, k, i].tolist()) for i, name in enumerate(velocities)}
+            slip: {
+                name: order(columns[:, k, i].tolist(), float(entries[k]))
+                for i, name in enumerate(velocities)
+            }
             for k, slip in enumerate(names)
         },
         slip_orders={
-            name: order([float(np.max(np.abs(one.slips[k]))) for one in at])
+            name: order([float(np.max(np.abs(one.slips[k]))) for one in at], float(moving[k]))
             for k, name in enumerate(names)
         },
         fast_orders=fast,

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 ROUNDING = 1e-11
-"""Values that are not larger than this are taken for rounding, and no slope is fitted to them."""
+"""Values up to this share of their size are taken for rounding, and no slope is fitted to them."""
 
 
-def fitted_order(sizes: Sequence[float], values: Sequence[float]) -> float:
+def fitted_order(sizes: Sequence[float], values: Sequence[float], size: float = 1.0) -> float:
     """Return the least-squares slope of log(values) over log(sizes).
 
     Parameters
@@ -18,14 +18,16 @@ def fitted_order(sizes: Sequence[float], values: Sequence[float]) -> float:
     sizes
         Of the small parameter, positive.
     values
-        Pure numbers, not negative. Those that are zero to rounding are left out.
+        Not negative. Those that are zero to rounding are left out.
+    size
+        What they are small or large beside, in their unit.
 
     Returns
     -------
     float
         Infinite where fewer than three values are left: the quantity vanishes to rounding.
     """
-    pairs = [(a, b) for a, b in zip(sizes, values, strict=True) if b > ROUNDING]
+    pairs = [(a, b) for a, b in zip(sizes, values, strict=True) if b > ROUNDING * size]
     if len(pairs) < 3:
         return float("inf")
     x = np.log([size for size, _ in pairs])

@@ -25,6 +25,8 @@ VANISHES = 1e-8
 """What is this small beside its terms, on the constraints, follows from them."""
 STAGES = 12
 """More of them do not occur."""
+GRADIENT = 1e-11
+"""Of the length of a gradient, the largest part that counts as zero."""
 
 
 class Flow(Protocol):
@@ -310,15 +312,26 @@ def _brackets(
     points: Sequence[tuple[float, np.ndarray]],
     tolerance: float,
 ) -> int:
-    """Return the rank of the Poisson brackets of all constraints, on them."""
+    """Return the rank of the Poisson brackets of all constraints, on them.
+
+    Constraints and coordinates have units: a bracket is small beside the terms that it consists of,
+    and each constraint is taken in a unit in which its brackets are about one.
+    """
     surface = Surface(flow, functions, p)
     half = flow.states.numel() // 2
     ranks: list[int] = []
     for t, z in points:
         slope = surface.at(t, z)[1]
+        rows = np.linalg.norm(slope, axis=1, keepdims=True)
+        slope = np.where(np.abs(slope) > GRADIENT * rows, slope, 0.0)
         of_q, of_p = slope[:, :half], slope[:, half:]
         brackets = of_q @ of_p.T - of_p @ of_q.T
-        ranks.append(_rank(brackets, tolerance * max(float(np.linalg.norm(slope)) ** 2, 1e-300)))
+        terms = np.abs(of_q) @ np.abs(of_p).T
+        brackets = np.where(np.abs(brackets) > tolerance * (terms + terms.T), brackets, 0.0)
+        largest = np.max(np.abs(brackets), axis=1, initial=0.0)
+        units = 1.0 / np.sqrt(np.where(largest > 0.0, largest, 1.0))
+        brackets = units[:, None] * brackets * units
+        ranks.append(_rank(brackets, tolerance * float(np.linalg.norm(brackets))))
     return max(ranks)
 
 

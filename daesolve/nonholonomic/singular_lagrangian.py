@@ -393,6 +393,7 @@ def _regular(hessian: ca.SX, q: ca.SX, p: ca.SX, numbers: np.ndarray) -> list[in
         np.asarray(function(float(k), generator.normal(size=count), numbers)).reshape(count, count)
         for k in range(SAMPLES)
     ]
+    found = _in_own_units(found)
     # Of a symmetric matrix, independent rows are those of a regular block.
     _, _, order = scipy.linalg.qr(found[0], pivoting=True)
     rank = int(np.linalg.matrix_rank(found[0], tol=RANK * np.linalg.norm(found[0], 2)))
@@ -407,6 +408,18 @@ def _regular(hessian: ca.SX, q: ca.SX, p: ca.SX, numbers: np.ndarray) -> list[in
                 "constraints do not belong to one system"
             )
     return large
+
+
+def _in_own_units(matrices: list[np.ndarray]) -> list[np.ndarray]:
+    """Return symmetric matrices with each coordinate in a unit in which its inertia is about one.
+
+    In other units a regular matrix may look singular: 1 kg beside 1e-12 kg m^2.
+    """
+    sizes = np.max(np.abs(matrices), axis=0)
+    own, rows = np.diag(sizes), np.max(sizes, axis=1)
+    inertia = np.where(own > 0.0, own, np.where(rows > 0.0, rows, 1.0))
+    units = 1.0 / np.sqrt(inertia)
+    return [units[:, None] * matrix * units for matrix in matrices]
 
 
 def _numbers(parameters: Parameters, values: Values | None) -> np.ndarray:

@@ -33,6 +33,13 @@ NEARLY_LINEAR = 1e-8
 """The share of its first size to which a fast motion has decayed where it counts as linear."""
 ACCURACY = 1e-10
 """Of the way there, relative to its size."""
+PHASES = 0.618033988749895 * 61.0 * np.arange(1, 129)
+"""Where averages over an oscillation are sampled, in units of its slowest rate.
+
+By the golden section, so that no frequency is sampled at few phases only.
+"""
+QUIET = 0.1
+"""Of all velocities, those of an oscillation that has no more than 1 % of their energy."""
 LONG = 1e4
 """How long a fast motion may take to decay, in units of its slowest rate where it is linear."""
 
@@ -87,13 +94,16 @@ class Quantities:
             "rate_by_multipliers": ca.jacobian(e.rate, e.multipliers),
             "balance_by_slow": ca.jacobian(e.balance, e.slow),
             "neglected": e.neglected,
+            "neglected_by_multipliers": ca.jacobian(e.neglected, e.multipliers),
             "mobility": ca.jacobian(e.velocities, momenta)[self.large, :],
         }
         names = ["t", "x", "multipliers", "p"]
         self._names = tuple(parts)
         self._function = function_of("dirac", e.arguments(), [*parts.values()], (names, [*parts]))
         self.linear = not ca.depends_on(e.solvability, e.multipliers)
-        self.affine = self.linear and not ca.depends_on(parts["rate_by_multipliers"], e.multipliers)
+        pushing = [parts["rate_by_multipliers"], e.neglected]
+        bends = any(ca.depends_on(part, e.multipliers) for part in pushing)
+        self.affine = self.linear and not bends
 
     def __call__(
         self, t: float, x: np.ndarray, multipliers: np.ndarray, p: np.ndarray
@@ -189,16 +199,19 @@ class SlowMotion:
         """Return the slow motion that starts at x and what the fast motion adds to it.
 
         Where forces or rates are not linear in the small velocities, a fast motion that decays is
-        followed until they are.
+        followed until they are. Among them is (lambda.S lambda)_q/2: where S is finite and friction
+        stiff, it moves the large momenta in the layer by as much as lambda moves the positions.
         """
         found, spectrum = self.on_manifold, self.spectrum()
-        slow, multipliers = self.slow, self.multipliers
+        slow, multipliers, pushed = self.slow, self.multipliers, found["rate_by_multipliers"]
+        if spectrum.kind == "strong":
+            pushed = pushed + found["neglected_by_multipliers"]
         if not self.quantities.affine and spectrum.kind == "strong":
             slowest = float(np.min(np.abs(np.real(spectrum.eigenvalues))))
             slow, multipliers = self._along_layer(LONG / slowest)
         missed = found["inertia"] @ (multipliers - self.leading)
         impulse = np.linalg.solve(found["solvability"], missed)
-        moved = slow - found["rate_by_multipliers"] @ impulse
+        moved = slow - pushed @ impulse
         return replace(self, slow=moved, multipliers=self.leading)
 
     def _along_layer(self, until: float) -> tuple[np.ndarray, np.ndarray]:
@@ -224,7 +237,7 @@ class SlowMotion:
 
         def motion(_: float, both: np.ndarray) -> np.ndarray:
             found = self.at(multipliers_of(both[count:]))
-            moving = found["rate"] - self.on_manifold["rate"]
+            moving = sum(found[name] - self.on_manifold[name] for name in ("rate", "neglected"))
             return np.concatenate([moving, np.linalg.solve(root, found["balance"])])
 
         def near(_: float, both: np.ndarray) -> float:
@@ -289,6 +302,7 @@ class SlowMotion:
             columns=dict(zip(self._large_names(), coupling.columns.tolist(), strict=True)),
             left_out=coupling.left_out,
             jump=_ratio(float(np.linalg.norm(added)), float(np.hypot(given, heavy))),
+            nutation=self._nutation(ahead, fastest),
             lasting=lasting_directions(
                 own, found["solvability"], missed, given, fastest, self.names
             ),
@@ -341,9 +355,7 @@ class SlowMotion:
         pushed = (after["rate"] + after["neglected"] - before["rate"])[count:]
         usual = [one.on_manifold for one in ahead] + [after]
         velocity = max(sizes.velocity_size(one["velocities"][large]) for one in usual)
-        force = max(sizes.force_size(one["rate"][count:]) for one in usual)
-        force = max(force, fastest * sizes.force_size(self.slow[count:]))
-        force = max(force, sizes.force_size(pushed))
+        force = max(self._usual_force(usual, fastest), sizes.force_size(pushed))
         mobility = sizes.mobility
         heavy = np.sqrt(np.diag(np.linalg.inv(mobility)))
         found: dict[str, float] = {}
@@ -351,6 +363,53 @@ class SlowMotion:
             found[name] = _ratio(abs(moved[index]) * heavy[index], velocity)
             found[f"{name}'s momentum"] = _ratio(abs(pushed[index]) / heavy[index], force)
         return found
+
+    def _usual_force(self, usual: Sequence[dict[str, np.ndarray]], fastest: float) -> float:
+        """Return how large p1' is, in units of kinetic energy."""
+        sizes, count = self._coupling, len(self.slow) - len(self.quantities.large)
+        force = max(sizes.force_size(one["rate"][count:]) for one in usual)
+        return max(force, fastest * sizes.force_size(self.slow[count:]))
+
+    def _nutation(self, ahead: Sequence[SlowMotion], fastest: float) -> dict[str, float]:
+        """Return what an oscillation that goes on changes in p1' on average.
+
+        With u = lambda - lambda0, S u' = M u, positions and momenta swing with u about their means
+        by g_lambda M^-1 S u: a force that grows along such a swing does not vanish on average, and
+        neither does (u.S u)_q/2. Both are of the order of the energy of the oscillation.
+        """
+        large, sizes, found = self.quantities.large, self._coupling, self.on_manifold
+        missed = self.multipliers - self.leading
+        spectrum = self.spectrum()
+        if not large or "weak" not in spectrum.kinds:
+            return {}
+        moving = max(
+            sizes.velocity_size(found["velocities"][large]),
+            _size(found["inertia"], self.multipliers),
+        )
+        if _size(found["inertia"], missed) <= QUIET * moving:
+            return {}
+        count = len(self.slow) - len(large)
+        flow = np.linalg.solve(found["inertia"], found["solvability"])
+        swings = found["rate_by_multipliers"] @ np.linalg.inv(flow)
+        values: np.ndarray = np.linalg.eig(flow)[0].astype(complex)
+        vectors: np.ndarray = np.linalg.eig(flow)[1].astype(complex)
+        parts = np.linalg.solve(vectors, missed.astype(complex))
+        lasting = [kind == "weak" for kind in map(_kind, values)]
+        turning, parts = 1j * np.imag(values), np.where(lasting, parts, 0.0)
+        mean = np.zeros(len(large))
+        for phase in PHASES / np.min(np.abs(spectrum.eigenvalues)):
+            moved = np.real(vectors @ (np.exp(turning * phase) * parts))
+            for own in (moved, -moved):
+                one = replace(self, slow=self.slow + swings @ own).at(self.leading + own)
+                mean += (one["rate"] + one["neglected"])[count:] / (2 * len(PHASES))
+        pushed = mean - (found["rate"] + found["neglected"])[count:]
+        force = self._usual_force([one.on_manifold for one in ahead], fastest)
+        force = max(force, sizes.force_size(pushed))
+        heavy = np.sqrt(np.diag(np.linalg.inv(sizes.mobility)))
+        return {
+            name: _ratio(abs(pushed[index]) / heavy[index], force)
+            for index, name in enumerate(self._large_names())
+        }
 
     def lengthening(self) -> float:
         """Return |T'| on the slow manifold, T as in `DiracEquations.lengthening`."""

@@ -120,8 +120,8 @@ class DiracModel:
         """Return the state in which `system` (order 0) or `refined` (order 1) starts.
 
         The small velocities are those of the slow motion. For the refinement positions and momenta
-        are moved by what the fast motion does to them, x - g_lambda M^-1 S (lambda - lambda0) with
-        x' = g(x, lambda); without that its errors would be of the first order.
+        are moved by what the fast motion does to them, x - g_lambda M^-1 S (lambda - lambda0) where
+        x' = g(x, lambda) is linear; without that its errors would be of the first order.
         """
         motion = self._motion(state, parameters, time)
         motion.check_slow()

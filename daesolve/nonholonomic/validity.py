@@ -70,6 +70,9 @@ class Validity:
     jump
         What the fast motion from this state adds to the large momenta, relative to the velocities,
         in units of kinetic energy.
+    nutation
+        What an oscillation that starts here and does not decay changes on average in the rates of
+        the large momenta, by the names of the velocities, relative to the largest of them.
     lasting
         Combinations of small velocities that friction hardly holds and that have not come to the
         slow motion, where nothing slow sets a time to compare with: they stay finite for long.
@@ -85,12 +88,14 @@ class Validity:
     columns: Mapping[str, float] = field(default_factory=dict[str, float])
     left_out: float = 0.0
     jump: float = 0.0
+    nutation: Mapping[str, float] = field(default_factory=dict[str, float])
     lasting: Sequence[Mapping[str, float]] = ()
 
     @property
     def failures(self) -> tuple[str, ...]:
         """What is against the model at this state, in words."""
         name, worst = max(self.rates.items(), key=lambda one: one[1], default=("", 0.0))
+        swung, swing = max(self.nutation.items(), key=lambda one: one[1], default=("", 0.0))
         carried = ", ".join(f"{name} {value:.3g}" for name, value in self.columns.items())
         limit = f"where {FAR_APART:g} is the limit"
         said = {
@@ -112,8 +117,11 @@ class Validity:
             f"the fast motion adds {self.jump:.3g} of the motion to large momenta, {limit}": (
                 self.jump > FAR_APART
             ),
-            f"friction hardly holds {self._lasting()}, which stays finite for long, and there "
-            "is no slow time to compare with (give horizon=)": bool(self.lasting),
+            f"the oscillation from this start changes the rate of {swung}'s momentum on average by "
+            f"{swing:.3g} of its size, {limit}; start on the slow manifold, or integrate the full "
+            "system": swing > FAR_APART,
+            f"friction hardly holds {self._lasting()}, which stays finite for long, and nothing "
+            "slow sets a time to compare with (horizon= does)": bool(self.lasting),
         }
         return tuple(words for words, fails in said.items() if fails)
 

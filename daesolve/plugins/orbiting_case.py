@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack, cast
 
@@ -98,6 +98,7 @@ class OrbitingCase:
         most: int = 400,
         detect: tuple[str, ...] = ("fold", "doubling", "torus", "grazing", "degenerate"),
         out: str | Path | None = None,
+        progress: Callable[[int, float], None] | None = None,
         **options: Unpack[RunOptions],
     ) -> Branch:
         """Find a periodic motion of the case, and follow it.
@@ -115,6 +116,8 @@ class OrbitingCase:
             What to look for, of "fold", "doubling", "torus", "grazing" and "degenerate".
         out
             A directory that keeps the points, and from which an interrupted branch goes on.
+        progress
+            Called after each point with how many there are, and the value there.
 
         Returns
         -------
@@ -144,4 +147,6 @@ class OrbitingCase:
             verify=False,
             **options,
         )
-        return continue_orbit(orbit, over, step=step, most=most, detect=detect, out=out)
+        return continue_orbit(
+            orbit, over, step=step, most=most, detect=detect, out=out, progress=progress
+        )

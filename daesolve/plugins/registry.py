@@ -8,15 +8,25 @@ import sys
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-from daesolve.errors import ModelFileError, PluginError, Tell, in_words, is_one_of, unknown_name
+from daesolve.errors import (
+    ModelFileError,
+    PluginError,
+    Tell,
+    UnknownNameError,
+    in_words,
+    is_one_of,
+    unknown_name,
+)
 from daesolve.multibody.model_files.sources import digest_of_model
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Family
 from daesolve.plugins.model_files import fields_of, is_model_file
 from daesolve.preparation.extensions import BrokenPlugin, load, offered
 from daesolve.showing import Shown
+from daesolve.system.system import ControlSystem, MechanicalSystem
 
 GROUP = "daesolve.problems"
 
@@ -166,6 +176,11 @@ def installed(name: str) -> Problem:
         The plugin could not be loaded.
     """
     points = {point.name: point for point in entry_points(group=GROUP)}
+    if isinstance(name, str | Path) and (Path(name) / "manifest.json").is_file():
+        raise UnknownNameError(
+            f"{str(name)!r} is the directory of a run, not a problem: `daesolve report` shows it, "
+            "and `daesolve resume` continues it"
+        )
     if not is_one_of(name, points):
         raise unknown_name("problem", name, points)
     return load(points[name], _wrong)
@@ -242,8 +257,19 @@ def of_file(path: Path, digest: str | None = None, tell: Tell | None = None) -> 
         raise PluginError(f"{path} cannot be run: {in_words(error)}") from error
     problem = getattr(module, "problem", None)
     if not isinstance(problem, Problem):
-        raise PluginError(f"{path} must define `problem`, a daesolve.Problem")
+        raise PluginError(f"{path} must define `problem`, a daesolve.Problem{_wrapped(module)}")
     return replace(problem, path=path, digest=found)
+
+
+def _wrapped(module: ModuleType) -> str:
+    """Return how a problem is made of the first system of a module; nothing where there is none."""
+    for name, value in vars(module).items():
+        if isinstance(value, ControlSystem | MechanicalSystem):
+            given = f'problem = ds.Problem({name.replace("_", "-").lower()!r}, title="...", '
+            given += f'models={{"model": lambda: {name}}}, '
+            given += 'cases=[ds.Case("start", start={...}, until=10.0)])'
+            return f"; to run the system {name!r}, add `{given}`"
+    return ""
 
 
 def digest_of(path: Path) -> str:

@@ -15,7 +15,7 @@ SLIDES = "slides"
 OPEN, CLOSED, FORWARD, BACKWARD, STICKS = "open", "closed", "slides +", "slides -", "sticks"
 WORDS = {0.0: OPEN, 1.0: FORWARD, -1.0: BACKWARD, 2.0: STICKS}
 """By the output `<name>_state`."""
-MET = "_closed"
+MET, LOST = "_closed", "_lost"
 """How the event ends at which a contact is met."""
 HOLD = "contact_"
 """How the discrete value of a contact begins."""
@@ -125,7 +125,9 @@ def impact_lines(document: Document, most: int) -> list[ImpactLine]:
         impact = event.get("impact")
         if lines and impact is None and event["time"] == lines[-1].time:
             if event["name"].endswith(MET):
-                met = f"{lines[-1].contacts}, {event['name'].removesuffix(MET)}"
+                so_far, met = lines[-1].contacts, event["name"].removesuffix(MET)
+                # What an impact throws open is not met.
+                met = met if so_far.endswith(LOST) else f"{so_far}, {met}"
                 lines[-1] = replace(lines[-1], contacts=met)
             continue
         if impact is None or "impulses" not in impact:

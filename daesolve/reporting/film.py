@@ -243,7 +243,8 @@ def _drawing(document: Document) -> Drawing:
     stored = document.get("drawing")
     if stored is None:
         failed = [note for note in document["notes"] if note.startswith(NO_PICTURE)]
-        reason = failed[-1] if failed else "its problem defines none (drawing=)"
+        reason = failed[-1] if failed else "its problem offers none (drawing=)"
+        reason = reason.removeprefix(f"{NO_PICTURE}: ")
         raise ReportError(f"the run of {title(document)} has no drawing: {reason}")
     return from_json(stored)
 

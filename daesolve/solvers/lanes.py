@@ -296,7 +296,8 @@ class Batch:
         self._running = 0
         self._asking: list[SharedLane] = []
         self._broken: BaseException | None = None
-        self._marches: dict[tuple[OdeProblem, Taylor, int], SharedMarch] = {}
+        # A solver as a key would hold this batch, which only a search for circles then frees.
+        self._marches: dict[tuple[OdeProblem, float, int], SharedMarch] = {}
         self._thread = threading.local()
 
     def run(self, tasks: Sequence[Callable[[], Found]]) -> list[Found | DaesolveError]:
@@ -353,7 +354,7 @@ class Batch:
 
     def march(self, solver: Taylor, problem: OdeProblem, each: int = 1) -> SharedMarch:
         """Return what takes the steps of all runs of a problem, so many motions of each."""
-        key = problem, solver, each
+        key = problem, solver.tolerance, each
         if key not in self._marches:
             self._marches[key] = SharedMarch(solver, problem, each * self.runs, self.width)
         return self._marches[key]
@@ -381,7 +382,7 @@ class Batch:
         """Return the lane of the run that asks; where it was foreseen, the one that began."""
         march, foreseen = self._thread.__dict__.pop("foreseen", (None, ()))
         for place, lane in enumerate(foreseen):
-            if march == (problem, solver) and lane.begins(start, until):
+            if march == (problem, solver.tolerance) and lane.begins(start, until):
                 lane.beside = foreseen[place + 1 :]
                 self._thread.foreseen = march, lane.beside
                 return lane
@@ -401,7 +402,7 @@ class Batch:
         lanes = [SharedLane(self, march, each * self._place + k) for k in range(each)]
         for lane, start in zip(lanes, starts, strict=True):
             lane.foresee(start.x, start.p, start.time, until, at[at != start.time])
-        self._thread.foreseen = (problem, solver), lanes
+        self._thread.foreseen = (problem, solver.tolerance), lanes
 
     @property
     def _place(self) -> int:

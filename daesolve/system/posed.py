@@ -144,7 +144,7 @@ class PosedMechanics(Piecewise):
     def force_column(self, owner: str, given: Forces) -> ca.SX:
         """Return forces as a column; they have the names of coordinates or of quasi-velocities."""
         named = self.coordinates if self.velocities is None else self.velocities
-        return column(owner, given, named.names, "force")
+        return column(owner, given, named.names, f"{named.kind} of {owner}")
 
     @property
     def _acting(self) -> Iterator[tuple[str, ca.SX, AnyGoal | None]]:

@@ -92,6 +92,33 @@ class Spindle:
         spread = self._integral(2, sines=2) / self._integral(2)
         return self.along / 2.0 + self.wheel_radius**2 * spread
 
+    def lowest(self, cosine: float) -> tuple[float, tuple[float, float]]:
+        """Return how high its centre is where it touches a plane, and where it touches.
+
+        Its arc touches where |c| <= sin(al), c = cos of the angle between its axis and the normal;
+        beyond, the edge of its lower end does.
+
+        Parameters
+        ----------
+        cosine
+            c.
+
+        Returns
+        -------
+        tuple
+            The height, m, and the parts along the normal and along the axis of the arm from the
+            centre to the point of contact, m.
+        """
+        sine = math.sqrt(1.0 - cosine**2)
+        if abs(cosine) <= math.sin(self.half_angle):
+            toward = self.axis_distance / sine
+            arm = -self.wheel_radius + toward, -toward * cosine
+            return self.wheel_radius - self.axis_distance * sine, arm
+        along = -math.copysign(self.half_length, cosine)
+        # Where it stands upright a whole rim is the lowest: its middle stands for it.
+        thick = self.end_radius / sine if sine > 0.0 else 0.0
+        return self.end_radius * sine - along * cosine, (-thick, along + thick * cosine)
+
     def _integral(self, power: int, sines: int = 0) -> Any:
         """Return the integral of u^power s^sines c from 0 to al, a polynomial in e.
 

@@ -12,7 +12,7 @@ from benchmarks.common.attempts import BrokeDownError, attempts, installed
 from benchmarks.common.conditions import as_json, conditions, from_json
 from benchmarks.common.figures import Figures, cheapest_as_exact, errors_of
 from benchmarks.common.processes import told_by
-from benchmarks.common.tables import aligned, markdown, replaced
+from benchmarks.common.tables import aligned, folded, markdown, replaced
 from benchmarks.common.timing import in_turn, least, seconds_in_parts
 
 from . import crashing
@@ -126,3 +126,8 @@ def test_tables_of_a_document_are_replaced_between_their_marks():
 
 def test_everything_is_measured_from_the_sources_beside_the_tests():
     assert Path(sys.modules["benchmarks"].__file__).parents[1] == Path(__file__).parents[2]
+
+
+def test_a_folded_table_is_markdown_between_blank_lines():
+    text = folded("The table", "| a |\n| --- |")
+    assert text == "<details>\n<summary>The table</summary>\n\n| a |\n| --- |\n\n</details>"

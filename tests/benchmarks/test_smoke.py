@@ -27,6 +27,7 @@ SMALL = {
     "benchmarks.omni_rolling.run": "--case twist --until 10 --repeats 1",
     "benchmarks.peers": "--quick --peer scipy",
     "benchmarks.pendulum_chain": "--rods 2 --rods 3 --until 0.1 --patience 0.3 --package daesolve",
+    "benchmarks.periodic_orbits": "--repeats 1",
     "benchmarks.referee": "--loop weld --until 0.5",
     "benchmarks.rolling_wheel": "--case hoop --until 1 --repeats 1",
     "benchmarks.accuracy": "--case pendulum --repeats 1",
@@ -227,6 +228,19 @@ def test_what_drives_a_system_is_followed_piece_by_piece(tmp_path):
     exact = [one["error"] for one in found if one["method"] in ("a table", "a sampled law")]
     assert len(exact) == 3
     assert max(exact) <= 1e-13
+
+
+@pytest.mark.slow
+def test_orbits_have_the_digits_that_three_routes_agree_to(tmp_path):
+    printed, found = ran(tmp_path, "benchmarks.periodic_orbits")
+    assert "| walker | SciPy with slopes, 1e-13 |" in printed
+    for one in found:
+        if one["method"].startswith("daesolve"):
+            # The references agree to 2e-15 in the state, to 5e-13 in the multipliers.
+            assert one["state"] < 5e-15
+            assert one["multipliers"] < 1e-12
+        else:  # differences of 1e-7 leave 1e-16 / 1e-7 at best
+            assert one["multipliers"] < 1e-2
 
 
 @pytest.mark.slow

@@ -1,6 +1,11 @@
 """Orbits, branches and maps from the command line."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,10 +20,10 @@ import daesolve as ds
 
 
 def build():
-    q, p = ds.coordinates(theta="rad"), ds.parameters(slope=(0.05, "rad"))
+    q, p = ds.coordinates(theta="rad"), ds.parameters(slope=(0.05, "rad"), stiff=(1.0, ""))
     strike = ds.Reset({"theta": q.theta - 0.6, "theta_dot": ca.cos(0.6) * q.dot.theta})
     return ds.MechanicalSystem(
-        q, p, kinetic=q.dot.theta**2 / 2, potential=ca.cos(q.theta),
+        q, p, kinetic=q.dot.theta**2 / 2, potential=p.stiff * ca.cos(q.theta),
         events=[ds.Event("strike", q.theta - 0.3 - p.slope, ds.RISING, strike)],
     )
 
@@ -94,3 +99,81 @@ def test_show_lists_orbits_among_the_analyses(wheel: Path) -> None:
     listed = json.loads(call("show", wheel, "--json"))["analyses"]
     assert {"orbit", "branch", "circle-map", "stability-map"} <= {*listed}
     assert len({*listed}) == len(listed)
+
+
+LONG = {
+    "branch": ("--over", "slope=0.03:0.06", "--step", "0.02"),
+    "stability-map": (
+        "--over", "slope=0.04:0.06", "--over", "stiff=0.9:1.1", "--cells", "2:90", "--workers", "0",
+    ),
+}  # fmt: skip
+
+
+def command(wheel: Path, analysis: str, out: Path) -> list[str]:
+    words = [analysis, "--section", "strike", *LONG[analysis], "--out", str(out)]
+    return [sys.executable, "-m", "daesolve", "analyse", str(wheel), *words]
+
+
+def kept(out: Path) -> list[str]:
+    files = [*(out / "points").glob("*.jsonl")] if (out / "points").is_dir() else []
+    return files[0].read_text().splitlines() if files else []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="needs signals")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["killed", "ctrl-c"])
+@pytest.mark.parametrize("analysis", LONG)
+def test_what_is_stopped_goes_on_to_the_same_bits(
+    analysis: str, number: signal.Signals, wheel: Path, tmp_path: Path
+) -> None:
+    whole, part = tmp_path / "whole", tmp_path / "part"
+    subprocess.run(command(wheel, analysis, whole), check=True, capture_output=True)
+    with subprocess.Popen(
+        command(wheel, analysis, part), stderr=subprocess.PIPE, text=True
+    ) as running:
+        while len(kept(part)) < 5 and running.poll() is None:
+            time.sleep(0.01)
+        running.send_signal(number)
+        _, said = running.communicate(timeout=60)
+    assert 5 <= len(kept(part)) < len(kept(whole))
+    if number is signal.SIGINT:
+        assert running.returncode == 3
+        assert "interrupted; the same command goes on from what" in said
+        assert "Traceback" not in said
+    subprocess.run(command(wheel, analysis, part), check=True, capture_output=True)
+    assert kept(part) == kept(whole)
+    answers = [json.loads((out / "answer.json").read_text()) for out in (whole, part)]
+    assert answers[0] == answers[1]
+
+
+def test_a_directory_with_an_answer_is_not_written_into(wheel: Path, tmp_path: Path) -> None:
+    words = ("analyse", wheel, "stability-map", "--section", "strike", "--out", tmp_path / "map")
+    over = ("--over", "slope=0.045:0.055", "--over", "stiff=0.9:1.1", "--cells", "2:2")
+    answer = json.loads(call(*words, *over, "--workers", "0", "--json"))
+    assert answer["verdicts"] == [["stable", "stable"]] * 2
+    assert "is not empty" in call(*words, *over, code=2)
+
+
+def test_processes_share_a_map_to_the_same_bits(wheel: Path, tmp_path: Path) -> None:
+    words = ("analyse", wheel, "stability-map", "--section", "strike", "--json", "--cells", "3:5")
+    over = ("--over", "slope=0.045:0.055", "--over", "stiff=0.9:1.1")
+    answers = [json.loads(call(*words, *over, "--workers", count)) for count in (0, 1)]
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--cells", "3x3"), "--cells takes NX:NY, two whole numbers, not '3x3'"),
+        (("--cells", "1:3"), "two whole numbers from 2 on"),
+        (("--workers", "-1"), "workers is -1, but must be a whole number >= 0"),
+        (("--workers", "1", "--scheduler", "tcp://a:1"), "leave out one"),
+        (("--step", "0.1"), "the analysis 'stability-map' takes no --step"),
+    ],
+)
+def test_a_map_that_cannot_be_asked_for_is_refused(
+    words: tuple[str, ...], sentence: str, wheel: Path
+) -> None:
+    over = ("--over", "slope=0.045:0.055", "--over", "stiff=0.9:1.1")
+    said = call("analyse", wheel, "stability-map", "--section", "strike", *over, *words, code=2)
+    assert sentence in said

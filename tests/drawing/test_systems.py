@@ -127,6 +127,14 @@ def test_a_run_without_a_problem_is_drawn_by_its_points():
     assert dot.at == ("x", "y")
 
 
+def test_of_two_points_without_rods_each_has_a_colour_of_its_own():
+    q = ds.coordinates(x1="m", y1="m", x2="m", y2="m")
+    pair = ds.MechanicalSystem(q, kinetic=ca.sumsqr(q.dot.vector) / 2)
+    made = drawing_of_points(document(ds.solve(pair, 0.5, {"x1": 1.0, "y1_dot": 1.0}), {}))
+    assert made is not None
+    assert [dot.role for dot in made.shapes if isinstance(dot, Dot)] == ["body", "accent"]
+
+
 def test_what_has_no_points_is_not_drawn():
     q = ds.coordinates(theta=ds.ANGLE)
     system = ds.MechanicalSystem(q, kinetic=q.dot.theta**2 / 2)

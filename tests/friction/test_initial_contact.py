@@ -44,11 +44,14 @@ def test_a_block_rests_up_to_the_friction_that_its_weight_gives(push):
     assert run["x_dot"][0] == pytest.approx((push - sense * 7.848) / 2.0, rel=1e-12)
 
 
-def test_rest_under_a_load_that_grows_is_told_for_its_instant():
+def test_a_body_at_rest_waits_until_a_load_that_grows_breaks_it_loose():
     values = {"slope": 0.0, "rate": 4.0}
-    run = ds.solve(BLOCK(), 5.0, {"x": 0.0, "x_dot": 0.0}, parameters=values)
-    assert run.end_time == 0.0
-    assert "perhaps not later" in run.message
+    run = ds.solve(BLOCK(), 5.0, {"x": 0.0, "x_dot": 0.0}, parameters=values, at=[1.0, 5.0])
+    (loose,) = [event.time for event in run.events if event.name == "breaks_loose"]
+    assert loose == pytest.approx(7.848 / 4.0, rel=1e-12)
+    assert run["x"][0] == 0.0
+    gained = (2.0 * (25.0 - loose**2) - 7.848 * (5.0 - loose)) / 2.0
+    assert run["x_dot"][1] == pytest.approx(gained, rel=1e-12)
     late = ds.solve(
         BLOCK(), 2.5, {"x": 0.0, "x_dot": 0.0}, parameters=values, start_time=2.0, at=[2.5]
     )

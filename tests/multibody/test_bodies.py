@@ -198,6 +198,10 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
         "no velocity 'x'",
         lambda: Mechanism([PLATE]).system(force={"x": 1.0}),
     ),
+    "a force on a coordinate": (
+        "no velocity 'plate_x' for a force to act on: did you mean 'plate_x_dot'",
+        lambda: Mechanism([PLATE]).system(force={"plate_x": 1.0}),
+    ),
 }
 
 

@@ -171,3 +171,41 @@ def test_what_cannot_touch_is_refused() -> None:
         PlaneContact("floor", frame, Sphere(RADIUS), end=1.0)
     with pytest.raises(PosingError, match=r"must touch with the end 0.0, 1.0 or -1.0, not 0.5"):
         PlaneContact("floor", frame, Spindle(0.05, 0.03), end=0.5)
+
+
+def test_a_rim_that_comes_to_lie_flat_ends_the_run_and_flies_through_it_else():
+    """A blunt roller tips over its edge onto its end; turned in the air, it passes upright."""
+    spindle, tilt = SPINDLES["truncated"], math.pi / 2 - 0.3
+    assert spindle.ends is not None
+    length, rim = float(spindle.ends.half_length), float(spindle.ends.radius)
+    stands = length * math.sin(tilt) + rim * math.cos(tilt)
+    # The axis points along x and up: a quarter turn about y takes z to x.
+    turn = quaternion((0, 1, 0), math.pi / 2 - tilt)
+    for height, until in ((0.0, 1.0), (1.0, 0.2)):
+        body = Body(
+            "roller",
+            0.2,
+            (1e-4, 1e-4, 1e-4),
+            axisymmetric=True,
+            position=(0.0, 0.0, stands + height),
+            rotation=turn,
+            angular_velocity=(0.0, -4.0 if height else 0.0, 0.0),
+        )
+        floor = PlaneContact(
+            "floor",
+            body.frame(),
+            spindle,
+            friction=1.0,
+            unilateral=True,
+            closed=height == 0.0,
+            end=-1.0,
+        )
+        mechanism = Mechanism([body], [floor], gravity=(0.0, 0.0, -9.81))
+        run = ds.solve(mechanism.system(), until, guess=mechanism.start)
+        names = [event.name for event in run.events]
+        if height:
+            assert run.outcome is ds.Outcome.COMPLETED
+            assert "floor_flat" not in names
+        else:
+            assert names[-1] == "floor_flat"
+            assert "comes to lie flat" in run.message

@@ -285,3 +285,20 @@ def refused(case):  # noqa: C901
 def test_what_has_no_limit_is_refused_in_a_sentence(case, kind, told):
     with pytest.raises(kind, match=told):
         refused(case)
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-6, 1e9])
+def test_orders_do_not_depend_on_units(size):
+    q, p = ds.coordinates(x="m", z="m"), ds.parameters(eps=1.0, column=1.0)
+    body = ds.MechanicalSystem(q, p, kinetic=(q.dot.x**2 + q.dot.z**2) / 2, force={"x": size})
+    slip = q.dot.x - p.column * q.dot.z
+    moving = {"x_dot": size, "z_dot": size}
+    found = creep_limit(
+        body,
+        [Slip("along", slip, -slip / p.eps)],
+        lambda eps: (moving, {"eps": eps, "column": eps}),
+    )
+    assert found.kind == "dirac"
+    assert found.finite == ("z_dot",)
+    assert found.velocity_orders["x_dot"] == pytest.approx(1.0, abs=0.01)
+    assert found.slip_orders["along"] == pytest.approx(1.0, abs=0.01)

@@ -173,3 +173,17 @@ def test_names_and_numbers_that_cannot_be_are_refused():
         singular_lagrangian(q, lagrangian, p, values={"k": "much"})
     with pytest.raises(UnknownNameError):
         singular_lagrangian(q, lagrangian, p).start({"z": 1.0})
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_ranks_do_not_depend_on_units(unit):
+    # Two bodies of 1 kg and a node without mass; the second body's place is measured in `unit` m.
+    q = ds.coordinates(x="m", s="", n="m")
+    place, speed = unit * q.s, unit * q.dot.s
+    energy = (q.dot.x**2 + speed**2) / 2
+    strained = (3 * (q.x - q.n) ** 2 + 6 * (q.n - place) ** 2) / 2
+    found = singular_lagrangian(q, energy - strained)
+    assert (found.rank, list(found.constraints)) == (2, ["primary_n", "secondary_1"])
+    assert (found.first_class, found.second_class, found.freedom) == (0, 2, 2.0)
+    with pytest.raises(PosingError, match="the Lagrangian is regular"):
+        singular_lagrangian(q, energy + q.dot.n**2 / 2 - strained)

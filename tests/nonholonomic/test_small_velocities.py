@@ -205,6 +205,31 @@ WHEELSET_ERRORS = {0.04: (9.9e-2, 4.3e-3), 0.01: (2.341e-2, 2.426e-4), 0.0025: (
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("drag", "turn"), [(1.0, 1.0), (0.0, -1.5), (-2.0, 0.4)])
+def test_the_force_of_a_finite_inertia_in_the_layer_is_part_of_the_start(drag, turn):
+    # A bead on a wire that turns against stiff friction: while the turn decays, z phi_dot^2 throws
+    # the bead outwards by about eps z turn^2/2. With `drag` the friction depends on the turn.
+    q, p = ds.coordinates(phi="rad", z="m"), ds.parameters(eps=(0.01, "", ds.POSITIVE))
+    friction = q.dot.phi * (1 + 0.1 * drag * q.dot.phi) / p.eps
+    bead = ds.MechanicalSystem(
+        q,
+        p,
+        kinetic=(q.dot.z**2 + q.z**2 * q.dot.phi**2) / 2,
+        potential=q.z**2 / 2,
+        force={"phi": 0.3 - friction},
+    )
+    model, start = small_velocities(bead, ["phi_dot"]), {"z": 1.0, "phi_dot": turn}
+    sizes, errors = (0.02, 0.01, 0.005), []
+    for eps in sizes:
+        values = {"eps": eps}
+        full = ds.solve(bead, 1.0, start, parameters=values, at=[1.0])
+        begun = model.start(start, values, order=1)
+        run = ds.solve(model.refined, 1.0, begun, parameters=values, at=[1.0])
+        errors.append(max(abs(full[name][0] - run[name][0]) for name in q.names))
+    # Without it the order is 1, and the errors are 100 times as large.
+    assert np.polyfit(np.log(sizes), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.3), errors
+
+
 def test_the_wheelset_s_errors_are_those_of_another_program():
     eps, expected = list(WHEELSET_ERRORS), list(WHEELSET_ERRORS.values())
 

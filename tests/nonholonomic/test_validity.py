@@ -212,3 +212,31 @@ def test_known_models_hold_where_they_did():
     rail = small_velocities(wheelset(), ["y_dot", "psi_dot"])
     assert rail.validity({"y": 1.0, "psi": 0.3})
     assert rail.validity({"y": 1.0, "psi": 0.3}).rates == {}
+
+
+def in_a_field(*, mirror: bool):
+    """Return a particle on which B(z)/eps acts, or whose inertia depends on z."""
+    q, p = ds.coordinates(x="m", y="m", z="m"), ds.parameters(eps=(0.01, "", ds.POSITIVE))
+    v = q.dot
+    field = (1 + q.z**2) / p.eps if mirror else 1 / p.eps
+    grown = 1.0 if mirror else q.z**2
+    turning = field / 2 * (q.x * v.y - q.y * v.x)
+    kinetic = (v.z**2 + grown * (v.x**2 + v.y**2)) / 2 + turning
+    return ds.MechanicalSystem(q, p, kinetic=kinetic, potential=0.1 * q.z)
+
+
+@pytest.mark.parametrize("mirror", [True, False])
+def test_an_oscillation_that_pushes_on_average_is_against_the_model(mirror):
+    # The force of a magnetic mirror, v^2/2 B'/B = 0.5, or z v^2: five times the force that is kept.
+    system, start = in_a_field(mirror=mirror), {"z": 0.5, "x_dot": 1.0, "y_dot": 0.5}
+    model, values = small_velocities(system, ["x_dot", "y_dot"]), {"eps": 0.005}
+    full = ds.solve(system, 1.0, start, parameters=values, at=[1.0])["z"][0]
+    run = ds.solve(model.system, 1.0, model.start(start, values), parameters=values, at=[1.0])
+    assert abs(run["z"][0] - full) > 0.2
+    found = model.validity(start, values)
+    assert found.nutation["z_dot"] > 0.8
+    (said,) = found.failures
+    assert said.startswith("the oscillation from this start changes the rate of z_dot's momentum")
+    slow = model.validity(model.on_slow_manifold(start, values), values)
+    assert slow
+    assert slow.nutation.get("z_dot", 0.0) < 1e-6

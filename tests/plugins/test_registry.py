@@ -56,6 +56,26 @@ def test_a_file_that_is_none_is_told(tmp_path, text, words):
         registry.problem(str(path))
 
 
+def test_a_file_with_a_system_alone_is_answered_by_the_line_that_makes_it_a_problem(tmp_path):
+    path = tmp_path / "mine.py"
+    text = (
+        "import daesolve as ds\nq = ds.coordinates(x='m')\n"
+        "Free_body = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2)\n"
+    )
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(PluginError, match="to run the system 'Free_body'") as error:
+        registry.problem(str(path))
+    line = str(error.value).split("`")[-2].replace("{...}", "{'x': 0.0, 'x_dot': 1.0}")
+    path.write_text(text + line, encoding="utf-8")
+    assert registry.problem(str(path)).case().solve().end_state["x"] == pytest.approx(10.0)
+
+
+def test_the_directory_of_a_run_is_said_to_be_no_problem(tmp_path):
+    (tmp_path / "manifest.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UnknownNameError, match="directory of a run, not a problem"):
+        registry.problem(str(tmp_path))
+
+
 def test_a_missing_file_is_told(tmp_path):
     with pytest.raises(PluginError, match="does not exist"):
         registry.problem(str(tmp_path / "absent.py"))

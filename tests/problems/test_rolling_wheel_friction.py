@@ -44,6 +44,19 @@ def test_a_wheel_that_friction_holds_rolls_as_the_model_without_slip_does():
         assert np.max(np.abs(held[name] - known[name])) < 1e-11
 
 
+def test_where_the_wheel_that_is_held_ends_the_one_with_friction_flies_and_lands():
+    case = ds.problem("rolling-wheel").case("pendulum-flies")
+    run = case.solve()
+    assert run.outcome is ds.Outcome.COMPLETED
+    names = [event.name for event in run.events]
+    assert names.count("contact_lost") == names.count("contact_closed") == 3
+    held = ds.problem("rolling-wheel").case("pendulum-lost").solve()
+    assert held.events[-1].name == "contact_lost"
+    # It slips a little before it is lifted, as friction is large and not infinite.
+    first = next(event for event in run.events if event.name == "contact_lost")
+    assert 0.0 <= first.time - held.end_time <= 5e-3
+
+
 def test_a_hoop_on_a_circular_hill_slips_and_leaves_it_at_known_times():
     changes = {"curve": HILL, "pendulum": False, "radius": 0.1, "friction": 0.5}
     case = wheel("hoop", changes, contact_x=math.sin(0.3), speed=0.0)

@@ -76,6 +76,11 @@ def test_the_table_of_impacts_has_their_impulses_and_what_they_took():
     assert len(impact_lines(found, 2)) == 2
 
 
+def test_a_foot_that_an_impact_throws_open_is_not_among_those_met():
+    _, found = told("block", "tips")
+    assert [line.contacts for line in impact_lines(found, 4)] == ["rear", "front", "rear", "front"]
+
+
 def test_impacts_of_several_contacts_at_an_instant_are_one_line():
     _, found = told("newtons-cradle", "both-sides")
     (line,) = impact_lines(found, 20)

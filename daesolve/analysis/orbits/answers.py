@@ -82,6 +82,15 @@ def map_answer(found: StabilityMap) -> Found:
         "verdicts": [[str(cell) for cell in row] for row in found.verdicts],
         "leading": found.leading.tolist(),
         "borders": borders,
+        "curves": [
+            {
+                "kind": border.kind,
+                found.names[0]: border.x.tolist(),
+                found.names[1]: border.y.tolist(),
+                "ends": list(border.ends),
+            }
+            for border in found.curves
+        ],
     }
     return values, {"stability": found.plot()}
 

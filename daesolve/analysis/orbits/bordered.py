@@ -235,6 +235,8 @@ class _Newton:
         linear = place.linear
         left, values, right = np.linalg.svd(linear.matrix)
         rank = linear.matrix.shape[1] - count
+        if not float(np.min(values[:rank], initial=np.inf)) > 0.0:
+            raise NotPeriodicError("more directions are free here than the condition determines")
         missed = left[:, :rank].T @ linear.right
         across = linear.embedding @ (right[:rank].T @ (missed / values[:rank]))
         free = linear.embedding @ right[rank:].T

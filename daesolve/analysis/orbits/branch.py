@@ -41,7 +41,13 @@ OUTMOST = 3.0
 """The size of the largest multipliers that are drawn."""
 SMALLER = 4
 """Amplitudes that are tried where none is given."""
-COLOURS: Mapping[str, str] = {"stable": "C0", "unstable": "C3", "neutral": "C7", "one-sided": "C1"}
+COLOURS: Mapping[str, str] = {
+    "stable": "C0",
+    "unstable": "C3",
+    "neutral": "C7",
+    "one-sided": "C1",
+    "unknown": "C5",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +59,8 @@ class SpecialPoint:
     kind
         "fold", "period doubling", "symmetry breaking" (of orbits up to a reflection),
         "Neimark-Sacker" ("Hopf" of steady motions and equilibria), "neutral saddle" (two real
-        multipliers whose product is one: no bifurcation), "branch point", "grazing" or "degenerate
-        passage".
+        multipliers whose product is one: no bifurcation), "branch point", "grazing", "degenerate
+        passage" or "several at once" (as where two equal parts double their periods).
     axis, value
         What is varied, and its value there.
     detail
@@ -82,7 +88,7 @@ class SpecialPoint:
     def digits(self) -> float:
         """How many digits of the value a solution by other steps confirms; nan where there is none.
 
-        A degenerate passage is approached and not solved for.
+        A degenerate passage, and several multipliers at once, are approached and not solved for.
         """
         return confirmed_value(self.curve, self.kind, self.point, self.detail)
 

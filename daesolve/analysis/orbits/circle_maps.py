@@ -16,12 +16,11 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 import numpy as np
-import scipy
 
-from daesolve.analysis.orbits.flights import Flight, Flow, Node
+from daesolve.analysis.orbits.flights import Flight, Flow, Node, flown
+from daesolve.analysis.orbits.tongues import Misses, Tongue, tongue, zeros
 from daesolve.analysis.variational import differentiated
 from daesolve.errors import (
-    DaesolveError,
     NotPeriodicError,
     OutOfRangeError,
     is_number,
@@ -35,7 +34,6 @@ from daesolve.integration.run_options import (
     every,
     requested_of,
 )
-from daesolve.integration.simulation import simulate
 from daesolve.preparation.examination import starting_point
 from daesolve.preparation.preparing import prepare
 from daesolve.preparation.request import with_inputs
@@ -45,16 +43,8 @@ MOST = 64
 """The largest denominator of a ratio that is looked for."""
 NEAR = 1e-3
 """Of a turn, how near a mean is to a ratio that is tried."""
-GRID = 48
-"""Angles at which a map is looked at, all around."""
-BESIDE = 0.0071
-"""Of the circle, where the grid begins."""
 STEP = 1e-3
 """Of the circle, the first step by which the start is differentiated."""
-PLACE = 3e-8
-"""Of the circle, how exactly the place of an extremum is found."""
-SOLVED = 1e-14
-"""To what part of an angle or a value roots are found."""
 
 Start = Callable[..., Mapping[str, float]]
 
@@ -92,27 +82,6 @@ class RotationNumber:
     uncertainty: float
     ratio: tuple[int, int] | None
     point: FixedPoint | None
-
-
-@dataclass(frozen=True)
-class Tongue:
-    """Where a circle map is locked.
-
-    Parameters
-    ----------
-    ratio
-        p and q: p circles in q periods.
-    low, high
-        The two ends, values of what is varied.
-    angle_low, angle_high
-        The angles at which the two points meet there that are locked.
-    """
-
-    ratio: tuple[int, int]
-    low: float
-    high: float
-    angle_low: float
-    angle_high: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,7 +219,7 @@ class CircleMap:
         if not isinstance(periods, int) or periods < 16:
             raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number >= 16")
         system, request, _ = self._requested(angle, periods)
-        run = simulate(prepare(system, request), every(self.seconds))
+        run = flown(prepare(system, request), every(self.seconds))
         if run.outcome is not Outcome.COMPLETED:
             raise NotPeriodicError(f"the motion ends earlier: {run.message}")
         advances = np.diff(run.states[self.angle]) / self.modulo
@@ -294,51 +263,16 @@ class CircleMap:
         ------
         OutOfRangeError
             The ratio is no pair of whole numbers.
+        NotPeriodicError
+            From no angle the motion goes on.
         """
         p, q = _ratio(ratio)
-        grid, misses = self._around(p, q)
-        found: list[FixedPoint] = []
-        for k in range(GRID):
-            if misses[k] * misses[k + 1] <= 0.0 and misses[k + 1] != 0.0:
-                root = scipy.optimize.brentq(
-                    lambda a: self.lift(a, q) - a - p * self.modulo,
-                    grid[k],
-                    grid[k + 1],
-                    xtol=SOLVED,
-                )
-                angle = float(root)  # pyright: ignore[reportArgumentType]
-                found.append(FixedPoint(angle % self.modulo, self(angle, q)[1]))
-        return tuple(sorted(found, key=lambda point: point.angle))
+        found = zeros(self._misses(p, q), self.modulo)
+        return tuple(FixedPoint(angle, self(angle, q)[1]) for angle in found)
 
-    def _around(self, p: int, q: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return angles all around, and what F^q - id - p is there, not a number where none is."""
-        # Motions are often degenerate at right angles: the grid goes beside them.
-        grid = np.linspace(0.0, self.modulo, GRID + 1) + BESIDE * self.modulo
-        found: list[float] = []
-        for angle in map(float, grid[:-1]):
-            try:
-                found.append(self.lift(angle, q) - angle - p * self.modulo)
-            except DaesolveError:  # where it starts degenerate, or becomes so
-                found.append(math.nan)
-        if not np.any(np.isfinite(found)):
-            raise NotPeriodicError("the motion does not continue for a period from any angle")
-        return grid, np.array([*found, found[0]])
-
-    def _extremum(self, p: int, q: int, sense: float) -> tuple[float, float]:
-        """Return the largest (sense +1) or least value of F^q - id - p, and its angle."""
-        grid, misses = self._around(p, q)
-        best = int(np.nanargmax(sense * misses[:-1]))
-        width, angle = self.modulo / GRID, float(grid[best])
-
-        def below(aside: float) -> float:
-            return -sense * (self.lift(angle + aside, q) - aside)
-
-        # The value is right to the square of how exactly its place is known.
-        found = scipy.optimize.minimize_scalar(
-            below, bounds=(-width, width), method="bounded", options={"xatol": PLACE * self.modulo}
-        )
-        angle += float(found.x)
-        return self.lift(angle, q) - angle - p * self.modulo, angle % self.modulo
+    def _misses(self, p: int, q: int) -> Misses:
+        """Return what F^q - id - p is, as a function of the angle."""
+        return lambda angle: self.lift(angle, q) - angle - p * self.modulo
 
     def tongue(self, over: Mapping[str, tuple[float, float]], ratio: tuple[int, int]) -> Tongue:
         """Return from where to where the map is locked at a ratio.
@@ -359,25 +293,15 @@ class CircleMap:
         name, (low, high) = next(iter(over.items()))
         if name not in self.values:
             raise unknown_name("value of the start", name, tuple(self.values))
-
-        def top(value: float) -> float:
-            return self.at(**{name: value})._extremum(p, q, 1.0)[0]
-
-        def bottom(value: float) -> float:
-            return self.at(**{name: value})._extremum(p, q, -1.0)[0]
-
-        ends: list[float] = []
-        for extremum in (top, bottom):
-            if extremum(low) * extremum(high) > 0.0:
-                raise OutOfRangeError(
-                    f"the tongue {p}/{q} does not lie between {name} = {low:g} and {high:g}, "
-                    "or extends beyond: give a range that contains both its ends"
-                )
-            root = scipy.optimize.brentq(extremum, low, high, xtol=SOLVED)
-            ends.append(float(root))  # pyright: ignore[reportArgumentType]
-        order = sorted(zip(ends, (1.0, -1.0), strict=True))
-        angles = [self.at(**{name: end})._extremum(p, q, sense)[1] for end, sense in order]
-        return Tongue((p, q), order[0][0], order[1][0], angles[0], angles[1])
+        refined = self.flow.solved_by(self.flow.prepared.solver.refined())
+        exact = replace(self, _kept={"flow": refined})
+        return tongue(
+            lambda value: self.at(**{name: value})._misses(p, q),
+            lambda value: exact.at(**{name: value})._misses(p, q),
+            self.modulo,
+            (name, float(low), float(high)),
+            (p, q),
+        )
 
 
 def circle_map(

@@ -23,11 +23,12 @@ from daesolve.analysis.orbits.first_look import (
     needed_pieces,
     onto_family,
 )
-from daesolve.analysis.orbits.flights import Flow, Node, Passage
+from daesolve.analysis.orbits.flights import Flow, Node, Passage, flown
 from daesolve.analysis.orbits.least_period import multiple_of_least
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
+from daesolve.analysis.orbits.orders import CONTINUOUS, jump_between
 from daesolve.analysis.orbits.remarks import remarks
 from daesolve.analysis.orbits.shooting import Shot, Task, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo
@@ -50,9 +51,9 @@ from daesolve.integration.run_options import (
     check_options,
     requested_of,
 )
-from daesolve.integration.simulation import simulate
 from daesolve.posing.events import EITHER, Direction
-from daesolve.preparation.preparing import Prepared, prepare
+from daesolve.preparation.lately import prepare_once
+from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
 from daesolve.system.consistent_state import check_system, parameter_values
@@ -63,6 +64,13 @@ AMISS = 1e-5
 """In sizes: what an orbit misses itself by at most, as near to where it touches a guard."""
 UNFOLDED = 1e-8
 """The unfolding parameter above which an integral is none."""
+CONSERVED = 1e-12
+"""The same, below which it is conserved to rounding."""
+
+RETURNS = (
+    "a period or a section must be given: period= (--period) in seconds, or section= (--section), "
+    "such as the name of an event"
+)
 
 
 def periodic_orbit(
@@ -150,7 +158,7 @@ def periodic_orbit(
     period = None if isinstance(period, ca.SX) else period
     _check(period, passages, pieces)
     if section is None and period is None and rule is None:
-        raise OutOfRangeError("a period or a section must be given")
+        raise OutOfRangeError(RETURNS)
     given = _initial(options.pop("guess", None) if near is None else near)
     discrete = _discrete(source, given)
     initial = None if given is None else {n: v for n, v in given.items() if n not in discrete}
@@ -232,11 +240,13 @@ def finished(
         other = multipliers(task, shot, slopes_of(task, shot, backwards=True))
         # Where rounding has parted the guards, the order is that in which they were met.
         orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
-    notes += [*remarks(task, shot, spectrum), *_of_least(task, shot)]
+        notes += _jumps(orders)
+    notes += [*_nearly_conserved(task, shot), *remarks(task, shot, spectrum)]
+    notes += _of_least(task, shot)
     digits, of_multipliers, said = _how_exact(task, found, spectrum, verify)
     notes += said
     first = shot.guess.nodes[0]
-    run = simulate(replace(_starting_at(flow, first), until=first.time + shot.period))
+    run = flown(replace(_starting_at(flow, first), until=first.time + shot.period))
     doubt = 10.0 * found.accuracy
     verdict = "one-sided" if found.slopes.notes else spectrum.verdict(doubt)
     if verdict == "stable" and task.conserves:
@@ -288,6 +298,16 @@ def _check_is_orbit(task: Task, shot: Shot) -> None:
         check_moves(task, shot)
 
 
+def _nearly_conserved(task: Task, shot: Shot) -> list[str]:
+    """Say which integrals change in a period, by little: the motion then repeats itself nearly."""
+    return [
+        f"{integral.name!r} changes by {abs(alpha):.2g} of its size in a period, so that it is not "
+        "conserved, and the motion repeats itself to so much only"
+        for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True)
+        if abs(alpha) > CONSERVED and shot.residual > CONSERVED
+    ]
+
+
 def _of_least(task: Task, shot: Shot) -> list[str]:
     """Say whether a period is a multiple of the least one."""
     times = multiple_of_least(task, shot)
@@ -298,6 +318,19 @@ def _of_least(task: Task, shot: Shot) -> list[str]:
             f"the period is {times} times the shortest one, {shot.period / times:.12g} s: "
             "request that"
         )
+    ]
+
+
+def _jumps(orders: Sequence[Multipliers]) -> list[str]:
+    """Return a sentence where the map of a period is not continuous from order to order."""
+    if len(orders) != 2 or any(len(order.cone) != 1 for order in orders):
+        return []
+    jump = jump_between(orders)
+    if jump <= CONTINUOUS:
+        return []
+    return [
+        f"the map jumps by {100.0 * jump:.2g} % where they pass at one instant, for what one of "
+        "them imposes acts on the other: beside that, each order has a limit of its own"
     ]
 
 
@@ -331,14 +364,14 @@ def _prepared(system: System, request: Request) -> tuple[Prepared, list[str]]:
     note says so.
     """
     try:
-        return prepare(system, request), []
+        return prepare_once(system, request), []
     except InconsistentStateError as refusal:
         near = {**request.guess, **request.initial}
         moving = system.dynamics.labels.states[system.dynamics.position_count :]
         for part in (0.0, *ASIDE):
             guess = {name: (1.0 + part * (name in moving)) * v for name, v in near.items()}
             with suppress(InconsistentStateError):
-                found = prepare(system, replace(request, initial={}, guess=guess))
+                found = prepare_once(system, replace(request, initial={}, guess=guess))
                 return found, [f"the guess was made {part:+.0%} faster: {refusal}"] if part else []
         raise
 

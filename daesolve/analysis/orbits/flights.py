@@ -20,9 +20,11 @@ from daesolve.analysis.variational import guard_slopes
 from daesolve.equations.consistency import Start, complete_start
 from daesolve.errors import NotPeriodicError
 from daesolve.integration.record import Boundary, Happening, RunRecord
-from daesolve.integration.simulation import simulate_recorded
+from daesolve.integration.run_options import At
+from daesolve.integration.simulation import simulate, simulate_recorded
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.preparing import Prepared
+from daesolve.solvers import Solver
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -89,6 +91,25 @@ class Flight:
     def sequence(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The events that change something, in their order: name and guards."""
         return tuple((e.name, e.fired) for e in self.happened if e.after is not None)
+
+
+def flown(prepared: Prepared, at: At = None) -> Trajectory:
+    """Run what was prepared.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The run was interrupted: a part of it is no answer.
+    """
+    run = simulate(prepared, at)
+    check_not_interrupted(run)
+    return run
+
+
+def check_not_interrupted(run: Trajectory) -> None:
+    """Raise KeyboardInterrupt where a run was interrupted: its end is no end of the motion."""
+    if run.outcome is Outcome.INTERRUPTED:
+        raise KeyboardInterrupt
 
 
 def passing_rates(flight: Flight) -> Iterator[tuple[str, float]]:
@@ -279,6 +300,12 @@ class Flow:
             p[self.value_names.index(name)] = value
         return Node(node.time, node.x, p)
 
+    def solved_by(self, solver: Solver, steps: float = 1.0) -> Flow:
+        """Return the same motions by another solver, of which so many steps are expected."""
+        other = replace(self.prepared, solver=solver.configured(self.prepared.problem, steps))
+        other.scaling.compiled(other.solver, other.problem)
+        return Flow(other)
+
     # -- flights ------------------------------------------------------------------------------
 
     def fly(self, start: Node, duration: float) -> Flight:
@@ -340,6 +367,7 @@ class Flow:
         return prepared, run, record
 
     def _check_reached(self, run: Trajectory) -> None:
+        check_not_interrupted(run)
         if run.outcome is not Outcome.COMPLETED:
             raise NotPeriodicError(
                 f"the motion does not return, because it ends {run.outcome.value} at t = "

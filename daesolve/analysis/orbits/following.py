@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from daesolve.analysis.orbits.remarks import NEAR, nearest_degenerate
 from daesolve.analysis.orbits.rest_points import rest_point
 from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.shrinking import shrunk_to, turned_round
-from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at
+from daesolve.analysis.orbits.special import Kind, Tests, crossings, tests_at, verdict_of
 from daesolve.analysis.orbits.starts import moved_start
 from daesolve.analysis.orbits.stored_branch import Special, Store
 from daesolve.analysis.orbits.switching import hopf_period
@@ -54,6 +54,8 @@ AT_REST = 1e-3
 """Of its rate at the start of the branch, that with which a guard passes that is but touched."""
 GROWN = 3.0
 """The same, where the branch ends."""
+Progress = Callable[[int, float], None]
+"""Called when a point is found: how many there are, and the value of what is varied."""
 DETECTED = ("fold", "doubling", "torus", "grazing", "degenerate")
 
 
@@ -75,6 +77,7 @@ def continue_orbit(
     most: int = 400,
     detect: tuple[str, ...] = DETECTED,
     out: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Branch:
     """Follow an orbit along a parameter or a first integral.
 
@@ -95,6 +98,8 @@ def continue_orbit(
     out
         A directory, in which points are kept as they are found, and from which an interrupted
         branch goes on, to the same bits.
+    progress
+        Called after each point with how many there are, and the value there.
 
     Returns
     -------
@@ -133,12 +138,17 @@ def continue_orbit(
         )
     store = Store(out, curve, bounds.low, bounds.high, step)
     ways: list[_Way] = []
+
+    def told(value: float) -> None:
+        if progress is not None:
+            progress(sum(len(way.entries) for way in ways), value)
+
     for sense in (-1.0, 1.0):
         end = bounds.high if sense > 0.0 else bounds.low
         if abs(end - value) > 1e-12 * curve.axis.scale:
-            way = _Way(curve, bounds, detect, sense, store)
-            way.follow(orbit.found.shot.guess, value)
+            way = _Way(curve, bounds, detect, sense, store, told)
             ways.append(way)
+            way.follow(orbit.found.shot.guess, value)
     return _joined(curve, ways)
 
 
@@ -187,10 +197,16 @@ class _Way:
     """A branch in one direction."""
 
     def __init__(
-        self, curve: Curve, bounds: Range, detect: tuple[str, ...], sense: float, store: Store
+        self,
+        curve: Curve,
+        bounds: Range,
+        detect: tuple[str, ...],
+        sense: float,
+        store: Store,
+        told: Callable[[float], None],
     ) -> None:
         self.curve, self.bounds, self.detect = curve, bounds, detect
-        self.sense, self.store = sense, store
+        self.sense, self.store, self._told = sense, store, told
         self.entries: list[BranchPoint] = []
         self.special: list[SpecialPoint] = []
         self.end = ""
@@ -342,9 +358,9 @@ class _Way:
 
     def _wanted(self, found: list[tuple[Kind, Solution]]) -> list[tuple[Kind, Solution]]:
         asked = {
-            "fold": ("fold", "branch point"),
-            "doubling": ("period doubling", "symmetry breaking"),
-            "torus": ("Neimark-Sacker", "Hopf", "neutral saddle"),
+            "fold": ("fold", "branch point", "several at once"),
+            "doubling": ("period doubling", "symmetry breaking", "several at once"),
+            "torus": ("Neimark-Sacker", "Hopf", "neutral saddle", "several at once"),
             "grazing": ("grazing",),
             "degenerate": ("degenerate passage",),
         }
@@ -402,18 +418,19 @@ class _Way:
         self.entries.append(entry)
         self.special += [special_point(self.curve, *one) for one in found]
         self.store.keep(self.sense, entry, found, self.end)
+        self._told(entry.value)
 
     def _detail(self, kind: Kind, found: Solution) -> str:
+        if kind == "several at once":
+            fewer, more = sorted(map(int, found.more))
+            return (
+                f"{fewer} multipliers are outside the unit circle on one side, {more} on the other"
+            )
         if kind != "Hopf":
             return ""
         return f"period {hopf_period(self.curve, found.point.guess, found.point.value):.12g} s"
 
     def _entry(self, point: Point, tests: Tests) -> BranchPoint:
-        verdict = tests.spectrum.verdict(10.0 * point.accuracy)
-        if point.slopes.notes:
-            verdict = "one-sided"
-        elif verdict == "stable" and self.curve.task.conserves:
-            verdict = "neutral"
         return BranchPoint(
             value=point.value,
             guess=point.guess,
@@ -421,7 +438,7 @@ class _Way:
             step=self._step,
             period=point.shot.period,
             multipliers=tests.spectrum.values,
-            verdict=verdict,
+            verdict=verdict_of(self.curve, point, tests),
         )
 
 

@@ -41,7 +41,8 @@ class PeriodicOrbit(Shown):
         The eigenvalues of the symmetry itself: one for a shift, exp(+-i psi) for what turns by psi.
     verdict
         "stable" where all changes die out, "unstable" where one grows, "neutral" where one does
-        neither, "one-sided" where multipliers depend on the order in which guards pass.
+        neither, "one-sided" where multipliers depend on the order in which guards pass,
+        "unknown" where rounding hides them.
     residual
         By how much the orbit misses itself, in sizes of the states.
     unfolding

@@ -1,4 +1,11 @@
-"""Maps that are linear in pieces, for guards pass together: cones, directional rates, growth."""
+"""Maps that are linear in pieces, for guards pass together: cones, directional rates, growth.
+
+An impact projects velocities, v+ = P v. Where two constraints change at once and the orbit itself
+takes no impulse, P v = v there; its neighbours take one in proportion to the change. In the order
+(1, 2) they become P P_1 v, in the other P P_2 v, and P v where both are imposed at one instant:
+as the time between the two events is in none of these, the map of a period has three limits there,
+which are equal only where the two reactions do not act on each other.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +40,8 @@ class DirectionalRates:
         that this is a rate of the whole map: real, positive, and on the side of its order.
     jump
         By how much the maps of the two orders differ where guards pass at once, relatively: zero
-        where the map is continuous. Where a change brings impulses, as of bodies that meet and were
-        at rest to each other, it jumps by as much as these depend on their order.
+        where the map is continuous. Where a change brings impulses, of which the orbit itself has
+        none, it jumps by as much as these depend on their order.
     """
 
     rates: np.ndarray
@@ -71,7 +78,7 @@ def directional_rates(
         rates.append(grown / ((periods - first) * period))
         ends.append(taken.pop() if len(taken) == 1 else -1)
     leading = tuple(_stays(order) for order in orders)
-    return DirectionalRates(np.array(rates), np.array(ends), leading, _jump(orders))
+    return DirectionalRates(np.array(rates), np.array(ends), leading, jump_between(orders))
 
 
 def _stays(order: Multipliers) -> bool:
@@ -84,7 +91,7 @@ def _stays(order: Multipliers) -> bool:
     return bool(np.all(side > 0.0) or np.all(side < 0.0))
 
 
-def _jump(orders: Sequence[Multipliers]) -> float:
+def jump_between(orders: Sequence[Multipliers]) -> float:
     """Return by how much two maps differ on the plane on which guards pass at once, relatively."""
     first, second = orders
     row = first.cone[0] / (float(np.linalg.norm(first.cone[0])) or 1.0)

@@ -8,11 +8,10 @@ from dataclasses import replace
 import numpy as np
 import scipy
 
-from daesolve.analysis.orbits.flights import Flight, Flow, Node
+from daesolve.analysis.orbits.flights import Flight, Flow, Node, flown
 from daesolve.analysis.orbits.monodromy import Multipliers
 from daesolve.analysis.orbits.shooting import Shot, Task
 from daesolve.integration.record import Boundary
-from daesolve.integration.simulation import simulate
 
 NEAR = 1e-2
 """Of the largest singular value along an orbit, that near to a degenerate point."""
@@ -52,7 +51,7 @@ def nearest_degenerate(task: Task, shot: Shot) -> float:
     if not math.isfinite(manifold.independence(first.time, first.x, first.p)):
         return math.inf
     for flight in shot.flights:
-        run = simulate(replace(flight.prepared, until=flight.end.time))
+        run = flown(replace(flight.prepared, until=flight.end.time))
         states = np.column_stack([run[name] for name in task.flow.names])
         step = float(np.max(np.diff(run.times), initial=0.0))
         for time, x in zip(run.times.tolist(), states, strict=True):

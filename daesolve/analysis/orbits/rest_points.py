@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from daesolve.analysis.orbits.flights import Node
+from daesolve.analysis.orbits.flights import Node, flown
 from daesolve.analysis.orbits.shooting import Shot, Task
 from daesolve.errors import DaesolveError
-from daesolve.integration.simulation import simulate
 
 STEPS = 12
 """Of Gauss and Newton's method from the slowest of them."""
@@ -57,7 +56,7 @@ def _slowest(task: Task, shot: Shot) -> Node:
     """Return the place of an orbit with the least rates, in sizes."""
     best, least = shot.guess.nodes[0], np.inf
     for flight in shot.flights:
-        run = simulate(replace(flight.prepared, until=flight.end.time))
+        run = flown(replace(flight.prepared, until=flight.end.time))
         states = np.column_stack([run[name] for name in task.flow.names])
         for time, x in zip(run.times.tolist(), states, strict=True):
             here = Node(time, x, flight.values_at(time))

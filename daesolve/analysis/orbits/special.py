@@ -27,7 +27,7 @@ from daesolve.analysis.orbits.bordered import (
     solve_special,
 )
 from daesolve.analysis.orbits.curve import Curve, Point
-from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
+from daesolve.analysis.orbits.monodromy import Multipliers, Verdict, multipliers
 from daesolve.errors import DaesolveError, NotPeriodicError
 
 Kind: TypeAlias = Literal[
@@ -40,7 +40,25 @@ Kind: TypeAlias = Literal[
     "neutral saddle",
     "grazing",
     "degenerate passage",
+    "several at once",
 ]
+WEIGHTS: dict[Kind, int] = {
+    "fold": 1,
+    "branch point": 1,
+    "period doubling": 1,
+    "symmetry breaking": 1,
+    "Neimark-Sacker": 2,
+    "Hopf": 2,
+}
+"""How many multipliers pass through the unit circle at a point of a kind."""
+PARTED = 12
+"""How often a step is halved to part special points that lie near to each other."""
+PASSING = 1e-4
+"""How near to the unit circle multipliers are that pass through it."""
+SPLITS = (0.5, 0.41, 0.59, 0.32)
+"""Where a step is divided: where no multiplier is on the circle, so that it can be counted."""
+PLACED = 40
+"""How often it is halved to see where several multipliers pass at once."""
 ON_CIRCLE = 1e-6
 """How near to the unit circle a pair is at a Neimark-Sacker point."""
 TestName: TypeAlias = Literal["fold", "unit", "doubling", "torus"]
@@ -89,7 +107,11 @@ def tests_at(curve: Curve, point: Point) -> Tests:
 
 
 def crossings(
-    curve: Curve, before: tuple[Point, Tests], after: tuple[Point, Tests], step: float
+    curve: Curve,
+    before: tuple[Point, Tests],
+    after: tuple[Point, Tests],
+    step: float,
+    parted: int = 0,
 ) -> list[tuple[Kind, Solution]]:
     """Find the special points of a step.
 
@@ -97,11 +119,114 @@ def crossings(
     passes through one. A pair of multipliers whose product passes through one lies on the unit
     circle at a Neimark-Sacker point; at a neutral saddle it is real, and nothing branches off.
 
+    Two zeros of a test in one step do not change its sign, as where two equal oscillators double
+    their periods at once. So multipliers outside the unit circle are counted: where they become
+    more or fewer than the points that were found account for, the step is halved until these are
+    parted, or seen to lie at one place.
+
     Parameters
     ----------
     curve, before, after, step
         The branch, two neighbours with their tests, and the step from one to the other.
+    parted
+        How often the step has been halved before.
     """
+    found = _of_tests(curve, before, after, step)
+    if not _unaccounted(before, after, found):
+        return found
+    if parted >= PARTED:
+        several = _place_of_several(curve, before, after, step)
+        return found if several is None else [("several at once", several)]
+    try:
+        part, middle = _between(curve, before[0], step)
+    except DaesolveError:
+        return found
+    first = crossings(curve, before, middle, part * step, parted + 1)
+    return first + crossings(curve, middle, after, (1.0 - part) * step, parted + 1)
+
+
+def _between(curve: Curve, start: Point, step: float) -> tuple[float, tuple[Point, Tests]]:
+    """Return a part of a step, and the point there; with few multipliers on the unit circle."""
+    found: list[tuple[int, float, tuple[Point, Tests]]] = []
+    for part in SPLITS:
+        point = curve.onward(start, part * step)
+        tests = tests_at(curve, point)
+        on_circle = outside(tests, -ON_CIRCLE) - outside(tests, ON_CIRCLE)
+        found.append((on_circle, part, (point, tests)))
+        if not on_circle:
+            break
+    return min(found, key=lambda one: one[0])[1:]
+
+
+def verdict_of(curve: Curve, point: Point, tests: Tests) -> Verdict:
+    """Return whether the orbit at a point is stable."""
+    if point.slopes.notes:
+        return "one-sided"
+    verdict = tests.spectrum.verdict(10.0 * point.accuracy)
+    # Orbits beside it, with other values of the integrals, part from it with time.
+    return "neutral" if verdict == "stable" and curve.task.conserves else verdict
+
+
+def outside(tests: Tests, aside: float = 0.0) -> int:
+    """Return how many multipliers are larger than 1 + aside."""
+    return int(np.sum(np.abs(tests.spectrum.values) > 1.0 + aside))
+
+
+def _pairs_pass(first: Tests, second: Tests) -> bool:
+    """Return whether more or fewer pairs are outside the unit circle, and none is on it."""
+    pairs: list[int] = []
+    for tests in (first, second):
+        values = tests.spectrum.values
+        sizes = np.abs(values[np.imag(values) > 0.0])
+        if np.any(np.abs(sizes - 1.0) <= ON_CIRCLE):
+            return False
+        pairs.append(int(np.sum(sizes > 1.0)))
+    return pairs[0] != pairs[1]
+
+
+def _unaccounted(
+    before: tuple[Point, Tests], after: tuple[Point, Tests], found: list[tuple[Kind, Solution]]
+) -> bool:
+    """Return whether more multipliers passed through the unit circle than at points found."""
+    if before[0].slopes.notes or after[0].slopes.notes:
+        return False  # Multipliers jump where guards pass in another order.
+    ends = before[1], after[1]
+    least, most = ([outside(one, side) for one in ends] for side in (ON_CIRCLE, -ON_CIRCLE))
+    passed = max(least[1] - most[0], least[0] - most[1])
+    return passed > sum(WEIGHTS.get(kind, 0) for kind, _ in found)
+
+
+def _place_of_several(
+    curve: Curve, before: tuple[Point, Tests], after: tuple[Point, Tests], step: float
+) -> Solution | None:
+    """Return where, in a short step, several multipliers pass through the unit circle.
+
+    None where they jump across it, as by rounding near to a homoclinic orbit.
+    """
+    counts = outside(before[1]), outside(after[1])
+    low, high, place = 0.0, 1.0, after[0]
+    for _ in range(PLACED):
+        middle = (low + high) / 2.0
+        try:
+            point = curve.onward(before[0], middle * step, exact=True)
+        except DaesolveError:
+            break
+        place = point
+        if outside(tests_at(curve, point)) == counts[0]:
+            low = middle
+        else:
+            high = middle
+    sizes = np.abs(tests_at(curve, place).spectrum.values)
+    passing = int(np.sum(np.abs(sizes - 1.0) <= PASSING))
+    if passing < abs(counts[1] - counts[0]):
+        return None
+    return Solution(place, (), np.array(counts, dtype=float))
+
+
+def _of_tests(
+    curve: Curve, before: tuple[Point, Tests], after: tuple[Point, Tests], step: float
+) -> list[tuple[Kind, Solution]]:
+    """Return the special points that a change of a test's sign shows."""
     found: list[tuple[Kind, Solution]] = []
     bracket = _Bracket(curve, before, after, step)
     first, second = before[1], after[1]
@@ -112,7 +237,9 @@ def crossings(
     if first.doubling * second.doubling < 0.0:
         breaks = curve.task.group.reflects
         found += bracket.solved("symmetry breaking" if breaks else "period doubling", "doubling")
-    if first.torus * second.torus < 0.0 and min(abs(first.torus), abs(second.torus)) > ROUNDING:
+    # Beside another pair that is nearly the same, the test is small without being of rounding.
+    clear = min(abs(first.torus), abs(second.torus)) > ROUNDING or _pairs_pass(first, second)
+    if first.torus * second.torus < 0.0 and clear:
         found += bracket.solved("Hopf" if curve.task.steady else "Neimark-Sacker", "torus")
     return sorted(found, key=lambda one: bracket.part(one[1].point))
 
@@ -207,9 +334,12 @@ def conditions_near(curve: Curve, kind: Kind, point: Point) -> list[tuple[Kind, 
 
 
 def _neutral(spectrum: Multipliers) -> bool:
-    """Return whether the product of two real multipliers is one."""
+    """Return whether the product of two real multipliers is one, and they are not on the circle."""
     real = [value.real for value in spectrum.values if value.imag == 0.0]
-    return any(abs(one * other - 1.0) < ON_CIRCLE for one, other in combinations(real, 2))
+    return any(
+        abs(one * other - 1.0) < ON_CIRCLE and abs(abs(one) - 1.0) > ON_CIRCLE
+        for one, other in combinations(real, 2)
+    )
 
 
 def _has(spectrum: Multipliers, value: float) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from daesolve.analysis.orbits.curve import Curve, Point
 from daesolve.analysis.orbits.entries import BranchPoint
 from daesolve.analysis.orbits.special import Kind, conditions_near
 from daesolve.analysis.orbits.touching import touching
-from daesolve.analysis.orbits.verification import by_solver
 from daesolve.errors import DaesolveError
 
 ROUNDING = 4.0
@@ -23,11 +23,11 @@ def confirmed_value(curve: Curve, kind: Kind, entry: BranchPoint, detail: str) -
 
     Nan where they do not come to it, or where it is not solved for.
     """
-    if kind == "degenerate passage":
+    if kind in ("degenerate passage", "several at once"):
         return math.nan
     refined = curve.task.flow.prepared.solver.refined()
     try:
-        task = by_solver(curve.task, refined, 1)
+        task = replace(curve.task, flow=curve.task.flow.solved_by(refined))
         other = Curve(task, curve.axis, entry.guess)
         linear = other.linear(entry.guess, other.value_of(entry.guess))
         point = Point(

@@ -6,42 +6,29 @@ signs, the border is found to rounding.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy
 
+from daesolve.analysis.orbits.borders import Border, follow_border
 from daesolve.analysis.orbits.branch import COLOURS
 from daesolve.analysis.orbits.curve import Axis, Curve, Point
-from daesolve.analysis.orbits.monodromy import Verdict
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.shooting import Guess
-from daesolve.analysis.orbits.special import ROUNDING, Tests, pair_on_circle, tests_at
-from daesolve.errors import DaesolveError, OutOfRangeError, is_number, unknown_name
+from daesolve.analysis.orbits.stability_rows import BorderPoint, Line, Row, orbit_at, row_of
+from daesolve.analysis.orbits.stored_map import MapStore
+from daesolve.errors import OutOfRangeError, is_number, unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SOLVED = 1e-14
-"""Of the range, to what part of it a border is found."""
-HALVINGS = 3
-"""How often the way from one cell to the next is halved before there is no orbit."""
-ON_BORDER = 1e-5
-"""How near to its value on a border a multiplier is: at the corner of a tongue as a square root."""
-
-Cell = Verdict | Literal["none"]
-BorderKind = Literal["multiplier 1", "multiplier -1", "pair on the circle"]
-
-
-@dataclass(frozen=True)
-class BorderPoint:
-    """A point of a border: what happens there, and the two parameters."""
-
-    kind: BorderKind
-    x: float
-    y: float
+ASIDE = 6
+"""Values of the first parameter at which an orbit is looked for in the next row."""
+Progress = Callable[[int, int], None]
+"""Called when a row is known: how many are, and of how many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +42,13 @@ class StabilityMap:
     x, y
         (nx,), (ny,) their values.
     verdicts
-        (ny, nx) verdicts; "none" where no orbit was found.
+        (ny, nx) verdicts; "none" where no orbit was found, beyond a fold for one.
     leading
         (ny, nx) the size of the largest multiplier; not a number where there is none.
     borders
         Row by row, where a test passes through zero.
+    curves
+        Borders followed as curves, where that was asked for.
     """
 
     names: tuple[str, str]
@@ -68,6 +57,7 @@ class StabilityMap:
     verdicts: np.ndarray
     leading: np.ndarray
     borders: tuple[BorderPoint, ...]
+    curves: tuple[Border, ...] = ()
 
     def __str__(self) -> str:
         counts = {str(v): int(np.sum(self.verdicts == v)) for v in np.unique(self.verdicts)}
@@ -93,6 +83,8 @@ class StabilityMap:
         for kind in dict.fromkeys(point.kind for point in self.borders):
             own = [point for point in self.borders if point.kind == kind]
             axes.plot([p.x for p in own], [p.y for p in own], ".", markersize=3, label=kind)
+        for border in self.curves:
+            axes.plot(border.x, border.y, "-", color="black", linewidth=0.8)
         axes.set_xlabel(self.names[0])
         axes.set_ylabel(self.names[1])
         if self.borders:
@@ -105,7 +97,9 @@ def stability_map(
     over: Mapping[str, tuple[float, float]],
     *,
     cells: tuple[int, int] = (40, 40),
-    rows: tuple[int, int] | None = None,
+    follow: bool = False,
+    out: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> StabilityMap:
     """Follow an orbit over two parameters, and find where its stability changes.
 
@@ -117,9 +111,13 @@ def stability_map(
         Two parameters of the system and their ranges, in which the orbit lies.
     cells
         How many values of each; borders are found between neighbours in the first.
-    rows
-        From which row on, and before which, cells are looked at, the others staying "none"; None
-        takes all. The bits of a row do not depend on which others are.
+    follow
+        Whether borders are followed as curves too, from row to row and where they turn.
+    out
+        A directory, in which rows are kept as they are found, and from which an interrupted map
+        goes on, to the same bits.
+    progress
+        Called after each row with how many rows are known, and of how many.
 
     Returns
     -------
@@ -130,6 +128,8 @@ def stability_map(
     ------
     OutOfRangeError, UnknownNameError
         A parameter, a range or a number of cells cannot be.
+    StorageError
+        The directory has another map.
 
     Examples
     --------
@@ -147,37 +147,132 @@ def stability_map(
     >>> [(point.kind, round(point.x, 10)) for point in found.borders if point.y == 0.5]
     [('multiplier -1', 0.4706543549)]
     """
-    names, ranges = _checked(orbit, over, cells)
-    if rows is not None and not 0 <= rows[0] < rows[1] <= cells[1]:
-        raise OutOfRangeError(f"rows is {rows!r}, but must be two numbers from 0 to {cells[1]}")
-    task, guess = orbit.task, orbit.found.shot.guess
-    x, y = (np.linspace(*pair, count) for pair, count in zip(ranges, cells, strict=True))
-    axes = [
-        Axis(name, task.flow.value_names.index(name), None, float(pair[1] - pair[0]))
-        for name, pair in zip(names, ranges, strict=True)
-    ]
-    upward, across = (Curve(task, axis, guess) for axis in reversed(axes))
-    verdicts = np.full((cells[1], cells[0]), "none", dtype=object)
-    leading = np.full(verdicts.shape, np.nan)
-    borders: list[BorderPoint] = []
-    own = [float(orbit.values[name]) for name in names]
-    middle = int(np.argmin(np.abs(y - own[1])))
-    first, end = rows or (0, cells[1])
-    for part in (range(middle, end), range(middle - 1, first - 1, -1)):
-        here: Point | Guess = guess
-        for row in part:
-            following = _at(upward, here, float(y[row]))
-            here = here if following is None else following
-            if not first <= row < end:
+    plane = Plane.of(orbit, over, cells)
+    store = MapStore(out, plane.identity(orbit))
+    missing = [number for number in range(cells[1]) if number not in store.rows]
+    for number, row in plane.rows(orbit, missing):
+        store.keep(number, row)
+        if progress is not None:
+            progress(len(store.rows), cells[1])
+    found = plane.filled(store.rows)
+    return plane.followed(orbit, found) if follow else found
+
+
+@dataclass(frozen=True, eq=False)
+class Plane:
+    """The plane of a map: two parameters by name, and their values."""
+
+    names: tuple[str, str]
+    x: np.ndarray
+    y: np.ndarray
+
+    @staticmethod
+    def of(
+        orbit: PeriodicOrbit, over: Mapping[str, tuple[float, float]], cells: tuple[int, int]
+    ) -> Plane:
+        """Check what is asked for, and return it; see `stability_map`."""
+        names, ranges = _checked(orbit, over, cells)
+        x, y = (np.linspace(*pair, count) for pair, count in zip(ranges, cells, strict=True))
+        return Plane((names[0], names[1]), x, y)
+
+    def identity(self, orbit: PeriodicOrbit) -> tuple[object, ...]:
+        """Return what tells this map from others."""
+        task, first = orbit.task, orbit.found.shot.guess.nodes[0]
+        numbers = [*first.x, *first.p[: task.own], orbit.period]
+        return (
+            self.names, self.x.tolist(), self.y.tolist(), task.group.words, repr(task.passage),
+            task.pieces, task.flow.names, task.flow.value_names, task.steady,
+            task.flow.prepared.solver.name, [f"{number:.8g}" for number in numbers],
+        )  # fmt: skip
+
+    def rows(self, orbit: PeriodicOrbit, wanted: Collection[int]) -> Iterator[tuple[int, Row]]:
+        """Compute rows by their numbers; the bits of one do not depend on which others are wanted.
+
+        The orbit is followed upward and downward from the row nearest to it.
+        """
+        for number, start, across in self._starts(orbit, wanted):
+            if start is None:
+                yield number, Row((None,) * len(self.x), ())
                 continue
-            start = here.guess if isinstance(here, Point) else here
-            line = _Line(across, start, float(y[row]), own[0], x)
-            for column, cell in enumerate(line.cells):
+            yield number, row_of(across, start, float(self.y[number]), self.x)
+
+    def curves(self, orbit: PeriodicOrbit) -> tuple[Curve, Curve]:
+        """Return the orbits over the first parameter, and over the second."""
+        task = orbit.task
+        found = [
+            Curve(
+                task,
+                Axis(name, task.flow.value_names.index(name), None, float(v[-1] - v[0])),
+                orbit.found.shot.guess,
+            )
+            for name, v in zip(self.names, (self.x, self.y), strict=True)
+        ]
+        return found[0], found[1]
+
+    def _starts(
+        self, orbit: PeriodicOrbit, wanted: Collection[int]
+    ) -> Iterator[tuple[int, Guess | None, Curve]]:
+        """Return rows by their numbers with the orbit with which each begins; None without one."""
+        across, upward = self.curves(orbit)
+        middle = int(np.argmin(np.abs(self.y - float(orbit.values[self.names[1]]))))
+        first, last = min(wanted, default=middle), max(wanted, default=-1)
+        for part in (range(middle, last + 1), range(middle - 1, first - 1, -1)):
+            here: Point | Guess = orbit.found.shot.guess
+            for number in part:
+                y = float(self.y[number])
+                following = orbit_at(upward, here, y) or self._aside(across, upward, here, y)
+                if following is not None:
+                    here = following
+                if number in wanted:
+                    yield number, None if following is None else following.guess, across
+
+    def _aside(self, across: Curve, upward: Curve, here: Point | Guess, y: float) -> Point | None:
+        """Return an orbit in a row where there is none above the one that is known."""
+        guess = here.guess if isinstance(here, Point) else here
+        own = across.value_of(guess)
+        places = np.linspace(float(self.x[0]), float(self.x[-1]), ASIDE)
+        for x in sorted(places.tolist(), key=lambda x: abs(x - own)):
+            beside = orbit_at(across, guess, x)
+            if beside is not None:
+                found = orbit_at(upward, beside.guess, y)
+                if found is not None:
+                    return found
+        return None
+
+    def followed(self, orbit: PeriodicOrbit, found: StabilityMap) -> StabilityMap:
+        """Return a map with its borders followed as curves, from the points of its rows on."""
+        across, upward = self.curves(orbit)
+        borders: list[Border] = []
+        limits = (float(self.x[0]), float(self.x[-1])), (float(self.y[0]), float(self.y[-1]))
+        step = 1.0 / max(len(self.x), len(self.y))
+        for number, y in enumerate(self.y.tolist()):
+            seeds = [
+                point
+                for point in found.borders
+                if point.y == y
+                and not any(border.passes(point, limits, step) for border in borders)
+            ]
+            if not seeds:
+                continue
+            ((_, start, _),) = self._starts(orbit, [number])
+            if start is None:
+                continue
+            line = Line(across, start, y, self.x)
+            for point, there in line.borders:
+                if not any(border.passes(point, limits, step) for border in borders):
+                    borders.append(follow_border((across, upward), point, there, limits, step))
+        return replace(found, curves=tuple(borders))
+
+    def filled(self, rows: Mapping[int, Row]) -> StabilityMap:
+        """Return the map of its rows."""
+        verdicts = np.full((len(self.y), len(self.x)), "none", dtype=object)
+        leading = np.full(verdicts.shape, np.nan)
+        for number, row in rows.items():
+            for column, cell in enumerate(row.cells):
                 if cell is not None:
-                    verdicts[row, column], leading[row, column] = cell
-            borders += line.borders
-    borders.sort(key=lambda point: point.y)
-    return StabilityMap((names[0], names[1]), x, y, verdicts, leading, tuple(borders))
+                    verdicts[number, column], leading[number, column] = cell
+        borders = tuple(point for number in sorted(rows) for point in rows[number].borders)
+        return StabilityMap(self.names, self.x, self.y, verdicts, leading, borders)
 
 
 def _checked(
@@ -204,103 +299,3 @@ def _checked(
     if len(cells) != 2 or not all(isinstance(n, int) and n >= 2 for n in cells):
         raise OutOfRangeError(f"cells is {cells!r}, but must be two whole numbers >= 2")
     return list(over), [(float(low), float(high)) for low, high in over.values()]
-
-
-def _at(
-    curve: Curve,
-    here: Point | Guess,
-    value: float,
-    *,
-    exact: bool = False,
-    halvings: int = HALVINGS,
-) -> Point | None:
-    """Return the orbit at a value, along the curve from another, halfway first where it is far.
-
-    None where there is none.
-    """
-    guess = here.guess if isinstance(here, Point) else here
-    before = np.zeros(len(curve.vector(guess, value)))
-    before[-1] = 1.0
-    if isinstance(here, Point):
-        before = here.tangent
-    try:
-        return curve.at_value(guess, value, before, exact=exact)
-    except DaesolveError:
-        if not halvings:
-            return None
-    middle = (curve.value_of(guess) + value) / 2.0
-    halfway = _at(curve, here, middle, halvings=halvings - 1)
-    if halfway is None:
-        return None
-    return _at(curve, halfway, value, exact=exact, halvings=halvings - 1)
-
-
-class _Line:
-    """A row of cells: from the orbit's own value to both sides."""
-
-    def __init__(self, curve: Curve, guess: Guess, y: float, own: float, x: np.ndarray) -> None:
-        self.curve, self.y, self.x = curve, y, x
-        self.cells: list[tuple[Cell, float] | None] = [None] * len(x)
-        self.borders: list[BorderPoint] = []
-        middle = int(np.argmin(np.abs(x - own)))
-        # A parameter changes the section too: the tangent shows where the orbit then starts.
-        base = _at(curve, guess, curve.value_of(guess)) or guess
-        first = self._cell(base, middle)
-        for columns in (range(middle + 1, len(x)), range(middle - 1, -1, -1)):
-            before, here = first, base if first is None else first[0]
-            for column in columns:
-                after = self._cell(here, column)
-                if after is not None:
-                    here = after[0]
-                if before is not None and after is not None:
-                    self._cross(before, after)
-                before = after
-
-    def _cell(self, here: Point | Guess, column: int) -> tuple[Point, Tests] | None:
-        point = _at(self.curve, here, float(self.x[column]))
-        if point is None:
-            return None
-        tests = tests_at(self.curve, point)
-        values = tests.spectrum.values
-        verdict = tests.spectrum.verdict(10.0 * point.accuracy)
-        self.cells[column] = verdict, float(np.max(np.abs(values), initial=0.0))
-        return point, tests
-
-    def _cross(self, before: tuple[Point, Tests], after: tuple[Point, Tests]) -> None:
-        """Find the borders between two cells."""
-        (start, first), (end, second) = before, after
-        kinds: tuple[tuple[BorderKind, str, float], ...] = (
-            ("multiplier 1", "unit", 1.0),
-            ("multiplier -1", "doubling", -1.0),
-            ("pair on the circle", "torus", 0.0),
-        )
-        for kind, test, value in kinds:
-            one, other = float(getattr(first, test)), float(getattr(second, test))
-            products = value == 0.0 and min(abs(one), abs(other)) <= ROUNDING
-            if not one * other < 0.0 or products:
-                continue
-
-            def of(x: float, test: str = test) -> float:
-                point = _at(self.curve, start, x, exact=True)
-                if point is None:
-                    raise ValueError("no orbit")
-                return float(getattr(tests_at(self.curve, point), test))
-
-            try:
-                root = scipy.optimize.brentq(
-                    of, start.value, end.value, xtol=SOLVED * self.curve.axis.scale
-                )
-            except ValueError:
-                continue
-            x = float(root)  # pyright: ignore[reportArgumentType]
-            point = _at(self.curve, start, x, exact=True)
-            if point is None:
-                continue
-            spectrum = tests_at(self.curve, point).spectrum
-            there = (
-                pair_on_circle(spectrum) is not None
-                if value == 0.0
-                else bool(np.any(np.abs(spectrum.values - value) < ON_BORDER))
-            )
-            if there:
-                self.borders.append(BorderPoint(kind, x, self.y))

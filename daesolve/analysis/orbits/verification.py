@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from daesolve.analysis.orbits.flights import Flow
 from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
 from daesolve.analysis.orbits.newton import CONVERGED, Found
 from daesolve.analysis.orbits.shooting import (
@@ -138,18 +137,11 @@ def _moved(values: np.ndarray, others: np.ndarray) -> float:
     )
 
 
-def by_solver(task: Task, solver: Solver, steps: int) -> Task:
-    """Return a task whose motions another solver computes."""
-    prepared = task.flow.prepared
-    other = replace(prepared, solver=solver.configured(prepared.problem, float(max(steps, 1))))
-    other.scaling.compiled(other.solver, other.problem)
-    return replace(task, flow=Flow(other))
-
-
 def _repeated(task: Task, found: Found, solver: Solver) -> tuple[float, Task, Shot]:
     """Return how far the orbit of another solver is from that which was found, in sizes; and it."""
     shot = found.shot
-    again = by_solver(task, solver, shot.flights[0].record.steps)
+    steps = float(max(shot.flights[0].record.steps, 1))
+    again = replace(task, flow=task.flow.solved_by(solver, steps))
     here = shoot(again, shot.guess)
     for _ in range(MOST_STEPS):
         matrix, right = assembled(again, here, found.slopes, conditions(again, here))

@@ -8,6 +8,7 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
+import scipy
 
 import daesolve as ds
 from daesolve.typing import DifferentiableVector, SymbolVector
@@ -61,6 +62,12 @@ def turned_about_vertical(angle: float) -> dict[str, float]:
     """Return the orientation of a body that stands upright, turned by an angle, rad."""
     parts = (math.cos(angle / 2), 0.0, 0.0, math.sin(angle / 2))
     return dict(zip(ORIENTATION, parts, strict=True))
+
+
+def quaternion_of(turned: np.ndarray) -> list[float]:
+    """Return the unit quaternion (w, x, y, z) of a rotation, (3, 3)."""
+    x, y, z, w = scipy.spatial.transform.Rotation.from_matrix(turned).as_quat().tolist()
+    return [w, x, y, z]
 
 
 def places_of(states: Mapping[str, Sequence[float]], place: Sequence[float]) -> np.ndarray:

@@ -94,6 +94,14 @@ problem = ds.Problem(
             note="the pendulum falls from near its top and lifts the wheel off the curve at 7.3 s",
         ),
         ds.Case(
+            "pendulum-flies",
+            model="friction",
+            parameters={"friction": 50.0},
+            start={"contact_x": -0.9, "speed": 0.0, "phi": 2.5, "phi_dot": 0.0},
+            until=20.0,
+            note="the same with friction, and a contact that opens: it flies, lands and rolls on",
+        ),
+        ds.Case(
             "pendulum-chaotic",
             start={"contact_x": 0.2, "speed": 0.0, "phi": 2.9, "phi_dot": 0.0},
             until=HALF_AN_HOUR,

@@ -325,3 +325,28 @@ def test_sides_and_amplitudes_that_cannot_be_are_refused() -> None:
         doubling.switch(side=0)
     with pytest.raises(ds.errors.OutOfRangeError, match="the amplitude is -1"):
         doubling.switch(amplitude=-1)
+
+
+@pytest.mark.parametrize("off", [1e-4, 1e-6, 1e-8, 1e-9, 1e-10])
+def test_near_to_a_homoclinic_orbit_no_verdict_rests_on_rounding(off: float) -> None:
+    # The multiplier is cos^2(0.6) for any slope; it is computed as -150 and 9 at the last two.
+    slope, cosine = 0.0289219139541758821 * (1 + off), math.cos(0.6)
+    rate = cosine * math.sqrt(4 * math.sin(0.3) * math.sin(slope) / (1 - cosine**2))
+    wheel = systems.rimless_wheel(0.3, slope, 1.0, 1.0)
+    guess = {"theta": slope - 0.3, "theta_dot": rate}
+    orbit = periodic_orbit(wheel, guess, section="strike", verify=False)
+    assert orbit.verdict == ("stable" if off > 1e-7 else "unknown")
+
+
+@pytest.mark.parametrize("damping", [1e-9, -1e-11])
+def test_an_integral_that_is_nearly_conserved_is_named(damping: float) -> None:
+    q = ds.coordinates(theta="rad")
+    pendulum = ds.MechanicalSystem(
+        q,
+        kinetic=q.dot.theta**2 / 2,
+        potential=-9.81 * ca.cos(q.theta),
+        force={"theta": -damping * q.dot.theta},
+    )
+    family = {"energy": -9.81 * math.cos(1.0)}
+    orbit = periodic_orbit(pendulum, {"theta": 1.0}, 2.2, family=family, verify=False)
+    assert any(note.startswith("'energy' changes by") for note in orbit.notes)

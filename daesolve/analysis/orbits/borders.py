@@ -1,0 +1,254 @@
+"""Borders of stability followed in the plane of two parameters.
+
+A border is a curve of orbits on which a test function is zero: the direction of the branch at a
+fold, det(M - 1), det(M + 1), or the product over pairs of multipliers of mu_i mu_j - 1. From a
+point of it the next is predicted along the secant. There one parameter is held, that which varies
+more along the border, and the zero is found along the branch over the other, by its arc, which is
+regular at folds too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy
+
+from daesolve.analysis.orbits.curve import STEEP, Curve, Linear, Point
+from daesolve.analysis.orbits.shooting import Guess
+from daesolve.analysis.orbits.special import tests_at
+from daesolve.analysis.orbits.stability_rows import (
+    BorderKind,
+    BorderPoint,
+    lies_on_border,
+    value_of_test,
+)
+from daesolve.errors import DaesolveError
+
+MOST = 400
+"""Points of a border in one direction at most."""
+SMALLEST = 1 / 32
+"""Of the step, below which a border has ended."""
+WIDENINGS = 6
+"""How often the stretch is doubled in which a zero is looked for."""
+SOLVED = 1e-14
+"""Of the scaled unknowns, to which it is found."""
+NEAR = 0.2
+"""Of a step, how near to a border a point lies that is on it."""
+
+Limits = tuple[tuple[float, float], tuple[float, float]]
+"""The ranges of the two parameters."""
+
+
+@dataclass(frozen=True, eq=False)
+class Border:
+    """A curve on which the stability changes.
+
+    Parameters
+    ----------
+    kind
+        What happens there.
+    x, y
+        (k,) the two parameters.
+    ends
+        Why it ends, at its two ends.
+    """
+
+    kind: BorderKind
+    x: np.ndarray
+    y: np.ndarray
+    ends: tuple[str, str]
+
+    def passes(self, point: BorderPoint, limits: Limits, step: float) -> bool:
+        """Return whether a point lies on the border, as far as its points tell."""
+        if point.kind != self.kind:
+            return False
+        places = _scaled(self.x, self.y, limits)
+        one = _scaled(np.array([point.x]), np.array([point.y]), limits)[0]
+        starts, ways = places[:-1], np.diff(places, axis=0)
+        lengths = np.maximum(np.sum(ways**2, axis=1), 1e-300)
+        parts = np.clip(np.sum((one - starts) * ways, axis=1) / lengths, 0.0, 1.0)
+        apart = np.linalg.norm(starts + parts[:, None] * ways - one, axis=1)
+        return bool(np.min(apart, initial=np.inf) <= NEAR * step)
+
+
+def _scaled(x: np.ndarray, y: np.ndarray, limits: Limits) -> np.ndarray:
+    return np.column_stack(
+        [(v - low) / (high - low) for v, (low, high) in zip((x, y), limits, strict=True)]
+    )
+
+
+def follow_border(
+    curves: tuple[Curve, Curve], start: BorderPoint, orbit: Point, limits: Limits, step: float
+) -> Border:
+    """Follow a border from a point to both sides.
+
+    Parameters
+    ----------
+    curves
+        The orbits over the first parameter, and over the second.
+    start, orbit
+        A point of the border, and the orbit there on the first curve.
+    limits, step
+        The ranges of the parameters, and the step, as a part of these.
+    """
+    sides: list[tuple[list[np.ndarray], str]] = []
+    for sense in (-1.0, 1.0):
+        way = _Way(curves, start, orbit, limits, step)
+        sides.append(way.follow(sense))
+        if sides[-1][1] == CLOSED:
+            break
+    (first, one), (second, other) = sides[0], sides[-1] if len(sides) > 1 else ([], CLOSED)
+    places = np.array([*first[::-1], np.array([start.x, start.y]), *second])
+    return Border(start.kind, places[:, 0], places[:, 1], (one, other))
+
+
+CLOSED = "it is closed"
+
+
+class _Way:
+    """A border in one direction."""
+
+    def __init__(
+        self,
+        curves: tuple[Curve, Curve],
+        start: BorderPoint,
+        orbit: Point,
+        limits: Limits,
+        step: float,
+    ) -> None:
+        self.curves, self.limits, self.step = curves, limits, step
+        self.kind: BorderKind = start.kind
+        self.scales = np.array([high - low for low, high in limits])
+        self.place = self.start = np.array([start.x, start.y])
+        self.orbit, self.along = orbit, 0
+        self.direction = np.zeros(2)
+        self.found: list[np.ndarray] = []
+        self.farthest = 0.0
+
+    def follow(self, sense: float) -> tuple[list[np.ndarray], str]:
+        """Return the points, and why there are no more."""
+        self.direction = np.array([0.0, sense])
+        low, high = self.limits[1]
+        if self.place[1] == (high if sense > 0.0 else low):
+            return [], f"reached {self.curves[1].axis.name} = {self.place[1]:.10g}"
+        length = self.step
+        while len(self.found) < MOST:
+            end = self._on(length)
+            if end is None:
+                length /= 2.0
+                if length < SMALLEST * self.step:
+                    return self.found, "no orbit on the border was found beyond"
+                continue
+            if end:
+                return self.found, end
+            length = min(2.0 * length, self.step)
+        return self.found, f"stopped after {MOST} points"
+
+    def _on(self, length: float) -> str | None:
+        """Go a step on; return how the border ends there, or nothing; None where none was found."""
+        # Along the parameter that varies less the border is crossed at a right angle, nearly.
+        order = (0, 1) if abs(self.direction[1]) >= abs(self.direction[0]) else (1, 0)
+        for along in order:
+            held = 1 - along
+            target = self.place + length * self.direction * self.scales
+            low, high = self.limits[held]
+            value = float(np.clip(target[held], low, high))
+            if value == self.place[held]:
+                continue
+            point = self._solved(along, value, float(target[along]))
+            if point is None:
+                continue
+            place = np.zeros(2)
+            place[along], place[held] = point.value, value
+            way = (place - self.place) / self.scales
+            size = float(np.linalg.norm(way))
+            if size > 3.0 * length or way @ self.direction <= 0.0:
+                continue
+            return self._taken(along, point, place, way / size, (low, high))
+        return None
+
+    def _taken(
+        self,
+        along: int,
+        point: Point,
+        place: np.ndarray,
+        direction: np.ndarray,
+        held_range: tuple[float, float],
+    ) -> str:
+        """Keep a point; return how the border ends there, or nothing."""
+        names = [curve.axis.name for curve in self.curves]
+        low, high = self.limits[along]
+        if not low <= place[along] <= high:
+            bound = float(np.clip(place[along], low, high))
+            last = self._solved(1 - along, bound, float(place[1 - along]))
+            if last is not None:
+                there = np.zeros(2)
+                there[along], there[1 - along] = bound, last.value
+                self.found.append(there)
+            return f"reached {names[along]} = {bound:.10g}"
+        self.place, self.direction = place, direction
+        self.orbit, self.along = point, along
+        self.found.append(place)
+        held = float(place[1 - along])
+        if held in held_range:
+            return f"reached {names[1 - along]} = {held:.10g}"
+        home = float(np.linalg.norm((place - self.start) / self.scales))
+        self.farthest = max(self.farthest, home)
+        away = self.farthest > 2.0 * self.step
+        return CLOSED if away and home < self.step / 2.0 else ""
+
+    def _solved(self, along: int, value: float, foreseen: float) -> Point | None:
+        """Return the orbit on the border where one parameter is held, along the other."""
+        curve, other = self.curves[along], self.curves[1 - along]
+        try:
+            guess = other.moved(self.orbit.guess, value, np.zeros(len(self.orbit.tangent)))[0]
+            point = self._beside(curve, guess, along, foreseen)
+            return self._zero(curve, point)
+        except (DaesolveError, ValueError):
+            return None
+
+    def _beside(self, curve: Curve, guess: Guess, along: int, foreseen: float) -> Point:
+        """Return an orbit near to the border, as its tangent foresees it."""
+        own = curve.value_of(guess)
+        tangent = self.orbit.tangent
+        if self.along != along:
+            # Over the other parameter the branch has another direction: that of its equations.
+            here = self.orbit.guess
+            linear = curve.linear(here, curve.value_of(here))
+            null = linear.embedding @ np.linalg.svd(linear.matrix)[2][-1]
+            tangent = null / float(np.linalg.norm(null))
+        change = np.zeros(len(tangent))
+        ahead = (foreseen - own) / curve.axis.scale
+        if abs(tangent[-1]) > STEEP:
+            change = tangent * (ahead / tangent[-1])
+        else:  # at a fold the parameter goes on, and the orbit hardly with it
+            change[-1] = ahead
+        start, at = curve.moved(guess, own, change)
+        predicted = curve.vector(start, at)
+
+        def across(linear: Linear, vector: np.ndarray) -> tuple[np.ndarray, float]:
+            return tangent @ linear.embedding, -float(tangent @ (vector - predicted))
+
+        return curve.corrected(start, at, across, tangent)
+
+    def _zero(self, curve: Curve, point: Point) -> Point | None:
+        """Return where the test is zero on the branch through an orbit."""
+        known: dict[float, Point] = {}
+
+        def of(arc: float) -> float:
+            known[arc] = point if arc == 0.0 else curve.onward(point, arc, exact=True)
+            tests = tests_at(curve, known[arc])
+            return value_of_test(self.kind, replace(tests, fold=known[arc].forward))
+
+        first, width = of(0.0), self.step / 64.0
+        for _ in range(WIDENINGS):
+            for arc in (width, -width):
+                if of(arc) * first <= 0.0:
+                    root = scipy.optimize.brentq(of, 0.0, arc, xtol=SOLVED)
+                    arc = float(root)  # pyright: ignore[reportArgumentType]
+                    of(arc)
+                    place = known[arc]
+                    return place if lies_on_border(self.kind, tests_at(curve, place)) else None
+            width *= 2.0
+        return None
