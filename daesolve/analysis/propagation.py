@@ -381,8 +381,7 @@ class Propagation:
         What is decided may have other events than that whose guard was met.
         """
         if self._decides(events[0]):
-            # One guard of each event determines when it happens: the others are looked at by its
-            # law.
+            # One guard of each event dates it: the others are looked at by its law.
             owners = {self.problem.guarded[guard].name: guard for guard in events[0].asked[::-1]}
             return sorted(owners.values())
         return [

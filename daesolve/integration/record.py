@@ -441,11 +441,7 @@ class Assembly:
             notes.append(
                 f"went on past t = {lost.time:.10g} s, where {', '.join(lost.goals)} lost "
                 "their influence, and wherever they did so again"
-                + (
-                    ": at rest the goals do not determine how the motion continues"
-                    if at_rest
-                    else ""
-                )
+                + (": at rest the goals do not determine the motion" if at_rest else "")
             )
         warned = monitor.warned
         if warned is not None and not lost_for_good:

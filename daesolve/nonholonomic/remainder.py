@@ -126,7 +126,7 @@ def nearest_combination(
     if not _all_finite(parts):
         raise InconsistentStateError(
             f"{', '.join(held.by)} cannot be solved for the rates of "
-            f"{', '.join(held.eliminated)} at the given state: give another state"
+            f"{', '.join(held.eliminated)} at the given state: give another state state"
         )
     extra = (parts["hamel"] @ parts["momenta"]).ravel()
     found = shortest_solution(parts["gradients"].T, extra, RANK_TOLERANCE)

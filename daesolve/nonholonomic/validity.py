@@ -120,8 +120,8 @@ class Validity:
             f"the oscillation from this start changes the rate of {swung}'s momentum on average by "
             f"{swing:.3g} of its size, {limit}; start on the slow manifold, or integrate the full "
             "system": swing > FAR_APART,
-            f"friction hardly holds {self._lasting()}, which stays finite for long, and nothing "
-            "slow sets a time to compare with (horizon= does)": bool(self.lasting),
+            f"friction hardly holds {self._lasting()}, which stays finite for long, and there "
+            "is no slow time to compare with (give horizon=)": bool(self.lasting),
         }
         return tuple(words for words, fails in said.items() if fails)
 

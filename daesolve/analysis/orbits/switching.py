@@ -23,12 +23,12 @@ from daesolve.errors import NotPeriodicError
 UNSWITCHED: Mapping[Kind, str] = {
     "fold": "both parts of a fold belong to the branch itself",
     "neutral saddle": "nothing branches off at a neutral saddle",
-    "Neimark-Sacker": "what begins at a Neimark-Sacker point is a torus, no periodic orbit",
+    "Neimark-Sacker": "what begins at a Neimark-Sacker point is a torus, not a periodic orbit",
     "several at once": (
         "several multipliers pass through the unit circle, and no one direction leads to what "
         "begins; give periodic_orbit a guess beside the orbit"
     ),
-    "degenerate passage": "constraints depend on each other there, and nothing says what follows",
+    "degenerate passage": "constraints depend on each other there: the continuation is open",
     "grazing": (
         "a touching orbit belongs to the branch of orbits with one event more or less: give "
         "periodic_orbit a guess beyond it"
