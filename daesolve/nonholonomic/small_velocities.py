@@ -454,8 +454,7 @@ def _check_system(system: MechanicalSystem) -> None:
     laws = [repr(drive.name) for drive in system.drives if drive.law is not None]
     if laws:
         raise PosingError(
-            f"the reduced system does not support the sampled law {laws[0]}: integrate the "
-            "full system"
+            f"the reduced system cannot contain the law {laws[0]}: integrate the full system"
         )
     tables = {event.name for drive in system.drives for event in drive.events}
     resets = [
