@@ -56,7 +56,7 @@ FAULTS = {
                            lambda: solved(verify=3)),
     "a formulation's class": (UnsupportedError, r"ds.Feedback\(\)",
                               lambda: solved(formulation=ds.Feedback)),
-    "rates a list": (OutOfRangeError, "rates must be", lambda: feedback(rates=["rod"])),
+    "rates a list": (OutOfRangeError, "rates must map", lambda: feedback(rates=["rod"])),
     "a rate a list": (OutOfRangeError, "the rate is", lambda: feedback(rate=[1.0])),
     "default rate a word": (OutOfRangeError, "rate is 'x'", lambda: solved(default_rate="x")),
     "samples a word": (OutOfRangeError, "not '0.5'", lambda: solved(at="0.5")),
@@ -90,7 +90,7 @@ FAULTS = {
     "parameter None": (OutOfRangeError, "'m' must be a number", lambda: ds.parameters(m=None)),
     "parameter a list": (OutOfRangeError, "'m' must be a number",
                          lambda: ds.parameters(m=[1.0, "kg"])),
-    "parameter's range": (PosingError, "no Interval", lambda: ds.parameters(m=(1.0, "kg", 3))),
+    "parameter's range": (PosingError, "not an Interval", lambda: ds.parameters(m=(1.0, "kg", 3))),
     "parameter of four": (PosingError, "value, unit, range",
                           lambda: ds.parameters(m=(1.0, "kg", ds.POSITIVE, 1))),
     "parameter of none": (PosingError, "value, unit, range", lambda: ds.parameters(m=())),
@@ -156,7 +156,7 @@ def test_a_model_that_cannot_be_posed_ends_with_status_2(fault, tmp_path):
 def test_times_without_any_end_with_status_2(times):
     result = CliRunner().invoke(app, ["run", "pendulum", "--at", times])
     assert result.exit_code == 2
-    assert "--at takes times" in result.stderr
+    assert "--at needs times" in result.stderr
 
 
 def test_a_file_of_parameters_that_is_no_text_ends_with_status_2(tmp_path):

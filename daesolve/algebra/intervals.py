@@ -23,7 +23,7 @@ ONE: Interval = (1.0, 1.0)
 EITHER: Interval = (0.0, 1.0)
 TURN = 2.0 * math.pi
 BESIDE = 2.0**20
-"""How many times farther away than rounding of a time a pole is told from a zero."""
+"""How many times farther away than rounding of a time a pole is distinguished from a zero."""
 MOST = 20_000
 """Intervals that are looked at for one zero."""
 
@@ -371,7 +371,7 @@ def _halves(
 ) -> list[tuple[float, float]]:
     """Return the parts of an interval in which a guard that bends one way rises or falls.
 
-    There are none where it touches zero: its extremum cannot be told from that.
+    There are none where it touches zero: its extremum cannot be distinguished from that.
     """
     if rate(first) * rate(last) >= 0.0:
         return [(first, last)]

@@ -20,7 +20,7 @@ from daesolve.algebra.stored_function import StoredFunction
 Classes = Mapping[str, type]
 """The dataclasses, made by their fields, and kinds of words that may occur, by name."""
 HEAD = 8
-"""Bytes that tell how long the text is."""
+"""Bytes that hold the length of the text."""
 
 
 class NotPlainError(TypeError):

@@ -58,7 +58,9 @@ def expressions(saved: Mapping[str, Any], symbols: Sequence[ca.SX]) -> list[ca.S
             found.append(_value(str(name), told_of, found, symbols))
         return [found[_place(k, found)] for k in saved["results"]]
     except (KeyError, TypeError, ValueError, IndexError, NotImplementedError, RuntimeError):
-        raise NotResumableError("what is on disk of an input tells no expression") from None
+        raise NotResumableError(
+            "the stored description of an input contains no expression"
+        ) from None
 
 
 def _value(name: str, of: Sequence[Any], found: Sequence[ca.SX], symbols: Sequence[ca.SX]) -> ca.SX:

@@ -87,15 +87,15 @@ def computed_torque(
     drives = tuple(name for name in task.drives if name not in numbers)
     if len(drives) != len(task.names):
         raise PosingError(
-            f"{len(task.names)} accelerations ({', '.join(task.names)}) are asked for, and "
-            f"{len(drives)} inputs ({', '.join(drives) or 'none'}) are to make them: as many of "
-            "one as of the other are needed; give the values of others in inputs={...}"
+            f"{len(task.names)} accelerations ({', '.join(task.names)}) are requested, but "
+            f"{len(drives)} inputs ({', '.join(drives) or 'none'}) are to make them: as many "
+            "of one as of the other are needed; give the values of others in inputs={...}"
         )
     task, dynamics = replace(task, drives=drives), task.system.dynamics
     if dynamics.contacts or dynamics.guides is not None:
         raise UnsupportedError(
-            "computed torque takes no contacts and no pairs of supports: which are loaded is not "
-            "known beforehand"
+            "computed torque does not support contacts or pairs of supports, because which are "
+            "loaded is not known in advance"
         )
     wanted = {
         f"prescribed_{name}": _wanted(system, name, given) for name, given in accelerations.items()

@@ -174,11 +174,11 @@ def _check(dynamics: Dynamics) -> None:
             "has an ideal reaction of its own"
         )
     if dynamics.contacts or dynamics.guides is not None:
-        raise PosingError("contacts or supports switch the motion: volumes need a smooth one")
-    if ca.depends_on(ca.vertcat(dynamics.force, ca.vec(dynamics.mass)), dynamics.t):
         raise PosingError(
-            "the forces contain time: volumes are compared where nothing else moves the system"
+            "contacts or supports switch the motion, but volumes need a smooth motion"
         )
+    if ca.depends_on(ca.vertcat(dynamics.force, ca.vec(dynamics.mass)), dynamics.t):
+        raise PosingError("the forces contain time, but volumes need an autonomous system")
 
 
 def _chosen(
@@ -211,6 +211,7 @@ def _chosen(
     block = pfaff.parts(here, p)[0][np.ix_(kept, solved)]
     if np.linalg.cond(block) > 1.0 / RANK:
         raise DegenerateStartError(
-            f"the constraints cannot be solved with {', '.join(velocities)} kept: name others"
+            f"the constraints cannot be solved with {', '.join(velocities)} kept: choose "
+            "other velocities"
         )
     return solved, free, kept

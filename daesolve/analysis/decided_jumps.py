@@ -29,9 +29,9 @@ FIRST_PART = 0.02
 NEAREST = 8
 """Steps of Newton's method to where a guard is zero."""
 UNSURE = 1e-6
-"""Of the largest slope, the change with the step beyond which differences tell of no slope."""
+"""Of the largest slope, the change with the step beyond which differences show no slope."""
 ASIDE = 1e-6
-"""Of its own size, how far the state is moved to tell whether the order of guards matters."""
+"""Of its own size, how far the state is moved to test whether the order of guards matters."""
 MATTERS = 1e-3
 """Of the largest velocity, what two orders differ by at least where the order matters."""
 
@@ -134,8 +134,8 @@ class DecidedJumps:
         jump, met = self._again(decided, decided.place, self._met)
         if jump is None or frozenset(jump.events) - self._hidden != decided.events:
             raise NoDerivativeError(
-                f"at t = {decided.place[0]:.10g} s what contacts do, {decided.names}, is at the "
-                "border of something else: decided upon again, other events follow"
+                f"at t = {decided.place[0]:.10g} s what contacts do, {decided.names}, is at a "
+                "border: decided again, other events follow"
             )
         size = len(jump.x)
         columns = zip(changes.times, changes.state.T, changes.values.T, strict=True)
@@ -177,7 +177,7 @@ class DecidedJumps:
         except DaesolveError as refusal:
             raise NoDerivativeError(self._changes_at_once(decided, by, str(refusal))) from refusal
         if error > UNSURE:
-            why = f"differences still change by {error:.1g} of themselves"
+            why = f"the differences still change by a relative {error:.1g}"
             raise NoDerivativeError(self._changes_at_once(decided, by, why))
         return slope
 
@@ -218,7 +218,7 @@ class DecidedJumps:
                 raise NoDerivativeError(why) from refusal
             least = MATTERS * _largest(together[1][self._positions :])
             if any(_largest(end[1] - together[1]) > least for end in ends):
-                why = "its order matters, and is another where that changes"
+                why = "its order matters, and changes there"
                 raise NoDerivativeError(self._changes_at_once(decided, by, why))
 
     def _one_by_one(
@@ -282,7 +282,7 @@ def never_held(record: RunRecord) -> RunRecord:
     """
     if record.held:
         raise NoDerivativeError(
-            "dry friction holds the body for a while, and derivatives are not carried through "
-            "that: ask for an end before it comes to rest"
+            "dry friction holds the body for a while, and derivatives cannot pass that: choose "
+            "an end before it comes to rest"
         )
     return record

@@ -99,8 +99,8 @@ def disturbance(
     prepared = prepare(system, request)
     if not isinstance(prepared.formulation, Feedback):
         raise UnsupportedError(
-            f"the formulation {prepared.formulation.title!r} drives no residual to zero by a law: "
-            "a disturbance needs Feedback"
+            f"the formulation {prepared.formulation.title!r} does not drive residuals to zero "
+            "by a law: a disturbance needs Feedback"
         )
     if prepared.transitions is not None:
         raise UnsupportedError(

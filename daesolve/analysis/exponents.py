@@ -64,7 +64,7 @@ BLOCKS = (8, 16, 32, 64)
 """Into how many blocks the run is divided to see how far its parts differ."""
 SHOWN = 1000
 """The longest history."""
-NO_SAMPLES = "it keeps no samples; leave it out"
+NO_SAMPLES = "it does not keep samples; leave it out"
 
 if TYPE_CHECKING:
     from daesolve.solvers.lanes import Batch
@@ -234,8 +234,8 @@ def _found(
         prepared = in_lane(prepared, batch)
     if prepared.resting:
         raise NoDerivativeError(
-            "dry friction holds the body at rest from the start on: there is no motion whose "
-            "errors could grow; start where it slides"
+            "dry friction holds the body at rest from the start on, so there is no motion "
+            "whose errors could grow; start where it slides"
         )
     manifold = Manifold(prepared)
     wanted = manifold.dimension if count is None else count
@@ -260,8 +260,8 @@ def _found(
             return _exponents(run, prepared.start_time, growth, manifold.dimension, piece)
         piece /= 2.0
     raise NoDerivativeError(
-        f"the {wanted} directions cannot be distinguished after {2.0 * piece:.2g} s, so "
-        "fast do they grow or shrink beside each other: ask for fewer exponents"
+        f"the {wanted} directions cannot be distinguished after {2.0 * piece:.2g} s, because "
+        "their growth rates differ too much: request fewer exponents"
     )
 
 
@@ -342,14 +342,14 @@ class _Tangents:
         lengths = self._measured(self._here)
         if not len(lengths):
             raise NoDerivativeError(
-                f"at t = {self.time:.10g} s the event {events[0].name!r} leaves no freedom: the "
-                "motion forgets how it started, and has no exponents"
+                f"at t = {self.time:.10g} s the event {events[0].name!r} leaves no freedom: "
+                "the motion forgets its start and has no exponents"
             )
         if len(lengths) < self.count or not distinct(lengths):
             raise NoDerivativeError(
-                f"at t = {self.time:.10g} s the event {events[0].name!r} takes away one of the "
-                f"{self.count} directions, as an impact takes a velocity: ask for "
-                "fewer exponents"
+                f"at t = {self.time:.10g} s the event {events[0].name!r} removes one of the "
+                f"{self.count} directions, as an impact removes a velocity: request fewer "
+                "exponents"
             )
         self._replace()
         return lengths

@@ -113,7 +113,7 @@ class InvariantMeasure:
         """
         if self._bound:
             raise UnsupportedError(
-                "constraints bind the positions, so that no straight line joins two of them: take "
+                "constraints bind the positions, so no straight line joins two of them: use "
                 "gradient() along a motion"
             )
         end, begin = self._vector(state), self._vector(reference)
@@ -214,7 +214,7 @@ def _shrunk(multipliers: Numbers, eigenvalues: Numbers) -> str:
     if eigenvalues is not None and len(eigenvalues):
         total = complex(np.sum(np.asarray(eigenvalues))).real
         if abs(total) > SHRINKS * float(np.sum(np.abs(eigenvalues))):
-            return f"at the steady motion volumes change at the rate {total:.6g} 1/s"
+            return f"along the steady motion volumes change at the rate {total:.6g} 1/s"
     return ""
 
 
@@ -262,14 +262,17 @@ def _found(
         x[indices] = place
         return function(x, np.zeros(flow.velocities.numel()))[0]
 
-    said = "the volume itself is kept, rho = 1" if flat else "the volume is kept with a density"
+    said = "the volume itself is preserved, rho = 1" if flat else "a density preserves the volume"
     exists: bool | None = True
     evidence = _evidence(flow, equations, flat=flat)
     if not equations.complete:
-        exists, said = None, f"brackets of {equations.depth} fields do not contradict, and go on"
+        exists, said = (
+            None,
+            f"brackets of {equations.depth} fields do not contradict it, and continue",
+        )
     turn = _winding(flow, equations)
     if exists and turn:
-        exists, said = False, f"ln rho grows with every turn of {turn}: it is no function"
+        exists, said = False, f"ln rho grows with every turn of {turn}: it is not single-valued"
         evidence = "refuted"
     return InvariantMeasure(
         exists,

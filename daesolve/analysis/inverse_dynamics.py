@@ -143,8 +143,9 @@ def inverse_dynamics(
     refused = {*options} - {"at", "start_time", "guess", "parameters", "inputs"}
     if refused:
         raise UnsupportedError(
-            f"inverse_dynamics takes no {min(refused)!r}: nothing is integrated; of the options of "
-            "a run it takes at, start_time, guess, parameters and inputs"
+            f"inverse_dynamics does not accept {min(refused)!r}, because it integrates "
+            "nothing; of a run's options it accepts at, start_time, guess, parameters and "
+            "inputs"
         )
     given: dict[str, Any] = dict(options)
     inputs: Mapping[str, Any] = given.pop("inputs", None) or {}
@@ -167,8 +168,9 @@ def _check(task: Prescribed) -> None:
     modes = [row.name for row in dynamics.rows if row.hold is not None]
     if dynamics.contacts or dynamics.guides is not None or modes:
         raise UnsupportedError(
-            "inverse dynamics takes no contacts that open and no pairs of supports: which are "
-            "loaded is not known beforehand; pose the motion as goals (ds.Holonomic) and solve"
+            "inverse dynamics does not support contacts that open or pairs of supports, "
+            "because which are loaded is not known in advance; pose the motion as goals "
+            "(ds.Holonomic) and solve"
         )
 
 
@@ -288,8 +290,8 @@ class _Motion:
         velocities = self.dynamics.labels.states[self.dynamics.position_count :]
         where = f" along {velocities[row]!r}" if row < len(velocities) else ""
         return UnreachableMotionError(
-            f"the inputs {', '.join(self.names)} cannot make this motion: at t = {time:.10g} s a "
-            f"force is left{where}; another input has to act there, or another motion be asked for"
+            f"the inputs {', '.join(self.names)} cannot make this motion: at t = {time:.10g} s "
+            f"a force remains{where}; add an input that acts there, or prescribe another motion"
         )
 
     def _with_drives(self, p: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -314,7 +316,7 @@ class _Motion:
             at=times,
         )
         if not run.outcome.good:
-            raise UnreachableMotionError(f"the motion that is prescribed ends: {run.message}")
+            raise UnreachableMotionError(f"the prescribed motion ends: {run.message}")
         return run.states
 
 

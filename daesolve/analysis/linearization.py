@@ -204,8 +204,8 @@ def linearize_equations(
     """
     if dynamics.guides is not None:
         raise UnsupportedError(
-            "small motions are those of smooth equations, and dry friction of pairs of supports is "
-            "not smooth at rest: leave out the pairs, and make their goals ideal"
+            "small motions need smooth equations, but dry friction of pairs of supports is not "
+            "smooth at rest: leave out the pairs, and make their goals ideal"
         )
     states = dynamics.labels.states
     _check_names(coordinates, states)
@@ -252,7 +252,7 @@ def _check_rank(dynamics: Dynamics, time: float, state: np.ndarray, p: np.ndarra
     if dependent:
         raise DegenerateStartError(
             f"at this state the goals {', '.join(map(repr, dependent))} depend on each other, "
-            "though not elsewhere: the consistent states have no tangent space here"
+            "but not elsewhere: the consistent states have no tangent space here"
         )
 
 
@@ -333,8 +333,9 @@ def _check_choice(
     unseen = kernel(seen)
     if _rank([*rows.values()], tangent) < len(rows):
         raise PosingError(
-            f"{asked} cannot be coordinates of small motions, for these depend on each other or "
-            f"vanish in consistent ones; independent are {', '.join(map(repr, own))}"
+            f"{asked} cannot be coordinates of small motions, because these depend on each "
+            "other or vanish in consistent motions; independent are "
+            f"{', '.join(map(repr, own))}"
         )
     rates = chosen @ here.gradient @ tangent
     missed = rates @ unseen
@@ -365,8 +366,8 @@ def _check_steady(
         for name, row in rows.items():
             if np.max(np.abs(row) @ change) > least:
                 raise PosingError(
-                    f"{name!r} cannot be a coordinate of small motions: its rate depends on where "
-                    "the steady motion has come to; leave it out"
+                    f"{name!r} cannot be a coordinate of small motions: its rate depends on "
+                    "the position along the steady motion; leave it out"
                 )
 
 

@@ -107,7 +107,7 @@ def measure_of_field(
         written = " + ".join(
             f"{c:.6g}*({phi})" for c, phi in zip(coefficients, given, strict=True) if c
         )
-        said = "the volume itself is kept, rho = 1"
+        said = "the volume itself is preserved, rho = 1"
         if np.any(coefficients):
             said = f"{'ln rho' if logarithmic else 'rho'} = {written}"
         entries = _entries(True, evidence, family, False, said, names, residual)
@@ -160,15 +160,17 @@ def _field(system: System, parameters: Mapping[str, float] | None) -> _Field:
     check_system(system)
     dynamics = system.dynamics
     if dynamics.switches:
-        raise PosingError("piecewise expressions switch the motion: volumes need a smooth one")
+        raise PosingError(
+            "piecewise expressions switch the motion, but volumes need a smooth motion"
+        )
     refuse_drives(dynamics, "volumes")
     if dynamics.reactions.numel() or dynamics.rows:
         raise PosingError(
-            "goals direct the motion: a volume needs states that obey equations of their own"
+            "goals direct the motion, but a volume needs states with their own equations"
         )
     rates = ca.SX(dynamics.without_feedback(dynamics.force))
     if ca.depends_on(rates, dynamics.t):
-        raise PosingError("the rates contain time: give the time a rate as a state of its own")
+        raise PosingError("the rates contain time: make time a separate state with a rate")
     p = dynamics.value_vector(parameter_values(dynamics, check_named("parameters", parameters)))
     return _Field(dynamics, dynamics.x, rates, p)
 

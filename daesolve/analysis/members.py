@@ -57,8 +57,7 @@ def of_members(
     listed = isinstance(members, Sequence) and not isinstance(members, str)
     if not listed or not members or not all(isinstance(one, Mapping) for one in members):
         raise OutOfRangeError(
-            f"members is {members!r}, but must be a list of mappings of names to values, one at "
-            "least"
+            f"members is {members!r}, but must be a list of at least one mapping of names to values"
         )
     system = source.system if isinstance(source, BoundProblem) else source
     check_system(system)

@@ -66,12 +66,12 @@ class Prescribed:
             own = symbols[self.drives.index(name)]
             if ca.depends_on(ca.veccat(*others), own):
                 raise UnsupportedError(
-                    f"the input {name!r} is not a force alone, so that it does not follow from a "
+                    f"the input {name!r} is not only a force, so it does not follow from a "
                     "motion: give it a value in inputs={...}"
                 )
             if ca.depends_on(ca.vec(column), symbols):
                 raise UnsupportedError(
-                    f"forces are not linear in the input {name!r}, so that it does not follow from "
+                    f"forces are not linear in the input {name!r}, so it does not follow from "
                     "a motion: make the force itself the input"
                 )
         return acting
@@ -96,11 +96,11 @@ def prescribed(system: System, motion: Mapping[str, Any]) -> Prescribed:
     """
     if not isinstance(system, MechanicalSystem):
         raise UnsupportedError(
-            "a motion is prescribed to a MechanicalSystem, whose forces follow from it; a "
-            "ControlSystem takes it as a goal"
+            "a motion can be prescribed only to a MechanicalSystem, whose forces follow from "
+            "it; for a ControlSystem pose the motion as a goal"
         )
     if not motion:
-        raise PosingError("nothing is prescribed: name a coordinate, {'q1': ds.time**2}")
+        raise PosingError("nothing is prescribed: give a coordinate, as in {'q1': ds.time**2}")
     goals = [
         Holonomic(PREFIX + name, _residual(system, name, given)) for name, given in motion.items()
     ]
@@ -117,7 +117,7 @@ def _residual(system: MechanicalSystem, name: str, given: Any) -> ca.SX:
     else:
         if name not in system.coordinates:
             raise unknown_name(
-                "coordinate with a motion; other quantities are a pair (expression, motion)",
+                "coordinate with a motion; for another quantity give a pair (expression, motion)",
                 name,
                 system.coordinates,
             )
@@ -147,7 +147,7 @@ def check_freedom(rank: int, count: int, names: tuple[str, ...]) -> None:
     left = count - rank
     if left > 0:
         raise FreedomLeftError(
-            f"{', '.join(names)} prescribe the motion but for {left} "
-            f"{'freedoms' if left > 1 else 'freedom'}: prescribe as many quantities more, or pose "
-            "those as goals (ds.Holonomic) and solve for the rest"
+            f"{', '.join(names)} prescribe the motion except for {left} "
+            f"{'freedoms' if left > 1 else 'freedom'}: prescribe that many more quantities, or "
+            "pose these as goals (ds.Holonomic) and solve for the rest"
         )

@@ -141,8 +141,8 @@ class Propagation:
             ended = [times for event, times in events if event.name in stops]
             if not ended:
                 raise NoDerivativeError(
-                    f"dry friction brings the body to rest at t = {boundaries[-1].time:.10g} s, "
-                    "and derivatives are not carried to a stop: ask for an earlier end"
+                    f"dry friction brings the body to rest at t = {boundaries[-1].time:.10g} "
+                    "s, and derivatives cannot reach a stop: choose an earlier end"
                 )
             end_time = ended[-1]
         return self.state + self._motion(self.place(boundaries[-1]), end_time), end_time
@@ -155,8 +155,8 @@ class Propagation:
             found.append(
                 f"{pair[0]} pass together at t = {times[0]:.10g} s"
                 + (f" and {len(times) - 1} times later" if len(times) > 1 else "")
-                + f", but not where {pair[1]} changes: the derivative is that with the first of "
-                "them, and depends on which way it changes"
+                + f", but not where {pair[1]} changes: the derivative uses the first of them, "
+                "and depends on the direction of the change"
             )
         return found
 
@@ -173,7 +173,7 @@ class Propagation:
             f"{solver.name}"
         )
         if asked is not None and not fits:
-            method += f", since {asked.name} takes differential-algebraic equations alone"
+            method += f", because {asked.name} solves only differential-algebraic equations"
         return solver, method
 
     def _rates(self) -> dict[int, float]:
@@ -381,7 +381,7 @@ class Propagation:
         What is decided may have other events than that whose guard was met.
         """
         if self._decides(events[0]):
-            # One of each event tells when it happens: the others are looked at by its law.
+            # One guard of each event dates it: the others are looked at by its law.
             owners = {self.problem.guarded[guard].name: guard for guard in events[0].asked[::-1]}
             return sorted(owners.values())
         return [
@@ -432,8 +432,8 @@ class Propagation:
             if np.all(np.isfinite(times)):
                 return guard, times
         raise NoDerivativeError(
-            f"at t = {place.time:.10g} s the guard of the event {events[0].name!r} has no slope "
-            "where it passes zero, so that the time of the event has no derivative"
+            f"at t = {place.time:.10g} s the guard of the event {events[0].name!r} has no "
+            "slope where it passes zero, so the time of the event has no derivative"
         )
 
     def _note_parted(

@@ -169,8 +169,8 @@ def _reduced(flow: ConstrainedFlow, places: list[int]) -> tuple[ca.SX, ca.SX, ca
     sizes = np.abs(np.linalg.det(flow.sampled(carried)))
     if not np.median(sizes) > ROUNDING:
         raise DegenerateStartError(
-            "the rates of the two coordinates do not determine the velocities that the constraints "
-            "leave: name others"
+            "the rates of the two coordinates do not determine the velocities that the "
+            "constraints leave: choose others"
         )
     rates = ca.SX.sym("r_dot", 2)  # pyright: ignore[reportArgumentType]
     back = solve_small(carried, ca.SX.eye(2))
@@ -194,8 +194,8 @@ def _check_free(
         at_one = ca.substitute(slopes, ca.vertcat(*rates), still) if rates else slopes
         if np.max(np.abs(flow.sampled(at_one)), initial=0.0) > ROUNDING:
             raise OutOfRangeError(
-                f"the {what} of the shape contain {name!r}: a reducing multiplier needs equations "
-                "of two coordinates alone"
+                f"the {what} of the shape contain {name!r}: a reducing multiplier needs "
+                "equations that contain only two coordinates"
             )
 
 
@@ -218,7 +218,7 @@ def _verdict(
     sizes = np.max(np.abs(flow.sampled(slopes)), initial=0.0)
     apart = float(np.max(np.abs(flow.sampled(curl)))) / (float(sizes) or 1.0)
     if apart > ROUNDING:
-        said = "the divergence is no gradient: there is no reducing multiplier"
+        said = "the divergence is not a gradient: there is no reducing multiplier"
         return ReducingMultiplier(False, "refuted", said, shape, apart)
     evidence = "sampled"
     for known, words in ((flow.known, "proved at these parameters"), (None, "proved")):

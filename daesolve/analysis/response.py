@@ -51,8 +51,8 @@ def response(field: Field, time: float, state: np.ndarray) -> Response:
     for name, column in zip(dynamics.inputs, constraints_u.T, strict=True):
         if np.any(column):
             raise UnsupportedError(
-                f"the input {name!r} stands in a constraint, so that small motions answer to its "
-                "rates as well: give it as a force, or as an expression of time in a run"
+                f"the input {name!r} appears in a constraint, so small motions depend on its "
+                "rates as well: make it a force, or an expression of time in a run"
             )
     by_input, by_state = -solve(balance_u), -solve(balance_x)
     return Response(

@@ -187,9 +187,9 @@ def _varied(
         raise OutOfRangeError(f"the values of {name!r} must be numbers, not {given!r}") from None
     steps = np.diff(values) if values.ndim == 1 else np.zeros(0)
     if not steps.size or not np.all(np.isfinite(values)):
-        raise OutOfRangeError(f"the values of {name!r} must be two finite numbers or more")
+        raise OutOfRangeError(f"the values of {name!r} must be at least two finite numbers")
     if not (np.all(steps > 0) or np.all(steps < 0)):
-        raise OutOfRangeError(f"the values of {name!r} must rise or fall all along")
+        raise OutOfRangeError(f"the values of {name!r} must always rise or always fall")
     return name, values
 
 

@@ -222,7 +222,7 @@ def _found(
     elif name not in [event.name for event in system.events]:
         raise unknown_name("event", name, [event.name for event in system.events])
     elif direction is not EITHER:
-        raise PosingError(f"the event {name!r} has a direction of its own: leave it out here")
+        raise PosingError(f"the event {name!r} already has a direction: leave it out here")
     prepared = prepare(system, request)
     if batch is not None:
         prepared = in_lane(prepared, batch)
@@ -270,7 +270,7 @@ def with_guard(system: System, guard: ca.SX, direction: Direction) -> System:
     """
     if any(event.name == OWN_NAME for event in system.events):
         raise PosingError(
-            f"the system has an event {OWN_NAME!r}: name it in place of a guard, or rename it"
+            f"the system has an event {OWN_NAME!r}: give its name instead of a guard, or rename it"
         )
     expression = as_scalar("the guard of the section", guard)
     if expression.is_constant():
@@ -337,7 +337,8 @@ def portrait(x: np.ndarray, y: np.ndarray, x_label: str = "", y_label: str = "")
     """
     if np.shape(x) != np.shape(y):
         raise OutOfRangeError(
-            f"the points have {np.size(x)} abscissae and {np.size(y)} ordinates: give as many"
+            f"the points have {np.size(x)} abscissae and {np.size(y)} ordinates: give the "
+            "same number"
         )
     from matplotlib.figure import Figure  # which takes long to import
 

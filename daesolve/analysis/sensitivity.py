@@ -190,7 +190,7 @@ def nominal_values(
     """
     if isinstance(by, str) or not isinstance(by, Sequence) or not len(by):
         raise OutOfRangeError(
-            f"by is {by!r}, but must be a list of names of parameters or start values, one at least"
+            f"by is {by!r}, but must be a list of at least one name of a parameter or start value"
         )
     known = {**starts, **parameters}
     for name in by:
@@ -198,8 +198,8 @@ def nominal_values(
             continue
         if name in open_names:
             raise OutOfRangeError(
-                f"the start value {name!r} is not kept, but follows from the others; give it in "
-                "initial, or take one of " + ", ".join(map(repr, known))
+                f"the start value {name!r} is not fixed, but follows from the others; give it "
+                "in initial, or use one of " + ", ".join(map(repr, known))
             )
         raise unknown_name(
             "parameter or start value", name, list(dict.fromkeys([*known, *open_names]))
@@ -234,7 +234,7 @@ def sensitivity_of(
     system, asked = with_inputs(system, request({}))
     if any(row.law is not None for row in system.dynamics.drives):
         raise UnsupportedError(
-            "a law that is called in Python has no derivative: let it be traced (traced=True)"
+            "a law called in Python has no derivative: have it traced (traced=True)"
         )
     prepared = prepare(system, asked)
     names = list(prepared.dynamics.values)
@@ -255,7 +255,7 @@ def sensitivity_of(
     run, record = simulate_recorded(prepared, at)
     if not run.outcome.good:
         raise NoDerivativeError(
-            f"the run has no end to differentiate, for it is {run.outcome.value}: {run.message}"
+            f"the run has no end to differentiate, because it is {run.outcome.value}: {run.message}"
         )
     propagation = Propagation(prepared, record, asked.solver, start_slopes, nominal)
     final, end_time = propagation.to_end(run.outcome)

@@ -159,7 +159,7 @@ def start_slope(
         return differentiated(start, value, FIRST_STEP * (abs(value) or 1.0))
     except DaesolveError as refusal:
         raise InconsistentStateError(
-            f"the start cannot follow a change of {name!r}: {refusal}"
+            f"the start cannot be adjusted to a change of {name!r}: {refusal}"
         ) from refusal
 
 

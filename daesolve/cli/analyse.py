@@ -41,39 +41,47 @@ def analyse(
     analysis: Annotated[str, typer.Argument(metavar="ANALYSIS", help="See `daesolve show`.")],
     of: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Of sensitivity: a parameter or a start value."),
+        typer.Option(metavar="NAME", help="For sensitivity: a parameter or a start value."),
     ] = None,
     case: CaseName = None,
     model: ModelName = None,
     set_: Changes = None,
     parameters: ParameterFile = None,
     initial: StartValues = None,
-    until: Annotated[float | None, typer.Option(help="Of sensitivity: the horizon in s.")] = None,
+    until: Annotated[float | None, typer.Option(help="For sensitivity: the horizon in s.")] = None,
     period: Annotated[
-        str | None, typer.Option(metavar="EXPRESSION", help="Of orbits: s, as 2*pi/w.")
+        str | None,
+        typer.Option(metavar="EXPRESSION", help="For orbits: a period in s, such as 2*pi/w."),
     ] = None,
     section: Annotated[
-        str | None, typer.Option(metavar="EVENT", help="Of orbits: from where to where.")
+        str | None, typer.Option(metavar="EVENT", help="For orbits: where they start and end.")
     ] = None,
-    passages: Annotated[int, typer.Option(help="Of orbits: after how many it closes.")] = 1,
+    passages: Annotated[int, typer.Option(help="For orbits: how many it takes to close.")] = 1,
     up_to: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Of orbits: what need not return.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="For orbits: states that need not return."),
     ] = None,
     reflect: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Of orbits: what returns mirrored.")
+        list[str] | None,
+        typer.Option(metavar="NAME", help="For orbits: states that return mirrored."),
     ] = None,
     family: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=NUMBER", help="Of orbits: which of many.")
+        list[str] | None,
+        typer.Option(metavar="NAME=NUMBER", help="For orbits: which one, if several."),
     ] = None,
     steady: Annotated[
-        bool, typer.Option("--steady", help="Of orbits: it goes on by what is shifted alone.")
+        bool, typer.Option("--steady", help="For orbits: follow the shifted states only.")
     ] = False,
     over: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=LOW:HIGH", help="Of branch, stability-map.")
+        list[str] | None,
+        typer.Option(metavar="NAME=LOW:HIGH", help="For branch and stability-map."),
     ] = None,
-    plot: Annotated[str | None, typer.Option(metavar="X:Y", help="Of branch: its axes.")] = None,
+    plot: Annotated[
+        str | None, typer.Option(metavar="X:Y", help="For branch: the axes of its plot.")
+    ] = None,
     step: Annotated[
-        float | None, typer.Option(help="Of branch: the longest, a part of the range; 0.02.")
+        float | None,
+        typer.Option(help="For branch: the longest step, as a fraction of the range; 0.02."),
     ] = None,
     cells: Annotated[
         str | None, typer.Option(metavar="NX:NY", help="Of stability-map: how many, 40:40.")
@@ -90,17 +98,17 @@ def analyse(
         typer.Option(metavar="ADDRESS", help="Of stability-map: a Dask cluster in their place."),
     ] = None,
     angle: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Of circle-map: angles alike.")
+        list[str] | None, typer.Option(metavar="NAME", help="For circle-map: equivalent angles.")
     ] = None,
     modulo: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Of circle-map: the circle, 2*pi.")
+        str | None, typer.Option(metavar="NUMBER", help="For circle-map: the full circle, 2*pi.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="A directory for answer.json and the figures.")
+        Path | None, typer.Option(help="Directory for answer.json and the figures.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compute what is asked of a case besides its motion: rank, sensitivity, orbits, its own."""
+    """Analyse a case beyond its motion: rank, sensitivity, orbits, and its own analyses."""
     asked = Asked(
         period, section, passages, up_to or [], reflect or [], family or [], over or [], plot,
         angle or [], modulo, steady, step, cells, follow, workers, scheduler,
@@ -148,11 +156,11 @@ def compare(
     parameters: ParameterFile = None,
     initial: StartValues = None,
     tolerances: Annotated[
-        str | None, typer.Option(metavar="R1,R2,...", help="1e-4 to 1e-12, five of them.")
+        str | None, typer.Option(metavar="R1,R2,...", help="Five, from 1e-4 to 1e-12.")
     ] = None,
-    until: Annotated[float | None, typer.Option(help="The end of the runs, s.")] = None,
+    until: Annotated[float | None, typer.Option(help="End time of the runs, s.")] = None,
     out: Annotated[
-        Path | None, typer.Option(help="A directory for comparison.json and the figure.")
+        Path | None, typer.Option(help="Directory for comparison.json and the figure.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -171,10 +179,10 @@ def compare(
         if written:
             typer.echo(f"written: {', '.join(map(str, written))}")
     if not found.runs and not found.interrupted:
-        typer.echo("daesolve: no formulation meets a solver: every pair was refused", err=True)
+        typer.echo("daesolve: no pair of a formulation and a solver works", err=True)
         raise typer.Exit(REQUEST_IS_WRONG)
     if found.interrupted or not any(run.outcome.good for run in found.runs):
-        why = "interrupted" if found.interrupted else "no run was completed"
+        why = "interrupted" if found.interrupted else "no run finished"
         typer.echo(f"daesolve: {why}", err=True)
         raise typer.Exit(COULD_NOT_GO_ON)
 
@@ -189,7 +197,7 @@ def names(option: str, text: str) -> list[str]:
     """
     found = [word.strip() for word in text.split(",") if word.strip()]
     if not found:
-        raise OutOfRangeError(f"{option} takes names, A,B,..., not {text!r}")
+        raise OutOfRangeError(f"{option} needs names, A,B,..., not {text!r}")
     return found
 
 
@@ -208,7 +216,7 @@ def tolerances(text: str | None) -> list[float] | None:
     except ValueError:
         found = []
     if not found:
-        raise OutOfRangeError(f"--tolerances takes numbers, R1,R2,..., not {text!r}")
+        raise OutOfRangeError(f"--tolerances needs numbers, R1,R2,..., not {text!r}")
     return found
 
 

@@ -33,7 +33,7 @@ COMMANDS = {
     ),
     "resume": (
         "run.resume",
-        "Go on with a run or a sweep that was stopped or killed, or extend a finished run.",
+        "Resume a run or a sweep that was stopped or killed, or extend a finished run.",
     ),
     "sweep": (
         "sweep.command",
@@ -41,7 +41,7 @@ COMMANDS = {
     ),
     "analyse": (
         "analyse.analyse",
-        "Compute what is asked of a case besides its motion: rank, sensitivity, orbits, its own.",
+        "Analyse a case beyond its motion: rank, sensitivity, orbits, and its own analyses.",
     ),
     "compare": (
         "analyse.compare",
@@ -49,39 +49,51 @@ COMMANDS = {
     ),
     "referee": (
         "referee.referee",
-        "Run a model file by daesolve and by MuJoCo from the same start, and compare the motions.",
+        (
+            "Run a model file in daesolve and in MuJoCo from the same start, and compare the "
+            "motions."
+        ),
     ),
     "report": (
         "pages.report",
-        "Build report.html and report.json again, several runs side by side.",
+        "Rebuild report.html and report.json, or compare several runs side by side.",
     ),
     "animate": (
         "pages.animate",
-        "Animate the drawing of a run: a page with a player, a GIF or a film.",
+        "Animate a run: a page with a player, a GIF or a film.",
     ),
     "export": (
         "export.export",
-        "Write a case as a unit of FMI 3.0, which runs in other tools without Python.",
+        "Export a case as an FMI 3.0 unit, which runs in other tools without Python.",
     ),
     "new": (
         "problems.new",
-        "Write a plugin project to start from, which installs and passes its own tests.",
+        "Create a plugin project that installs and passes its own tests.",
     ),
     "page": (
         "pages.page",
-        "Run a case and write its page: equations, parameters, drift, figures, animation.",
+        (
+            "Run a case and write its gallery page: equations, parameters, drift, figures, "
+            "animation."
+        ),
     ),
     "equations": (
         "equations.equations",
-        "Write the equations of a case: as LaTeX, as a module of Python, or as C.",
+        "Write the equations of a case as LaTeX, a Python module or C.",
     ),
     "paper": (
         "papers.paper",
-        "Make the figures and tables of a paper again, published and exact values side by side.",
+        (
+            "Reproduce the figures and tables of a paper, with published and exact values side "
+            "by side."
+        ),
     ),
     "doctor": (
         "doctor.command",
-        "List the solvers that are usable here, how to add the others, and what packages add.",
+        (
+            "List the solvers you can use here, how to add the others, and what installed "
+            "packages add."
+        ),
     ),
 }
 """By name, the function of this package and the first paragraph of its docstring."""

@@ -25,28 +25,31 @@ RedundantRows = Annotated[
     str | None,
     typer.Option(
         "--redundant",
-        help="Constraints that depend on each other: error, drop, minimum-norm; else the case's.",
+        help=(
+            "What to do with dependent constraints: error, drop, minimum-norm; by default the "
+            "case's choice."
+        ),
     ),
 ]
 AtRankLoss = Annotated[
     str | None,
     typer.Option(
         "--rank-loss",
-        help="Where constraints come to depend on each other: stop, pass, raise, viscous; else the "
-        "case's.",
+        help="What to do where constraints become dependent: stop, pass, raise, viscous; by "
+        "default the case's choice.",
     ),
 ]
 OfVariants = Annotated[
     str | None,
     typer.Option(
         "--variant-policy",
-        help="Where other supports of a guide are loaded: continuity, homotopy, strict.",
+        help="How to change the loaded supports of a guide: continuity, homotopy, strict.",
     ),
 ]
 ImpactLaw = Annotated[
     str | None,
     typer.Option(
-        "--impact", help="The law of impacts of contacts: newton, poisson, routh, sequential."
+        "--impact", help="Impact law of the contacts: newton, poisson, routh, sequential."
     ),
 ]
 ImpactOrder = Annotated[
@@ -54,20 +57,27 @@ ImpactOrder = Annotated[
     typer.Option(
         "--impact-order",
         metavar="A,B,...",
-        help="The contacts, in the order of sequential impacts, or of Routh's.",
+        help="The contacts in their order for sequential or Routh impacts.",
     ),
 ]
 OfGain = Annotated[
     str | None,
-    typer.Option("--on-gain", help="Where an impact would give energy: refuse, report, poisson."),
+    typer.Option(
+        "--on-gain", help="What to do where an impact would add energy: refuse, report, poisson."
+    ),
 ]
 OfJam = Annotated[
     str | None,
-    typer.Option("--on-jam", help="Where no forces let contacts slide on: end, impact."),
+    typer.Option(
+        "--on-jam", help="What to do where no forces let the contacts slide on: end, impact."
+    ),
 ]
 OfAmbiguity = Annotated[
     str | None,
-    typer.Option("--on-ambiguous", help="Where contacts may go on in several ways: refuse, keep."),
+    typer.Option(
+        "--on-ambiguous",
+        help="What to do where contacts can continue in several ways: refuse, keep.",
+    ),
 ]
 
 

@@ -40,7 +40,7 @@ PACKAGES = {
 
 
 def command(as_json: AsJson = False) -> None:
-    """List the solvers that are usable here, how to add the others, and what packages add."""
+    """List the solvers you can use here, how to add the others, and what installed packages add."""
     formulations, broken, unloaded = _added()
     found = solvers(unloaded)
     if as_json:

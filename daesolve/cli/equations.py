@@ -41,25 +41,23 @@ def equations(
         bool,
         typer.Option(
             "--reduced",
-            help="In pseudo-velocities, without reactions, where there are such; else with the "
-            "reactions eliminated.",
+            help="Without reactions: in pseudo-velocities if the model has them, otherwise "
+            "with the reactions eliminated.",
         ),
     ] = False,
     language: Annotated[
-        Language, typer.Option("--as", help="What the equations are written in.")
+        Language, typer.Option("--as", help="Output language of the equations.")
     ] = Language.LATEX,
     rate: Annotated[
         float,
-        typer.Option(
-            "--rate", help="In 1/s: the rate at which constraints attract; zero leaves that out."
-        ),
+        typer.Option("--rate", help="Feedback rate of the constraints, 1/s; zero switches it off."),
     ] = 0.0,
     law: Annotated[
         list[str] | None,
         typer.Option(
             "--law",
             metavar="GOAL=A,B",
-            help="The law of a residual in place of the rate: contact=50,400 makes it obey "
+            help="A law for a residual instead of the rate: with contact=50,400 it obeys "
             "delta'' + 50 delta' + 400 delta = 0.",
         ),
     ] = None,
@@ -68,16 +66,17 @@ def equations(
         typer.Option(
             "--to",
             metavar="PATH",
-            help="A file .tex or .py; of C a directory, with a test and a Makefile. Standard "
-            "output where none is given.",
+            help="A .tex or .py file, or for C a directory, which gets a test and a Makefile. "
+            "Standard output by default.",
         ),
     ] = None,
 ) -> None:
-    """Write the equations of a case: as LaTeX, as a module of Python, or as C."""
+    """Write the equations of a case as LaTeX, a Python module or C."""
     laws = _laws(law or [])
     if reduced and language is not Language.LATEX:
         raise OutOfRangeError(
-            f"--reduced equations are written as latex, not as {language}: leave out one of the two"
+            f"--reduced equations can be written only as latex, not as {language}: leave "
+            "out one of the two options"
         )
     chosen = case(problem, case_name, model, parameters, changes or [], initial or [])
     if language is Language.LATEX:
@@ -104,5 +103,5 @@ def _laws(words: Sequence[str]) -> dict[str, tuple[float, ...]]:
         except ValueError:
             equals = ""
         if not equals:
-            raise OutOfRangeError(f"--law takes GOAL=A,B,... as numbers, not {word!r}")
+            raise OutOfRangeError(f"--law needs GOAL=A,B,... as numbers, not {word!r}")
     return found

@@ -37,13 +37,13 @@ def export(
     initial: StartValues = None,
     horizon: Annotated[
         float | None,
-        typer.Option(help="About how long it will be followed, s; else the case's own."),
+        typer.Option(help="About how long it will be simulated, s; by default the case's horizon."),
     ] = None,
     tolerance: Annotated[
-        float | None, typer.Option(help="Of a step, where the importing tool gives none.")
+        float | None, typer.Option(help="Tolerance of a step, if the importing tool sets none.")
     ] = None,
     formulation: Annotated[
-        str | None, typer.Option(help="How the equations are formulated; feedback by default.")
+        str | None, typer.Option(help="Formulation of the equations; feedback by default.")
     ] = None,
     rate: Annotated[
         list[str] | None,
@@ -52,12 +52,12 @@ def export(
     redundant: RedundantRows = None,
     rank_loss: AtRankLoss = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Let FMPy check it, and print what it finds.")
+        bool, typer.Option("--check", help="Check the unit with FMPy and print the findings.")
     ] = False,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Write a case as a unit of FMI 3.0, which runs in other tools without Python.
+    """Export a case as an FMI 3.0 unit, which runs in other tools without Python.
 
     Inputs that are not given by --input as expressions or tables are inputs of the unit.
     """
@@ -65,7 +65,7 @@ def export(
     from daesolve.reporting import dump
 
     if to.suffix != SUFFIX:
-        raise OutOfRangeError(f"--to takes the name of a unit, which ends with {SUFFIX}, not {to}")
+        raise OutOfRangeError(f"--to needs a file name that ends with {SUFFIX}, not {to}")
     bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
     settings: dict[str, Any] = {
         "horizon": horizon,

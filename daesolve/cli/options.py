@@ -28,22 +28,22 @@ COULD_NOT_GO_ON = 3
 
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")]
-Verify = Annotated[bool, typer.Option("--verify", help="Repeat by another method and compare.")]
+Verify = Annotated[bool, typer.Option("--verify", help="Repeat with another method and compare.")]
 VerifySame = Annotated[
     bool,
-    typer.Option("--verify-same", help="Repeat by the same method, tightened, and compare."),
+    typer.Option(
+        "--verify-same", help="Repeat with the same method and a tighter tolerance, and compare."
+    ),
 ]
 ProblemName = Annotated[
     str,
     typer.Argument(
         metavar="PROBLEM",
-        help="A problem's name, a Python file of yours, or a model file (MJCF, URDF).",
+        help="A problem's name, your own Python file, or a model file (MJCF, URDF).",
     ),
 ]
-CaseName = Annotated[
-    str | None, typer.Option("--case", help="A case; the first where none is given.")
-]
-ModelName = Annotated[str | None, typer.Option("--model", help="A model in place of the case's.")]
+CaseName = Annotated[str | None, typer.Option("--case", help="A case; the first by default.")]
+ModelName = Annotated[str | None, typer.Option("--model", help="A model instead of the case's.")]
 Changes = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter or a structural choice."),
@@ -53,8 +53,8 @@ Driving = Annotated[
     typer.Option(
         "--input",
         metavar="NAME=EXPRESSION|FILE.csv:COLUMN",
-        help="What an input is: an expression of t, states and parameters, or a column of a CSV "
-        "file over its first one.",
+        help="An input: an expression of t, states and parameters, or a column of a CSV file, "
+        "with time in its first column.",
     ),
 ]
 ParameterFile = Annotated[
@@ -65,13 +65,16 @@ SourceFile = Annotated[
     typer.Option(
         "--source",
         metavar="FILE",
-        help="The file of the run's problem, as it was then: a Python file is run, and no other.",
+        help=(
+            "The file of the run's problem, unchanged since then; only a file you name here is "
+            "executed."
+        ),
     ),
 ]
 StartValues = Annotated[
     list[str] | None,
     typer.Option(
-        "--initial", metavar="NAME=VALUE", help="A start value, by state or the case's own name."
+        "--initial", metavar="NAME=VALUE", help="A start value, named by a state or by the case."
     ),
 ]
 
@@ -104,7 +107,7 @@ def pairs(option: str, words: Sequence[str]) -> dict[str, Any]:
     for word in words:
         name, equals, text = word.partition("=")
         if not equals or not name:
-            raise OutOfRangeError(f"{option} takes NAME=VALUE, not {word!r}")
+            raise OutOfRangeError(f"{option} needs NAME=VALUE, not {word!r}")
         found[name] = value(text)
     return found
 
@@ -125,12 +128,12 @@ def inputs(words: Sequence[str]) -> dict[str, Any] | None:
         name, equals, text = word.partition("=")
         if not equals or not name or not text:
             raise OutOfRangeError(
-                f"--input takes NAME=EXPRESSION or NAME=FILE:COLUMN, not {word!r}"
+                f"--input needs NAME=EXPRESSION or NAME=FILE:COLUMN, not {word!r}"
             )
         if name in found:
             raise OutOfRangeError(f"--input {name} is given twice")
         if text.lower().endswith(".csv"):
-            raise OutOfRangeError(f"which column of {text!r}: --input {name}={text}:COLUMN")
+            raise OutOfRangeError(f"{text!r} needs a column: --input {name}={text!r}:COLUMN")
         path, colon, column = text.rpartition(":")
         if colon:
             nodes = (path, first_column(Path(path)))
@@ -200,7 +203,7 @@ def times(text: str | None) -> list[float] | None:
     except ValueError:
         found = []
     if not found or not all(map(isfinite, found)):
-        raise OutOfRangeError(f"--at takes times in s, T1,T2,..., not {text!r}")
+        raise OutOfRangeError(f"--at needs times in s, T1,T2,..., not {text!r}")
     return found
 
 
@@ -213,14 +216,14 @@ def parameters_of(path: Path) -> dict[str, Any]:
         The file is missing, unreadable or holds no table.
     """
     if not path.is_file():
-        raise OutOfRangeError(f"--parameters: there is no file {path}")
+        raise OutOfRangeError(f"--parameters: the file {path} does not exist")
     try:
         text = path.read_text(encoding="utf-8")
         table = tomllib.loads(text) if path.suffix == ".toml" else _from_json(text)
     except UNREADABLE as error:
         raise OutOfRangeError(f"--parameters: {path} cannot be read: {error}") from None
     if not isinstance(table, dict):
-        raise OutOfRangeError(f"--parameters: {path} must hold names and values")
+        raise OutOfRangeError(f"--parameters: {path} must contain names and values")
     return cast(dict[str, Any], table)
 
 
@@ -262,7 +265,7 @@ def _rates(words: Sequence[str]) -> dict[str, Any]:
             rate = None if text == "off" else float(text)
         except ValueError:
             raise OutOfRangeError(
-                f"--rate takes [GOAL=]VALUE, [GOAL=]off or auto, not {word!r}"
+                f"--rate needs [GOAL=]VALUE, [GOAL=]off or auto, not {word!r}"
             ) from None
         if equals:
             single[goal] = rate
@@ -312,7 +315,8 @@ def solver(
 
     if fixed_step is not None and (rtol is not None or atol is not None):
         raise OutOfRangeError(
-            "--fixed-step takes its step whatever the error: leave out --rtol and --atol, or it"
+            "--fixed-step does not control the error: leave out either --fixed-step, or "
+            "--rtol and --atol"
         )
     if name is None:
         if fixed_step is None:

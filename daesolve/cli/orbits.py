@@ -223,7 +223,7 @@ def _circle(bound: BoundCase, asked: Asked) -> Any:
 
     period = _number(bound, "--period", asked.period)
     if not asked.angle:
-        raise OutOfRangeError("a circle map needs --angle NAME, once for each angle that is alike")
+        raise OutOfRangeError("a circle map needs --angle NAME, once for each equivalent angle")
     names = tuple(asked.angle)
 
     def start(angle: float) -> Mapping[str, float]:
@@ -263,9 +263,11 @@ def _ranges(words: Sequence[str]) -> dict[str, tuple[float, float]]:
         try:
             found[name] = float(low), float(high)
         except ValueError:
-            raise OutOfRangeError(f"--over takes NAME=LOW:HIGH, not {word!r}") from None
+            raise OutOfRangeError(f"--over needs NAME=LOW:HIGH, not {word!r}") from None
     if not found:
-        raise OutOfRangeError("--over NAME=LOW:HIGH is missing: over what it is followed")
+        raise OutOfRangeError(
+            "--over NAME=LOW:HIGH is missing: the parameter to follow the branch over"
+        )
     return found
 
 
@@ -285,5 +287,5 @@ def _axes(text: str | None) -> tuple[str, str] | None:
         return None
     x, colon, y = text.partition(":")
     if not colon or not x or not y:
-        raise OutOfRangeError(f"--plot takes X:Y, two columns of the branch, not {text!r}")
+        raise OutOfRangeError(f"--plot needs X:Y, two columns of the branch, not {text!r}")
     return x, y

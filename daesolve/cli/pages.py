@@ -29,12 +29,13 @@ def report(
         typer.Option(
             "--source",
             metavar="FILE",
-            help="The Python file of a run's problem, as it was then: it is run for its figures "
-            "and its drawing, and no other is. Once for each file.",
+            help="The Python file of a run's problem, unchanged since then, for its figures "
+            "and drawing. Only files you name here are executed; repeat the option for "
+            "each file.",
         ),
     ] = None,
 ) -> None:
-    """Build report.html and report.json again, several runs side by side."""
+    """Rebuild report.html and report.json, or compare several runs side by side."""
     found = reporting.problems_given(sources or [], say)
     typer.echo(f"report: {reporting.rebuild(directories, found, say)}")
 
@@ -46,20 +47,24 @@ def animate(
         typer.Option(
             "--to",
             metavar="FILE",
-            help=f"A file .html (also where there is no suffix), .gif or .mp4; else DIR/{FILE}.",
+            help=f"An .html (also without a suffix), .gif or .mp4 file; by default DIR/{FILE}.",
         ),
     ] = None,
-    seconds: Annotated[float, typer.Option(help="The time of playing, s.")] = SECONDS,
-    fps: Annotated[float, typer.Option(help="Pictures a second of playing.")] = PICTURES_A_SECOND,
+    seconds: Annotated[float, typer.Option(help="Playing time, s.")] = SECONDS,
+    fps: Annotated[
+        float, typer.Option(help="Pictures per second of playing time.")
+    ] = PICTURES_A_SECOND,
     from_: Annotated[
-        float | None, typer.Option("--from", help="Where the run is shown from, s.")
+        float | None, typer.Option("--from", help="Start of the time shown, s.")
     ] = None,
-    until: Annotated[float | None, typer.Option(help="How far the run is shown, s.")] = None,
-    width: Annotated[int, typer.Option(help="Of a .gif or an .mp4, pixels.")] = animation.WIDTH,
+    until: Annotated[float | None, typer.Option(help="End of the time shown, s.")] = None,
+    width: Annotated[
+        int, typer.Option(help="Width of a .gif or an .mp4, pixels.")
+    ] = animation.WIDTH,
     source: SourceFile = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress and no summary.")] = False,
 ) -> None:
-    """Animate the drawing of a run: a page with a player, a GIF or a film."""
+    """Animate a run: a page with a player, a GIF or a film."""
     file = directory / FILE if to is None else to
     file = file if file.suffix else file.with_name(f"{file.name}.html")
     with _progress(file.name, quiet=quiet) as progress:
@@ -111,14 +116,12 @@ def page(
     problem: ProblemName,
     to: Annotated[
         Path,
-        typer.Option(
-            "--to", metavar="DIR", help="Where NAME.md and the directory NAME are written."
-        ),
+        typer.Option("--to", metavar="DIR", help="Directory for NAME.md and the directory NAME."),
     ],
     case: CaseName = None,
-    until: Annotated[float | None, typer.Option(help="The end of the run, s.")] = None,
+    until: Annotated[float | None, typer.Option(help="End time of the run, s.")] = None,
 ) -> None:
-    """Run a case and write its page: equations, parameters, drift, figures, animation.
+    """Run a case and write its gallery page: equations, parameters, drift, figures, animation.
 
     The page is Markdown with `$$` formulas, which GitHub and Sphinx (MyST) show. Beside it are the
     figures, and the animation where the problem has a drawing.

@@ -18,15 +18,15 @@ def paper(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", help="A directory for paper.html, paper.json and the figures as SVG."
+            metavar="DIR", help="Directory for paper.html, paper.json and the figures as SVG."
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Shorter runs, and nothing that takes long.")
+        bool, typer.Option("--quick", help="Shorter runs, and skip what takes long.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make the figures and tables of a paper again, published and exact values side by side."""
+    """Reproduce the figures and tables of a paper, with published and exact values side by side."""
     from daesolve.papers.page import document, text
 
     found = installed_paper(name)
@@ -47,5 +47,5 @@ def paper(
             typer.echo(f"page: {written[0]}")
     if made.failed:
         names = ", ".join(entry.item.name for entry in made.failed)
-        typer.echo(f"daesolve: could not be made: {names}", err=True)
+        typer.echo(f"daesolve: these items failed: {names}", err=True)
         raise typer.Exit(COULD_NOT_GO_ON)

@@ -23,8 +23,8 @@ from daesolve.posing.guides import AT_REST
 from daesolve.template import new_project
 
 BY_RULE = (
-    "a rule makes a state of the start values, which may move until the constraints are met, those "
-    "of --initial too; what --initial names by a state alone is kept"
+    "a rule computes the state from the start values; those values, also from --initial, may "
+    "change until the constraints hold; states that --initial names directly stay fixed"
 )
 
 
@@ -194,18 +194,19 @@ def new(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="Of the project and its problem: lower case with hyphens."
+            metavar="NAME", help="Name of the project and its problem: lower case with hyphens."
         ),
     ],
     to: Annotated[
-        Path, typer.Option("--to", metavar="DIR", help="Where the directory NAME is made.")
+        Path,
+        typer.Option("--to", metavar="DIR", help="Parent directory of the new directory NAME."),
     ] = Path(),
 ) -> None:
-    """Write a plugin project to start from, which installs and passes its own tests."""
+    """Create a plugin project that installs and passes its own tests."""
     project = new_project(name, to)
     # pip takes `NAME[test]` for something to download, and a path for a path.
     place = project if project.is_absolute() else f"./{project.as_posix()}"
-    typer.echo(f"written: {project}; to install, run and test it:")
+    typer.echo(f"written: {project}. To install, run and test it:")
     typer.echo(f'  python -m pip install -e "{place}[test]"')
     typer.echo(f"  daesolve run {name}")
     typer.echo(f'  python -m pytest "{place}"')

@@ -19,28 +19,29 @@ UNTIL = 10.0
 def referee(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A model in MJCF or URDF.")],
     case: Annotated[
-        str | None, typer.Option("--case", metavar="KEYFRAME", help="Of the file, the start.")
+        str | None,
+        typer.Option("--case", metavar="KEYFRAME", help="Keyframe of the file to start from."),
     ] = None,
     initial: StartValues = None,
-    until: Annotated[float, typer.Option(help="The end of the runs, s.")] = UNTIL,
+    until: Annotated[float, typer.Option(help="End time of the runs, s.")] = UNTIL,
     step: Annotated[
         float | None,
-        typer.Option(metavar="H", help="MuJoCo's longest step, s; else that of the file."),
+        typer.Option(metavar="H", help="MuJoCo's longest step, s; by default the file's step."),
     ] = None,
     tolerance: Annotated[
         float | None,
-        typer.Option(metavar="M", help="From which distance motions count as apart, m."),
+        typer.Option(metavar="M", help="Distance from which motions count as different, m."),
     ] = None,
     hard: Annotated[
         bool,
-        typer.Option("--hard", help="MuJoCo's equalities as hard as its steps allow."),
+        typer.Option("--hard", help="Make MuJoCo's equalities as stiff as its steps allow."),
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="A directory for report.html and report.json.")
+        Path | None, typer.Option(help="Directory for report.html and report.json.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run a model file by daesolve and by MuJoCo from the same start, and compare the motions.
+    """Run a model file in daesolve and in MuJoCo from the same start, and compare the motions.
 
     MuJoCo runs three times: at a step, at half and at a quarter of it.
     """

@@ -68,18 +68,21 @@ def run(
     input_: Driving = None,
     parameters: ParameterFile = None,
     initial: StartValues = None,
-    until: Annotated[float | None, typer.Option(help="The end of the run, s.")] = None,
+    until: Annotated[float | None, typer.Option(help="End time of the run, s.")] = None,
     at: Annotated[
         str | None,
-        typer.Option(metavar="T1,T2,...|events", help="Sample times in s, or at each event."),
+        typer.Option(metavar="T1,T2,...|events", help="Sample times in s, or at every event."),
     ] = None,
     interval: Annotated[
-        float | None, typer.Option("--every", metavar="DT", help="Sample at an interval, s.")
+        float | None, typer.Option("--every", metavar="DT", help="Sampling interval, s.")
     ] = None,
     formulation: Annotated[
         str | None,
         typer.Option(
-            help="How the equations are formulated; feedback, or projected to pass a rank loss."
+            help=(
+                "Formulation of the equations: by default feedback, or projected to pass a "
+                "rank loss."
+            )
         ),
     ] = None,
     rate: Annotated[
@@ -90,7 +93,9 @@ def run(
     rank_loss: AtRankLoss = None,
     max_evaluations: Annotated[
         int | None,
-        typer.Option(metavar="N", help="End after so many right-hand sides, with what there is."),
+        typer.Option(
+            metavar="N", help="Stop after this many right-hand sides and keep what is done."
+        ),
     ] = None,
     variant_policy: OfVariants = None,
     impact: ImpactLaw = None,
@@ -102,13 +107,13 @@ def run(
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
     fixed_step: Annotated[
-        float | None, typer.Option(help="A step that is taken whatever the error, s (dop853).")
+        float | None, typer.Option(help="A fixed step without error control, s (dop853).")
     ] = None,
     verify: Verify = False,
     verify_same: VerifySame = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="A directory in which the run is kept, with its report."),
+        typer.Option(help="Directory for the run and its report."),
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -163,23 +168,23 @@ def run(
 
 def resume(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run of `--out`.")],
-    until: Annotated[float | None, typer.Option(help="A farther end of the run, s.")] = None,
+    until: Annotated[float | None, typer.Option(help="A later end of the run, s.")] = None,
     any_version: Annotated[
         bool,
-        typer.Option("--any-version", help="Go on although packages or the processor changed."),
+        typer.Option("--any-version", help="Resume even if packages or the processor changed."),
     ] = False,
     source: SourceFile = None,
-    workers: Annotated[int | None, typer.Option(help="Of a sweep: processes.")] = None,
+    workers: Annotated[int | None, typer.Option(help="For a sweep: number of processes.")] = None,
     scheduler: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Of a sweep: a Dask cluster.")
+        str | None, typer.Option(metavar="ADDRESS", help="For a sweep: a Dask cluster.")
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a run or a sweep that was stopped or killed, or extend a finished run."""
+    """Resume a run or a sweep that was stopped or killed, or extend a finished run."""
     if kind_of(directory) == "sweep":
         if until is not None:
-            raise OutOfRangeError("--until extends a run, not a sweep: sweep anew")
+            raise OutOfRangeError("--until can extend a run but not a sweep: start a new sweep")
         return sweeping.resume(
             directory,
             workers,
@@ -190,7 +195,9 @@ def resume(
             quiet=quiet,
         )
     if workers is not None or scheduler is not None:
-        raise OutOfRangeError(f"--workers and --scheduler are for sweeps, and {directory} is a run")
+        raise OutOfRangeError(
+            f"--workers and --scheduler apply only to sweeps, but {directory} is a run"
+        )
     stored = stored_run(directory)
     problem = None if stored.manifest["source"] is None else problem_of(stored, source, say)
     manifest = stored.manifest
@@ -239,7 +246,7 @@ def _show(
             typer.echo(f"report: {page}")
     if not trajectory.outcome.good:
         nothing_kept = out is None or trajectory.outcome is Outcome.INTERRUPTED
-        kept = "" if nothing_kept else f"; what was computed is in {out}"
+        kept = "" if nothing_kept else f"; the results so far are in {out}"
         how, why = trajectory.outcome.value, trajectory.message
         sentence = why if why.startswith(how) else f"{how}: {why}"
         typer.echo(f"daesolve: {sentence}{kept}", err=True)
@@ -255,8 +262,8 @@ def _say(trajectory: Trajectory, bound: BoundCase) -> None:
         _, value = trajectory.start.get(name, (given, guess[name]))
         if not isclose(value, given, rel_tol=MOVED, abs_tol=MOVED):
             said.append(
-                f"{name} starts at {value:g}, not at {given:g}: it is a start value of the case's "
-                "own, from which a rule makes a state, and that is made consistent"
+                f"{name} starts at {value:g}, not at {given:g}: the case's rule computes a "
+                "state from this start value, and the state was then made consistent"
             )
     for sentence in sorted(said):
         say(sentence)
@@ -274,8 +281,8 @@ def _reported(out: Path, problem: Rules | None) -> Path | None:
         return reporting.rebuild([out], lambda _: problem)
     except OSError as error:
         typer.echo(
-            f"daesolve: the run is kept, but its report could not be written ({error}): "
-            f"`daesolve report {out}` makes it",
+            f"daesolve: the run is saved, but its report could not be written ({error}); "
+            f"`daesolve report {out}` writes it again",
             err=True,
         )
         return None
@@ -288,7 +295,7 @@ def _stoppable(directory: Path | None) -> Generator[None]:
         yield
     except KeyboardInterrupt:
         begun = directory is not None and (directory / "manifest.json").is_file()
-        how = f"; `{resuming(directory)}` goes on" if directory is not None and begun else ""
+        how = f"; `{resuming(directory)}` resumes it" if directory is not None and begun else ""
         typer.echo(f"daesolve: interrupted{how}", err=True)
         raise typer.Exit(COULD_NOT_GO_ON) from None
 
@@ -296,7 +303,7 @@ def _stoppable(directory: Path | None) -> Generator[None]:
 def _samples(at: str | None, interval: float | None) -> tuple[At, float | None]:
     """Return the sample times, and the end that a list of them gives."""
     if at is not None and interval is not None:
-        raise OutOfRangeError("--at and --every both say when to sample: give one of them")
+        raise OutOfRangeError("--at and --every both set the sample times: give only one of them")
     if interval is not None:
         return every(interval), None
     if at == "events":

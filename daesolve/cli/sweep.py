@@ -92,9 +92,10 @@ def command(
         typer.Option(
             "--over",
             metavar="NAME=V1,V2,...",
-            help="A parameter, a structural choice or a start value, and its values: a list, "
-            "linspace(A,B,N), geomspace(A,B,N), logspace(A,B,N), or drawn: uniform(A,B), "
-            "log_uniform(A,B), normal(MEAN,DEVIATION). Several make a grid.",
+            help="A parameter, a structural choice or a start value with its values: a list, "
+            "linspace(A,B,N), geomspace(A,B,N), logspace(A,B,N), or random draws: "
+            "uniform(A,B), log_uniform(A,B), normal(MEAN,DEVIATION). Several of them form "
+            "a grid.",
         ),
     ],
     out: Annotated[
@@ -102,26 +103,24 @@ def command(
         typer.Option(
             "--out",
             metavar="DIR",
-            help="A directory, PROBLEM-CASE-sweep unless given; a sweep there goes on.",
+            help="Output directory, by default PROBLEM-CASE-sweep; a sweep found there resumes.",
         ),
     ] = None,
     samples: Annotated[
-        int | None, typer.Option(help="Members that are drawn at each point of the grid.")
+        int | None, typer.Option(help="Number of random members at each point of the grid.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the draws.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random draws.")] = 0,
     case: CaseName = None,
     model: ModelName = None,
     set_: Changes = None,
     input_: Driving = None,
     initial: StartValues = None,
-    until: Annotated[float | None, typer.Option(help="The end of each run, s.")] = None,
+    until: Annotated[float | None, typer.Option(help="End time of each run, s.")] = None,
     at: Annotated[
         str | None,
-        typer.Option(metavar="T1,T2,...", help="Sample times to keep of each run, s."),
+        typer.Option(metavar="T1,T2,...", help="Sample times of each run, s."),
     ] = None,
-    formulation: Annotated[
-        str | None, typer.Option(help="How the equations are formulated.")
-    ] = None,
+    formulation: Annotated[str | None, typer.Option(help="Formulation of the equations.")] = None,
     rate: Annotated[
         list[str] | None,
         typer.Option(metavar="[GOAL=]VALUE|off|auto", help="Feedback rates, 1/s."),
@@ -139,18 +138,20 @@ def command(
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
     workers: Annotated[
         int | None,
-        typer.Option(help="Processes; as many as there are cores. 0 runs all in this one."),
+        typer.Option(
+            help="Number of processes; by default one per core. 0 runs everything in this one."
+        ),
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="A Dask cluster in place of local processes."),
+        typer.Option(metavar="ADDRESS", help="A Dask cluster instead of local processes."),
     ] = None,
     batch: Annotated[
         bool | None,
         typer.Option(
             "--batch/--no-batch",
-            help="Integrate all members side by side, or one by one; unless given, those go side "
-            "by side that can.",
+            help="Integrate all members side by side, or one by one; by default side by side "
+            "where possible.",
             show_default=False,
         ),
     ] = None,
@@ -256,9 +257,11 @@ def varied(words: Sequence[str]) -> dict[str, Any]:
     for word in words:
         name, equals, text = word.partition("=")
         if not equals or not name or not text.strip():
-            raise OutOfRangeError(f"--over takes NAME=V1,V2,... or NAME=uniform(A,B), not {word!r}")
+            raise OutOfRangeError(f"--over needs NAME=V1,V2,... or NAME=uniform(A,B), not {word!r}")
         if name in found:
-            raise OutOfRangeError(f"--over {name} is given twice: name all its values at once")
+            raise OutOfRangeError(
+                f"--over {name} is given twice: give all its values in one option"
+            )
         call = re.fullmatch(r"\s*(\w+)\((.*)\)\s*", text)
         if call is None:
             found[name] = [options.value(entry.strip()) for entry in text.split(",")]
@@ -289,7 +292,7 @@ def _called(word: str, function: str, text: str) -> Any:
             if function in DRAWN
             else f"(A,B,N), two bounds and a count to {MOST_VALUES:,}"
         )
-        raise OutOfRangeError(f"--over {word}: {function} takes {takes}") from None
+        raise OutOfRangeError(f"--over {word}: {function} needs {takes}") from None
 
 
 def _orders(measured: MeasuredDependence, width: int) -> list[Table]:
@@ -359,8 +362,8 @@ def _show(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, q
         typer.echo(f"daesolve: {found.failed} of {found.done} members failed; {shown}", err=True)
     if found.interrupted:
         typer.echo(
-            f"daesolve: interrupted after {found.done} of {found.count} members; the same command "
-            f"goes on, and so does `daesolve resume {found.directory}`",
+            f"daesolve: interrupted after {found.done} of {found.count} members; repeat the "
+            f"command or run `daesolve resume {found.directory}` to resume",
             err=True,
         )
 

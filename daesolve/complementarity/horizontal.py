@@ -72,14 +72,14 @@ class HorizontalComplementarity:
         load = _numbers("the load", self.load)
         if load.ndim != 1 or not load.size:
             raise PosingError(
-                f"the load of a complementarity problem has shape {load.shape}: it wants one"
-                " number a pair of supports, and at least one pair"
+                f"the load of a complementarity problem has shape {load.shape}: it needs one "
+                "number per pair of supports, and at least one pair"
             )
         count = load.size
         names = tuple(self.names) or tuple(str(pair + 1) for pair in range(count))
         if len(names) != count or len(set(names)) != count:
             raise PosingError(
-                f"{count} pairs of supports want {count} different names, not {names}"
+                f"{count} pairs of supports need {count} different names, not {names}"
             )
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "load", _frozen(load))
@@ -195,8 +195,8 @@ class HorizontalComplementarity:
         other = np.where(second, self.first, self.second)
         if self.is_singular(np.where(second, 1, -1)):
             raise VariantError(
-                f"the equations of variant {variant} are singular: no linear complementarity"
-                " problem exists about it, another base is needed"
+                f"the equations of variant {variant} are singular: no linear complementarity "
+                "problem exists for it, choose another base"
             )
         right = np.column_stack([-other, self.load])
         solved = np.asarray(np.linalg.solve(loaded, right), dtype=np.float64)
@@ -277,7 +277,7 @@ def signs_of(variant: Sequence[int], count: int) -> NDArray[np.int_]:
     """
     if len(variant) != count or any(support not in (1, 2) for support in variant):
         raise PosingError(
-            f"{tuple(variant)} is no variant of {count} pairs: it wants 1 or 2 for each of them"
+            f"{tuple(variant)} is not a variant of {count} pairs: give 1 or 2 for each of them"
         )
     return 2 * np.asarray(variant, dtype=int) - 3
 
@@ -296,7 +296,7 @@ def _numbers(what: str, given: object) -> NDArray[np.float64]:
     try:
         numbers = np.array(given, dtype=float)
     except (TypeError, ValueError):
-        raise PosingError(f"{what}: real numbers are wanted, not {given!r}") from None
+        raise PosingError(f"{what}: real numbers are needed, not {given!r}") from None
     if not np.isfinite(numbers).all():
         raise OutOfRangeError(f"{what}: {numbers[~np.isfinite(numbers)][0]} is not a finite number")
     return numbers
@@ -307,11 +307,11 @@ def _columns(what: str, given: object, names: tuple[str, ...]) -> NDArray[np.flo
     try:
         columns = np.array(given, dtype=float)
     except (TypeError, ValueError):
-        raise PosingError(f"columns of the {what}: real numbers are wanted") from None
+        raise PosingError(f"columns of the {what}: real numbers are needed") from None
     if columns.shape != (count, count):
         raise PosingError(
-            f"columns of the {what}: the shape is {columns.shape}, {count} pairs want"
-            f" {(count, count)}"
+            f"columns of the {what}: the shape is {columns.shape}, {count} pairs need "
+            f"{(count, count)}"
         )
     if not np.isfinite(columns).all():
         worst = np.argmin(np.isfinite(columns).all(axis=0))

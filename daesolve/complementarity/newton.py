@@ -74,7 +74,7 @@ def reactions_to_start(
     reactions = np.asarray(start, dtype=float)
     if reactions.shape != (problem.count,):
         raise PosingError(
-            f"the start has shape {reactions.shape}: {problem.count} pairs want one reaction each"
+            f"the start has shape {reactions.shape}: {problem.count} pairs need one reaction each"
         )
     return reactions
 
@@ -94,8 +94,8 @@ def frictionless_reactions(problem: HorizontalComplementarity) -> NDArray[np.flo
     found = _iterated(first, second, problem.load, start, MAX_ITERATIONS + 10 * problem.count)
     if found is None:
         raise FrictionlessIllPosed(
-            "without friction no reactions of the supports balance the load: place the supports "
-            "so that they hold the body by themselves"
+            "without friction no reactions of the supports balance the load: place the "
+            "supports so that they hold the body without friction"
         )
     return found[1]
 

@@ -256,15 +256,15 @@ def _continued(
     problem: HorizontalComplementarity, method: str, warm: Sequence[int] | None
 ) -> VariantSolution:
     if warm is None:
-        raise PosingError('policy "continuity" wants the variant that was loaded: warm=(2, 1, ...)')
+        raise PosingError('policy "continuity" needs the previous variant: warm=(2, 1, ...)')
     following = _following(problem, signs_of(warm, problem.count))
     if following is not None and method == "auto":
         return _Search((following,), False, "continuity").solution(problem, following)
     search = _found(problem, method, warm, every=True)
     if following is None:
         raise BranchLost(
-            f"the motion cannot go on from variant {tuple(warm)}: reactions have changed sign and"
-            " the variant that follows them is none, or leads back",
+            f"the motion cannot go on from variant {tuple(warm)}: reactions have changed sign, "
+            "and the next variant is not an answer, or leads back",
             search.solution(problem, None),
         )
     return search.having(problem, following).solution(problem, following)
@@ -296,8 +296,9 @@ def _refuse_none(solution: VariantSolution) -> None:
         return
     if solution.answers:
         raise UnphysicalVariant(
-            "the load is balanced, but only with a determinant whose sign is not the friction-free"
-            f" one, which is divergent where supports yield: {_listed(solution.unphysical)}",
+            "the load is balanced, but only with a determinant whose sign differs from the "
+            "friction-free one; this diverges if the supports yield: "
+            f"{_listed(solution.unphysical)}",
             solution,
         )
     if not solution.complete:
@@ -326,8 +327,10 @@ def _ambiguous(solution: VariantSolution, *reasons: str) -> AmbiguousVariant:
 
 def _left_open(solution: VariantSolution) -> str:
     if solution.method == "branch-and-bound":
-        return "the equations of some variants are singular, which leaves open whether they answer"
-    return f'{solution.method} does not prove what else there is, method="branch-and-bound" does'
+        return "the equations of some variants are singular, so it is open whether they are answers"
+    return (
+        f'{solution.method} does not prove that there are no others; method="branch-and-bound" does'
+    )
 
 
 def _listed(answers: Sequence[VariantAnswer]) -> str:

@@ -6,8 +6,8 @@ end at
     limit_k = t_k + d_k rho_k / (1 - rho_k),
 
 exactly where the ratio is the same throughout, as it is for a ball, and ever better where it comes
-to a limit, as for a block that rocks. That successive limits agree tells how good they are; that
-ratios look steady does not.
+to a limit, as for a block that rocks. The agreement of successive limits shows how good they are;
+that ratios look steady does not.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ def early_by(speed: float, pull: float, restitution: float) -> float:
     """
     if not (speed >= 0.0 and pull > 0.0 and 0.0 <= restitution < 1.0):
         raise OutOfRangeError(
-            "bounces end where a contact is pulled back with a restitution below 1: the speed is "
-            f"{speed}, the pull {pull}, the restitution {restitution}"
+            "bounces end only where a contact is pulled back with a restitution below 1: the "
+            f"speed is {speed}, the pull {pull}, the restitution {restitution}"
         )
     return 2.0 * speed / (pull * (1.0 - restitution))
 
@@ -147,7 +147,7 @@ def _checked(
     if instants.ndim != 1 or np.any(np.diff(instants) <= 0.0):
         raise PosingError("times of impacts must increase")
     if leaving is not None and leaving.shape != instants.shape:
-        raise PosingError(f"{len(instants)} impacts want as many speeds, not {leaving.shape}")
+        raise PosingError(f"{len(instants)} impacts need as many speeds, not {leaving.shape}")
     if not np.all(np.isfinite(instants)) or not 0.0 < tolerance < np.inf:
         raise OutOfRangeError("times of impacts must be finite, and the tolerance positive")
     if leaving is not None and not np.all(leaving > 0.0):

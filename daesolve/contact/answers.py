@@ -173,26 +173,26 @@ class Decision:
                 return answer
             case "none":
                 raise NoMotion(
-                    f"no reactions agree with what the contacts could do{said}: bodies that are "
-                    "rigid, with this friction, have no motion from here",
+                    f"no reactions agree with any state of the contacts{said}: rigid bodies "
+                    "with this friction have no motion from here",
                     self,
                 )
             case "several":
                 raise AmbiguousMotion(
-                    f"the contacts may go on in {len(self.answers)} ways and nothing tells which"
-                    f"{said}: {listed(self.answers)}",
+                    f"the contacts can continue in {len(self.answers)} ways, and the equations "
+                    f"do not determine which{said}: {listed(self.answers)}",
                     self,
                 )
             case "undetermined":
                 raise UndeterminedContact(
-                    "reactions that are not determined decide how bodies slide on: "
+                    "undetermined reactions decide how the bodies slide on: "
                     f"{listed(self.answers[:1])} is one of a family{self._ends()}{said}",
                     self,
                 )
             case _:
                 raise UncertifiedContact(
-                    f"{self.method} found nothing that meets the conditions of all contacts, and "
-                    f"does not prove that there is nothing{said}",
+                    f"{self.method} found no answer that fulfils the conditions of all "
+                    f"contacts, and cannot prove that there is none{said}",
                     self,
                 )
 

@@ -1,7 +1,7 @@
 """How much of their cones contacts that stick have to use, where reactions are not determined.
 
 Reactions that meet the equations of a mode are base + free y. What sticks holds as long as some y
-has every traction in its cone: no traction of one particular y tells. The least use
+has every traction in its cone: no traction of one particular y shows this. The least use
 
     u = min over y of the largest |T| / (mu N)
 

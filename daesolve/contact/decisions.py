@@ -102,16 +102,16 @@ def _decided(
         method = "cone" if turning else _affordable(problem, sliding)
     if turning is not (method == "cone") or (method == "pivot" and problem.contacts.directions > 1):
         raise PosingError(
-            f"the method {method!r} is not for these contacts: "
+            f"the method {method!r} does not support these contacts: "
             + (
-                "at rest in space they want 'cone'"
+                "at rest in space they need 'cone'"
                 if turning
-                else "they want 'enumerate' or 'branch'"
+                else "they need 'enumerate' or 'branch'"
             )
         )
     if method == "pivot" and _holds_more(problem.contacts):
         raise PosingError(
-            "pivots do not know static friction that is larger than that of sliding: take 'branch'"
+            "pivots do not support static friction larger than sliding friction: use 'branch'"
         )
     if method == "enumerate":
         return Decision(all_answers(problem, sliding, tolerance), True, method)
@@ -155,7 +155,7 @@ def directions_of(contacts: Contacts, slip: ArrayLike | None) -> NDArray[np.floa
         return np.zeros(shape)
     given = np.asarray(slip, dtype=float)
     if given.shape != shape and given.shape != (contacts.count,) * (contacts.directions == 1):
-        raise PosingError(f"slips of shape {shape} are wanted, not {given.shape}")
+        raise PosingError(f"slips must have the shape {shape}, not {given.shape}")
     if not np.all(np.isfinite(given)):
         raise OutOfRangeError("a slip is not a finite number")
     given = given.reshape(shape)

@@ -113,7 +113,7 @@ def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[Foun
     _, logarithms = np.linalg.slogdet(matrices)
     lengths = np.linalg.norm(matrices, axis=2)
     bound = np.log(np.where(lengths > 0.0, lengths, 1.0)).sum(axis=1)
-    # Of Hadamard's bound; where it is far below, singular values tell.
+    # Of Hadamard's bound; where it is far below, singular values decide.
     regular = logarithms - bound > np.log(_WELL_POSED)
     doubtful = np.flatnonzero(~regular)
     if doubtful.size:

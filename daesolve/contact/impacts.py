@@ -201,8 +201,8 @@ def poisson(
         return _of_phases(contacts, [pressed], before)
     if not pressed.normal_determined:
         raise UndeterminedContact(
-            "the expansion of Poisson's impact depends on impulses of compression that are not "
-            f"determined, one choice of which is {pressed}: take Newton's law",
+            "the expansion of Poisson's impact depends on undetermined impulses of "
+            f"compression, for example {pressed}: use Newton's law",
             pressed,
         )
     released = _decided(contacts, pressed.rates, least, springs, tolerance).only()
@@ -238,5 +238,5 @@ def coefficients(contacts: Contacts, what: str, given: ArrayLike) -> NDArray[np.
     """Return a coefficient for each contact (n,), checked to lie between 0 and 1."""
     values = np.broadcast_to(np.asarray(given, dtype=float), (contacts.count,))
     if not np.all((values >= 0.0) & (values <= 1.0)):
-        raise OutOfRangeError(f"the {what} must lie between 0 and 1: it is {given}")
+        raise OutOfRangeError(f"the {what} must lie between 0 and 1, not {given}")
     return values

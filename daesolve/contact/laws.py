@@ -109,11 +109,13 @@ def collide(
     if on_gain not in ON_GAIN:
         raise unknown_name("answer to a gain of energy", on_gain, ON_GAIN)
     if law != "newton" and np.any(np.asarray(tangential_restitution, dtype=float) != 0.0):
-        raise UnsupportedError(f"tangential restitution is Newton's, not of the law {law!r}")
+        raise UnsupportedError(
+            f"only Newton's law has a tangential restitution, not the law {law!r}"
+        )
     if law not in ORDERED and order is not None:
         raise UnsupportedError(
-            f"an order is that of impacts one after the other, {' or '.join(ORDERED)}, not of the "
-            f"law {law!r}"
+            f"only impacts one after the other have an order, {' or '.join(ORDERED)}, not of "
+            f"the law {law!r}"
         )
     match law:
         case "newton":
@@ -131,7 +133,7 @@ def collide(
     if on_gain == "poisson" and law != "poisson":
         return collide(contacts, velocities, "poisson", restitution, springs=springs)
     raise EnergyGain(
-        f"the impact by the law {law!r} would give energy to the bodies: {impact}; take another "
+        f"the impact by the law {law!r} would add energy to the bodies: {impact}; use another "
         'law, or on_gain="report"',
         impact,
     )

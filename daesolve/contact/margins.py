@@ -64,7 +64,7 @@ def margins(
         No reactions keep the states.
     """
     if len(states) != contacts.count:
-        raise PosingError(f"{contacts.count} contacts want as many states, not {len(states)}")
+        raise PosingError(f"{contacts.count} contacts need as many states, not {len(states)}")
     problem = scaled_problem(contacts, contacts.vector("the rates without reactions", free))
     directions = directions_of(contacts, slip)
     mode = all_modes(
@@ -97,7 +97,9 @@ def _choice(
     elif not state.slides:
         direction = np.zeros(contacts.directions)
     if len(direction) != contacts.directions:
-        raise PosingError(f"the contact {contacts.names[contact]!r} in space slides to no side")
+        raise PosingError(
+            f"the contact {contacts.names[contact]!r} in space slides, but has no direction"
+        )
     if state.slides and contacts.friction[contact] > 0.0 and not direction.any():
         raise PosingError(f"the contact {contacts.names[contact]!r} slides, but has no slip")
     known = tuple(float(part) for part in direction)

@@ -100,8 +100,8 @@ def jam_guard(contacts: Contacts, slip: ArrayLike) -> float:
     size = float(np.linalg.det(normal / scale))
     if size <= TOLERANCE:
         raise PosingError(
-            "normal reactions that are not determined without friction tell of no jam: leave out "
-            "contacts that depend on others"
+            "a jam cannot be detected where normal reactions are not determined even without "
+            "friction: leave out contacts that depend on others"
         )
     return float(np.linalg.det(sliding_matrix(contacts, slip) / scale)) / size
 
@@ -176,7 +176,7 @@ def impact_without_collision(contacts: Contacts, velocities: ArrayLike) -> Impac
     before = contacts.vector("the rates before an impact", velocities)
     size = float(np.max(np.abs(before)))
     if np.any(np.abs(before[: contacts.count]) > TOLERANCE * size):
-        raise PosingError("an impact without collision begins with gaps that do not change")
+        raise PosingError("an impact without collision must begin with gaps that do not change")
     problem = scaled_problem(contacts, before)
     found = decided(problem, np.zeros((contacts.count, contacts.directions)))
     acting = [
@@ -188,7 +188,9 @@ def impact_without_collision(contacts: Contacts, velocities: ArrayLike) -> Impac
         raise NoMotion("no impulses agree with an impact without collision of the contacts", found)
     if len(acting) > 1:
         raise AmbiguousMotion(
-            f"{len(acting)} impacts without collision are possible, and nothing tells which", found
+            f"{len(acting)} impacts without collision are possible, and the equations do "
+            "not determine which",
+            found,
         )
     return impact_of(
         contacts,

@@ -56,7 +56,7 @@ def routh(
     """
     if contacts.directions > 1:
         raise UnsupportedError(
-            "Routh's impact is that of contacts in the plane: take 'newton' or 'poisson'"
+            "Routh's impact law needs contacts in the plane: use 'newton' or 'poisson'"
         )
     if contacts.count == 1 and order is None:
         return _alone(contacts, velocities, restitution)

@@ -82,20 +82,21 @@ def sequential(
     if order is not None:
         if sorted(order) != sorted(contacts.names):
             raise PosingError(
-                f"an order of impacts names each of the contacts {contacts.names} once: {order}"
+                f"an order of impacts must name each of the contacts {contacts.names} "
+                f"once, not {order}"
             )
         return followed([contacts.names.index(name) for name in order])
     if contacts.count > MOST_ORDERED:
         raise UnsupportedError(
-            f"whether {contacts.count} contacts that touch end alike in every order is not tried: "
-            "name an order of impacts"
+            f"{contacts.count} touching contacts are too many to try every order: give an "
+            "order of impacts"
         )
     outcomes = [followed(places) for places in itertools.permutations(range(contacts.count))]
     different = _different(outcomes, SAME * float(np.max(np.abs(before))))
     if len(different) > 1:
         raise OrderDecides(
-            f"impacts one after the other end in {len(different)} ways, as the order decides: "
-            f"{'; '.join(map(str, different))}; name an order",
+            f"impacts one after the other end in {len(different)} ways, depending on the "
+            f"order: {'; '.join(map(str, different))}; give an order",
             different,
         )
     return outcomes[0]
@@ -119,8 +120,8 @@ def _followed(
             return impact_of(contacts, "sequential", tuple(phases), impulses, before, rates)
         if len(phases) == MOST_IMPACTS:
             raise ChatteringError(
-                f"after {MOST_IMPACTS} impacts one after the other gaps still close, the contact "
-                f"{contacts.names[contact]!r} with {-rates[contact]:.3g} m/s"
+                f"after {MOST_IMPACTS} impacts one after the other some gaps still close, the "
+                f"contact {contacts.names[contact]!r} with {-rates[contact]:.3g} m/s"
             )
         rows = contacts.rows([contact])
         impact = single(alone[contact], rates[rows], float(back[contact]))

@@ -64,19 +64,20 @@ class Contacts:
         names = names or tuple(str(contact + 1) for contact in range(count))
         if friction.ndim != 1 or not count or len(names) != count or len(set(names)) != count:
             raise PosingError(
-                f"contacts want a coefficient of friction each, at least one, and different names: "
-                f"there are {friction.shape} coefficients and the names {names}"
+                "contacts need at least one contact, a coefficient of friction each, and "
+                f"different names: there are {friction.shape} coefficients and the names "
+                f"{names}"
             )
         if self.directions not in (1, 2):
             raise PosingError(
-                f"a contact has 1 tangent in the plane or 2 in space, not {self.directions}"
+                f"a contact must have 1 tangent in the plane or 2 in space, not {self.directions}"
             )
         matrix = _numbers("the answer to the reactions", self.matrix)
         size = count * (1 + self.directions)
         if matrix.shape != (size, size):
             raise PosingError(
                 f"the answer of {count} contacts with {self.directions} tangents each to their "
-                f"reactions wants the shape {(size, size)}, not {matrix.shape}"
+                f"reactions needs the shape {(size, size)}, not {matrix.shape}"
             )
         lengths = np.sqrt(np.abs(np.diag(matrix)))
         if np.any(np.abs(matrix - matrix.T) > SYMMETRIC * np.outer(lengths, lengths)):
@@ -84,7 +85,7 @@ class Contacts:
         stuck = np.flatnonzero(np.diag(matrix)[:count] <= 0.0)
         if stuck.size:
             raise PosingError(
-                f"the gap of the contact {names[stuck[0]]!r} does not answer to its reaction"
+                f"the gap of the contact {names[stuck[0]]!r} does not respond to its reaction"
             )
         static = friction
         if self.static_friction is not None:
@@ -192,7 +193,7 @@ class Contacts:
         if numbers.shape != (len(self.matrix),):
             raise PosingError(
                 f"{what}: the shape is {numbers.shape}, {self.count} contacts with "
-                f"{self.directions} tangents each want {(len(self.matrix),)}"
+                f"{self.directions} tangents each need {(len(self.matrix),)}"
             )
         return numbers
 
@@ -290,7 +291,7 @@ def _numbers(what: str, given: object) -> NDArray[np.float64]:
     try:
         numbers = np.array(given, dtype=float)
     except (TypeError, ValueError):
-        raise PosingError(f"{what}: real numbers are wanted, not {given!r}") from None
+        raise PosingError(f"{what}: real numbers are needed, not {given!r}") from None
     if not np.isfinite(numbers).all():
         raise OutOfRangeError(f"{what}: {numbers[~np.isfinite(numbers)][0]} is not a finite number")
     return numbers

@@ -36,8 +36,8 @@ class Broken:
     def note(self) -> str:
         """What a reader should know."""
         return (
-            f"driven up to t = {self.since:.10g} s and no longer: there its rate comes to "
-            f"{self.rate:.2g} of its terms, so that it is not conserved"
+            f"driven only up to t = {self.since:.10g} s: there its rate reaches "
+            f"{self.rate:.2g} of its terms, so it is not conserved"
         )
 
 

@@ -91,8 +91,8 @@ class Dependence:
     def sentence(self) -> str:
         """What was found, without a word about what to do."""
         return (
-            f"the goals {', '.join(map(repr, self.goals))} come near to depending on each other: "
-            f"their smallest singular value is {self.singular_value:.3g} of its usual size"
+            f"the goals {', '.join(map(repr, self.goals))} almost depend on each other: their "
+            f"smallest singular value is {self.singular_value:.3g} of its usual size"
         )
 
 

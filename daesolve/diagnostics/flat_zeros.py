@@ -109,14 +109,14 @@ class FlatZeros:
         return [
             *(
                 f"the guard of the event {name!r} passed zero at t = {time:.10g} s without a "
-                "slope, as (x - a)^3 does: the instant is known to few digits, and the run may "
-                "have missed a passage; pose a guard that has a slope there, such as x - a"
+                "slope, as (x - a)^3 does: the instant is known to few digits, and the run "
+                "may have missed a passage; use a guard with a slope there, such as x - a"
                 for name, time in self.flat.items()
             ),
             *(
-                f"the guard of the event {name!r} turns round behind zero at t = {time:.10g} s, "
-                "nearer than the solver knows the state: whether and when it passes cannot be "
-                "trusted; take a tighter tolerance, or Taylor's method"
+                f"the guard of the event {name!r} turns back just beyond zero at t = "
+                f"{time:.10g} s, closer than the accuracy of the state: you cannot trust "
+                "whether and when it passes; use a tighter tolerance, or Taylor's method"
                 for name, time in self.grazed.items()
             ),
         ]

@@ -40,7 +40,7 @@ from daesolve.formulations import OdeProblem, Watched
 from daesolve.trajectory.results import Drift, Peak, StepBlock
 
 FAINT = 1e-3
-"""A grip of less is told where a run ends for it."""
+"""A weaker grip is reported where a run ends because of it."""
 
 
 class Monitor:

@@ -76,20 +76,20 @@ class Breach:
         if self.event == UNBOUNDED:
             return (
                 f"at t = {self.time:.10g} s the reactions of {names} grow without bound "
-                f"({self.reason}): the motion reaches with speed a position that it cannot pass; "
-                "end before, or start in another way"
+                f"({self.reason}): the motion reaches, at nonzero speed, a position that it "
+                "cannot pass; end earlier, or choose another start"
             )
         if self.event == INDEPENDENT:
             return (
-                f"at t = {self.time:.10g} s the goal {names} is missed ({self.reason}): near the "
-                "start it followed from the others, as what is redundant does, but it is "
-                "independent of them here; leave it out, pose it so that it never depends on the "
-                "others, or end before"
+                f"at t = {self.time:.10g} s the goal {names} is violated ({self.reason}): near "
+                "the start it followed from the others, like a redundant goal, but here it is "
+                "independent of them; leave it out, pose it so that it never depends on the "
+                "others, or end earlier"
             )
         return (
-            f"at t = {self.time:.10g} s, where {names} lose their grip, the motion left its branch "
-            f"({self.reason}): take the formulation 'projected', raise the rate, for instance to "
-            "'auto', or tighten the tolerance"
+            f"at t = {self.time:.10g} s, where {names} lose their influence, the motion left "
+            f"its branch ({self.reason}): use the formulation 'projected', raise the rate, for "
+            "instance to 'auto', or tighten the tolerance"
         )
 
 
@@ -276,4 +276,4 @@ class PassageWatch:
             return place, event, f"accelerations grew to {growth[place]:.2g} times the usual ones"
         if jumped[place]:
             return place, event, f"an invariant jumped by {jumps[place]:.2g} of its scale"
-        return place, event, "a residual became as large as what separates the branches"
+        return place, event, "a residual became as large as the distance between the branches"

@@ -52,8 +52,8 @@ def drawing_of(
         found = drawing_of_system(mechanism, towards_the_eye)
         if found is None:
             raise PosingError(
-                "the system has no points to be drawn: no two coordinates or outputs in m are "
-                "called x and y, or tip_x and tip_y; give such outputs"
+                "the system has no points to draw: no two coordinates or outputs in m are "
+                "called x and y, or tip_x and tip_y; add such outputs"
             )
         return found
     if isinstance(mechanism, FileMechanism) and mechanism.assembly.model.geoms:

@@ -140,9 +140,7 @@ class Circle(Shape):
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.angle is None) != (self.spokes == 0):
-            raise PosingError(
-                f"{title(self)}: spokes show its angle; give both of them, or neither"
-            )
+            raise PosingError(f"{title(self)}: spokes show the angle; give both, or neither")
 
 
 @dataclass(frozen=True)
@@ -178,7 +176,7 @@ class Outline(Shape):
         super().__post_init__()
         if dimensions(self.points) == {3} and (self.at, self.angle) != ((0.0, 0.0), 0.0):
             raise PosingError(
-                f"{title(self)}: in space its points are where they are; leave out at= and angle="
+                f"{title(self)}: in space its points have fixed places; leave out at= and angle="
             )
 
 
@@ -344,7 +342,7 @@ def _number(value: Any, wanted: str = "a finite number") -> float:
 
 def _count(value: Any) -> int:
     right = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    _require(right, "a whole number from zero on", value)
+    _require(right, "a whole number >= 0", value)
     return value
 
 
@@ -392,7 +390,7 @@ def _point(value: Any) -> Point:
 
 
 def _points(value: Any) -> tuple[Point, ...]:
-    _require(_is_row(value) and len(value) >= 2, "two points or more", value)
+    _require(_is_row(value) and len(value) >= 2, "at least two points", value)
     return tuple(_point(entry) for entry in value)
 
 
@@ -455,7 +453,7 @@ def from_json(stored: Mapping[str, Any]) -> Drawing:
     """
     drawing = _decoded(stored)
     if not isinstance(drawing, Drawing):
-        raise PosingError("what is stored is not a drawing")
+        raise PosingError("the stored data is not a drawing")
     return drawing
 
 

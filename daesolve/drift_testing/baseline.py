@@ -65,8 +65,8 @@ def check_carried(limits: Limits, known: list[str]) -> None:
         if name not in known:
             names = ", ".join(map(repr, known)) or "none"
             raise UnknownNameError(
-                f"there is a limit for {name!r}, but no residual of this run has that name: "
-                f"there are {names}"
+                f"there is a limit for {name!r}, but this run has no residual of that name, "
+                f"only {names}"
             )
 
 
@@ -149,14 +149,14 @@ def read_baseline(file: Path) -> Baseline:
     try:
         if found["format"] != FORMAT:
             raise DriftError(
-                f"the baseline {str(file)!r} has the format {found['format']!r}, but this version "
-                f"of daesolve reads {FORMAT}: write it anew with --drift-report"
+                f"the baseline {str(file)!r} has the format {found['format']!r}, but this "
+                f"version of daesolve reads {FORMAT}: write it again with --drift-report"
             )
         return {(run["test"], run["number"]): _sizes(run) for run in found["runs"]}
     except (TypeError, KeyError, AttributeError):
         raise DriftError(
-            f"{str(file)!r} is no drift report: a baseline is the drift.json that --drift-report "
-            "wrote"
+            f"{str(file)!r} is not a drift report: use the drift.json that --drift-report "
+            "wrote as the baseline"
         ) from None
 
 

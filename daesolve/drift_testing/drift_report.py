@@ -43,7 +43,9 @@ def failure(entry: Entry) -> str:
         before = entry["baseline"]["before"]
         rows = [_row(name, drift[name], bounded(before[name])) for name in exceeded["baseline"]]
         parts.append(_table(("goal", "fed back", "baseline", "found", "final", "growth"), rows))
-        parts.append(f"allowed is {WORSE:g} times the baseline, which counts {FLOOR:g} at least")
+        parts.append(
+            f"the limit is {WORSE:g} times the baseline, which counts as at least {FLOOR:g}"
+        )
     noted = dict.fromkeys([*exceeded["limits"], *exceeded["baseline"]])
     remarks = [f"{name}: {drift[name]['note']}" for name in noted if drift[name]["note"]]
     if remarks:
@@ -90,12 +92,12 @@ def repetition(verification: Entry) -> str:
     if verification["growth"] == "exponential":
         return (
             f"{repeated}; the motion is chaotic: small errors grow e-fold in "
-            f"{short(verification['lyapunov_time'])} s, and no solver keeps the states for much "
-            "longer than 30 times that; shorten the run, or hold limits alone"
+            f"{short(verification['lyapunov_time'])} s, and no solver predicts the states for "
+            "much longer than 30 times that; shorten the run, or use only limits"
         )
     if verification["growth"] == "regular":
         return f"{repeated}; no exponential growth of small errors was seen"
-    return f"{repeated}; whether small errors grow exponentially was not found out"
+    return f"{repeated}; the exponential growth of small errors was not measured"
 
 
 def summary_lines(entries: Sequence[Entry], *, verbose: bool) -> list[str]:
@@ -111,7 +113,7 @@ def summary_lines(entries: Sequence[Entry], *, verbose: bool) -> list[str]:
     lines = [_line(entry) for entry in entries] if verbose else []
     absent = [entry for entry in entries if entry["baseline"] and entry["baseline"]["missing"]]
     if absent:
-        lines.append("not compared, since the baseline does not have it:")
+        lines.append("not compared, because the baseline does not have it:")
         lines += [f"  {_identity(entry)}{_missing(entry)}" for entry in absent[:MOST_ABSENT]]
         if len(absent) > MOST_ABSENT:
             lines.append(f"  and {len(absent) - MOST_ABSENT} more")
@@ -167,7 +169,7 @@ def _states(entry: Entry) -> str:
     ]
     text = _table(("state", "accuracy", "difference", "absolute"), rows)
     more = len(names) - MOST_STATES
-    return f"{text}\nand {more} states more" if more > 0 else text
+    return f"{text}\nand {more} more states" if more > 0 else text
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

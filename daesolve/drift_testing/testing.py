@@ -166,7 +166,8 @@ def measuring(subject: DriftSubject, driven: Driven) -> Formulation | None:
             raise unknown_name("invariant", name, rows)
         if not (rows[name].drive or rows[name].by_relation):
             raise UnsupportedError(
-                f"the invariant {name!r} cannot be driven here, for it is posed with drive=False"
+                f"the invariant {name!r} cannot be driven here, because it is posed with "
+                "drive=False"
             )
     off = {name: None for name in rows if name not in names}
     if not off:
@@ -282,7 +283,8 @@ class DriftTest:
             raise DriftError("a system has no horizon of its own: give until, s")
         if formulation is not None and driven is not False:
             raise DriftError(
-                "the rates of a formulation say what is driven: give either a formulation or driven"
+                "the rates of a formulation already determine what is driven: give either "
+                "a formulation or driven"
             )
         check_limits(what.dynamics, limits, accuracy)
         options = _verified(options, accuracy)
@@ -337,7 +339,7 @@ class DriftTest:
 def _verified(options: Mapping[str, Any], accuracy: float | None) -> dict[str, Any]:
     verify = options.get("verify", accuracy is not None)
     if accuracy is not None and verify is False:
-        raise DriftError("accuracy needs a repeated run: leave verify=False out")
+        raise DriftError("accuracy needs a repeated run: leave out verify=False")
     return {**options, "verify": verify}
 
 

@@ -33,7 +33,7 @@ def changed_by(
 
 
 def told_energies(dynamics: Dynamics, reset: ResetRow, x: ca.SX, p: ca.SX) -> ca.SX:
-    """Return T before, T after and the miss of Carnot's theorem, where an event tells energies."""
+    """Return T before, T after and the miss of Carnot's theorem, where an event gives energies."""
     inputs = [dynamics.t, dynamics.x, dynamics.p, reset.fired]
     function = ca.Function("energies", inputs, [ca.vertcat(*reset.energies)])
     before, after, lost = ca.vertsplit(function(dynamics.t, x, p, reset.fired))
@@ -58,8 +58,8 @@ def settle_function(
     except PosingError:
         names = ", ".join(repr(row.name) for row in whole.rows)
         raise ResetError(
-            f"constraints that are imposed at once repeat others: of {names} some depend on each "
-            "other; impose each motion once"
+            f"constraints imposed at the same instant are redundant: some of {names} depend on "
+            "each other; impose each motion once"
         ) from None
     restitution = symbol("restitution", len(whole.rows))
     before = dynamics.velocities

@@ -78,13 +78,13 @@ def run_batch(
     solver = batch_solver(solver_of(options.get("solver")), options.get("rtol"))
     if type(solver) is not Taylor:
         raise UnsupportedError(
-            f"batches are integrated by the solver 'taylor', not by {solver!r}: leave the solver "
-            "out, or run the members one by one"
+            f"batches need the solver 'taylor', not {solver!r}: leave the solver out, or run "
+            "the members one by one"
         )
     if solver.engine == "heyoka" or solver.code != "auto" or solver.optimisation is not None:
         raise UnsupportedError(
-            "the lanes of a batch are those of the kernel: leave out engine, code and optimisation "
-            "of the solver 'taylor', or run the members one by one"
+            "batches run in the kernel: leave out engine, code and optimisation of the solver "
+            "'taylor', or run the members one by one"
         )
     _check(case, members, lanes, options)
     batch = Batch(lanes or LANES)
@@ -153,8 +153,8 @@ def batch_solver(solver: Solver | None, rtol: float | None) -> Solver:
         return Taylor() if solver is None else solver
     if solver is not None:
         raise OutOfRangeError(
-            f"rtol is for the solver that is chosen automatically, and {solver.name!r} is asked "
-            "for: give the tolerance to the solver"
+            f"rtol applies only to the automatically chosen solver, but {solver.name!r} is "
+            "requested: give the tolerance to that solver"
         )
     return Taylor(tolerance=rtol)
 
@@ -168,8 +168,8 @@ def _check(
     """Refuse what no batch can be made of."""
     if options.get("atol") is not None:
         raise UnsupportedError(
-            "batches are integrated by Taylor's method, which takes no absolute tolerance: leave "
-            "out atol, or run the members one by one"
+            "batches use Taylor's method, which has no absolute tolerance: leave out atol, or "
+            "run the members one by one"
         )
     structural = {name for member in members for name in member if name in case.problem.structure}
     if structural:
@@ -183,11 +183,11 @@ def _check(
         )
     if options.get("max_evaluations") is not None:
         raise UnsupportedError(
-            "max_evaluations bounds what a single run costs, and the runs of a batch go on "
-            "together: leave it out, or run the members one by one"
+            "max_evaluations limits a single run, but the runs of a batch advance together: "
+            "leave it out, or run the members one by one"
         )
     if options.get("store") is not None:
         raise UnsupportedError(
-            "the runs of a batch are not stored, since one that goes on alone would differ in "
-            "the last bits: leave out store, or run the members one by one"
+            "the runs of a batch cannot be stored, because resuming one alone would change the "
+            "last bits: leave out store, or run the members one by one"
         )

@@ -293,8 +293,8 @@ def check_worker(task: Task) -> None:
         asked, found = task.versions.get(package, "none"), here.get(package, "none")
         if asked != found:
             raise WorkerError(
-                f"a worker on {platform.node()} has {package} {found}, but the sweep was asked "
-                f"for by {asked}: install the same versions everywhere"
+                f"a worker on {platform.node()} has {package} {found}, but the sweep was "
+                f"started with {asked}: install the same versions everywhere"
             )
     _problem(task.problem, task.digest)
 
@@ -326,10 +326,11 @@ def _problem(name: str, digest: str | None) -> Problem:
             return registry.installed(name)
         if digest_of(Path(name)) != digest:
             raise WorkerError(
-                f"a worker on {platform.node()} has another file {name}: give each the same"
+                f"a worker on {platform.node()} has a different file {name}: give each "
+                "worker the same file"
             )
         return registry.of_file(Path(name), digest)
     except (OSError, PluginError, LookupError, ModelFileError, MissingPackageError) as error:
         raise WorkerError(
-            f"a worker on {platform.node()} has not got the problem {name!r}: {error}"
+            f"a worker on {platform.node()} does not have the problem {name!r}: {error}"
         ) from error

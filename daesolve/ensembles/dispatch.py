@@ -154,7 +154,7 @@ class _Queue:
         for number, values in chunk:
             if number in self._lost:
                 found.append(
-                    failure(number, values, f"{answer.reason}, and once more when it ran alone")
+                    failure(number, values, f"{answer.reason}, and again when it ran alone")
                 )
             else:
                 self._lost.add(number)

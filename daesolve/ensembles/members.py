@@ -37,14 +37,15 @@ class Distribution:
     def __post_init__(self) -> None:
         if not (is_number(self.first) and is_number(self.second) and self._holds()):
             raise OutOfRangeError(
-                f"{self.kind}({self.first!r}, {self.second!r}) is no distribution: {self._rule()}"
+                f"{self.kind}({self.first!r}, {self.second!r}) is not a distribution: "
+                f"{self._rule()}"
             )
 
     def _holds(self) -> bool:
         return self.first < self.second
 
     def _rule(self) -> str:
-        return "it takes numbers, the lower bound first"
+        return "it needs two numbers, the lower bound first"
 
     def values(self, parts: np.ndarray) -> np.ndarray:
         """Return the values below which these parts of all draws lie."""
@@ -70,7 +71,7 @@ class LogUniform(Distribution):
         return 0.0 < self.first < self.second
 
     def _rule(self) -> str:
-        return "it takes numbers above zero, the lower bound first"
+        return "it needs two numbers above zero, the lower bound first"
 
     def values(self, parts: np.ndarray) -> np.ndarray:
         """Return the quantiles, none beyond the bounds by rounding."""
@@ -87,7 +88,7 @@ class Normal(Distribution):
         return self.second > 0.0
 
     def _rule(self) -> str:
-        return "it takes the mean and the standard deviation, which is above zero"
+        return "it needs the mean and a standard deviation above zero"
 
     def values(self, parts: np.ndarray) -> np.ndarray:
         """Return the quantiles."""
@@ -137,13 +138,13 @@ def members(over: Over, samples: int | None = None, seed: int = 0) -> Table:
     if isinstance(over, Mapping):
         return _product(_named(over), samples, seed)
     if samples is not None:
-        raise OutOfRangeError("a list of members is what it is: leave out samples")
+        raise OutOfRangeError("a list of members is complete: leave out samples")
     return _listed(over)
 
 
 def _named(over: Mapping[str, Any]) -> dict[str, list[Any] | Distribution]:
     if not over:
-        raise OutOfRangeError("over names nothing to vary: give a name and its values")
+        raise OutOfRangeError("over is empty: give a name and its values")
     found: dict[str, list[Any] | Distribution] = {}
     for name, given in over.items():
         if isinstance(given, Distribution):
@@ -165,7 +166,7 @@ def _product(over: Mapping[str, list[Any] | Distribution], samples: int | None, 
     grid = {name: values for name, values in over.items() if isinstance(values, list)}
     if drawn and samples is None:
         raise OutOfRangeError(
-            f"samples are missing: say how many are drawn of {', '.join(map(repr, drawn))}"
+            f"samples are missing: give the number of draws of {', '.join(map(repr, drawn))}"
         )
     if samples is not None and not drawn:
         raise OutOfRangeError("samples are given, but nothing is drawn at random: leave them out")
@@ -196,7 +197,9 @@ def _listed(over: Sequence[Mapping[str, Any]]) -> Table:
         )
     given = list(over)
     if not given or not all(isinstance(member, Mapping) and member for member in given):
-        raise OutOfRangeError("a list of members holds mappings of names to values, at least one")
+        raise OutOfRangeError(
+            "a list of members must contain at least one mapping of names to values"
+        )
     _check_count(len(given))
     names = list(given[0])
     for number, member in enumerate(given):

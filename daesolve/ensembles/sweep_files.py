@@ -196,14 +196,15 @@ def check_same(directory: Path, known: Mapping[str, Any], asked: Mapping[str, An
     """
     if known.get("kind") != KIND:
         raise OutputExistsError(
-            f"the directory {str(directory)!r} holds a run, not a sweep: name another"
+            f"the directory {str(directory)!r} contains a run, not a sweep: choose another"
         )
     found = _difference(_compared(known), _compared(from_json(to_json(asked))))
     if found is not None:
         where, there, here = found
         raise NotResumableError(
-            f"{str(directory)!r} holds another sweep: {'.'.join(where)} is {_short(there)} there, "
-            f"but {_short(here)} is asked for; name another directory, or ask for the same to go on"
+            f"{str(directory)!r} contains another sweep: {'.'.join(where)} is {_short(there)} "
+            f"there, but {_short(here)} is requested; choose another directory, or request the "
+            "same sweep to resume it"
         )
 
 
@@ -236,8 +237,8 @@ def check_versions(directory: Path, known: Mapping[str, Any], here: Mapping[str,
         if here.get(package) != version:
             raise NotResumableError(
                 f"{str(directory)!r} was computed with {package} {version}, here is "
-                f"{here.get(package, 'none')}: members would no longer agree to the last digit; "
-                "install that version, or ask for any_version=True"
+                f"{here.get(package, 'none')}: members would no longer agree to the last "
+                "digit; install that version, or set any_version=True"
             )
 
 
@@ -253,7 +254,7 @@ def sweep_manifest(directory: Path) -> dict[str, Any]:
 
     manifest = read_manifest(directory, fault_of)
     if manifest.get("kind") != KIND:
-        raise NotResumableError(f"{str(directory)!r} holds a run, not a sweep")
+        raise NotResumableError(f"{str(directory)!r} contains a run, not a sweep")
     return manifest
 
 
@@ -356,10 +357,11 @@ def _make(directory: Path) -> None:
         others = {path.name for path in directory.iterdir()} - HARMLESS
         if others and "manifest.json" not in others:
             raise OutputExistsError(
-                f"the directory {str(directory)!r} is not empty and holds no sweep: name another"
+                f"the directory {str(directory)!r} is not empty and contains no sweep: "
+                "choose another"
             )
     elif directory.exists():
-        raise OutputExistsError(f"{str(directory)!r} is a file: name a directory for the results")
+        raise OutputExistsError(f"{str(directory)!r} is a file: choose a directory for the results")
     make_directory(directory)
 
 

@@ -74,7 +74,7 @@ class Sweep(Shown):
             if number in numbers:
                 return table.slice(numbers.index(number), 1).to_pylist()[0]
         raise OutOfRangeError(
-            f"there are no results of the member {number!r}: members are numbered from 0 to "
+            f"there are no results for the member {number!r}: members are numbered from 0 to "
             f"{self.count - 1}, and {self.done} of them have run"
         )
 

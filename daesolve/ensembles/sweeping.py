@@ -266,9 +266,9 @@ def _check_found(case: BoundCase) -> None:
         found = False
     if not found:
         raise OutOfRangeError(
-            f"the problem {name!r} is not an installed one, and worker processes load it by name: "
-            "put it in a file and take it from there (problem('mine.py')), or run all members in "
-            "this process (workers=0)"
+            f"the problem {name!r} is not an installed one, but worker processes load it by "
+            "name: put it in a file and load it from there (problem('mine.py')), or run all "
+            "members in this process (workers=0)"
         )
 
 
@@ -308,26 +308,27 @@ def _check_batch(
     if structural:
         why = f"the members differ in structure ({', '.join(structural)})"
     elif solver is not None and not isinstance(solver, Taylor):
-        why = f"the solver is {solver.name!r}, and only 'taylor' goes on in many lanes"
+        why = f"the solver is {solver.name!r}, but only 'taylor' integrates in many lanes"
     elif task.options.get("atol") is not None:
-        why = "atol is given, and 'taylor', which goes on in many lanes, takes none"
+        why = "atol is given, but 'taylor', which integrates in many lanes, has none"
     elif case.system.dynamics.resets:
-        why = "its events reset the state, which each member does on its own"
+        why = "its events reset the state, which each member does separately"
     elif formulation.projects or (rank_loss == "pass" and chosen is None):
-        why = "the formulation is 'projected', which each member does on its own after every step"
+        why = "the formulation is 'projected', which each member does separately after every step"
     elif formulation.stiff:
         why = f"the formulation {formulation.name!r} needs a solver for stiff equations"
     elif task.options.get("max_evaluations") is not None:
-        why = "max_evaluations bounds what a single run costs"
+        why = "max_evaluations limits a single run"
     if why is not None:
-        raise UnsupportedError(f"no batch can be made of this sweep: {why}; leave out batch")
+        raise UnsupportedError(f"this sweep cannot run as a batch: {why}; leave out batch")
 
 
 def check_workers(count: int | None, scheduler: str | None) -> None:
     """Refuse numbers of workers that cannot be, and a cluster beside them."""
     if scheduler is not None and count is not None:
         raise OutOfRangeError(
-            "workers are processes of this machine and a scheduler has its own: leave out one"
+            "workers are processes of this machine, but a scheduler has its own: leave one "
+            "of them out"
         )
     if count is not None and (type(count) is not int or count < 0):
         raise OutOfRangeError(f"workers is {count!r}, but must be a whole number >= 0")
@@ -407,8 +408,8 @@ def case_from(
         case = problem.case(identity["case"], model=identity["model"])
     except (PluginError, LookupError) as error:
         raise NotResumableError(
-            f"{str(directory)!r} sweeps the problem {name!r}, which is not here ({error}): ask for "
-            "the same sweep from Python"
+            f"{str(directory)!r} sweeps the problem {name!r}, which is not available here "
+            f"({error}): start the same sweep from Python"
         ) from error
     return replace(
         case,
@@ -426,13 +427,13 @@ def _check_source(directory: Path, named: Mapping[str, Any], source: Path | str 
     place = Path(named["path"] if source is None else source)
     if place.is_file() and digest_of(place) != named["digest"]:
         raise NotResumableError(
-            f"{str(directory)!r} was swept with another {place}: restore it, or sweep anew in "
-            "another directory"
+            f"{str(directory)!r} was computed with another {place}: restore it, or start a new "
+            "sweep in another directory"
         )
     if source is None:
         how = in_need_of_source(named, resuming(directory))
         raise NotResumableError(
-            f"the sweep in {str(directory)!r} is not gone on with: {how}, or in Python "
+            f"the sweep in {str(directory)!r} cannot be resumed yet: {how}, or in Python "
             "daesolve.ensembles.resume_sweep(DIR, source=FILE)"
         )
 
@@ -471,8 +472,8 @@ def restored(value: Any) -> Any:
         return value
     if WORDS_KEY in value:
         raise NotResumableError(
-            f"the manifest describes {value[WORDS_KEY]} in words alone: ask for the same sweep "
-            "from Python to go on with it"
+            f"the manifest describes {value[WORDS_KEY]} only in words: start the same sweep "
+            "from Python to resume it"
         )
     found = {name: restored(entry) for name, entry in value.items() if name != KIND_KEY}
     return _kind(value[KIND_KEY])(**found) if KIND_KEY in value else found
@@ -491,5 +492,5 @@ def _kind(named: str) -> Any:
         return formulation_kind(name) if group == FORMULATION_GROUP else solver_kind(name)
     except (LookupError, PluginError) as error:
         raise NotResumableError(
-            f"the sweep uses {name!r}, which is not here ({error}): install it to go on"
+            f"the sweep uses {name!r}, which is not available here ({error}): install it to resume"
         ) from error

@@ -64,14 +64,14 @@ def checked_answer(chunk: Chunk, answer: object) -> ChunkResults:
     """
     if not isinstance(answer, ChunkResults):
         raise WorkerError(
-            f"a worker answered with a {type(answer).__name__} in place of results: it needs the "
-            "same version of daesolve as here"
+            f"a worker answered with a {type(answer).__name__} instead of results: it needs "
+            "the same version of daesolve as here"
         )
     rows: list[Any] = [getattr(result, "row", None) for result in answer.results]
     members = [row.get("member") if is_mapping(row) else None for row in rows]
     if members != [number for number, _ in chunk]:
         raise WorkerError(
-            f"a worker answered with results of the members {members}, but was to run "
+            f"a worker answered with results of the members {members}, but should have run "
             f"{[number for number, _ in chunk]}: it needs the same version of daesolve as here"
         )
     return answer
@@ -270,8 +270,8 @@ def _load(task: bytes) -> Task:
         return pickle.loads(task)
     except Exception as error:
         raise WorkerError(
-            f"a worker process cannot load what it is to run ({type(error).__name__}: {error}): "
-            "a solver, a formulation or a structure of your own must be importable"
+            f"a worker process cannot load its task ({type(error).__name__}: {error}): your "
+            "own solver, formulation or structure must be importable"
         ) from error
 
 
@@ -424,8 +424,8 @@ class Cluster:
 
     def _gone(self) -> WorkerError:
         return WorkerError(
-            f"the Dask scheduler at {self._address} is gone; what has been computed is kept, and "
-            "the same sweep goes on from there"
+            f"the Dask scheduler at {self._address} is gone; the results so far are kept, and "
+            "the same sweep resumes from there"
         )
 
     def close(self) -> None:

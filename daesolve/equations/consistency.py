@@ -218,27 +218,27 @@ def _refusal(
     for title, miss in missed.items():
         if not np.isfinite(miss):
             return InconsistentStateError(
-                f"{title} is {miss} at the start, or changes at no finite rate there; start where "
+                f"{title} is {miss} at the start, or its rate is not finite there; start where "
                 "it is regular"
             )
     held = [name for name in start if names.index(name) in level.columns]
     if held and whole.nearest() is not None:
         movable = [names[int(index)] for index in projection.moving]
         advice = (
-            f"free to move: {', '.join(movable)}, but no value of these meets it together with "
-            f"{', '.join(held)}"
+            f"free to move: {', '.join(movable)}, but no value of these fulfils it together "
+            f"with {', '.join(held)}"
             if movable
-            else f"leave one of {', '.join(held)} open, or give values that meet it"
+            else f"leave one of {', '.join(held)} open, or give values that fulfil it"
         )
         return InconsistentStateError(f"the start violates {listed(missed)}; {advice}")
     missed = misses(whole)
     if len(missed) > 1:
         return ContradictoryGoalsError(
-            f"no state near the start meets {listed(missed)} together: they contradict each other"
+            f"no state near the start fulfils {listed(missed)} together: they contradict each other"
         )
     return InconsistentStateError(
-        f"the start violates {listed(missed)}; no state near the guess meets it; give a better "
-        "start"
+        f"the start violates {listed(missed)}; no state near the guess fulfils it; give a "
+        "better start"
     )
 
 
@@ -422,8 +422,8 @@ def fitting_values(
         found |= dict(zip(names, changed.tolist(), strict=True))
         fired = past(found, state, time)
     raise InconsistentStateError(
-        f"at the start no mode agrees with the state: the events {past.named(fired)} ask for "
-        "others without end; start elsewhere, or give the discrete values as parameters"
+        f"at the start no mode agrees with the state: the events {past.named(fired)} switch "
+        "modes endlessly; start elsewhere, or give the discrete values as parameters"
     )
 
 

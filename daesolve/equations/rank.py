@@ -294,8 +294,8 @@ def _check_agreement(
 
 def _contradiction(missed: dict[str, float], t: float) -> ContradictoryGoalsError:
     return ContradictoryGoalsError(
-        f"at t = {t:g} s nothing meets {listed(missed)} together: they depend on each other, but "
-        "contradict each other"
+        f"at t = {t:g} s nothing fulfils {listed(missed)} together: they depend on each other, "
+        "but contradict each other"
     )
 
 

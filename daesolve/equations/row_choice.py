@@ -177,7 +177,7 @@ def _left_out(stack: np.ndarray, masses: np.ndarray, surplus: int) -> list[int]:
         found = singular_directions(scaled)
         held = len(matrix) - surplus
         if number == 0 or (held and found.values[held - 1] > DEPENDENT):
-            # Which combinations vanish, masses do not tell; how firm a grip is, they do.
+            # Masses do not determine which combinations vanish, but how firm a grip is.
             root = np.linalg.cholesky(np.asarray(mass, dtype=float))
             weighed = np.linalg.solve(root, np.asarray(matrix.T, dtype=float))
             lengths = np.linalg.norm(weighed, axis=0)
@@ -222,7 +222,7 @@ def with_alternatives(dynamics: Dynamics, choice: RowChoice, *, shared: bool) ->
     kept = {name: ValueKind.KEPT.name_of(name) for name in choice.names}
     for name in (*kept.values(), GRIP):
         if name in dynamics.values:
-            raise PosingError(f"the name {name!r} is the library's own; rename the parameter")
+            raise PosingError(f"the name {name!r} is reserved by the library; rename the parameter")
     symbols = {name: symbol(value) for name, value in kept.items()}
     influence, directed = ca.SX(dynamics.influence), ca.SX(dynamics.influence)
     rows: list[GoalRow] = []

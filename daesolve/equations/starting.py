@@ -60,7 +60,7 @@ def started(
         found |= sides
         start = completed()
     if dynamics.drives:
-        # A table of coordinates, in a constraint, tells where the coordinates are.
+        # A table of coordinates, in a constraint, shows where the coordinates are.
         for _ in range(MOST_SIDES):
             first = begun(dynamics, before, start.state, time)
             if first.items() <= found.items():
@@ -83,8 +83,8 @@ def refuse_drives(dynamics: Dynamics, what: str) -> None:
     """
     if dynamics.drives:
         raise UnsupportedError(
-            f"{what} cannot follow tables and sampled laws, as {dynamics.drives[0].name!r}: write "
-            "a smooth function in its place"
+            f"{what} cannot follow tables and sampled lawssuch as {dynamics.drives[0].name!r}: "
+            "write a smooth function instead"
         )
 
 

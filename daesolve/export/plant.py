@@ -122,7 +122,8 @@ class Plant:
             return np.array([float(self.start[entry.name]) for entry in self.states])
         if not self.equations.samples:
             raise InconsistentStateError(
-                "no consistent state was found by chance: give a start, a value of every state"
+                "no consistent state was found automatically: give a start with a value "
+                "for every state"
             )
         return self.equations.samples[0][1]
 
@@ -315,17 +316,17 @@ class Plant:
         """What the export does not do, a sentence each."""
         dynamics = self.equations.dynamics
         found = [
-            f"The sampled law {row.name} is a function of Python: what it gives, "
-            f"{', '.join(row.law.results)}, stays as the values say."
+            f"The sampled law {row.name} is a Python function: its results, "
+            f"{', '.join(row.law.results)}, keep the values given here."
             for row in dynamics.drives
             if row.law is not None
         ]
         if dynamics.contacts:
             held = ", ".join(list(dynamics.values)[row.hold] for row in dynamics.contacts)
             found.append(
-                "Which contacts are closed, stick or slide is among the values "
-                f"({held}, ...) and stays as it is given: daesolve decides them together, which "
-                "is not exported."
+                f"Which contacts are closed, stick or slide is one of the values ({held}, ...) "
+                "and stays as given: daesolve decides the contacts together, which is not "
+                "exported."
             )
         if dynamics.guides is not None:
             names = ", ".join(pair.name for pair in dynamics.guides.pairs)
@@ -335,6 +336,7 @@ class Plant:
             )
         if dynamics.meters:
             found.append(
-                f"What a run integrates besides, {', '.join(dynamics.meters)}, is not exported."
+                f"The additional integrals of a run, {', '.join(dynamics.meters)}, are not "
+                "exported."
             )
         return tuple(found)

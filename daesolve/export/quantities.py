@@ -115,7 +115,7 @@ class Equations:
     def attraction(self) -> tuple[str, ...]:
         """What constraints do to a motion that is off them, a sentence each."""
         if not self.rate and not self.laws:
-            return ("Nothing pulls a motion back that drifts off its constraints.",)
+            return ("Nothing pulls a drifting motion back to its constraints.",)
         said = [f"Residuals obey {formula(goal, law)}." for goal, law in self.laws.items()]
         if self.rate:
             others = "Other constraints" if self.laws else "Constraints"
@@ -309,7 +309,7 @@ class Equations:
     def _of_mechanics(self, what: str) -> None:
         if self.dynamics.kinetic is None:
             raise UnsupportedError(
-                f"a control system has no {what}: ask for 'rhs', 'accelerations', 'reactions', "
+                f"a control system has no {what}: request 'rhs', 'accelerations', 'reactions', "
                 "'residuals', 'outputs' or 'guards'"
             )
 

@@ -23,7 +23,8 @@ def python_path(path: object) -> Path:
     found = located(path)
     if found.suffix != ".py" or not found.stem.isidentifier():
         raise OutOfRangeError(
-            f"{str(path)!r} is no name for a module of Python: name a file such as 'plant.py'"
+            f"{str(path)!r} is not a valid name for a Python module: choose a file such as "
+            "'plant.py'"
         )
     return found
 
@@ -41,7 +42,8 @@ def write(files: Mapping[Path, str]) -> tuple[Path, ...]:
     for path in files:
         if path.is_dir() or (path.exists() and MARK not in _beginning(path)):
             raise OutputExistsError(
-                f"{str(path)!r} is there already, and no export of daesolve: name another place"
+                f"{str(path)!r} already exists and is not an export of daesolve: choose "
+                "another place"
             )
     for directory in {path.parent for path in files}:
         make_directory(directory)

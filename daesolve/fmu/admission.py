@@ -29,17 +29,17 @@ def check_exportable(prepared: Prepared) -> None:
     problem, formulation = prepared.problem, prepared.formulation
     if problem.project is not None or problem.chart is not None or formulation.form != "ode":
         raise UnsupportedError(
-            f"the formulation {formulation.title!r} is no explicit differential equation in all "
-            "states, which is what a unit integrates: take 'feedback'"
+            f"the formulation {formulation.title!r} is not an explicit differential equation "
+            "in all states, which a unit needs: use 'feedback'"
         )
     if prepared.resting:
         raise UnsupportedError(
-            "the body rests at the start and stays there: a unit of that is none"
+            "the body rests at the start and stays there: there is no motion to export"
         )
     called = [row.name for row in prepared.dynamics.drives if row.law is not None]
     if called:
         raise UnsupportedError(
-            f"the sampled law {called[0]!r} is a function in Python, and a unit runs without "
+            f"the sampled law {called[0]!r} is a Python function, but a unit runs without "
             "Python: write it as an expression of its arguments, without traced=False"
         )
     _check_laws(prepared)
@@ -57,20 +57,21 @@ def _check_laws(prepared: Prepared) -> None:
         whose = f"the contacts {names}" if names else whose
         whose = "the pairs of supports" if dynamics.guides is not None else whose
         raise UnsupportedError(
-            f"what follows at {whose} is decided by complementarity, which is no expression of the "
-            f"state: {'run it with solve' if dynamics.guides is not None else ELSEWHERE}"
+            f"what follows at {whose} is decided by complementarity, which cannot be written "
+            "as an expression of the state: "
+            f"{'run it with solve' if dynamics.guides is not None else ELSEWHERE}"
         )
     names = [row.name for row in dynamics.contacts]
     if len(names) > 1:
         raise UnsupportedError(
             f"which of the contacts {', '.join(map(repr, names))} open together is decided by "
-            "complementarity, and a unit decides on one contact alone: pose the others as events "
+            "complementarity, but a unit supports only one contact: pose the others as events "
             f"with Reset, or {ELSEWHERE}"
         )
     if names and prepared.request.impact != "newton":
         raise UnsupportedError(
-            f"the contact {names[0]!r} collides by the law {prepared.request.impact!r}: a unit has "
-            "Newton's alone"
+            f"the contact {names[0]!r} uses the impact law {prepared.request.impact!r}, but a "
+            "unit supports only Newton's"
         )
 
 
@@ -86,9 +87,9 @@ def check_functions(functions: UnitFunctions, guards: Sequence[WatchedGuard]) ->
     for event, jump in functions.jumps.items():
         if jump.imposes and dynamics.contacts:
             raise UnsupportedError(
-                f"the event {problem.events[event].name!r} imposes constraints while the contact "
-                f"{dynamics.contacts[0].name!r} may be closed: a unit does not decide on both "
-                f"together; {ELSEWHERE}"
+                f"the event {problem.events[event].name!r} imposes constraints while the "
+                f"contact {dynamics.contacts[0].name!r} may be closed: a unit cannot decide "
+                f"both together; {ELSEWHERE}"
             )
     inputs = ca.vertcat(ca.SX(0, 1), *[dynamics.p[place] for place in _input_places(dynamics)])
     for guard in guards:
@@ -96,8 +97,8 @@ def check_functions(functions: UnitFunctions, guards: Sequence[WatchedGuard]) ->
         jumps = guard.kind == OF_VALUES and not guard.whenever and inputs.numel()
         if jumps and ca.depends_on(event.guards, inputs):
             raise UnsupportedError(
-                f"the event {event.name!r} watches inputs alone, which jump without passing zero: "
-                "let it be whenever_past, or make the input a parameter"
+                f"the event {event.name!r} depends only on inputs, which jump without passing "
+                "zero: use whenever_past, or make the input a parameter"
             )
 
 
@@ -115,9 +116,9 @@ def _check_inputs(prepared: Prepared) -> None:
         for row in dynamics.rows:
             if ca.depends_on(ca.vertcat(*row.chain), symbol):
                 raise UnsupportedError(
-                    f"the input {name!r} stands in the constraint {row.name!r}, which a jump of it "
-                    "would break: export it with an expression of time or a smooth table in its "
-                    "place, or prescribe its acceleration"
+                    f"the input {name!r} stands in the constraint {row.name!r}, which a jump "
+                    "would break: replace it by an expression of time or a smooth table, or "
+                    "prescribe its acceleration"
                 )
         for row in dynamics.invariants:
             watched = [entry for entry in prepared.problem.watched if entry.goal == row.name]
@@ -125,7 +126,7 @@ def _check_inputs(prepared: Prepared) -> None:
             if driven and ca.depends_on(row.held, symbol):
                 rate = ValueKind.RATE.name_of(row.name)
                 raise UnsupportedError(
-                    f"the invariant {row.name!r} is driven and depends on the input {name!r}, "
-                    f"which changes it from outside: leave it undriven ({rate} off, rates={{"
-                    f"{row.name!r}: None}})"
+                    f"the invariant {row.name!r} is driven but depends on the input {name!r}, "
+                    f"which changes it: do not drive it ({rate} off, rates={{{row.name!r}: "
+                    "None})"
                 )

@@ -37,7 +37,7 @@ def compiler() -> str:
     Raises
     ------
     MissingBackendError
-        There is none; the sentence tells what adds one.
+        There is none; the sentence says how to install one.
     """
     asked = os.environ.get("CC", "").split()
     for name in [*asked[:1], *COMPILERS]:
@@ -48,7 +48,7 @@ def compiler() -> str:
         "darwin": "xcode-select --install",
         "win32": "winget install LLVM.LLVM",
     }.get(sys.platform, "apt install gcc (or dnf install gcc)")
-    raise MissingBackendError(f"a unit is compiled, and no C compiler is found here: {adds}")
+    raise MissingBackendError(f"a unit needs a C compiler, but none is installed here: {adds}")
 
 
 def platform_tuple() -> str:
@@ -64,7 +64,7 @@ def platform_tuple() -> str:
     bits = sysconfig.get_platform()
     system = {"linux": "linux", "darwin": "darwin", "win32": "windows"}.get(sys.platform)
     if system is None or machine not in ("x86_64", "aarch64", "x86"):
-        raise UnsupportedError(f"FMI has no name for a platform such as {bits}")
+        raise UnsupportedError(f"FMI does not name the platform {bits}")
     return f"{machine}-{system}"
 
 
@@ -83,7 +83,7 @@ def sources(generated: Mapping[str, str]) -> dict[str, str]:
 
 
 def token_of(texts: Mapping[str, str]) -> str:
-    """Return what tells a unit from others: a digest of what it is made of."""
+    """Return what distinguishes a unit from others: a digest of its contents."""
     digest = hashlib.sha256()
     for name in sorted(texts):
         digest.update(f"{name}\n{texts[name]}\n".encode())

@@ -22,10 +22,10 @@ def findings(path: str | Path) -> tuple[str, ...]:
     OutOfRangeError
         There is no such file.
     MissingPackageError
-        FMPy is not installed; the sentence tells what adds it.
+        FMPy is not installed; the sentence says how to install it.
     """
     if not Path(path).is_file():
-        raise OutOfRangeError(f"there is no file {path}")
+        raise OutOfRangeError(f"the file {path} does not exist")
     try:
         validation: Any = import_module("fmpy.validation")
     except ImportError:

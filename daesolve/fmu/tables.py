@@ -33,7 +33,7 @@ class Sheet:
     functions, guards, variables
         Its functions, guards and variables.
     token
-        What tells it from other units.
+        What distinguishes it from other units.
     tolerance
         Of a step, where the importing tool gives none.
     """

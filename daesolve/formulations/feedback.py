@@ -42,7 +42,7 @@ DEGRADED = 0.1
 """Of the squared volume that rows had when they were chosen: then they are chosen again."""
 ROWS = "dependent goals"
 """The event at which other goals of those that depend on each other are to be kept."""
-DROPPED = "left out, for it follows from the others: watched, not driven"
+DROPPED = "left out, because it follows from the others: monitored, not driven"
 NOTHING = ca.SX(0, 1)
 """A column without entries, on which others are stacked."""
 
@@ -54,7 +54,7 @@ class Feedback(Formulation):
     Parameters
     ----------
     rate
-        The rate of every goal in 1/s; "auto" lets a short run without feedback tell it; None
+        The rate of every goal in 1/s; "auto" determines it by a short run without feedback; None
         takes the case's, else 10.
     rates
         Rates of single goals; None or zero means: measured, not driven.
@@ -366,8 +366,8 @@ def _watched(
         if row in works:
             residual = residual - works[row]
             note = (note + "; " if note else "") + (
-                "not conserved: forces or reactions do work, which is metered; shown is the "
-                "quantity minus this work"
+                "not conserved: forces or reactions do work, which is integrated; the report "
+                "shows the quantity minus this work"
             )
         elif not conserved[row.name]:
             note = "not conserved, measured only"

@@ -242,8 +242,8 @@ def settings_of(made: object) -> dict[str, Any]:
     others = [name for name in getattr(made, "__dict__", {}) if name not in {*names, *kept}]
     if others or not is_dataclass(made):
         raise PosingError(
-            f"{kind.__name__} must be a frozen dataclass, so that its settings are known: write "
-            "@dataclass(frozen=True) over it"
+            f"{kind.__name__} must be a frozen dataclass, so that its settings are known: "
+            "write @dataclass(frozen=True) above it"
             + (f", and make {', '.join(map(repr, others))} fields of it" if others else "")
         )
     return {name: getattr(made, name) for name in names}
@@ -257,8 +257,8 @@ def _comparable(owner: str, name: str, value: object) -> tuple[object, ...]:
         hash(value)
     except TypeError:
         raise PosingError(
-            f"the setting {name!r} of the formulation {owner!r} is a {type(value).__name__}, which "
-            "may change: give numbers, words or tuples of them, or name the setting in "
-            "parameters_of_functions where it is a value of p"
+            f"the setting {name!r} of the formulation {owner!r} is a {type(value).__name__}, "
+            "which may change: give numbers, words or tuples of them, or, if it is a value of "
+            "p, name the setting in parameters_of_functions"
         ) from None
     return (name, type(value), repr(value) if isinstance(value, float) else value)

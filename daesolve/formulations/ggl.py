@@ -32,8 +32,8 @@ class GGL(WithMultipliers):
         held = [row for row in dynamics.rows if row.degree > 1]
         if held and not dynamics.position_count:
             raise UnsupportedError(
-                f"ggl stabilises positions, and the goal {held[0].name!r} of a control system is "
-                "on none; take feedback, index-1, index-2 or index-3"
+                f"ggl stabilises positions, but the goal {held[0].name!r} of a control system "
+                "has none; use feedback, index-1, index-2 or index-3"
             )
         stabilisers = [(f"stabiliser_{row.name}", symbol(f"mu_{row.name}")) for row in held]
         push = sum(

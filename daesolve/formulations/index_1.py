@@ -27,7 +27,7 @@ class Index1(WithMultipliers):
     ----------
     rate
         The rate of every goal in 1/s; None or zero lets errors of position and velocity grow;
-        "auto" lets a short run without feedback tell it.
+        "auto" determines it by a short run without feedback.
     rates
         Rates of single goals.
     """

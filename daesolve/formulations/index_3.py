@@ -33,7 +33,7 @@ class Index3(WithMultipliers):
         )
         if min(problem.indices[: problem.size]) > 1:
             raise UnsupportedError(
-                "index-3 judges the error of a step by states that no control pushes, and here "
-                "all are pushed; take index-2"
+                "index-3 estimates the error of a step from states that no control acts on, "
+                "but here controls act on all; use index-2"
             )
         return problem

@@ -41,13 +41,13 @@ def check_laws(laws: Mapping[str, Law], rates: Collection[str]) -> None:
         One is not; its goal is named, and the root that does not die out.
     """
     if not isinstance(laws, Mapping):
-        raise OutOfRangeError(f"laws must be goals with coefficients each, not {laws!r}")
+        raise OutOfRangeError(f"laws must map goals to coefficients, not {laws!r}")
     for goal, law in laws.items():
         listed = _numbers(law)
         if not listed:
             raise OutOfRangeError(
-                f"the law of {goal!r} is {law!r}, but must be the coefficients of the derivatives "
-                "of its residual, that of the highest first: (20.0, 100.0) of s^2 + 20 s + 100"
+                f"the law of {goal!r} is {law!r}, but must be the coefficients of its "
+                "residual's derivatives, highest first: (20.0, 100.0) for s^2 + 20 s + 100"
             )
         slowest = max(roots_of(listed), key=lambda root: root.real)
         if not slowest.real < 0.0:
@@ -57,7 +57,8 @@ def check_laws(laws: Mapping[str, Law], rates: Collection[str]) -> None:
             )
         if goal in rates:
             raise OutOfRangeError(
-                f"{goal!r} has a law and a rate, and the law says the rate: leave one of them out"
+                f"{goal!r} has a law and a rate, but the law already determines the rate: "
+                "leave one of them out"
             )
 
 
@@ -85,8 +86,8 @@ def rates_of(laws: Mapping[str, Law], rows: Iterable[GoalRow]) -> dict[str, floa
             raise unknown_name("constraint that reactions fulfil", goal, degrees)
         if len(law) != degrees[goal]:
             raise OutOfRangeError(
-                f"the law of {goal!r} has {len(law)} coefficients, but the relative degree of the "
-                f"goal is {degrees[goal]}: give as many"
+                f"the law of {goal!r} has {len(law)} coefficients, but the relative degree of "
+                f"the goal is {degrees[goal]}: give that many"
             )
     return {goal: float(law[-1]) ** (1.0 / len(law)) for goal, law in laws.items()}
 

@@ -164,8 +164,8 @@ class WithMultipliers(Formulation):
         """
         if elimination.plan.proximal:
             raise UnsupportedError(
-                "multipliers are not determined where constraints lose rank or are redundant: take "
-                "feedback, or drop redundant constraints (redundant = 'drop')"
+                "multipliers are not determined where constraints lose rank or are redundant: "
+                "use feedback, or drop redundant constraints (redundant = 'drop')"
             )
         base = Feedback().problem(elimination)
         dynamics = elimination.dynamics

@@ -78,8 +78,8 @@ class NullSpace(Formulation):
         base = Feedback().problem(elimination)
         if dynamics.velocity_count <= len(dynamics.rows):
             raise NoFreedomError(
-                "null-space integrates independent velocities, and the constraints leave none; "
-                "take feedback"
+                "null-space integrates independent velocities, but the constraints leave none; "
+                "use feedback"
             )
         independent = IndependentVelocities.of(dynamics, saddle)
         # With both indices, since of a single number CasADi makes [:0] a row.
@@ -131,7 +131,7 @@ class NullSpace(Formulation):
 
 def _refuse(dynamics: Dynamics, saddle: Saddle) -> None:
     """Refuse what has no null space of its own."""
-    others = "take feedback, or index-1 with a solver of its own"
+    others = "use feedback, or index-1 with its own solver"
     if saddle.plan.proximal:
         raise UnsupportedError(
             "null-space needs independent constraints everywhere, and cannot pass where they lose "

@@ -101,7 +101,7 @@ class OdeProblem:
         relative pivot of each goal in `pivot_goals`; and what the reactions do to each of
         `singular_goals`, one after the other.
     guards
-        (t, x, p) -> the guards of the `events`, one after the other; `guarded` tells whose each is.
+        (t, x, p) -> the guards of the `events`, one after the other; `guarded` names each event.
     watched, pivot_goals, events
         What these are.
     singular_goals

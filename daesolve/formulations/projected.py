@@ -111,13 +111,13 @@ class Projected(Formulation):
         inner = self.inner.problem(elimination)
         if inner.chart is not None:
             raise UnsupportedError(
-                "null-space fulfils the constraints on velocities by itself; project feedback or "
+                "null-space already fulfils the constraints on velocities; project feedback or "
                 "index-1 instead"
             )
         if not dynamics.position_count:
             raise UnsupportedError(
-                "projected moves a state in the metric of the mass matrix, which a control system "
-                "has not; take feedback"
+                "projected moves a state in the metric of the mass matrix, which a control "
+                "system does not have; use feedback"
             )
         saddle = Saddle(_ideal(dynamics), elimination.plan)
         invariants = [

@@ -20,7 +20,7 @@ def check_rates(rate: Rate, rates: Rates) -> None:
         One is not; its goal is named.
     """
     if not isinstance(rates, Mapping):
-        raise OutOfRangeError(f"rates must be goals with a rate each, not {rates!r}")
+        raise OutOfRangeError(f"rates must map goals to rates, not {rates!r}")
     for goal, entry in {"rate": rate, **rates}.items():
         if entry is None or (goal == "rate" and is_one_of(entry, ["auto"])):
             continue

@@ -40,7 +40,7 @@ class Regularised(Formulation):
     parameters_of_functions = ("speed", "rate", "rates")
     number = "speed"
     stiff = True
-    solved_best_by = ("lsoda", "since friction that fades is stiff at low speed alone")
+    solved_best_by = ("lsoda", "because regularised friction is stiff only at low speed")
 
     def __post_init__(self) -> None:
         if not is_number(self.speed) or self.speed <= 0.0:
@@ -68,8 +68,8 @@ class Regularised(Formulation):
         dynamics = elimination.dynamics
         if dynamics.guides is None:
             raise UnsupportedError(
-                "regularised is about the friction of pairs of supports, and here are none; take "
-                "feedback"
+                "regularised applies to the friction of pairs of supports, but the system has "
+                "none; use feedback"
             )
         smooth = _smoothed(dynamics, dynamics.guides)
         return replace(Feedback().problem(replace(elimination, dynamics=smooth)), stiff=True)

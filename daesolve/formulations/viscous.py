@@ -20,7 +20,7 @@ from daesolve.formulations.problem import OdeProblem, Watched
 from daesolve.formulations.rates import Rate, Rates, check_rates, refuse_rates
 from daesolve.posing.symbols import symbol
 
-SLIPS = "friction in its place: shown is the slip"
+SLIPS = "replaced by friction: the report shows the slip"
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ class Viscous(Formulation):
         """Say what replaces which constraints."""
         names = ", ".join(row.name for row in dynamics.rows if _slips(row))
         return (
-            f"friction of mobility {self.mobility:g} in place of {names}: what comes after they "
-            "come to depend on each other depends on it",
+            f"friction of mobility {self.mobility:g} instead of {names}: once these become "
+            "dependent, the motion depends on the mobility",
         )
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
@@ -125,18 +125,17 @@ def _refuse(dynamics: Dynamics, rows: tuple[GoalRow, ...]) -> None:
     others = "take feedback"
     if not rows or any(row.kind == "control" for row in rows):
         raise UnsupportedError(
-            f"viscous puts friction in place of constraints on velocities, and here are none; "
+            "viscous replaces constraints on velocities by friction, but the system has none; "
             f"{others}"
         )
     if dynamics.relations or any(row.reaction is None for row in dynamics.rows):
         raise UnsupportedError(
-            "viscous needs a reaction of its own for each constraint on velocities; here forces or "
-            f"relations direct them: {others}"
+            "viscous needs a separate reaction for each constraint on velocities; here forces "
+            f"or relations direct them: {others}"
         )
     if dynamics.resets:
         raise UnsupportedError(
-            "viscous does not go through resets, which take constraints for what they are; "
-            f"{others}"
+            f"viscous does not support resets, which need exact constraints; {others}"
         )
 
 

@@ -112,8 +112,8 @@ def stagnation_test(
     pairs = len(problem.names)
     if balance.freedom != pairs:
         raise PosingError(
-            f"the test of stagnation needs as many pairs of supports as freedoms, and there are "
-            f"{pairs} and {balance.freedom}: ask stiction, which is exact"
+            "the test of stagnation needs as many pairs of supports as degrees of freedom, "
+            f"but there are {pairs} and {balance.freedom}: use stiction, which is exact"
         )
     direction = _frictionless(balance)
     slips, coefficients = _slips(problem, x, time, direction)
@@ -169,7 +169,7 @@ def successive_approximations(
 def _at_rest(problem: VariantProblem, state: State, time: float) -> np.ndarray:
     x = problem.state(state, time)
     if problem.sliding(x, time):
-        raise OutOfRangeError("how a body begins to slide is asked of a state at rest: it moves")
+        raise OutOfRangeError("beginning to slide needs a state at rest, but the body moves")
     return x
 
 
@@ -193,7 +193,7 @@ def _frictionless(balance: SupportBalance) -> np.ndarray:
         raise NoValidVariant("no choice of loaded supports bears the loads without friction")
     size = np.max(np.abs(balance.force / np.diag(balance.mass)), initial=0.0)
     if np.max(np.abs(accelerations)) <= 1e-12 * size or size == 0.0:
-        raise NoFreedomError("without friction nothing accelerates, so that there is no direction")
+        raise NoFreedomError("without friction nothing accelerates, so there is no direction")
     return accelerations
 
 

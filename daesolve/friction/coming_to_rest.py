@@ -32,7 +32,7 @@ class RestStatus(Enum):
 
     AT_REST = "the body came to rest"
     SPEEDS_UP = "the body moves faster than before: it does not come to rest here"
-    REACHED = "the end of the time came before the stop"
+    REACHED = "the time ended before the stop"
     LOST = "no choice of the loaded supports continues the motion"
     FAILED = "the motion could not be integrated to the stop"
 
@@ -158,7 +158,7 @@ def _check(
     times: np.ndarray,
 ) -> None:
     if not np.all(np.isfinite(state)) or not np.any(state[motion.velocities]):
-        raise OutOfRangeError("a body comes to rest from a finite state in which it moves")
+        raise OutOfRangeError("coming to rest needs a finite state in which the body moves")
     if not is_number(tolerance) or not 10 * EPSILON <= tolerance <= 1e-3:
         raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must lie in [2.3e-15, 1e-3]")
     if not until > time:
@@ -245,7 +245,7 @@ class _Phase:
                 return status, ""
             if len(self.steps) > MOST_STEPS:
                 return RestStatus.FAILED, _failure(
-                    self.scaled.time(self.here), f"{MOST_STEPS} steps lead to no stop"
+                    self.scaled.time(self.here), f"{MOST_STEPS} steps do not lead to a stop"
                 )
 
     def _judge(self) -> RestStatus | None:
@@ -393,9 +393,9 @@ def _within(stepper: scipy.integrate.DOP853, origin: float) -> Within:
 
 def _failure(time: float, message: str | None) -> str:
     return (
-        f"at t = {time:.10g} s the motion in scaled time could not go on "
-        f"({message or 'the state is no longer finite'}): a support without extent that ceases to "
-        "slide before the body stops has no direction of friction; give it a pad"
+        f"at t = {time:.10g} s the motion in scaled time could not continue "
+        f"({message or 'the state is no longer finite'}): a point support that stops sliding "
+        "before the body has no direction of friction; give it a pad"
     )
 
 

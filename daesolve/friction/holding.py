@@ -150,7 +150,8 @@ class Holding:
         found = self.sliding.sticking.velocities(time, x[: self.count], p[: self.own])
         if found is None:
             raise VariantError(
-                f"at t = {time:.10g} s what does not slide no longer determines how the body moves"
+                f"at t = {time:.10g} s the supports that do not slide no longer determine "
+                "how the body moves"
             )
         placed = x.copy()
         placed[self.split : self.count] = found

@@ -354,13 +354,13 @@ class StepBalance:
 def _check(system: object) -> None:
     if not isinstance(system, MechanicalSystem) or not len(system.pairs):
         raise PosingError(
-            "time stepping is for a MechanicalSystem with contacts, or with "
-            "pairs=[VariantPair(...), ...]: whatever else moves is integrated by solve()"
+            "time stepping needs a MechanicalSystem with contacts, or with "
+            "pairs=[VariantPair(...), ...]: use solve() for anything else"
         )
     for pair in system.pairs:
         if pair.kind == "unilateral":
             raise UnsupportedError(
-                f"the pair {pair.name!r} is unilateral, and time stepping knows no impact law for "
-                "its closing: give two supports, or integrate with solve()"
+                f"the pair {pair.name!r} is unilateral, and time stepping has no impact law "
+                "for its closing: give two supports, or integrate with solve()"
             )
     check_steppable(system)

@@ -275,8 +275,8 @@ class _Search:
             # Where nothing is loaded, nothing decides which variant it is.
             if np.all(slipping) and np.any(point.impulses) and not answer.physical:
                 raise UnphysicalVariant(
-                    "the impulses of the supports that were found are divergent where supports "
-                    f"yield ever so little: {answer}"
+                    "the impulses found for the supports diverge if the supports yield at "
+                    f"all: {answer}"
                 )
         if resting is not None:
             ideal = len(balance.rows) - balance.count
@@ -304,8 +304,8 @@ def _weights(friction: np.ndarray) -> np.ndarray:
 
 def _lost(smoothing: float) -> BranchLost:
     return BranchLost(
-        "no impulses of the supports were found: on the way from no friction the solution is lost "
-        f"where slip below {smoothing:.3g} m/s fades out"
+        "no impulses of the supports were found: increasing friction from zero, the solution "
+        f"is lost when the smoothing of slip below {smoothing:.3g} m/s is removed"
     )
 
 

@@ -136,8 +136,8 @@ def _refuse_rolling(velocities: np.ndarray) -> None:
     """
     if np.any(velocities):
         raise SupportSticks(
-            "at the start no support slides although the body moves, and supports that stick are "
-            "not part of the equations; start where one slides, or at rest"
+            "at the start no support slides although the body moves, and the equations do not "
+            "include sticking supports; start where one slides, or at rest"
         )
 
 
@@ -149,4 +149,4 @@ def _listed(solution: VariantSolution) -> str:
     if not others:
         return loaded
     listed = [f"{one.variant}{'' if one.physical else ' (not physical)'}" for one in others]
-    return f"{loaded}; {', '.join(listed)} could be as well"
+    return f"{loaded}; {', '.join(listed)} could be loaded instead"

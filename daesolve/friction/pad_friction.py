@@ -42,13 +42,14 @@ def checked_exponent(exponent: float) -> float:
     """
     if not isinstance(exponent, Real):
         raise PosingError(
-            f"the exponent of a pad's pressure must be a number, not {exponent!r}: the table is "
-            "made for it"
+            f"the exponent of a pad's pressure must be a number, not {exponent!r}, because a "
+            "table is computed for it"
         )
     if not LEAST_EXPONENT <= exponent <= GREATEST_EXPONENT:
         raise OutOfRangeError(
-            f"the exponent of a pad's pressure is {exponent}; it goes from {LEAST_EXPONENT:g}, "
-            f"pressure at the edge, to {GREATEST_EXPONENT:g}, pressure in the centre"
+            f"the exponent of a pad's pressure is {exponent}, but must lie between "
+            f"{LEAST_EXPONENT:g}, pressure at the edge, and {GREATEST_EXPONENT:g}, pressure in "
+            "the centre"
         )
     return float(exponent)
 
@@ -153,9 +154,7 @@ def reduced_friction(ratio: ArrayLike, exponent: float = 0.0) -> tuple[np.ndarra
     """
     x = np.asarray(ratio, dtype=float)
     if not (x >= 0.0).all():
-        raise OutOfRangeError(
-            "a ratio of slip to turning is negative or no number; it goes from 0 to infinity"
-        )
+        raise OutOfRangeError("a ratio of slip to turning must lie between 0 and infinity")
     slide, turn = scaled_friction(x.ravel(), checked_exponent(exponent))
     return slide.reshape(x.shape) * np.minimum(x, 1.0), turn.reshape(x.shape) / np.maximum(x, 1.0)
 

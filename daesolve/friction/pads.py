@@ -101,11 +101,11 @@ def _tabulated(speeds: SpeedComparison, exponent: float) -> tuple[ca.SX, ca.SX]:
 
 def _check_radius(radius: float) -> None:
     if not isinstance(radius, Real):
-        raise PosingError(f"the radius of a pad is a number or an expression, not {radius!r}")
+        raise PosingError(f"the radius of a pad must be a number or an expression, not {radius!r}")
     if not (math.isfinite(radius) and radius > 0.0):
         raise OutOfRangeError(
-            f"the radius of a pad is {radius}; it has to be positive: a support without a pad is "
-            "a point"
+            f"the radius of a pad is {radius}, but must be positive; for a point support, "
+            "leave out the pad"
         )
 
 
@@ -137,7 +137,9 @@ class Pad:
         if not isinstance(self.radius, ca.SX):
             _check_radius(self.radius)
         elif self.radius.numel() != 1:
-            raise PosingError(f"the radius of a pad is one expression, not {self.radius.shape}")
+            raise PosingError(
+                f"the radius of a pad must be one expression, not {self.radius.shape}"
+            )
 
     def traction(self, speed_squared: ca.SX, spin: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return what slip and turning are resisted by, for unit reaction and coefficient.
@@ -188,11 +190,13 @@ class PadNodes:
         points, weights = np.array(self.points, dtype=float), np.array(self.weights, dtype=float)
         if points.ndim != 2 or points.shape[1] != 2 or weights.shape != points.shape[:1]:
             raise PosingError(
-                f"nodes of a pad are points (k, 2) with weights (k,), not {points.shape} with "
-                f"{weights.shape}"
+                f"nodes of a pad must be points (k, 2) with weights (k,), not {points.shape} "
+                f"with {weights.shape}"
             )
         if not (np.isfinite(points).all() and (weights > 0.0).all()):
-            raise OutOfRangeError("nodes of a pad have finite coordinates and positive weights")
+            raise OutOfRangeError(
+                "nodes of a pad must have finite coordinates and positive weights"
+            )
         if abs(weights.sum() - 1.0) > 1e-12:
             raise OutOfRangeError(f"the weights of a pad's nodes add up to {weights.sum()}, not 1")
         object.__setattr__(self, "points", points)
@@ -251,7 +255,9 @@ def pad_nodes(radius: float, exponent: float = 0.0, rings: int = 8, spokes: int 
     """
     _check_radius(radius)
     if min(rings, spokes) < 1:
-        raise OutOfRangeError(f"{rings} rings with {spokes} nodes each are no pad: at least one")
+        raise OutOfRangeError(
+            f"{rings} rings with {spokes} nodes each are not a pad: give at least one of each"
+        )
     nodes, weights = np.polynomial.legendre.leggauss(rings)
     radii, density = pressure((1.0 + nodes) / 2.0, checked_exponent(exponent))
     shares = weights * density * radii

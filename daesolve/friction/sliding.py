@@ -58,8 +58,8 @@ def refuse_open(dynamics: Dynamics, signs: np.ndarray, when: str) -> None:
     for pair, sign in zip(dynamics.guides.pairs, signs, strict=True):
         if pair.kind == "unilateral" and sign < 0:
             raise SupportLost(
-                f"{when} the body leaves the support {pair.name!r}, which can only push; pose the "
-                "constraint as a Contact to follow the motion beyond that"
+                f"{when} the body leaves the support {pair.name!r}, which can only push; pose "
+                "the constraint as a Contact to simulate the motion after that"
             )
 
 
@@ -133,9 +133,9 @@ class Sliding:
         where = f"at t = {time:.10g} s the choice of loaded supports ends where it folds back"
         if self.policy == "continuity":
             raise BranchLost(
-                f"{where}: the supports of {self._changed(before, p)} cannot take over, and the "
-                "motion has no continuous reactions; ask for the variant policy 'homotopy' to go "
-                "on with another answer, if there is one"
+                f"{where}: the supports of {self._changed(before, p)} cannot take over, and "
+                "the motion has no continuous reactions; set the variant policy 'homotopy' to "
+                "continue with another answer, if one exists"
             )
         return self._with(self._elsewhere(equations, before, where), p)
 

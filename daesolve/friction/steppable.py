@@ -40,7 +40,7 @@ def check_steppable(system: MechanicalSystem, contacts: Collection[str] = ()) ->
             )
     if dynamics.implicit_rows or dynamics.relations or len(system.reactions):
         raise UnsupportedError(
-            "time stepping knows the reactions of supports and of ideal constraints alone: leave "
+            "time stepping supports only reactions of supports and of ideal constraints: leave "
             "out implicit unknowns, relations and further reactions, or integrate with solve()"
         )
     if dynamics.quadrature_count:
@@ -95,7 +95,7 @@ def _check_contacts(system: MechanicalSystem, contacts: Collection[str]) -> None
     for goal in system.goals:
         if isinstance(goal, Goal) and goal.held_by and goal.name not in {*contacts, *sticking}:
             raise UnsupportedError(
-                f"the goal {goal.name!r} is let go of at events, which time stepping does not "
+                f"the goal {goal.name!r} is released at events, which time stepping does not "
                 "have: leave it out, or integrate with solve()"
             )
     sides = [rubs.slides for rubs in rubbing]
@@ -104,7 +104,7 @@ def _check_contacts(system: MechanicalSystem, contacts: Collection[str]) -> None
     for row in dynamics.rows:
         if row.reaction is not None and not vanishes(influence[:, row.reaction] - row.jacobian.T):
             raise UnsupportedError(
-                f"the reaction of {row.name!r} stands in a force, but time stepping knows "
-                "reactions along their own constraints alone: leave it out there, or integrate "
+                f"the reaction of {row.name!r} appears in a force, but time stepping supports "
+                "only reactions along their own constraints: leave it out there, or integrate "
                 "with solve()"
             )

@@ -228,8 +228,8 @@ def sticks(time: float, names: list[str]) -> SupportSticks:
     """Return the error that supports of these pairs stick."""
     listed = ", ".join(map(repr, names))
     return SupportSticks(
-        f"at t = {time:.10g} s the supports of {listed} stop sliding while the body moves on, and "
-        "supports that stick are not part of the equations; regularised friction goes on there"
+        f"at t = {time:.10g} s the supports of {listed} stop sliding while the body moves on, "
+        "and the equations do not include sticking supports; use regularised friction there"
     )
 
 

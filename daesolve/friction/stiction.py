@@ -191,7 +191,7 @@ def stiction_at(problem: VariantProblem, state: np.ndarray, time: float) -> Stic
         return verdict(f"whether it can rest: {failure}", *notes, sticks=False, certain=False)
     if yields.growth > 0.0:
         return verdict(*notes, sticks=False, certain=strongest.settled and yields.settled)
-    both = "it could slide as well: its loaded supports do not lie at one height"
+    both = "it could also slide: its loaded supports do not lie at one height"
     return verdict(both, *notes, sticks=True, certain=yields.settled)
 
 
@@ -261,8 +261,8 @@ def _sides(
     if (growths[0] > 0.0) == (growths[1] > 0.0):
         what = "slides" if growths[0] > 0.0 else "stays at rest"
         raise OutOfRangeError(
-            f"the body {what} at {parameter} = {between[0]:g} and {between[1]:g}: give values of "
-            "which one holds it and the other does not"
+            f"the body {what} at {parameter} = {between[0]:g} and {between[1]:g}: give one "
+            "value that holds it and one that does not"
         )
     low, high = float(between[0]), float(between[1])
     return (high, low) if growths[0] > 0.0 else (low, high)
@@ -316,7 +316,7 @@ def _problem(system: MechanicalSystem, parameters: Mapping[str, float] | None) -
 
 def _check_rest(problem: VariantProblem, state: np.ndarray, time: float) -> None:
     if problem.sliding(state, time):
-        raise OutOfRangeError("whether friction holds a body is asked of a state at rest: it moves")
+        raise OutOfRangeError("stiction needs a state at rest, but the body moves")
 
 
 def _left(problem: VariantProblem, answer: VariantAnswer) -> str:
@@ -361,6 +361,6 @@ class YieldingBody(RestingBody):
             if np.linalg.norm(self._lift - before) <= SAME:
                 return here
         raise VariantError(
-            "no velocities were found with which the loaded supports recede from their guides as "
-            "they slip: friction is too large for its height over the base"
+            "no velocities were found with which the loaded supports leave their guides while "
+            "they slip: friction is too large for the height over the base"
         )

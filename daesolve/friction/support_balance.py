@@ -112,8 +112,8 @@ def _opening(guides: Guides, inertia: np.ndarray, normals: np.ndarray) -> np.nda
     if opens.any():
         if rank(normals) < len(normals):
             raise FrictionlessIllPosed(
-                f"the supports of {', '.join(guides.reactions.names)} do not hold the body, even "
-                "where nothing rubs: their normals depend on each other along the goals"
+                f"the supports of {', '.join(guides.reactions.names)} do not hold the body "
+                "even without friction: their normals depend on each other along the goals"
             )
         columns[:, opens] = -np.linalg.solve(inertia, np.linalg.inv(normals.T))[:, opens]
     return columns
@@ -136,7 +136,7 @@ def _pushing(guides: Guides, jacobian: np.ndarray, columns: list[np.ndarray]) ->
             if missed > PUSHED * size:
                 raise PosingError(
                     f"a support of {pair.name!r} pushes in a direction in which no constraint "
-                    "holds the body: its normal must be that of a goal, or of several"
+                    "holds the body: its normal must be the gradient of a goal, or of several"
                 )
 
 

@@ -200,7 +200,9 @@ class VariantForm:
         count = len(self.guides.pairs)
         loaded = np.asarray(variant)
         if loaded.shape != (count,) or not np.isin(loaded, (1, 2)).all():
-            raise OutOfRangeError(f"a variant is 1 or 2 for each of {count} pairs, not {variant!r}")
+            raise OutOfRangeError(
+                f"a variant must be 1 or 2 for each of {count} pairs, not {variant!r}"
+            )
         parts = self.at(state, time, direction)
         places = [int(support) - 1 for support in loaded]
         columns = np.column_stack([parts.columns[p][:, k] for k, p in enumerate(places)])
@@ -325,7 +327,7 @@ def gauss_of(balance: SupportBalance, weights: Sequence[float] | None) -> GaussF
     count = len(balance.residual(balance.accelerations(still), unloaded))
     given = np.ones(count) if weights is None else np.asarray(weights, dtype=float)
     if given.shape != (count,) or not np.all(given > 0.0):
-        raise OutOfRangeError(f"the weights of Z are {count} positive numbers, one a row")
+        raise OutOfRangeError(f"the weights of Z must be {count} positive numbers, one per row")
     return GaussFunction(balance, given)
 
 

@@ -368,7 +368,7 @@ class VariantProblem:
         x = np.asarray(given, dtype=float)
         if x.shape != (self.dynamics.x.numel(),) or not np.isfinite(x).all():
             raise OutOfRangeError(
-                f"a state is {self.dynamics.x.numel()} finite numbers, or some by name"
+                f"a state must be {self.dynamics.x.numel()} finite numbers, or some of them by name"
             )
         return x
 
@@ -404,8 +404,8 @@ class VariantProblem:
             senses = np.sign(slips)
             if np.any(np.abs(slips) <= SLIPS * sizes):
                 raise OutOfRangeError(
-                    "a support does not slide in this state, so that its friction has no "
-                    "direction: give the direction in which it is about to slide"
+                    "a support does not slide in this state, so its friction has no direction: "
+                    "give the direction in which it is about to slide"
                 )
         return dict(zip(names, senses.tolist(), strict=True))
 

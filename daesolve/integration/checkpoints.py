@@ -15,7 +15,7 @@ from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.samples import StoredSamples, row_of_event
 
 ENERGIES = ["kinetic_before", "kinetic_after", "carnot"]
-"""What is told of an impact besides its impulses."""
+"""What is recorded of an impact besides its impulses."""
 FEWEST_PARTS = 25
 """In which a run comes at least: what is lost by a kill is a part at most."""
 SHORTEST_PART = 2_000
@@ -102,7 +102,7 @@ class Keeper:
     @property
     def advice(self) -> str:
         """How to go on."""
-        return f"`{resuming(self.writer.directory)}` goes on"
+        return f"`{resuming(self.writer.directory)}` resumes it"
 
     @property
     def done(self) -> bool:

@@ -98,8 +98,8 @@ class Effort:
             crawls = step < CRAWL * self.mean_step
             if crawls and step <= GROWS * self._crawled:
                 self.reason = (
-                    f"the steps have shrunk to {step:.2g} s, less than a millionth of those at the "
-                    "start"
+                    f"the steps have shrunk to {step:.2g} s, less than a millionth of the "
+                    "first steps"
                 )
             self._crawled = step if crawls else 0.0
             self._judge_pace(reached)
@@ -116,9 +116,9 @@ class Effort:
         rest = abs(self._until - reached) / step if step else math.inf
         if rest > FAR:
             self.reason = (
-                f"the steps have shrunk to {step:.2g} s, less than a thousandth of those at the "
-                f"start, and {rest:.2g} of them would be left; give a bound by max_evaluations to "
-                "go on at this pace"
+                f"the steps have shrunk to {step:.2g} s, less than a thousandth of the first "
+                f"steps, and {rest:.2g} more would be needed; set max_evaluations to continue "
+                "at this pace"
             )
 
     def interrupted(self, time: float, name: str, *, idle: bool) -> bool:
@@ -137,8 +137,8 @@ class Effort:
         several = len(self._idle) > IDLE
         if several and abs(time - self._idle.pop(0)) < CRAWL * self.mean_step * IDLE:
             self.reason = (
-                f"the guard of the event {name!r} stays at zero, and nothing follows from it, so "
-                "that no step gets on"
+                f"the guard of the event {name!r} stays at zero and triggers nothing, so that "
+                "no step can advance"
             )
         return bool(self.reason)
 

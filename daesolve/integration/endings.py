@@ -43,10 +43,10 @@ def verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
     if not aside:
         return found
     return Outcome.DEGENERATE, (
-        f"{found[1]}; {_listed(aside)} {'was' if len(aside) == 1 else 'were'} dropped as redundant "
-        "once for all: where the goals that are kept lose their grip, feedback and projected keep "
-        "others, of those that depend on each other, and so do they with redundant = "
-        "'minimum-norm'"
+        f"{found[1]}; {_listed(aside)} {'was' if len(aside) == 1 else 'were'} dropped as "
+        "redundant for the whole run, although the kept goals may lose their influence; the "
+        "formulations feedback and projected, also with redundant = 'minimum-norm', choose "
+        "the kept goals anew along the way"
     )
 
 
@@ -58,7 +58,7 @@ def judged(run: RunState, outcome: Outcome, message: str) -> Verdict:
     if not untrusted:
         return outcome, message
     return Outcome.FAILED, (
-        f"the run came to its end, but its numbers are {untrusted}; tighten the tolerance, or take "
+        f"the run finished, but its numbers are {untrusted}; tighten the tolerance, or use "
         "another solver or formulation"
     )
 
@@ -179,7 +179,7 @@ def stopped_by(event: Event, time: float, *, at_start: bool = False) -> Verdict:
     """
     if event.then.breakdown:
         return Outcome.DEGENERATE, f"at t = {time:.10g} s {event.then.breakdown}"
-    when = "holds at the start already" if at_start else f"at t = {time:.10g} s"
+    when = "already holds at the start" if at_start else f"at t = {time:.10g} s"
     return Outcome.STOPPED_BY_EVENT, f"the event {event.name!r} {when}"
 
 
@@ -198,8 +198,8 @@ def at_rest(time: float, *, at_start: bool = False, timed: bool = False) -> Verd
     if timed:
         when = f"{'is at' if at_start else 'came to'} rest at t = {time:.10g} s"
         later = (
-            ", where it may not hold it later on, for what acts depends on time: a run that starts "
-            "then shows it"
+            ", but perhaps not later, because the loads depend on time: start a run later to "
+            "see this"
         )
     else:
         when = "is at rest from the start on" if at_start else f"came to rest at t = {time:.10g} s"
@@ -223,9 +223,9 @@ def followed(ending: Ending, message: str) -> Verdict | None:
 def not_a_number(what: str, time: float) -> Verdict:
     """Say what is not finite, and when."""
     return Outcome.FAILED, (
-        f"{what} is not finite at t = {time:.10g} s: what it is computed from leaves its domain "
-        "there (a division by zero, a root of a negative number); end before, or pose it so that "
-        "it is a number along the whole motion"
+        f"{what} is not finite at t = {time:.10g} s, because its expression leaves its domain "
+        "there (a division by zero, a root of a negative number); end earlier, or define it "
+        "so that it is finite along the whole motion"
     )
 
 
@@ -240,18 +240,21 @@ def by_solver(time: float, reason: str, mean_step: float = math.inf) -> Verdict:
         Of a short run at the start, s: where time is rounded to a part of it that counts, it is to
         be counted from nearer by.
     """
-    advice = "; loosen the tolerance, lower the rates or take another solver"
+    advice = "; loosen the tolerance, lower the rates or use another solver"
     rounding = math.ulp(time)
     if rounding > LATE * mean_step:
-        advice = f"; time itself is rounded to {rounding:.1g} s there: count it from nearer by"
+        advice = (
+            f"; time itself is rounded to {rounding:.1g} s there: choose an origin of time "
+            "that is closer"
+        )
     return Outcome.FAILED, f"at t = {time:.10g} s {reason}{'' if ';' in reason else advice}"
 
 
 def by_projection(time: float, invariant: str) -> Verdict:
     """Say that an invariant cannot be let go of where it ceases to be conserved."""
     return Outcome.FAILED, (
-        f"at t = {time:.10g} s the invariant {invariant!r} is no longer conserved, but the "
-        "projection of the states holds it; take feedback, or do not drive it"
+        f"at t = {time:.10g} s the invariant {invariant!r} is no longer conserved, but "
+        "projecting the states keeps it constant; use feedback, or do not drive it"
     )
 
 
@@ -270,11 +273,11 @@ def by_cost(time: float, effort: Effort, weakest: Sequence[str]) -> Verdict:
     why = f"at t = {time:.10g} s {effort.reason}"
     if weakest:
         return Outcome.DEGENERATE, (
-            f"{why}, and the reactions of {_listed(weakest)} have had a weak grip: constraints "
-            "may depend on each other there; end before, or start in another way"
+            f"{why}, and the reactions of {_listed(weakest)} have had little influence: "
+            "constraints may depend on each other there; end earlier, or choose another start"
         )
     advice = "raise max_evaluations" if effort.over_budget else "lower the rates"
-    return Outcome.FAILED, f"{why}; {advice}, loosen the tolerance or take another solver"
+    return Outcome.FAILED, f"{why}; {advice}, loosen the tolerance or use another solver"
 
 
 def by_lost_grip(
@@ -293,24 +296,25 @@ def by_lost_grip(
     """
     if at_rest:
         why = (
-            "no reaction influences them there, as at rest; pose them linear in the velocities, "
-            "step over it with a fixed step, or end before"
+            "no reaction influences the goals there, for example because the system is at "
+            "rest; write them linear in the velocities, step over the instant with a fixed "
+            "step, or end earlier"
         )
     elif passes:
-        why = "the run could not pass; raise the rate, for instance to 'auto', or end before"
+        why = "the run could not pass; raise the rate, for instance to 'auto', or end earlier"
     else:
-        why = "constraints depend on each other there; ask for rank_loss = 'pass', or end before"
-    where = f"at t = {time:.10g} s the reactions of {_listed(goals)} lost their grip"
+        why = "constraints depend on each other there; set rank_loss = 'pass', or end earlier"
+    where = f"at t = {time:.10g} s the reactions of {_listed(goals)} lost their influence"
     return Outcome.DEGENERATE, f"{where}: {why}"
 
 
 def by_dependence(seen: Dependence) -> Verdict:
     """Say where constraints came near to depending on each other."""
     return Outcome.DEGENERATE, (
-        f"at t = {seen.time:.10g} s {seen.sentence}, and below {seen.threshold:.3g} the tolerance "
-        "cannot be kept: how a motion goes on where they depend is not determined by them; end "
-        "before, ask for rank_loss = 'pass' if it passes through, or for 'viscous' (friction in "
-        "place of constraints, on which what follows depends)"
+        f"at t = {seen.time:.10g} s {seen.sentence}, and below {seen.threshold:.3g} the "
+        "tolerance cannot be kept, because dependent constraints do not determine how the "
+        "motion continues; end earlier, set rank_loss = 'pass' if the motion passes through, "
+        "or 'viscous' (friction instead of constraints, which then affects the motion)"
     )
 
 

@@ -430,7 +430,7 @@ class Assembly:
             notes.append(f"independent velocities chosen anew {tally.charts} times")
         if monitor.passages and monitor.breach is None:
             slips = any(row.kind == "nonholonomic" for row in prepared.dynamics.rows)
-            open_end = ": constraints on velocities do not tell how the motion goes on"
+            open_end = ": constraints on velocities do not determine how the motion continues"
             notes.append(
                 f"passed positions where constraints lose rank {monitor.passages} times"
                 + (open_end if slips else "")
@@ -439,9 +439,9 @@ class Assembly:
         if lost is not None and not monitor.passages and not lost_for_good:
             at_rest = set(lost.goals) <= set(prepared.problem.singular_goals)
             notes.append(
-                f"went on past t = {lost.time:.10g} s, where {', '.join(lost.goals)} lost their "
-                "grip, and wherever else they did"
-                + (": at rest the goals do not tell how the motion goes on" if at_rest else "")
+                f"went on past t = {lost.time:.10g} s, where {', '.join(lost.goals)} lost "
+                "their influence, and wherever they did so again"
+                + (": at rest the goals do not determine the motion" if at_rest else "")
             )
         warned = monitor.warned
         if warned is not None and not lost_for_good:

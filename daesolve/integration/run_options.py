@@ -81,7 +81,7 @@ def sample_times(at: At, start: float, until: float) -> np.ndarray:
     outside = ~np.isfinite(times) | (times < low) | (times > high)
     if np.any(outside):
         raise OutOfRangeError(
-            f"the sample time {times[outside][0]:g} lies outside of the run, {low:g} to {high:g} s"
+            f"the sample time {times[outside][0]:g} lies outside the run, {low:g} to {high:g} s"
         )
     return times
 
@@ -424,5 +424,5 @@ def requested_of(
         return case.system, *requested_by(case, until, options)
     check_system(source)
     if until is None:
-        raise OutOfRangeError("until is missing: a system has no horizon of its own")
+        raise OutOfRangeError("until is missing: a system has no horizon")
     return source, *requested(until, initial, options)

@@ -397,7 +397,7 @@ class _Run:
         try:
             self.keeper.write_partial(self.state.assembly)
         except StorageError:
-            unread = "samples of the part that was under way could not be written"
+            unread = "the samples of the current part could not be written"
             return Outcome.INTERRUPTED, f"{verdict[1]} ({unread})"
         return verdict
 

@@ -298,7 +298,7 @@ class ContactChanges:
             chosen = solve(problem).chosen
         except VariantError as error:
             raise ResetError(
-                f"at t = {time:.10g} s nothing decides which of the contacts "
+                f"at t = {time:.10g} s it is not determined which of the contacts "
                 f"{self._listed(among)} open: {error}"
             ) from error
         assert chosen is not None
@@ -435,13 +435,13 @@ def check_held_goals(
         name = row.hold.name()
         if not formulation.releases:
             raise UnsupportedError(
-                f"the formulation {formulation.title!r} cannot let go of constraints, as of "
-                f"{row.name!r}: take 'feedback', without rank_loss = 'pass' or 'viscous'"
+                f"the formulation {formulation.title!r} cannot release constraints such as "
+                f"{row.name!r}: use 'feedback', without rank_loss = 'pass' or 'viscous'"
             )
         if values[name] not in (0.0, 1.0):
             raise OutOfRangeError(
-                f"the goal {row.name!r} is held by {name!r}, which is {values[name]:g}, but must "
-                "be 1.0 (it holds) or 0.0 (it is let go of)"
+                f"the goal {row.name!r} is held by {name!r}, which is {values[name]:g}, but "
+                "must be 1.0 (it holds) or 0.0 (it is released)"
             )
 
 

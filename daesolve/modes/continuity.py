@@ -153,8 +153,8 @@ class Continuity:
 
     def _refusal(self, time: float, what: str) -> ResetError:
         return ResetError(
-            f"at t = {time:.10g} s {what} jumps where {self.listed} switches: no finite force "
-            "does that; let it be continuous there, or pose the impact as an event"
+            f"at t = {time:.10g} s {what} jumps where {self.listed} switches, which no finite "
+            "force can cause; make it continuous there, or pose the impact as an event"
         )
 
 

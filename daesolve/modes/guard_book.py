@@ -30,7 +30,7 @@ EARLY = 2.0
 """Times how far before zero a guard fires with another, what counts as zero from then on."""
 
 REMEMBERED = 5
-"""Times at which a guard was answered that are kept: so many tell where they accumulate."""
+"""Times at which a guard was answered that are kept: so many show where they accumulate."""
 ROUNDING = 16.0 * float(np.finfo(float).eps)
 """Of the terms of a guard, what it may be off by rounding."""
 

@@ -1,4 +1,4 @@
-"""What the slopes of guards by the state tell: what passes at once, and where none may start."""
+"""Slopes of guards by the state: which guards pass at once, and where no run may start."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LEAST = 1e-3
 def at_once(
     book: GuardBook, problem: OdeProblem, place: Place, found: Collection[int], accuracy: float
 ) -> list[int]:
-    """Return the guards that pass with those found, as a solver cannot tell which is first.
+    """Return the guards that pass with those found, as a solver cannot determine which is first.
 
     Guards of time alone have no error of a solver, and those whose slopes are parallel have it in
     common, as both ends of a window: their order is known, however near they are. Without this

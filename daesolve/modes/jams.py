@@ -355,7 +355,7 @@ def stopped_by_jam(
         Why no impact without a collision follows; None where one would.
     """
     when = f"at t = {time:.10g} s"
-    onward = '; on_jam = "impact" goes on with the impact without a collision that ends the slip'
+    onward = '; on_jam = "impact" continues with an impact without collision, which ends the slip'
     if no_impact is not None:
         onward = f", and {no_impact}"
     if no_motion is not None:
@@ -367,8 +367,8 @@ def stopped_by_jam(
         else (f"contacts {listed} jam: their reactions grow")
     )
     return JamEvent(
-        f"{when} the {who} without bounds while it still slides, and no forces let rigid bodies "
-        f"go on from there{onward}"
+        f"{when} the {who} without bounds while it still slides, and no finite forces let "
+        f"rigid bodies continue from there{onward}"
     )
 
 

@@ -115,7 +115,7 @@ class JumpFunction:
         after, values, impulses, energies, before, left = found
         if not (math.isfinite(sum(after.tolist())) and math.isfinite(sum(values.tolist()))):
             raise ResetError(
-                f"{self._where(time)} leads to no finite state: the constraints that it imposes "
+                f"{self._where(time)} does not lead to a finite state: the imposed constraints "
                 "contradict or repeat others, or a change is not finite"
             )
         if self.goals:
@@ -149,7 +149,7 @@ class JumpFunction:
         if not (self.imposes or self._told):
             return None
         count = len(self.reactions)
-        # Energies that an event tells come without the impulses that belong to them.
+        # Energies that an event reports come without the impulses that belong to them.
         named = dict(zip(self.reactions, told, strict=False)) if self.imposes else {}
         kinetic, remaining, miss = told[count : count + 3]
         return Impact(named, kinetic, remaining, abs(miss) / kinetic if kinetic > 0.0 else 0.0)
@@ -165,9 +165,9 @@ class JumpFunction:
         for reaction, contact in self._pushing.items():
             if impulses[reaction] < least:
                 raise ResetError(
-                    f"{self._where(time)} imposes constraints under which the contact {contact!r} "
-                    "would have to pull, and contacts do not open within an impact: let it be "
-                    "open there, or let the two happen one after the other"
+                    f"{self._where(time)} imposes constraints under which the contact "
+                    f"{contact!r} would have to pull, and contacts do not open within an "
+                    "impact: make the contact open there, or separate the two in time"
                 )
 
     def _check(
@@ -181,11 +181,11 @@ class JumpFunction:
         unmet &= ~self._left_open
         if np.count_nonzero(unmet):
             worst = int(np.argmax(np.where(unmet, np.abs(left) / sizes, 0.0)))
-            hint = "impose it, or change the state so that it is met"
+            hint = "impose it, or change the state so that it holds"
             if self._driven:
                 hint = (
                     "in a constraint a table must be smooth (kind = 'cubic', and outside = "
-                    "'refuse', which ends it at its nodes), and a sampled law cannot stand"
+                    "'refuse', which ends it at its nodes), and a sampled law is not allowed"
                 )
             raise ResetError(
                 f"{self._where(time)} leaves the goal {self.goals[worst]!r} off by "

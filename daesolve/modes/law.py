@@ -120,9 +120,9 @@ class Ending(Enum):
     """How a stretch that a law followed by itself ended."""
 
     RESTS = "the body came to rest, and stays there"
-    GOES_ON = "the motion goes on, as any other"
-    REACHED = "the end of the run came first"
-    FAILED = "the motion could not be followed"
+    GOES_ON = "the motion continues like any other"
+    REACHED = "the run ended first"
+    FAILED = "the motion could not be integrated"
 
 
 @dataclass(frozen=True, eq=False)

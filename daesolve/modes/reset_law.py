@@ -136,9 +136,10 @@ class ResetLaw(SwitchingLaw):
         if not math.isfinite(sum(self._rate(time, after, values)[0].tolist())):
             listed = ", ".join(repr(problem.events[index].name) for index in groups)
             raise ResetError(
-                f"the reset of {listed} at t = {time:.10g} s leaves a state from which no motion "
-                "goes on: a constraint or a mass vanishes with what it changes, or a force is not "
-                "finite there; where a constraint is let go of, ask for rank_loss = 'pass'"
+                f"the reset of {listed} at t = {time:.10g} s leaves a state from which no "
+                "motion can continue: its changes make a constraint or a mass vanish, or a "
+                "force is not finite there; where it releases a constraint, set rank_loss = "
+                "'pass'"
             )
         return Jump(dict(groups), after, values, impact, rests)
 

@@ -11,8 +11,8 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.modes.rubbing_instant import Instant
 
 SHARED = (
-    "the bodies rest from the start on, and how contacts share the load is not determined: the "
-    "reactions that are shown are those of as many constraints as hold them"
+    "the bodies rest from the start on, and how the contacts share the load is not determined: "
+    "the reactions shown belong to just enough constraints to hold them"
 )
 STILL = 1e-10
 """Of its terms, the speed or acceleration below which it is none."""

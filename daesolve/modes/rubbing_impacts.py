@@ -22,7 +22,7 @@ from daesolve.trajectory.results import Impact
 STILL = 1e-10
 """Of its terms, the rate of a gap or a slip below which it is zero."""
 SHARED = (
-    "redundant = 'minimum-norm' takes the loads that equal springs under all contacts would have"
+    "redundant = 'minimum-norm' uses the loads that equal springs under all contacts would have"
 )
 MOST_IMPACTS = 1000
 """Impacts of the same contacts at one instant, one after the other."""
@@ -216,7 +216,7 @@ class Impacts:
 
 
 def at(time: float, error: ContactError) -> ContactError:
-    """Return an error that tells when it happened."""
+    """Return an error that says when it happened."""
     return type(error)(f"at t = {time:.10g} s {error}", error.solution)
 
 
@@ -242,7 +242,7 @@ def rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) ->
 
 
 def only(found: Decision, time: float) -> Answer:
-    """Return the answer of a decision; an error tells when there is not one alone."""
+    """Return the answer of a decision; an error says when there is not exactly one."""
     try:
         return found.only()
     except ContactError as error:

@@ -140,9 +140,9 @@ class ContactNumbers:
                 besides = influence[:, row.reaction] - row.jacobian.T
                 if ca.sparsify(ties[:, row.reaction]).nnz() or not vanishes(besides):
                     raise UnsupportedError(
-                        f"the reaction of the contact {contact.name!r} stands in a force or a "
-                        "relation, but contacts that rub, and impacts by another law than "
-                        "Newton's, are decided with their own friction alone: take it out there"
+                        f"the reaction of the contact {contact.name!r} appears in a force or a "
+                        "relation, but contacts with friction, and impacts by another law "
+                        "than Newton's, depend only on their own friction: remove it there"
                     )
 
     def _reactions(self, row: ContactRow) -> tuple[int, tuple[int, ...]]:
@@ -228,7 +228,7 @@ class ContactNumbers:
             found = answered(self.dynamics, p, parts, own, jacobian.T, tied)
         except np.linalg.LinAlgError:
             raise ResetError(
-                f"at t = {time:.10g} s the constraints beside the contacts depend on each other"
+                f"at t = {time:.10g} s the constraints other than the contacts depend on each other"
             ) from None
         thrown, free = found[:, :-1], found[:, -1]
         matrix = jacobian @ thrown

@@ -63,7 +63,7 @@ def answer_of(
     policy
         What is done where several are possible.
     time
-        When, as an error tells it, s.
+        When, as an error reports it, s.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def answer_of(
         ]
         if policy.on_ambiguous == "keep" and len(kept) == 1:
             return kept[0]
-        onward = '; on_ambiguous = "keep" goes on in the mode so far' if len(kept) == 1 else ""
+        onward = '; on_ambiguous = "keep" continues in the current mode' if len(kept) == 1 else ""
     try:
         return found.only()
     except ContactError as error:

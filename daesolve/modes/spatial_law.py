@@ -43,8 +43,8 @@ LONGEST, SHORTEST = 1e-3, 1e-6
 SPRINGS = "equal springs"
 """How loads are shared that are not determined, where that is asked for."""
 IN_SPACE = (
-    "reactions grow without bounds while they still slide, and no forces let rigid bodies go on "
-    "from there"
+    "reactions grow without bounds while they still slide, and no finite forces let rigid "
+    "bodies continue from there"
 )
 SPARE = 1e-12
 """Of its limit, what friction that is shared has left where it can still be shared otherwise."""
@@ -95,8 +95,8 @@ class SpatialLaw(RubbingLaw):
             return beginning
         if beginning.contacts.on_jam != "end":
             raise UnsupportedError(
-                'on_jam = "impact" is for contacts in the plane, but one has two directions of '
-                "slip: leave it out"
+                'on_jam = "impact" needs contacts in the plane, but one has two directions '
+                "of slip: leave it out"
             )
         numbers = ContactNumbers(dynamics)
         p = dynamics.value_vector(dict(beginning.values))

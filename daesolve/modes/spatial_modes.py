@@ -159,7 +159,7 @@ def in_courses(
     courses
         What these do.
     answer
-        With what reactions: they tell sizes, and shares in friction that is not determined.
+        With what reactions: they give sizes, and shares in friction that is not determined.
     slips, terms
         (n, 2) and (n,) the slips of those that touch, and the sizes of their terms, m/s.
     springs
@@ -235,9 +235,10 @@ def _held(
 
 def _undetermined(instant: Instant, name: str, answer: Answer) -> UndeterminedContact:
     return UndeterminedContact(
-        f"at t = {instant.time:.10g} s the load of the contact {name!r} is not determined: its gap "
-        f"follows from those of others that are closed ({', '.join(instant.contacts.names)}), as "
-        "with a fourth foot of one body; pose fewer, or ask for redundant = 'minimum-norm', which "
-        "takes the loads that equal springs under all of them would have",
+        f"at t = {instant.time:.10g} s the load of the contact {name!r} is not determined: its "
+        "gap follows from the gaps of other closed contacts "
+        f"({', '.join(instant.contacts.names)}), as with a fourth foot of one body; pose fewer "
+        "contacts, or set redundant = 'minimum-norm', which uses the loads that equal springs "
+        "under all of them would have",
         answer,
     )

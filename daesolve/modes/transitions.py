@@ -419,13 +419,13 @@ def transitions_of(
 
 
 RESTS = (
-    "the motion comes to rest on its guard; end before, give it a mode in which it rests there, "
-    "or, if it counts either way, the direction in which it is met"
+    "the motion comes to rest on its guard; end earlier, define a mode in which it rests "
+    "there, or, if the direction is 'either', choose one direction"
 )
 SLIDES = (
-    "the motion is driven back to the jump of this expression from both sides, where the equations "
-    "as posed do not say how it goes on (a block comes to rest under friction sign(v)); pose dry "
-    "friction that sticks, or blunt the jump, as by tanh(v / v0)"
+    "the motion is driven back to the jump of this expression from both sides, and the "
+    "equations do not determine how it continues (a block comes to rest under friction "
+    "sign(v)); pose dry friction that sticks, or smooth the jump, for example with tanh(v / v0)"
 )
 
 

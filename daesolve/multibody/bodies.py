@@ -80,13 +80,13 @@ def inertia_matrix(given: object, name: str, *, axisymmetric: bool) -> ca.SX:
     size = _size(found)
     if found.shape != (3, 3) or not vanishes(found - found.T, size):
         raise PosingError(
-            f"the inertia of {name!r} is three moments or a symmetric matrix of three by three, "
-            f"not {given!r}"
+            f"the inertia of {name!r} must be three moments or a symmetric three-by-three "
+            f"matrix, not {given!r}"
         )
     if found.is_constant() and not np.linalg.eigvalsh(ca.DM(found).full())[0] > 0.0:
         raise OutOfRangeError(
-            f"the inertia of {name!r} must be that of a body, with moments > 0 about every axis, "
-            f"not {given!r}"
+            f"the inertia of {name!r} must belong to a real body, with moments > 0 about every "
+            f"axis, not {given!r}"
         )
     if not axisymmetric:
         return ca.SX(ca.sparsify((found + found.T) / 2)) if found.is_constant() else found
@@ -94,7 +94,7 @@ def inertia_matrix(given: object, name: str, *, axisymmetric: bool) -> ca.SX:
     if not vanishes(skew, size):
         raise PosingError(
             f"{name!r} is not symmetric about its third axis: its first two moments of inertia "
-            "must be the same, and no other entries than moments be there"
+            "must be equal, and all products of inertia zero"
         )
     return ca.diag(ca.vertcat(found[0, 0], found[0, 0], found[2, 2]))
 
@@ -255,8 +255,8 @@ class Body:
         along = ca.SX(ca.sparsify(turned[:2, 2]))
         if self.axisymmetric and along.nnz():
             raise PosingError(
-                f"the axes of {self.name!r} do not spin with it: the third axis of a frame of it "
-                "can only be its own"
+                f"the axes of {self.name!r} do not spin with it: the third axis of a frame "
+                "must be the body's third axis"
             )
         return Frame(
             self,
@@ -273,8 +273,7 @@ class Body:
             return self.centre
         if self.axisymmetric and ca.SX(ca.sparsify(offset[:2])).nnz():
             raise PosingError(
-                f"the axes of {self.name!r} do not spin with it: a point of it can only lie on the "
-                "third one"
+                f"the axes of {self.name!r} do not spin with it: a point must lie on the third axis"
             )
         turned = self._axes @ ca.cross(self._turn, offset)
         return Point(
@@ -293,8 +292,8 @@ class Body:
         turned = column(self.rotation, (4,), f"the rotation {what}")
         if turned.is_constant() and vanishes(turned, 1.0):
             raise OutOfRangeError(
-                f"the rotation {what} is a quaternion of length one, (1, 0, 0, 0) for none: not "
-                f"{self.rotation!r}"
+                f"the rotation {what} must be a quaternion of length one, (1, 0, 0, 0) for "
+                f"none, not {self.rotation!r}"
             )
         values = ca.vertcat(
             column(self.position, (3,), f"the position {what}"),
@@ -454,4 +453,4 @@ def check_name(name: object) -> None:
         It is none.
     """
     if not is_word(name):
-        raise PosingError(f"the name of a body is a word, not {name!r}")
+        raise PosingError(f"the name of a body must be a word, not {name!r}")

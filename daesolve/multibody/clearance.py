@@ -83,19 +83,20 @@ class Clearance:
         what = f"Clearance {self.name!r}"
         check_name(self.name, what)
         if not isinstance(self.joint, Revolute | Prismatic):
-            raise PosingError(f"the {what} is that of a revolute or prismatic joint: {self.joint}")
+            raise PosingError(f"the {what} needs a revolute or prismatic joint, not {self.joint}")
         if not self.joint.planar:
             raise UnsupportedError(
-                f"the {what} is that of {self.joint} in space, where a pin may touch its hole all "
-                "along: pose it in the plane, or contacts such as RoundContact(inside=True)"
+                f"the {what} cannot model {self.joint} in space, where a pin may touch its "
+                "hole along its whole length: use a planar joint, or contacts such as "
+                "RoundContact(inside=True)"
             )
         check_size(f"the clearance of the {what}", self.clearance, positive=True)
         check_size(f"the radius of the {what}", self.radius)
         slides = isinstance(self.joint, Prismatic)
         if slides != (self.length is not None) or (slides and not ca.SX(self.radius).is_zero()):
             raise PosingError(
-                f"the {what} takes the length of the block of a slider, and the radius of the pin "
-                "of a hinge"
+                f"the {what} needs the length of the block for a slider, or the radius of the "
+                "pin for a hinge"
             )
         if self.length is not None:
             check_size(f"the length of the {what}", self.length, positive=True)

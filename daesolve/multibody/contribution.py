@@ -45,8 +45,8 @@ class AppliedForce:
         sizes = [ca.SX(side).shape for side in (self.velocity, self.force)]
         if sizes[0] != sizes[1] or sizes[0][1] != 1:
             raise PosingError(
-                "the velocity and the force of an action are columns of one size, not of "
-                f"{sizes[0]} and {sizes[1]}"
+                "the velocity and the force of an action must be columns of the same size, "
+                f"not of {sizes[0]} and {sizes[1]}"
             )
 
 
@@ -172,6 +172,6 @@ def joined_mappings(what: str, mappings: Iterable[Mapping[str, Any]]) -> dict[st
     for mapping in mappings:
         for name, value in mapping.items():
             if name in whole:
-                raise PosingError(f"two parts of a mechanism have the {what} {name!r}")
+                raise PosingError(f"two parts of a mechanism have the same {what}, {name!r}")
             whole[name] = value
     return whole

@@ -138,7 +138,8 @@ def _check_one(what: str, given: dict[str, Expression | None]) -> None:
     names = [name for name, value in given.items() if value is not None]
     if len(names) != 1:
         raise PosingError(
-            f"the {what} takes one of {', '.join(given)}, not {' and '.join(names) or 'none'}"
+            f"the {what} needs exactly one of {', '.join(given)}, not "
+            f"{' and '.join(names) or 'none'}"
         )
     as_scalar(f"the {names[0]} of the {what}", given[names[0]])  # pyright: ignore
 
@@ -181,12 +182,14 @@ class Gear:
 
     def __post_init__(self) -> None:
         if not is_word(self.name):
-            raise PosingError(f"the name of a gear is a word, not {self.name!r}")
+            raise PosingError(f"the name of a gear must be a word, not {self.name!r}")
         for joint in (self.first, self.second):
             if not isinstance(joint, Revolute | Prismatic):
-                raise PosingError(f"{self} ties revolute or prismatic joints, not {joint!r}")
+                raise PosingError(
+                    f"{self} must connect revolute or prismatic joints, not {joint!r}"
+                )
         if self.first is self.second:
-            raise PosingError(f"{self} ties {self.first} to itself")
+            raise PosingError(f"{self} connects {self.first} to itself")
         _check_same_space(str(self), self.first, self.second)
         _check_nonzero(f"the ratio of {self}", self.ratio)
 
@@ -250,17 +253,18 @@ class RackAndPinion:
 
     def __post_init__(self) -> None:
         if not is_word(self.name):
-            raise PosingError(f"the name of a rack and pinion is a word, not {self.name!r}")
+            raise PosingError(f"the name of a rack and pinion must be a word, not {self.name!r}")
         if not isinstance(self.pinion, Revolute):
-            raise PosingError(f"the pinion of {self} is a revolute joint, not {self.pinion!r}")
+            raise PosingError(f"the pinion of {self} must be a revolute joint, not {self.pinion!r}")
         if not isinstance(self.rack, Prismatic):
-            raise PosingError(f"the rack of {self} is a prismatic joint, not {self.rack!r}")
+            raise PosingError(f"the rack of {self} must be a prismatic joint, not {self.rack!r}")
         _check_same_space(str(self), self.pinion, self.rack)
         _check_nonzero(f"the radius of {self}", self.radius)
         if not {*_owners(self.pinion)} & {*_owners(self.rack)}:
             raise PosingError(
-                f"the joints of {self} have no body in common, so that the angle and the way are "
-                "told against different ones: take joints to the body that bears both"
+                f"the joints of {self} have no body in common, so the angle and the travel are "
+                "measured from different bodies: define both joints from the body that "
+                "carries both"
             )
 
     def __str__(self) -> str:
@@ -287,17 +291,17 @@ class RackAndPinion:
 class Belt:
     """A belt or a chain about two pulleys that does not slip: their rims go with one speed.
 
-    The joints tell the turns of both against the body that bears the axles, which is the first of
-    either joint. On an arm that turns itself these are joints to the arm, even of the pulley on
-    its own pivot; a joint that is there to tell an angle need be no part of the mechanism. The belt
+    The joints measure the turns of both against the body that bears the axles, which is the first
+    of either joint. On an arm that turns itself these are joints to the arm, even of the pulley on
+    its own pivot; a joint that only measures an angle need not be a part of the mechanism. The belt
     is held as a `Gear` with the ratio radii[1] / radii[0] holds: in the plane angles, in space
     rates. The reaction is the tension of the one strand over that of the other (N): the torque on
     the first pulley over its radius. How hard both together pull at the axles is left to whoever
     tightens the belt, and no part of this. An elastic belt has a `stiffness`; then it slips as
-    little, but yields: the strands have the tensions T_1 = T_0 + k e + c e' and
-    T_2 = T_0 - k e - c e', with e how far the rim of the second has gone ahead of that of the
-    first, and none where that is negative, where a strand hangs slack. They are the outputs
-    `<name>_tension_1`, `_2`, and e is the state `<name>_stretch`, zero at the start.
+    little, but yields: the strands have the tensions T_1 = T_0 + k e + c e' and T_2 = T_0 - k e - c
+    e', with e how far the rim of the second has gone ahead of that of the first, and none where
+    that is negative, where a strand hangs slack. They are the outputs `<name>_tension_1`, `_2`, and
+    e is the state `<name>_stretch`, zero at the start.
 
     Parameters
     ----------
@@ -335,32 +339,37 @@ class Belt:
 
     def __post_init__(self) -> None:
         if not is_word(self.name):
-            raise PosingError(f"the name of a belt is a word, not {self.name!r}")
+            raise PosingError(f"the name of a belt must be a word, not {self.name!r}")
         for joint in (self.first, self.second):
             if not isinstance(joint, Revolute):
-                raise PosingError(f"{self} goes about pulleys on revolute joints, not {joint!r}")
+                raise PosingError(f"{self} needs pulleys on revolute joints, not {joint!r}")
         if self.first is self.second:
-            raise PosingError(f"{self} goes about {self.first} twice")
+            raise PosingError(f"{self} uses {self.first} twice")
         _check_same_space(str(self), self.first, self.second)
         one, other = self.first.first.body, self.second.first.body
         if one is not other:
             raise PosingError(
-                f"the pulleys of {self} turn against {one.name!r} and {other.name!r}, but a belt "
-                "ties their turns against one body: pose both joints from the body that bears them"
+                f"the pulleys of {self} turn against {one.name!r} and {other.name!r}, but a "
+                "belt relates their turns to one body: define both joints from the body that "
+                "carries them"
             )
         if not isinstance(self.crossed, bool):
-            raise PosingError(f"{self} is crossed or not: True or False, not {self.crossed!r}")
+            raise PosingError(f"{self} must have crossed = True or False, not {self.crossed!r}")
         self._check_numbers()
 
     def _check_numbers(self) -> None:
         if not isinstance(self.radii, Sequence) or len(self.radii) != 2:
-            raise PosingError(f"{self} has two radii, of the first and the second: {self.radii!r}")
+            raise PosingError(
+                f"{self} needs two radii, of the first and the second, not {self.radii!r}"
+            )
         for radius in self.radii:
             check_size(f"a radius of {self}", radius, positive=True)
         for what, value in (("damping", self.damping), ("pretension", self.pretension)):
             check_size(f"the {what} of {self}", value)
             if self.stiffness is None and not ca.SX(value).is_zero():
-                raise PosingError(f"the {what} of {self} is that of an elastic one: give stiffness")
+                raise PosingError(
+                    f"the {what} of {self} applies only to an elastic belt: give stiffness"
+                )
         if self.stiffness is not None:
             check_size(f"the stiffness of {self}", self.stiffness, positive=True)
 
@@ -417,7 +426,9 @@ def _owners(*joints: Revolute | Prismatic) -> list[object]:
 
 def _check_same_space(what: str, first: Revolute | Prismatic, second: Revolute | Prismatic) -> None:
     if first.planar != second.planar:
-        raise PosingError(f"{what} ties a joint in the plane to one in space: {first} and {second}")
+        raise PosingError(
+            f"{what} connects a joint in the plane to one in space: {first} and {second}"
+        )
 
 
 def _check_nonzero(what: str, value: Expression) -> None:

@@ -82,11 +82,13 @@ class Bushing:
         check_name(self.name, what)
         for place in (self.first, self.second):
             if not isinstance(place, Frame | PlanarFrame):
-                raise PosingError(f"the {what} joins two frames: take frame(...), not {place!r}")
+                raise PosingError(
+                    f"the {what} must connect two frames: use frame(...), not {place!r}"
+                )
             if isinstance(place, Frame) and place.turning:
                 raise PosingError(
-                    f"the {what} needs axes that spin with {place.body.name!r}: pose that body "
-                    "with axisymmetric=False"
+                    f"the {what} needs axes that spin with {place.body.name!r}: create that "
+                    "body with axisymmetric=False"
                 )
         check_places(what, self.first, self.second)
         for title, given in (("stiffness", self.stiffness), ("damping", self._dampings)):
@@ -176,7 +178,10 @@ class Bushing:
         if not any(springs):
             return []
         angles = ca.vertsplit(self.displacement[3:])
-        why = f"the bushing {self.name!r} is turned so far that its angles do not tell it"
+        why = (
+            f"the bushing {self.name!r} is turned so far that its angles do not determine its "
+            "position"
+        )
         guards = [ca.cos(angles[1]) - WOUND]
         guards += [1 + ca.cos(angles[k]) - WOUND**2 / 2 for k in (0, 2) if springs[k]]
         return [Event(f"{self.name}_turned", guards, FALLING, Stop(why, whenever_past=True))]

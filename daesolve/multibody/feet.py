@@ -43,7 +43,7 @@ def feet(
     if not isinstance(points, Mapping):
         points = {str(number): point for number, point in enumerate(points, 1)}
     if not points:
-        raise PosingError(f"there are no points to stand on for {name!r}")
+        raise PosingError(f"{name!r} has no points to stand on")
     return tuple(
         PlaneContact(
             f"{name}_{key}",

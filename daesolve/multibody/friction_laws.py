@@ -258,8 +258,8 @@ class Coulomb:
         numbers = is_number(self.static) and is_number(self.coefficient)
         if numbers and float(self.static) < float(self.coefficient):  # pyright: ignore
             raise OutOfRangeError(
-                f"the static coefficient of friction is {self.static!r}, but must not be smaller "
-                f"than that of slip, {self.coefficient!r}"
+                f"the static coefficient of friction is {self.static!r}, but must be at least "
+                f"the sliding coefficient, {self.coefficient!r}"
             )
 
     def act(
@@ -415,7 +415,7 @@ def _discrete(given: Mapping[str, tuple[float, Interval]]) -> Parameters:
 def _checked(contact: str, slip: ca.SX, normal: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Return slip and normal reaction, or say what is wrong with them."""
     if not is_word(contact):
-        raise PosingError(f"the name {contact!r} of a contact that rubs is no word")
+        raise PosingError(f"the name {contact!r} of a contact with friction is not a word")
     slip = ca.SX(slip)
     if slip.shape not in ((1, 1), (2, 1)):
         raise PosingError(

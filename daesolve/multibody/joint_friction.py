@@ -85,8 +85,8 @@ class JointFriction:
         wanted = self.preload is None and isinstance(self.joint, Prismatic)
         if wanted != (self.bush is not None):
             raise PosingError(
-                f"the {what} takes the length of a bush where the friction is that of the reaction "
-                "of a prismatic joint, and only there"
+                f"the {what} needs the length of a bush if its friction comes from the "
+                "reaction of a prismatic joint, and only then"
             )
         if self.bush is not None:
             check_size(f"the length of the bush of the {what}", self.bush, positive=True)
@@ -95,9 +95,9 @@ class JointFriction:
         if isinstance(self.joint, Slot) and self.joint.planar:
             return
         raise UnsupportedError(
-            f"the {what} has no preload, and the reaction of {self.joint} is a force of unknown "
-            "direction, whose size is not linear in its components: give a preload, or pose "
-            "contacts in place of the joint"
+            f"the {what} has no preload, and the reaction of {self.joint} has an unknown "
+            "direction, so its size is not linear in its components: give a preload, or use "
+            "contacts instead of the joint"
         )
 
     @cached_property

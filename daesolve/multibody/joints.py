@@ -88,18 +88,19 @@ class Joint(ABC):
 
     def __post_init__(self) -> None:
         if not is_word(self.name):
-            raise PosingError(f"the name of a joint is a word, not {self.name!r}")
+            raise PosingError(f"the name of a joint must be a word, not {self.name!r}")
         for place in (self.first, self.second):
             if not isinstance(place, Point | PlanarPoint):
                 raise PosingError(
-                    f"{self} joins points or frames of bodies or of the ground, not {place!r}"
+                    f"{self} must connect points or frames of bodies or of the ground, not "
+                    f"{place!r}"
                 )
         if self.planar != isinstance(self.second, PlanarPoint):
             where = ["in the plane", "in space"]
             one, other = where if self.planar else reversed(where)
             raise PosingError(
-                f"{self} joins a place {one} with one {other}: places of the ground have two "
-                "coordinates in the plane, three in space"
+                f"{self} connects a place {one} with one {other}: places of the ground need "
+                "two coordinates in the plane, three in space"
             )
         owners = self.first.body, self.second.body
         if owners[0] is owners[1] or all(isinstance(owner, Ground) for owner in owners):
@@ -144,7 +145,7 @@ class Joint(ABC):
         for place in places:
             if not isinstance(place, Frame | PlanarFrame):
                 raise PosingError(
-                    f"{self} needs a frame of {place.body.name!r}, not a point: take frame(...)"
+                    f"{self} needs a frame of {place.body.name!r}, not a point: use frame(...)"
                 )
 
     def _check_axis(self, axis: object) -> None:
@@ -157,8 +158,8 @@ class Joint(ABC):
         for place in places:
             if isinstance(place, Frame) and place.turning and axis != 2:
                 raise PosingError(
-                    f"{self} needs axes that spin with {place.body.name!r}, but of an axisymmetric "
-                    "body only axis 2 is followed: pose it with axisymmetric=False"
+                    f"{self} needs axes that spin with {place.body.name!r}, but an "
+                    "axisymmetric body has only axis 2: create it with axisymmetric=False"
                 )
 
     def _in_space(self) -> tuple[Frame, Frame]:
@@ -237,7 +238,7 @@ class Spherical(Joint):
 
     def _check(self) -> None:
         if self.planar:
-            raise PosingError(f"{self} has places in the plane: take a Revolute joint there")
+            raise PosingError(f"{self} has places in the plane: use a Revolute joint there")
 
     @property
     def rows(self) -> list[Row]:

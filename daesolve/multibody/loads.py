@@ -230,8 +230,8 @@ class TorsionSpring:
         events: list[Event] = []
         if not self.joint.planar:
             why = (
-                f"the spring {self.name!r} is wound by half a turn, and an angle in space "
-                "shows no more"
+                f"the spring {self.name!r} is wound by half a turn, the most that an angle in "
+                "space can show"
             )
             guard = 1 + ca.cos(angle) - WOUND**2 / 2
             events.append(Event(f"{self.name}_wound", guard, FALLING, Stop(why)))
@@ -301,7 +301,7 @@ class PointForce:
 
     def __post_init__(self) -> None:
         if not isinstance(self.point, Point | PlanarPoint) or _of_ground(self.point):
-            raise PosingError(f"a force acts on a point of a body, not on {self.point!r}")
+            raise PosingError(f"a force must act on a point of a body, not on {self.point!r}")
         column(self.force, (self.point.position.numel(),), "a force")
 
     @cached_property
@@ -335,7 +335,7 @@ class Torque:
 
     def __post_init__(self) -> None:
         if not isinstance(self.frame, Frame | PlanarFrame) or _of_ground(self.frame):
-            raise PosingError(f"a torque acts on a frame of a body, not on {self.frame!r}")
+            raise PosingError(f"a torque must act on a frame of a body, not on {self.frame!r}")
         self._column()
 
     def _column(self) -> ca.SX:
@@ -365,24 +365,25 @@ def met(name: str, first: Place, second: Place, length: ca.SX) -> Event:
     """
     squared = ca.sumsqr(second.position - first.position)
     near = squared - LEAST if length.is_zero() else squared / length**2 - MET**2
-    why = f"the ends of {name!r} meet, so that its force has no direction"
+    why = f"the ends of {name!r} coincide, so its force has no direction"
     return Event(f"{name}_met", near, FALLING, Stop(why, whenever_past=True))
 
 
 def check_name(name: object, what: str) -> None:
     """Refuse a name that is no word."""
     if not is_word(name):
-        raise PosingError(f"the name of a load is a word, as that of the {what} must be")
+        raise PosingError(f"the name of the {what} must be a word")
 
 
 def check_places(what: str, first: object, second: object) -> None:
     """Refuse two places between which nothing can act."""
     if not (isinstance(first, Point | PlanarPoint) and isinstance(second, Point | PlanarPoint)):
         raise PosingError(
-            f"the {what} joins points of bodies or of the ground, not {first!r} and {second!r}"
+            f"the {what} must connect points of bodies or of the ground, not {first!r} and "
+            f"{second!r}"
         )
     if first.position.shape != second.position.shape:
-        raise PosingError(f"the {what} joins a point in the plane with one in space")
+        raise PosingError(f"the {what} connects a point in the plane with one in space")
     if first.body is second.body or (_of_ground(first) and _of_ground(second)):
         raise PosingError(f"the {what} joins {first.body.name!r} with itself")
 

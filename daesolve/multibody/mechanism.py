@@ -70,11 +70,11 @@ class Mechanism:
     def __post_init__(self) -> None:
         for what, given in (("bodies", self.bodies), ("parts", self.parts)):
             if not isinstance(given, Sequence):
-                raise PosingError(f"the {what} of a mechanism come in a list, not as {given!r}")
+                raise PosingError(f"the {what} of a mechanism must be a list, not {given!r}")
         self._check_bodies()
         if not isinstance(self.parameters, Parameters):
             raise PosingError(
-                "the parameters of a mechanism are declared by parameters(), not given as "
+                "the parameters of a mechanism must come from parameters(), not "
                 f"{self.parameters!r}"
             )
         self._check_parts()
@@ -83,26 +83,26 @@ class Mechanism:
 
     def _check_bodies(self) -> None:
         if not self.bodies:
-            raise PosingError("a mechanism has at least one body")
+            raise PosingError("a mechanism needs at least one body")
         for body in self.bodies:
             if not isinstance(body, Body | PlanarBody):
-                raise PosingError(f"a mechanism is made of bodies, not of {body!r}")
+                raise PosingError(f"the bodies of a mechanism must be bodies, not {body!r}")
         if len({type(body) for body in self.bodies}) > 1:
             raise PosingError(
-                "the bodies of a mechanism are all in space or all in the plane; a planar body is "
-                "one in space with a joint that keeps it in a plane"
+                "the bodies of a mechanism must be all in space or all in the plane; in space, "
+                "a joint can keep a body in a plane"
             )
         names = [body.name for body in self.bodies]
         for name in names:
             if names.count(name) > 1:
-                raise PosingError(f"two bodies are called {name!r}")
+                raise PosingError(f"two bodies have the same name, {name!r}")
 
     def _check_parts(self) -> None:
         for place, part in enumerate(self.parts):
             if "contribution" not in dir(part):
                 raise PosingError(
-                    f"{part!r} is no part of a mechanism: parts are joints, springs, contacts, ... "
-                    "with a `contribution`"
+                    f"{part!r} is not a part of a mechanism: parts are joints, springs, "
+                    "contacts, ... with a `contribution`"
                 )
             if any(part is other for other in self.parts[:place]):
                 raise PosingError(f"{_title(part)} is listed twice")
@@ -138,7 +138,9 @@ class Mechanism:
         found = tuple(part.contribution for part in self.parts)
         for part, contribution in zip(self.parts, found, strict=True):
             if not isinstance(contribution, Contribution):
-                raise PosingError(f"{_title(part)} contributes {contribution!r}: no Contribution")
+                raise PosingError(
+                    f"{_title(part)} contributes {contribution!r}, which is not a Contribution"
+                )
         return found
 
     @property
@@ -188,7 +190,7 @@ class Mechanism:
                     )
                 if ca.depends_on(geared.velocity, time):
                     raise PosingError(
-                        f"{_title(part)} has an inertia along a velocity that time appears in"
+                        f"{_title(part)} has an inertia along a velocity that contains time"
                     )
                 changing = ca.jtimes(geared.velocity, q, self._kinematics)
                 mass = mass + geared.inertia * along.T @ along
@@ -214,7 +216,7 @@ class Mechanism:
         """
         for name in ("kinetic", "mass_matrix", "gyroscopic", "velocities", "kinematics"):
             if name in further:
-                raise PosingError(f"the bodies of a mechanism give {name!r}: leave it out")
+                raise PosingError(f"the bodies of a mechanism determine {name!r}: leave it out")
         parts = [*self.contributions, _contribution_of(further)]
         self._check_symbols(parts, further)
         own: dict[str, Any] = {
@@ -300,9 +302,9 @@ class Mechanism:
                     continue
                 if symbol.element_hash() not in hashes:
                     raise PosingError(
-                        f"{_title(part)} contains the symbol {symbol.name()!r}, which belongs to "
-                        "none of the bodies, parts and parameters of the mechanism: list what it "
-                        "belongs to (another of the same name is none)"
+                        f"{_title(part)} contains the symbol {symbol.name()!r}, which belongs "
+                        "to none of the bodies, parts and parameters of the mechanism: list "
+                        "its owner (another symbol of the same name does not count)"
                     )
 
     def _column(self, given: Mapping[str, Expression] | Sequence[Expression] | ca.SX) -> ca.SX:
@@ -348,8 +350,8 @@ class Mechanism:
         for symbol in ca.symvar(entries):
             if symbol.element_hash() not in known:
                 raise PosingError(
-                    "the start of a body is written in numbers and parameters of the mechanism "
-                    f"alone, not in {symbol.name()!r}"
+                    "the start of a body may contain only numbers and parameters of the "
+                    f"mechanism, not {symbol.name()!r}"
                 )
         numbers = self.parameters.values(values)
         function = ca.Function("start", [self.parameters.vector], [ca.densify(entries)])

@@ -44,8 +44,8 @@ DEPENDENT = 1e-10
 REAL = 1e-7
 """Of an eigenvalue, the imaginary part below which it is real: two that meet are parted so."""
 WHY = (
-    "friction jams: with it the normal reactions grow without bounds while the bodies still slide, "
-    "and rigid bodies with dry friction have no unique motion after it"
+    "friction jams: the normal reactions grow without bounds while the bodies still slide, and "
+    "rigid bodies with dry friction have no unique motion after that"
 )
 
 
@@ -152,8 +152,8 @@ def margin_at(dynamics: Dynamics, x: np.ndarray, p: np.ndarray, time: float = 0.
     normal, rubbing = normal / lengths, rubbing / lengths
     if len(held) and singular_values(normal)[-1] < DEPENDENT:
         raise FrictionlessIllPosed(
-            "the constraints that hold depend on each other at this state, whatever rubs: there is "
-            "no friction margin; move beside it"
+            "the active constraints depend on each other at this state, with or without "
+            "friction, so there is no friction margin; choose another state"
         )
     values = np.linalg.eigvals(shortest_solution(normal, rubbing))
     real = -values.real[np.abs(values.imag) <= REAL * np.abs(values)]
@@ -192,6 +192,6 @@ def _ideal(dynamics: Dynamics) -> bool:
 def _check_ideal(dynamics: Dynamics) -> None:
     if not _ideal(dynamics):
         raise UnsupportedError(
-            "how much friction the reactions bear is known for systems whose constraints are all "
-            "ideal, without relations between reactions and without reactions that forces direct"
+            "the friction margin is known only for systems whose constraints are all ideal, "
+            "without relations between reactions and without reactions that forces direct"
         )

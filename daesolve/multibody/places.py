@@ -96,7 +96,9 @@ def _unit(direction: Sequence[float]) -> np.ndarray:
         vector = np.zeros(0)
     length = np.linalg.norm(vector)
     if vector.shape != (3,) or not np.isfinite(length) or length == 0.0:
-        raise PosingError(f"a direction in space is three numbers, not all zero: not {direction!r}")
+        raise PosingError(
+            f"a direction in space must be three numbers, not all zero, not {direction!r}"
+        )
     return vector / length
 
 
@@ -240,7 +242,7 @@ class Ground:
         if position.numel() == 2:
             if axes is not None:
                 raise PosingError(
-                    "a frame in the plane has an angle, not axes: write frame(origin, angle=...)"
+                    "a frame in the plane needs an angle, not axes: write frame(origin, angle=...)"
                 )
             turn = ca.SX(angle)
             return PlanarFrame(self, position, velocity, turn, _rate(turn))
@@ -335,15 +337,15 @@ def orthogonal_axes(given: Vector | None) -> ca.SX:
     if found.shape == (3, 1):
         if not found.is_constant():
             raise PosingError(
-                "an axis that is written in parameters does not determine the other two: give "
-                "three columns"
+                "an axis that contains parameters does not determine the other two: give three "
+                "columns"
             )
         return ca.SX(axes_with_third(ca.DM(found).full().ravel().tolist()))
     if found.shape != (3, 3) or not (
         vanishes(found.T @ found - ca.SX.eye(3), 1.0) and vanishes(ca.det(found) - 1.0, 1.0)
     ):
         raise PosingError(
-            f"the axes of a frame are a direction or three orthogonal columns of length one, "
-            f"right-handed, not {given!r}"
+            "the axes of a frame must be a direction or three right-handed orthogonal columns "
+            f"of length one, not {given!r}"
         )
     return found

@@ -212,8 +212,7 @@ def touch_of(
     own = f"the contact {name!r}"
     if surface is not None and not isinstance(place, Frame | PlanarFrame):
         raise PosingError(
-            f"{own} has a surface on a point, which does not tell how it is turned: give a frame, "
-            "or no surface"
+            f"{own} has a surface on a point, which has no orientation: give a frame, or no surface"
         )
     if isinstance(place, PlanarPoint):
         line = FLOOR if plane is None else plane
@@ -226,7 +225,9 @@ def touch_of(
             return SurfaceOnPlane(place, surface, plane, end)
         if isinstance(plane, Frame):
             return PointOnPlane(place, plane)
-    raise PosingError(f"{own} is between a body and a plane, both in space or both in the plane")
+    raise PosingError(
+        f"{own} must be between a body and a plane, both in space or both in the plane"
+    )
 
 
 def _ends_of(place: Place, surface: Surface | None) -> Ends | None:
@@ -243,7 +244,9 @@ def _end_of(name: str, place: Place, surface: Surface | None, end: float) -> Par
         It has none, or there is no such end.
     """
     if end not in (-1.0, 0.0, 1.0):
-        raise PosingError(f"the contact {name!r} touches with the end 0.0, 1.0 or -1.0, not {end}")
+        raise PosingError(
+            f"the contact {name!r} must touch with the end 0.0, 1.0 or -1.0, not {end}"
+        )
     if _ends_of(place, surface) is None:
         if end != 0.0:
             kind = "a point" if surface is None else f"the surface {type(surface).__name__}"
@@ -287,11 +290,11 @@ class Rolling:
 
     def __post_init__(self) -> None:
         if not is_word(self.name):
-            raise PosingError(f"the name of a contact is a word, not {self.name!r}")
+            raise PosingError(f"the name of a contact must be a word, not {self.name!r}")
         if _ends_of(self.frame, self.surface) is not None:
             raise PosingError(
-                f"{self.name!r} cannot roll on a {type(self.surface).__name__}, over whose ends "
-                "rolling does not go on: take a PlaneContact with friction"
+                f"{self.name!r} cannot roll on a {type(self.surface).__name__}, because "
+                "rolling stops at its ends: use a PlaneContact with friction"
             )
         _ = self.touch
 

@@ -104,9 +104,11 @@ class RoundContact:
     def _check(self) -> None:
         own = f"the contact {self.name!r}"
         if isinstance(self.first, PlanarPoint) is not isinstance(self.second, PlanarPoint):
-            raise PosingError(f"{own} is between two bodies in space, or two in the plane")
+            raise PosingError(f"{own} must be between two bodies in space, or two in the plane")
         if len(self.radii) != 2:
-            raise PosingError(f"{own} has two radii, of the first and the second: {self.radii!r}")
+            raise PosingError(
+                f"{own} needs two radii, of the first and the second, not {self.radii!r}"
+            )
         known: list[float] = []
         for place, radius in zip((self.first, self.second), self.radii, strict=True):
             given = as_scalar(f"a radius of {own}", radius)
@@ -116,8 +118,7 @@ class RoundContact:
                     raise OutOfRangeError(f"a radius of {own} is {known[-1]:g} m, not at least 0")
             if not given.is_zero() and not isinstance(place, Frame | PlanarFrame):
                 raise PosingError(
-                    f"{own} has a radius at a point, which does not tell how the sphere turns: "
-                    "give a frame"
+                    f"{own} has a radius at a point, which has no orientation: give a frame"
                 )
         if len(known) == 2 and (known[1] <= known[0] if self.inside else sum(known) == 0.0):
             raise OutOfRangeError(

@@ -112,8 +112,9 @@ class Screw(Cylindrical):
         lead = as_scalar(f"the lead of {self}", self.lead, finite=False)
         if lead.is_constant() and not 0.0 < abs(float(lead)) < float("inf"):
             raise OutOfRangeError(
-                f"the lead of {self} is {float(lead):g} m, but must be a number other than 0: what "
-                "slides without turning is a Prismatic joint, what turns alone a Revolute"
+                f"the lead of {self} is {float(lead):g} m, but must be a number other than 0: "
+                "for sliding without turning use a Prismatic joint, for turning alone a "
+                "Revolute"
             )
 
     @property

@@ -51,7 +51,7 @@ class Support:
 
     def __post_init__(self) -> None:
         if not is_word(self.name):
-            raise PosingError(f"the name of a contact is a word, not {self.name!r}")
+            raise PosingError(f"the name of a contact must be a word, not {self.name!r}")
         own = f"the contact {self.name!r}"
         if self.compliance is not None:
             self._check_compliance(own)
@@ -60,37 +60,36 @@ class Support:
             as_scalar(f"the friction of {own}", self.coefficient)
         if not self.unilateral and not (self.closed and _is_zero(self.restitution)):
             raise PosingError(
-                f"{own} is held to what it touches: restitution and closed=False are for "
-                "unilateral=True"
+                f"{own} always touches: restitution and closed=False need unilateral=True"
             )
         if not self.unilateral and self.coefficient is not None:
             raise PosingError(
-                f"{own} is held to what it touches: its friction is a law, such as "
-                f"Coulomb({self.friction}); a coefficient alone is for unilateral=True"
+                f"{own} always touches: its friction must be a law, such as "
+                f"Coulomb({self.friction}); a coefficient alone needs unilateral=True"
             )
         alone = self.static_friction is None and _is_zero(self.tangential_restitution)
         if self.coefficient is None and not alone:
             raise PosingError(
-                f"{own} has static_friction or tangential_restitution, which go with unilateral="
-                "True and a coefficient as friction; a law of friction has its own"
+                f"{own} has static_friction or tangential_restitution, which need "
+                "unilateral=True and a coefficient as friction; a law of friction has its own"
             )
 
     def _check_compliance(self, own: str) -> None:
         if not isinstance(self.compliance, ComplianceLaw):
             raise PosingError(
-                f"the compliance of {own} is a law such as HuntCrossley(stiffness), not "
+                f"the compliance of {own} must be a law such as HuntCrossley(stiffness), not "
                 f"{self.compliance!r}"
             )
         rigid = (self.restitution, self.tangential_restitution, self.static_friction or 0.0)
         if self.unilateral or not self.closed or not all(_is_zero(number) for number in rigid):
             raise PosingError(
-                f"{own} is compliant: unilateral, closed, restitution and static_friction are of "
-                "rigid contacts, and its law says what it gives back"
+                f"{own} is compliant: unilateral, closed, restitution and static_friction "
+                "apply only to rigid contacts, because its law determines the rebound"
             )
         if self.friction is not None and not isinstance(self.friction, RegularisedCoulomb):
             raise PosingError(
-                f"{own} is compliant, so that no constraint can make it stick: its friction is "
-                "None or RegularisedCoulomb(coefficient, slip_velocity)"
+                f"{own} is compliant, so it has no constraint to make it stick: its friction "
+                "must be None or RegularisedCoulomb(coefficient, slip_velocity)"
             )
 
     @property
@@ -145,7 +144,8 @@ class Support:
         outputs = {f"{name}_gap": (touch.gap, "m")}
         events = (*events, *self._lost(goal))
         if self.coefficient is not None:
-            # What rubs is told by its system: slip, friction, and the work of that.
+            # Contacts with friction are described by their system: slip, friction, and the work of
+            # that.
             return Contribution((goal,), events=events, outputs=outputs, discrete=discrete)
         outputs |= _slips(name, slip)
         if self.law is None:

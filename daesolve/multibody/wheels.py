@@ -117,15 +117,15 @@ class WheelPair:
         _check(what, self.name, self.frame)
         if not isinstance(self.frame, PlanarFrame):
             raise PosingError(
-                f"the {what} is seen from above, on a body in the plane; a wheel in space is a "
-                "Rolling disc"
+                f"the {what} needs a body in the plane, seen from above; for a wheel in space "
+                "use a Rolling disc"
             )
         check_size(f"the radius of the {what}", self.radius, positive=True)
         check_size(f"the track of the {what}", self.track)
         check_size(f"the inertia of the {what}", self.inertia)
         if self.torques is not None:
             if not isinstance(self.torques, Sequence) or len(self.torques) != 2:
-                raise PosingError(f"the {what} has two torques, not {self.torques!r}")
+                raise PosingError(f"the {what} needs two torques, not {self.torques!r}")
             for torque in self.torques:
                 as_scalar(f"a torque of the {what}", torque)
 
@@ -175,9 +175,9 @@ class WheelPair:
 def _check(what: str, name: object, frame: object) -> None:
     check_name(name, what)
     if not isinstance(frame, Frame | PlanarFrame) or isinstance(frame.body, Ground):
-        raise PosingError(f"the {what} sits on a frame of a body, not on {frame!r}")
+        raise PosingError(f"the {what} must be on a frame of a body, not on {frame!r}")
     if isinstance(frame, Frame) and frame.turning:
         raise PosingError(
-            f"the {what} needs axes that spin with {frame.body.name!r}: pose that body with "
+            f"the {what} needs axes that spin with {frame.body.name!r}: create that body with "
             "axisymmetric=False"
         )

@@ -335,14 +335,14 @@ class _Closure:
         found = [state for way in starts if (state := way.met(way.guess)) is not None]
         if not found:
             raise ContradictoryGoalsError(
-                f"no positions meet {listed(misses(starts[0]))}: the constraints contradict each "
-                "other"
+                f"no positions fulfil {listed(misses(starts[0]))}: the constraints contradict "
+                "each other"
             )
         finite = [x for x in found if all(np.all(np.isfinite(part)) for part in self._at(x))]
         if not finite:
             raise InconsistentStateError(
-                "the constraints are not finite at any of the random positions that meet them: "
-                "give a state near which they are"
+                "the constraints are not finite at any of the random positions that fulfil "
+                "them: give a state near which they are finite"
             )
         return finite
 

@@ -194,8 +194,8 @@ class PfaffSystem:
         found = [x for _, x in samples if all(np.all(np.isfinite(z)) for z in self.parts(x, p))]
         if not found:
             raise InconsistentStateError(
-                "no random state meets the constraints with finite numbers: give parameters= for "
-                "which there are such"
+                "no random state fulfils the constraints with finite numbers: give parameters= "
+                "for which one exists"
             )
         return found
 
@@ -235,9 +235,9 @@ def check_regular(here: Independence, usual: int) -> None:
     """
     if here.rank < usual:
         raise DegenerateStartError(
-            f"at this state the constraints {here.dependent} depend on each other, though not "
-            "elsewhere: the velocities that they leave have another dimension here than nearby; "
-            "take a state beside it"
+            f"at this state the constraints {here.dependent} depend on each other, but not "
+            "elsewhere: the remaining velocities have another dimension here than nearby; "
+            "choose a neighbouring state"
         )
 
 
@@ -261,8 +261,8 @@ def _exterior(
     missed = np.linalg.norm(directions @ own - brackets)
     if missed > tolerance * np.linalg.norm(turning):
         raise PosingError(
-            "the kinematics bind the velocities beyond the constraints (the brackets of their "
-            "columns leave them): pose what they contain as constraints"
+            "the kinematics restrict the velocities more than the constraints do (the brackets "
+            "of their columns leave them): pose these restrictions as constraints"
         )
     sizes = np.abs(forms) @ np.abs(inverse) @ turning
     return derivatives - (forms @ own).T, terms + sizes.T
@@ -310,12 +310,13 @@ def velocity_level(dynamics: Dynamics) -> tuple[dict[str, ca.SX], ca.SX, np.ndar
     for row in dynamics.rows:
         if row.from_start:
             raise PosingError(
-                f"the constraint {row.name!r} is measured from its value at the start, and is no "
-                f"form in the velocities: leave it out (system.without([{row.name!r}]))"
+                f"the constraint {row.name!r} is measured from its value at the start, so it "
+                "is not a form in the velocities: leave it out "
+                f"(system.without([{row.name!r}]))"
             )
         if row.hold is not None:
             raise PosingError(
-                f"the constraint {row.name!r} is let go of at times: leave it out "
+                f"the constraint {row.name!r} is released at times: leave it out "
                 f"(system.without([{row.name!r}])), or pose one that always holds"
             )
         rows[row.name] = ca.sparsify(dynamics.without_feedback(row.chain[-1]))
@@ -373,8 +374,8 @@ def check_linear(dynamics: Dynamics, what: str, value: ca.SX) -> ca.SX:
     v = dynamics.velocities
     if ca.depends_on(ca.jacobian(value, v), v):
         raise PosingError(
-            f"{what} is not linear in the velocities; leave it out (system.without), or pose it "
-            "as a linear one"
+            f"{what} is not linear in the velocities; leave it out (system.without), or pose "
+            "it as a linear constraint"
         )
     return ca.SX(ca.sparsify(ca.substitute(value, v, ca.SX.zeros(*v.shape))))
 
@@ -382,11 +383,9 @@ def check_linear(dynamics: Dynamics, what: str, value: ca.SX) -> ca.SX:
 def _check_homogeneous(dynamics: Dynamics, what: str, value: ca.SX) -> None:
     rest = check_linear(dynamics, what, value)
     if rest.nnz() and not vanishes(rest):
-        raise PosingError(
-            f"{what} does not vanish with the velocities: forms have no part that is free of them"
-        )
+        raise PosingError(f"{what} does not vanish with the velocities, as a form must")
     if ca.depends_on(ca.jacobian(value, dynamics.velocities), dynamics.t):
-        raise PosingError(f"{what} contains time: forms depend on positions alone")
+        raise PosingError(f"{what} contains time, but forms depend only on positions")
 
 
 def regular_block(rows: np.ndarray, units: np.ndarray, rank: int) -> tuple[list[int], list[int]]:

@@ -260,7 +260,7 @@ def slip_shares(
     """Return how large combinations of slips are beside their terms along a motion.
 
     The same numbers as `PrincipalSlip.share`, but of states that were reached by integrating the
-    system: over several eps they tell the orders independently of `creep_limit`.
+    system: over several eps they give the orders independently of `creep_limit`.
 
     Parameters
     ----------
@@ -383,9 +383,7 @@ def _stationary(
     lengths = np.linalg.norm(terms, axis=1)
     if not np.all(lengths > 0.0):
         still = names[int(np.argmin(lengths))]
-        raise PosingError(
-            f"nothing of the slip {still!r} moves at this state: give a state in motion"
-        )
+        raise PosingError(f"nothing of the slip {still!r} moves at this state: give a moving state")
     return stationary_shares(slips, terms, TERMS)
 
 
@@ -402,7 +400,7 @@ def _by_name(names: Sequence[str], column: np.ndarray) -> dict[str, float]:
 def _checked_times(times: Sequence[float]) -> tuple[float, ...]:
     values = tuple(start_value("a time", value) for value in times)
     if not values:
-        raise OutOfRangeError("give at least one instant at which the state is looked at")
+        raise OutOfRangeError("give at least one instant")
     return values
 
 
@@ -411,6 +409,6 @@ def _checked_sizes(sizes: Sequence[float]) -> tuple[float, ...]:
     falling = all(b < a for a, b in itertools.pairwise(values))
     if len(values) < 3 or not falling or values[-1] <= 0.0:
         raise OutOfRangeError(
-            f"sizes of eps must be three or more, positive and falling, not {list(sizes)!r}"
+            f"sizes of eps must be at least three, positive and falling, not {list(sizes)!r}"
         )
     return values

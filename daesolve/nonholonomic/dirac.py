@@ -275,7 +275,7 @@ LOST = "slow_manifold_lost"
 """The event that ends a run where fast and slow motions can no longer be distinguished."""
 NOTHING_SLOW = (
     "the fast motion becomes so slow that the small velocities are no longer determined by the "
-    "forces; end before, or integrate the full system"
+    "forces; end earlier, or integrate the full system"
 )
 
 

@@ -212,8 +212,8 @@ def separate_small_velocities(
     units = {system.coordinates.units[system.coordinates.names.index(name)] for name in old}
     if len(units) > 1:
         raise PosingError(
-            f"coordinates of small velocities have the units {', '.join(sorted(units))}: pose them "
-            "in one unit, for new coordinates are sums of them"
+            f"coordinates of small velocities have the units {', '.join(sorted(units))}: pose "
+            "them in one unit, because new coordinates are their sums"
         )
     # At rest there may be no rotation, and at some places it does not hold.
     samples.sort(key=lambda pair: -float(np.linalg.norm(pair[1])))
@@ -221,8 +221,8 @@ def separate_small_velocities(
     whole, count = _separating(inertia, matrix)
     if count == len(names):
         raise PosingError(
-            f"fast rotation holds all of {', '.join(map(repr, names))}: take them for small "
-            "velocities as they are"
+            f"fast rotation holds all of {', '.join(map(repr, names))}: use them directly as "
+            "small velocities"
         )
     free = whole[:, count:]
     for _, other in others:
@@ -230,8 +230,8 @@ def separate_small_velocities(
         if max(np.linalg.norm(other @ free), np.linalg.norm(free.T @ other)) > KERNEL * size:
             raise PosingError(
                 "velocities that fast rotation does not hold change their direction with the "
-                "state: no linear change of coordinates separates them; pose the system in "
-                "coordinates one of which follows them"
+                "state: no linear change of coordinates separates them; use coordinates one of "
+                "which follows them"
             )
     return _rewritten(system, old, whole, count, units.pop())
 
@@ -286,7 +286,7 @@ def _matrix(what: str, given: Any) -> np.ndarray:
     try:
         matrix = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
-        raise OutOfRangeError(f"the {what} matrix is no matrix of numbers") from None
+        raise OutOfRangeError(f"the {what} matrix is not a matrix of numbers") from None
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         raise OutOfRangeError(f"the {what} matrix has the shape {matrix.shape}, and is not square")
     if not np.all(np.isfinite(matrix)):

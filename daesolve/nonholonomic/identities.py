@@ -62,7 +62,9 @@ def element(number: float) -> int:
     try:
         exact = Fraction(number)
     except (OverflowError, ValueError) as error:
-        raise UnsupportedError(f"{number} is no element of a field: use finite numbers") from error
+        raise UnsupportedError(
+            f"{number} is not an element of a field: use finite numbers"
+        ) from error
     return exact.numerator * inverse(exact.denominator) % PRIME
 
 

@@ -207,8 +207,8 @@ class _Rates:
         ranks = {int(np.linalg.matrix_rank(matrix, tol=tolerance * size)) for matrix in found}
         if len(ranks) > 1:
             raise PosingError(
-                "the brackets of constraints have another rank in other states that meet them: "
-                "the motion is not that of one system"
+                "the brackets of constraints have another rank in other states that fulfil "
+                "them: the motion does not belong to one system"
             )
         rank = ranks.pop()
         # Rows are taken one after the other, the last constraints first: they hold the others.
@@ -273,9 +273,9 @@ def _on(
                 "no states were found that fulfil what follows from the Lagrangian"
             )
         raise ContradictoryGoalsError(
-            f"no motion fulfils the Lagrangian's equations: a condition misses zero by "
-            f"{float(np.max(np.abs(value))):.3g} in every state that meets the others, or is met "
-            "only where it has no gradient"
+            "no motion fulfils the Lagrangian's equations: a condition misses zero by "
+            f"{float(np.max(np.abs(value))):.3g} in every state that fulfils the others, or "
+            "holds only where it has no gradient"
         )
     return found
 
@@ -300,8 +300,8 @@ def _independent(
     if all(_rank(slope, np.sqrt(tolerance)) == len(functions) for slope in slopes):
         return True
     raise PosingError(
-        f"the constraint {functions[-1]} is not independent of the others where it is met: the "
-        "constraints are not regular, and their order of contact decides on the motion"
+        f"the constraint {functions[-1]} is not independent of the others where it holds: the "
+        "constraints are not regular, and their order of contact determines the motion"
     )
 
 

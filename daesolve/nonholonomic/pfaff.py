@@ -134,7 +134,7 @@ def substitutable_combinations(
     check_numbers(tolerance, points=points)
     pfaff = PfaffSystem.of(system)
     if not pfaff.goals:
-        raise PosingError("the system has no constraints, so that there is nothing to substitute")
+        raise PosingError("the system has no constraints, so there is nothing to substitute")
     p, state = pfaff.numbers(parameters, at)
     states = pfaff.random_states(p, points)
     units = unit_velocities(pfaff.dynamics, 0.0, states[0], p)

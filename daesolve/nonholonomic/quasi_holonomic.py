@@ -295,7 +295,9 @@ _SAID: Mapping[Evidence, str] = {
     "proved at these parameters": (
         "proved from the expressions for every state, at these values of the parameters only"
     ),
-    "sampled": "not proved for other states: the expressions are no identity of rational functions",
+    "sampled": (
+        "not proved for other states: the expressions are not an identity of rational functions"
+    ),
     "refuted": "refuted at a sample state",
 }
 
@@ -324,8 +326,8 @@ def quasi_holonomic_report(
     names = eliminate or default_coordinates(system)
     if not names:
         raise PosingError(
-            "no coordinate appears in the constraints with its rate alone and a constant "
-            "coefficient: name those that are to be eliminated"
+            "no coordinate appears in the constraints only by its rate with a constant "
+            "coefficient: name the coordinates to eliminate"
         )
     found = is_quasi_holonomic(system, names, parameters=parameters, at=at, time=time)
     return {

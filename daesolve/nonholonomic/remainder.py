@@ -60,8 +60,7 @@ def random_states(
             return found
     if not found:
         raise InconsistentStateError(
-            "no random state was found that meets the constraints and is finite: say by at= where "
-            "such states are"
+            "no finite random state that fulfils the constraints was found: give one with at="
         )
     return found
 
@@ -103,8 +102,8 @@ def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) 
         values = [float(of(time, x, numbers)) for x in units[own]]  # pyright: ignore
         if max(values) - min(values) > 1e-12 * max(1.0, *map(abs, values)):
             raise PosingError(
-                f"the value that the invariant {row.name!r} is held at is not known: give a state "
-                "by at="
+                f"the value that the invariant {row.name!r} is held at is unknown: give a "
+                "state with at="
             )
         p[ValueKind.REFERENCE.place(row.name, dynamics.values)] = values[0]
     return p
@@ -126,8 +125,8 @@ def nearest_combination(
     parts = held.at(t, x, p, accelerations)
     if not _all_finite(parts):
         raise InconsistentStateError(
-            f"{', '.join(held.by)} cannot be solved for the rates of {', '.join(held.eliminated)} "
-            "at the given state: give another"
+            f"{', '.join(held.by)} cannot be solved for the rates of "
+            f"{', '.join(held.eliminated)} at the given state: give another state state"
         )
     extra = (parts["hamel"] @ parts["momenta"]).ravel()
     found = shortest_solution(parts["gradients"].T, extra, RANK_TOLERANCE)

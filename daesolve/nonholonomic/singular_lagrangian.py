@@ -125,7 +125,7 @@ class SingularLagrangian:
         for name in self.undetermined:
             if name not in given:
                 raise PosingError(
-                    f"the multiplier {name!r} is not determined by the Lagrangian: give it by "
+                    f"the multiplier {name!r} is not determined by the Lagrangian: give it in "
                     "gauge=, as an expression of time and states"
                 )
         own, found = self._own, self._found
@@ -359,8 +359,8 @@ def _hamiltonian(
     rate = ca.vertcat(velocities, pushed)
     if ca.depends_on(ca.jacobian(rate, multipliers), multipliers):
         raise PosingError(
-            "forces are not linear in the velocities that have no inertia: name small velocities "
-            "of a regular system in place of a singular Lagrangian"
+            "forces are not linear in the velocities that have no inertia: use small "
+            "velocities of a regular system instead of a singular Lagrangian"
         )
     own = _Hamiltonian(time, states.vector, multipliers, parameters.vector, primary, rate)
     return own, len(large), small, states
@@ -404,8 +404,8 @@ def _regular(hessian: ca.SX, q: ca.SX, p: ca.SX, numbers: np.ndarray) -> list[in
         same = int(np.linalg.matrix_rank(matrix, tol=size)) == rank
         if not (same and int(np.linalg.matrix_rank(block, tol=size)) == rank):
             raise PosingError(
-                "the Hessian of the Lagrangian has another rank in other states: its constraints "
-                "are not those of one system"
+                "the Hessian of the Lagrangian has another rank in other states: its "
+                "constraints do not belong to one system"
             )
     return large
 

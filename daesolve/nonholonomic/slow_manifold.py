@@ -75,8 +75,8 @@ class Balance:
         balance, matrix = self.evaluate(guess)
         if not _finite(balance, matrix):
             raise InconsistentStateError(
-                f"the forces on {self._listed()} are not finite, or change at no finite rate, at "
-                "the small velocities of the start; give others"
+                f"the forces on {self._listed()} are not finite, or their rates are not "
+                "finite, at the small velocities of the start; give others"
             )
         if self.linear:
             self.check_regular(matrix)
@@ -102,10 +102,10 @@ class Balance:
         parts = np.max(np.abs(null), axis=1)
         loose = [repr(name) for name, part in zip(self.names, parts, strict=True) if part > 1e-6]
         raise SecondaryConstraintsError(
-            f"the rates of the primary constraints do not determine {', '.join(loose)} here: the "
-            f"smallest singular value of their matrix is {smallest:.3g} 1/s where {self.scale:.3g} "
-            "1/s is typical, so secondary constraints follow; start elsewhere, take other "
-            "velocities for small ones, or integrate the full system"
+            f"the rates of the primary constraints do not determine {', '.join(loose)} here: "
+            f"the smallest singular value of their matrix is {smallest:.3g} 1/s where "
+            f"{self.scale:.3g} 1/s is typical, so secondary constraints follow; start "
+            "elsewhere, choose other small velocities, or integrate the full system"
         )
 
     def _followed(self, guess: np.ndarray) -> np.ndarray:
@@ -151,9 +151,9 @@ class Balance:
             for name, value in zip(self.names, missed, strict=True)
         )
         return NoSlowManifoldError(
-            f"no values of {self._listed()} balance the forces here: these exceed what small "
-            f"velocities call forth, {left}; the motion does not stay near a slow one, so "
-            "integrate the full system"
+            f"no values of {self._listed()} balance the forces here: these exceed the forces "
+            f"that small velocities cause, {left}; the motion does not stay near a slow one, "
+            "so integrate the full system"
         )
 
     def _is_regular(self, matrix: np.ndarray) -> bool:

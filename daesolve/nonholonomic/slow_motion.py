@@ -257,8 +257,9 @@ class SlowMotion:
         )
         if found.status != 1:
             raise NoSlowManifoldError(
-                f"the fast motion from the small velocities {', '.join(map(repr, self.names))} of "
-                "the start does not lead to those that balance the forces; start nearer to these"
+                f"the fast motion from the small velocities {', '.join(map(repr, self.names))} "
+                "of the start does not lead to those that balance the forces; start closer to "
+                "these"
             )
         return self.slow + found.y[:count, -1], multipliers_of(found.y[count:, -1])
 
@@ -426,15 +427,15 @@ class SlowMotion:
         if spectrum.kind == "invalid":
             growth = float(np.max(np.real(spectrum.eigenvalues)))
             raise NoSlowManifoldError(
-                f"the fast motion of {names} grows here, by {growth:.3g} 1/s, so that motions "
-                "leave the slow one; start elsewhere, or integrate the full system"
+                f"the fast motion of {names} grows here, by {growth:.3g} 1/s, so motions leave "
+                "the slow one; start elsewhere, or integrate the full system"
             )
         found = self.lengthening()
         if not found < 1.0:
             raise NoSlowManifoldError(
-                f"there is no slow motion of {names} here: while the fast one runs its course, "
-                f"the time that it takes changes by {found:.3g} of itself, where less than 1 is "
-                "needed; start elsewhere, or integrate the full system"
+                f"there is no slow motion of {names} here: during the fast motion its duration "
+                f"changes by a relative {found:.3g}, but must change by less than 1; start "
+                "elsewhere, or integrate the full system"
             )
 
 

@@ -280,7 +280,7 @@ def check_slips(system: MechanicalSystem, slips: Sequence[Slip]) -> None:
         It says what is in the way.
     """
     if not isinstance(system, MechanicalSystem):
-        raise PosingError(f"creep acts in a MechanicalSystem, not in a {type(system).__name__}")
+        raise PosingError(f"creep needs a MechanicalSystem, not a {type(system).__name__}")
     bound = [goal.name for goal in system.goals]
     bound += [*system.implicit.names, *system.reactions.names]
     if bound:
@@ -291,7 +291,7 @@ def check_slips(system: MechanicalSystem, slips: Sequence[Slip]) -> None:
         )
     names = [slip.name for slip in slips]
     if not names or len(set(names)) < len(names):
-        raise PosingError(f"slips must be some, each name once, not {names!r}")
+        raise PosingError(f"slips must name at least one slip, each once, not {names!r}")
     v = system.v.vector
     for slip in slips:
         row = ca.jacobian(written(system, [slip]), v)

@@ -297,9 +297,9 @@ class DiracModel:
             return
         listed = ", ".join(map(repr, self.multipliers))
         raise SecondaryConstraintsError(
-            f"the rates of the primary constraints never determine {listed}: their matrix "
-            "is singular in every state, as it is where an odd number of velocities is coupled by "
-            "gyroscopic forces alone; take other velocities for small ones"
+            f"the rates of the primary constraints never determine {listed}: their matrix is "
+            "singular in every state, as for an odd number of velocities coupled only by "
+            "gyroscopic forces; choose other small velocities"
         )
 
     def matrices(
@@ -431,7 +431,7 @@ def _check_system(system: MechanicalSystem) -> None:
     """
     if not isinstance(system, MechanicalSystem):
         raise PosingError(
-            f"small velocities are those of a MechanicalSystem, not of {type(system).__name__}"
+            f"small velocities need a MechanicalSystem, not a {type(system).__name__}"
         )
     if system.kinetic is None:
         raise PosingError(
@@ -448,13 +448,13 @@ def _check_system(system: MechanicalSystem) -> None:
         )
     if len(system.inputs):
         raise PosingError(
-            f"small velocities need to know how forces change, but {system.inputs.names[0]!r} is "
-            "an input: write an expression of time or a table in its place"
+            f"small velocities need to know how forces change, but {system.inputs.names[0]!r} "
+            "is an input: write an expression of time or a table instead"
         )
     laws = [repr(drive.name) for drive in system.drives if drive.law is not None]
     if laws:
         raise PosingError(
-            f"the reduced system cannot take the sampled law {laws[0]}: integrate the full system"
+            f"the reduced system cannot contain the law {laws[0]}: integrate the full system"
         )
     tables = {event.name for drive in system.drives for event in drive.events}
     resets = [
@@ -464,8 +464,8 @@ def _check_system(system: MechanicalSystem) -> None:
     ]
     if resets:
         raise PosingError(
-            f"the reduced system cannot take the resets of {', '.join(resets)}, for its states are "
-            "others: integrate the full system"
+            f"the reduced system does not support the resets of {', '.join(resets)}, because "
+            "its states differ: integrate the full system"
         )
 
 
@@ -486,7 +486,7 @@ def _checked_names(system: MechanicalSystem, small: Iterable[str]) -> tuple[str,
         if name not in system.v:
             raise unknown_name("velocity", name, system.v.names)
     if not names or len(set(names)) < len(names):
-        raise PosingError(f"small must name some velocities, each once, not {list(names)!r}")
+        raise PosingError(f"small must name at least one velocity, each once, not {list(names)!r}")
     return names
 
 

@@ -284,13 +284,13 @@ def constraint_rates(system: MechanicalSystem, dynamics: Dynamics) -> dict[str, 
         if isinstance(goal, Goal) and (goal.from_start or not goal.ideal):
             why = "is measured from its value at the start" if goal.from_start else "is not ideal"
             raise PosingError(
-                f"the goal {goal.name!r} {why}: constraints are substituted where each has a "
-                "reaction of its own along its gradient"
+                f"the goal {goal.name!r} {why}: substitution needs constraints with their own "
+                "reaction along the gradient"
             )
         if isinstance(goal, Goal) and goal.held_by:
             raise PosingError(
-                f"the goal {goal.name!r} is let go of at times: only constraints that always hold "
-                "are substituted"
+                f"the goal {goal.name!r} is released at times: only constraints that always "
+                "hold are substituted"
             )
     return {row.name: dynamics.without_feedback(row.chain[-1]) for row in dynamics.rows}
 
@@ -330,8 +330,8 @@ def rate_indices(system: MechanicalSystem, names: Sequence[str]) -> list[int]:
         alone = len(columns) == 1 and sum(column == columns[0] for _, column in entries) == 1
         if not alone or not ca.is_equal(system.kinematics[row], system.v.vector[columns[0]]):
             raise PosingError(
-                f"the rate of {name!r} must be a velocity of its own, which moves no other "
-                "coordinate: choose quasi-velocities of which it is one"
+                f"the rate of {name!r} must be a separate velocity, which moves no other "
+                "coordinate: choose quasi-velocities that include it"
             )
         found.append(columns[0])
     return found

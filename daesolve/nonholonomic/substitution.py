@@ -124,9 +124,9 @@ def eliminate(
     report = is_quasi_holonomic(system, eliminate, parameters=parameters, at=at, time=time)
     if gyroscopic == "refuse" and not report:
         raise NotQuasiHolonomicError(
-            f"{', '.join(report.by)} may not be substituted into the Lagrangian: what this changes "
-            f"is no combination of the constraints that remain (by {report.residual:.1e} of its "
-            "size); gyroscopic='keep' puts it beside the forces"
+            f"{', '.join(report.by)} must not be substituted into the Lagrangian: the "
+            "resulting change is not a combination of the remaining constraints (by "
+            f"{report.residual:.1e} of its size); gyroscopic='keep' adds it to the forces"
         )
     held = report.substitution
     _check(held)
@@ -188,9 +188,10 @@ def _check_parameters(report: QuasiHolonomic, at: Mapping[str, float] | None, ti
     residual = residual_at_other_parameters(report, at, time)
     if residual is not None and residual > report.tolerance:
         raise NotQuasiHolonomicError(
-            f"{', '.join(report.by)} may be substituted into the Lagrangian at these values of the "
-            "parameters only, and those of the smaller system may vary: write the values in place "
-            "of the parameters, or take gyroscopic='keep', which is right for all"
+            f"{', '.join(report.by)} may be substituted into the Lagrangian only at these "
+            "values of the parameters, but the parameters of the smaller system may vary: "
+            "write the values instead of the parameters, or use gyroscopic='keep', which is "
+            "right for all values"
         )
 
 
@@ -205,8 +206,8 @@ def _check(held: Substitution) -> None:
     system = held.system
     if ca.depends_on(held.slopes, held.velocities):
         raise PosingError(
-            f"the goals {', '.join(held.by)} are not linear in the velocities: substituted they "
-            "give a kinetic energy that is not quadratic"
+            f"the goals {', '.join(held.by)} are not linear in the velocities: substituting "
+            "them gives a kinetic energy that is not quadratic"
         )
     if len(system.quadratures):
         raise PosingError(
@@ -246,7 +247,7 @@ def _check_reset(held: Substitution, event: Event) -> None:
         if isinstance(entry, str) and entry in held.by:
             raise PosingError(
                 f"the event {event.name!r} imposes the goal {entry!r}, which is eliminated and "
-                "holds always: leave it out of impose"
+                "always holds: leave it out of impose"
             )
     fired = symbol("fired", event.count)
     symbols = dict(zip(held.dynamics.labels.states, ca.vertsplit(held.dynamics.x), strict=True))

@@ -110,9 +110,9 @@ class Validity:
                 self.lag > FAR_APART
             ),
             f"the rate of {name} changes by {worst:.3g} of its size, {limit}": worst > FAR_APART,
-            f"finite velocities enter the slips (columns {carried}), so that {self.left_out:.3g} "
-            f"of their inertia are left out, where {SHARE:g} is the limit, and stiffer friction "
-            "leads to rolling and not to this model; take the slips themselves for small "
+            f"finite velocities enter the slips (columns {carried}), so {self.left_out:.3g} of "
+            f"their inertia are left out, but {SHARE:g} is the limit, and stiffer friction "
+            "leads to rolling and not to this model; use the slips themselves as small "
             "velocities": self.left_out > SHARE,
             f"the fast motion adds {self.jump:.3g} of the motion to large momenta, {limit}": (
                 self.jump > FAR_APART
@@ -120,8 +120,8 @@ class Validity:
             f"the oscillation from this start changes the rate of {swung}'s momentum on average by "
             f"{swing:.3g} of its size, {limit}; start on the slow manifold, or integrate the full "
             "system": swing > FAR_APART,
-            f"friction hardly holds {self._lasting()}, which stays finite for long, and nothing "
-            "slow sets a time to compare with (horizon= does)": bool(self.lasting),
+            f"friction hardly holds {self._lasting()}, which stays finite for long, and there "
+            "is no slow time to compare with (give horizon=)": bool(self.lasting),
         }
         return tuple(words for words, fails in said.items() if fails)
 
@@ -137,8 +137,8 @@ class Validity:
         """Say it in a sentence."""
         fast = {
             "strong": "decays",
-            "weak": "oscillates without decay, so that velocities hold on average only",
-            "invalid": "grows, so that motions leave the slow one",
+            "weak": "oscillates without decay, so the velocities hold only on average",
+            "invalid": "grows, so motions leave the slow one",
         }[self.kind]
         parts = [
             f"at this state the reduced model {'holds' if self.holds else 'does not hold'}: the "
@@ -151,8 +151,8 @@ class Validity:
             carried = ", ".join(f"{name} by {value:.3g}" for name, value in self.columns.items())
             parts.append(f"of other rates it changes {changed}")
             parts.append(
-                f"the fast motion takes along {carried}, so that {self.left_out:.3g} of the "
-                "inertia of large velocities are left out"
+                f"the fast motion takes along {carried}, so {self.left_out:.3g} of the inertia "
+                "of large velocities are left out"
             )
         if not self.holds:
             parts.append(f"against the model: {'; '.join(self.failures)}")

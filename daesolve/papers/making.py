@@ -11,7 +11,7 @@ from daesolve.papers.page import fragment, write
 from daesolve.papers.paper import Item, Made, MadeItem, Paper, Shown
 
 Tell = Callable[[Item], object]
-LEFT_OUT = "not made: it takes long, and only what is quick was asked for"
+LEFT_OUT = "skipped: it takes long, and --quick was given"
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,5 +71,5 @@ def _made(paper: Paper, item: Item, *, quick: bool) -> MadeItem:
         raise
     except BaseException as error:
         why = str(error) if isinstance(error, DaesolveError) else in_words(error)
-        return MadeItem(item, None, f"could not be made: {why}", failed=True)
+        return MadeItem(item, None, f"failed: {why}", failed=True)
     return MadeItem(item, shown)

@@ -117,7 +117,7 @@ class Paper:
         if not names:
             raise PosingError(f"the paper {self.name!r} needs at least one item")
         if len(set(names)) < len(names):
-            raise PosingError(f"two items of the paper {self.name!r} have one name")
+            raise PosingError(f"two items of the paper {self.name!r} have the same name")
 
 
 @dataclass(frozen=True, eq=False)

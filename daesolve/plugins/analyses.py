@@ -74,7 +74,7 @@ class Subject:
         """
         if not isinstance(self.system, MechanicalSystem):
             raise UnsupportedError(
-                "this analysis is about constraints on velocities, and a control system has none; "
+                "this analysis needs constraints on velocities, and a control system has none; "
                 "choose a model that is a mechanical system"
             )
         return self.system

@@ -396,9 +396,11 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
             raise unknown_name("analysis", name, [*ANALYSES, *own])
         general = None if name in own else ANALYSES[name]
         if of and not (general and general.takes_names):
-            raise OutOfRangeError(f"the analysis {name!r} takes no names: leave out 'of'")
+            raise OutOfRangeError(f"the analysis {name!r} does not use names: leave out 'of'")
         if until is not None and not (general and general.takes_horizon):
-            raise OutOfRangeError(f"the analysis {name!r} takes no horizon: leave out 'until'")
+            raise OutOfRangeError(
+                f"the analysis {name!r} does not use a horizon: leave out 'until'"
+            )
         if general is not None:
             return Answer(general.answer(self._subject(), of, until))
         answer = called(f"the analysis {name!r}", own[name], self)
@@ -473,8 +475,8 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
             if not isinstance(error.__cause__, OverflowError):
                 raise
             raise OutOfRangeError(
-                f"what follows from the start values and parameters of the case {self.case.name!r} "
-                "is beyond what numbers hold: one of them is too large"
+                f"the start values and parameters of the case {self.case.name!r} lead to an "
+                "overflow: one of them is too large"
             ) from error
 
     def identity(self) -> dict[str, Any]:

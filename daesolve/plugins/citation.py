@@ -145,7 +145,9 @@ def citation(run: Trajectory | None = None) -> None:
     """
     cited = latest() if run is None else (run.description, run.sources)
     if cited is None:
-        raise OutOfRangeError("nothing was run yet: give a run, `daesolve.plugins.citation(run)`")
+        raise OutOfRangeError(
+            "nothing has been run yet: give a run, `daesolve.plugins.citation(run)`"
+        )
     description, sources = cited
     formulation, solver = description["formulation"], description["solver"]
     of_problem = sources or (_kept_sources(run) if run is not None else ())

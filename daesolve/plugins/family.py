@@ -220,7 +220,7 @@ class Family:
             raise PosingError(f"the problem {self.name!r} needs at least one model and one case")
         names = [case.name for case in self.cases]
         if len(set(names)) < len(names):
-            raise PosingError(f"two cases of the problem {self.name!r} have one name")
+            raise PosingError(f"two cases of the problem {self.name!r} have the same name")
         for model in () if callable(self.start) else self.start or ():
             if model not in self.models:
                 raise unknown_name("model with a start rule", model, self.models)

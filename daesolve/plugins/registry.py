@@ -210,8 +210,8 @@ def of_model_file(path: Path, digest: str | None = None) -> Problem:
     found = digest_of(path)
     if digest is not None and found != digest:
         raise ModelFileError(
-            f"{path}, or a file that it includes, is not as it was when the run began: give the "
-            f"files as they were, whose SHA-256 begins with {digest[:12]}"
+            f"{path}, or a file that it includes, has changed since the run began: give the "
+            f"original files, whose SHA-256 begins with {digest[:12]}"
         )
     return Problem(**fields_of(path), path=path, digest=found)
 
@@ -240,11 +240,11 @@ def of_file(path: Path, digest: str | None = None, tell: Tell | None = None) -> 
     found = hashlib.sha256(content).hexdigest()
     if digest is not None and found != digest:
         raise PluginError(
-            f"{path} is not as it was when the run began: give the file as it was, whose SHA-256 "
+            f"{path} has changed since the run began: give the original file, whose SHA-256 "
             f"begins with {digest[:12]}"
         )
     if tell is not None:
-        tell(f"runs {path}, the file that poses the problem")
+        tell(f"running {path}, the file that defines the problem")
     specification = importlib.util.spec_from_file_location(f"daesolve_file_{path.stem}", path)
     assert specification is not None
     module = importlib.util.module_from_spec(specification)
@@ -290,7 +290,7 @@ def digest_of(path: Path) -> str:
 def _content(path: Path) -> bytes:
     try:
         if not path.is_file():
-            raise PluginError(f"there is no file {path}")
+            raise PluginError(f"the file {path} does not exist")
         return path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a path with a null character
         raise PluginError(f"{str(path)!r} cannot be read: {error}") from None

@@ -90,17 +90,17 @@ def resume(
     """
     if kind_of(directory) == "sweep":
         raise NotResumableError(
-            f"{str(directory)!r} holds a sweep: go on with it by ds.ensembles.resume_sweep(DIR)"
+            f"{str(directory)!r} contains a sweep: resume it with ds.ensembles.resume_sweep(DIR)"
         )
     stored = stored_run(directory)
     others = _other_versions(stored)
     if others and not any_version:
         raise NotResumableError(
-            f"the run in {str(stored.directory)!r} was begun with {', '.join(others)}: what "
-            "follows might differ in the last digits; go on with what it was begun with, or allow "
-            "it (any_version=True, --any-version)"
+            f"the run in {str(stored.directory)!r} began with {', '.join(others)}: the rest "
+            "might differ in the last digits; resume with the same versions, or allow others "
+            "(any_version=True, --any-version)"
         )
-    remark = f"begun with {', '.join(others)}, and gone on with in spite of it" if others else None
+    remark = f"begun with {', '.join(others)}, and resumed with other versions" if others else None
     system, papers = _system(stored, source, tell)
     asked = stored.manifest["request"]
     own = formulation_of(formulation), solver_of(solver)
@@ -150,22 +150,22 @@ def problem_of(
     named: Mapping[str, Any] | None = stored.manifest["source"]
     if named is None:
         raise NotResumableError(
-            f"the run in {str(stored.directory)!r} is of a system that no installed problem poses: "
-            "go on from Python, with daesolve.resume(DIR, source=system)"
+            f"the run in {str(stored.directory)!r} is of a system that no installed problem "
+            "defines: resume from Python with daesolve.resume(DIR, source=system)"
         )
     if is_of_file(named) and source is None:
         how = in_need_of_source(named, resuming(stored.directory))
         raise NotResumableError(
-            f"the run in {str(stored.directory)!r} is not gone on with: {how}, or in Python "
+            f"the run in {str(stored.directory)!r} cannot be resumed yet: {how}, or in Python "
             "daesolve.resume(DIR, source=FILE)"
         )
     try:
         return posed_again(named, None if source is None else Path(source), tell)
     except DaesolveError as error:
-        remedy = "give the file that it was run from" if is_of_file(named) else "install it"
+        remedy = "give the file that defined it" if is_of_file(named) else "install it"
         raise NotResumableError(
-            f"the problem of the run in {str(stored.directory)!r} cannot be had ({error}): "
-            f"{remedy}, or go on from Python, with daesolve.resume(DIR, source=case)"
+            f"the problem of the run in {str(stored.directory)!r} is not available ({error}): "
+            f"{remedy}, or resume from Python with daesolve.resume(DIR, source=case)"
         ) from error
 
 
@@ -186,6 +186,7 @@ def _system(
     found = source if isinstance(source, Problem) else problem_of(stored, source, tell)
     if named is None:
         raise PosingError(
-            "the run is of a system that no problem poses: give the system, or the case, as source"
+            "the run is of a system that no problem defines: give the system, or the case, "
+            "as source"
         )
     return found.system(named["model"], named["structure"]), found.sources

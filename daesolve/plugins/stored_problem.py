@@ -53,15 +53,17 @@ def posed_again(
         if source is not None:
             raise OutOfRangeError(
                 f"a source is given, {source}, but the run is of the installed problem "
-                f"{named['problem']!r}: leave the source out"
+                f"{named['problem']!r}: leave out the source"
             )
         return registry.installed(named["problem"] or "")
     if source is None:
-        raise PluginError(f"the file {named['path']} poses it, and is run only where you name it")
+        raise PluginError(
+            f"the file {named['path']} defines it, and is executed only if you name it"
+        )
     if not named.get("digest"):
         raise PluginError(
-            "the run was stored by a version of daesolve that did not keep the digest of the file "
-            f"{named['path']}: whether {source} is the same cannot be known"
+            "the run was stored by a version of daesolve that did not store the digest of the "
+            f"file {named['path']}: daesolve cannot check whether {source} is the same"
         )
     return registry.of_file(source, named["digest"], tell)
 
@@ -78,8 +80,8 @@ def in_need_of_source(named: Mapping[str, Any], command: str) -> str:
     """
     path = str(named["path"])
     return (
-        f"the file {path} poses its problem, and a file that a run directory names is run only "
-        f"where you give it: `{command} --source {shlex.quote(path)}`"
+        f"the file {path} defines its problem, and daesolve executes a file named in a run "
+        f"directory only if you give it: `{command} --source {shlex.quote(path)}`"
     )
 
 

@@ -87,7 +87,7 @@ class Joined(Action):
 
     def __post_init__(self) -> None:
         if sum(isinstance(part, Reset) for part in self.actions) > 1:
-            raise PosingError("an event takes one Reset: put all changes into it")
+            raise PosingError("an event can have only one Reset: put all changes into it")
 
     @property
     def parts(self) -> tuple[Action, ...]:
@@ -128,7 +128,7 @@ class Stop(Action):
 
     def __post_init__(self) -> None:
         if not isinstance(self.why, str):
-            raise PosingError(f"why a run stops for good must be said in words, not {self.why!r}")
+            raise PosingError(f"the reason why a run stops for good must be text, not {self.why!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,7 +158,7 @@ class Reset(Action):
     energies
         Where the changes of velocities are an impact themselves, as in coordinates that leave
         constraints out: T before, T after, and the energy of the velocities that are lost, in J.
-        They are what records of events tell of impacts; as expressions, or as a function of which
+        They are what records of events report of impacts; as expressions, or as a function of which
         guards passed.
     whenever_past
         Whether the guard says that a mode does not agree with the state: it is then reset wherever
@@ -201,15 +201,15 @@ class Reset(Action):
     def __post_init__(self) -> None:
         if not (callable(self.changes) or isinstance(self.changes, Mapping)):
             raise PosingError(
-                "the changes of a reset must be expressions by names, or a function of which "
-                f"guards passed that returns them, not {self.changes!r}"
+                "the changes of a reset must be expressions by names, or a function of the "
+                f"guards that passed, which returns them, not {self.changes!r}"
             )
         if isinstance(self.impose, str | Goal) or not isinstance(self.impose, Sequence):
             raise PosingError(f"impose must be a list of goals, not {self.impose!r}")
         for goal in self.impose:
             if not isinstance(goal, str | Holonomic | Nonholonomic):
                 raise PosingError(
-                    f"impose takes names of goals, Holonomic and Nonholonomic, not {goal!r}"
+                    f"impose must list names of goals, Holonomic or Nonholonomic, not {goal!r}"
                 )
         constant = as_scalar("the restitution", self.restitution, finite=False)
         if constant.is_constant() and not 0.0 <= float(constant) <= 1.0:
@@ -221,7 +221,7 @@ class Reset(Action):
         told = callable(self.energies) or len(self.energies) > 0
         if told and self.impose:
             raise PosingError(
-                "what is imposed takes its energies from the masses: give no energies"
+                "the energies of imposed constraints follow from the masses: leave energies out"
             )
 
     def energies_where(self, event: str, fired: ca.SX) -> tuple[ca.SX, ...]:

@@ -43,8 +43,8 @@ def as_scalar(owner: str, value: Expression, *, finite: bool = True) -> ca.SX:
 def no_number(owner: str, constant: float) -> PosingError:
     """Return what says that an expression holds a constant that is no finite number."""
     return PosingError(
-        f"{owner} contains the constant {constant}: functions of Python's math, and float(), make "
-        "no number of a symbol; take those of casadi (casadi.cos(q.x)), and finite constants"
+        f"{owner} contains the constant {constant}: Python's math functions and float() do not "
+        "work on symbols; use casadi's functions (casadi.cos(q.x)) and finite constants"
     )
 
 
@@ -86,8 +86,8 @@ def _residual(name: str, value: Expression) -> ca.SX:
     residual = as_scalar(f"goal {name!r}", value)
     if residual.op() in COMPARISONS:
         raise PosingError(
-            f"the goal {name!r} is a comparison, which is 0 or 1: give the expression that is to "
-            "be zero, without =="
+            f"the goal {name!r} is a comparison, which is 0 or 1: give the expression that "
+            "must be zero, without =="
         )
     return residual
 
@@ -166,27 +166,27 @@ class Goal:
         if isinstance(self, Holonomic) and (self.from_start or self.singular_at_rest):
             option = "from_start" if self.from_start else "singular_at_rest"
             raise PosingError(
-                f"the holonomic goal {self.name!r} cannot take {option}: that is for residuals of "
-                "velocities"
+                f"the holonomic goal {self.name!r} cannot have {option}, which is for "
+                "residuals of velocities"
             )
         if self.at_start and type(self) is not Goal:
             raise PosingError(
-                f"the constraint {self.name!r} is met at the start in any case: leave out at_start"
+                f"the constraint {self.name!r} always holds at the start: leave out at_start"
             )
         object.__setattr__(self, "residual", _residual(self.name, self.residual))
         if not isinstance(self.name, str):
-            raise PosingError(f"the goal name {self.name!r} is no identifier")
+            raise PosingError(f"the goal name {self.name!r} is not a valid identifier")
         named = self.reaction_name != ""
         if named and not (self.ideal and is_word(self.reaction_name)):
             raise PosingError(
-                f"the goal {self.name!r} cannot name its reaction {self.reaction_name!r}: that is "
-                "a word, for ideal goals"
+                f"the goal {self.name!r} cannot name its reaction {self.reaction_name!r}: the "
+                "name must be a word, and the goal ideal"
             )
         constraint = isinstance(self, Holonomic | Nonholonomic)
         if self.held_by and not (constraint and self.ideal and not self.singular_at_rest):
             raise PosingError(
-                f"the goal {self.name!r} cannot be held by {self.held_by!r}: that is for ideal "
-                "constraints, linear in the velocities"
+                f"the goal {self.name!r} cannot be held by {self.held_by!r}: only ideal "
+                "constraints, linear in the velocities, can be"
             )
         object.__setattr__(self, "reaction", symbol(self.name))
 
@@ -324,8 +324,8 @@ class Invariant:
                 )
             if self.on != "positions":
                 raise PosingError(
-                    f"the invariant {self.name!r} cannot take a reference: only a start on "
-                    "positions is moved to one"
+                    f"the invariant {self.name!r} cannot have a reference: only invariants on "
+                    "positions move the start to one"
                 )
         object.__setattr__(self, "value", as_scalar(f"invariant {self.name!r}", self.value))
         object.__setattr__(self, "correction", symbol(f"correction_{self.name}"))

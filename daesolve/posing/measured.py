@@ -52,7 +52,7 @@ def column_of(owner: str, given: Column) -> np.ndarray:
     bad = np.flatnonzero(~np.isfinite(found))
     if len(bad):
         raise OutOfRangeError(
-            f"{owner} contain {found[bad[0]]} in place {bad[0] + 1}: leave gaps out"
+            f"{owner} contain {found[bad[0]]} at index {bad[0] + 1}: leave gaps out"
         )
     return found
 
@@ -70,7 +70,7 @@ def grid_of(owner: str, given: Any) -> np.ndarray:
     except PosingError:
         raise
     except (TypeError, ValueError):
-        raise PosingError(f"{owner} are no array of numbers") from None
+        raise PosingError(f"{owner} are not an array of numbers") from None
 
 
 def _numbers(owner: str, given: Any) -> np.ndarray:
@@ -86,8 +86,8 @@ def _numbers(owner: str, given: Any) -> np.ndarray:
     raw = np.ma.asanyarray(given)
     if raw.dtype.kind == "M" or (raw.dtype == object and any(hasattr(e, "year") for e in raw.flat)):
         raise PosingError(
-            f"{owner} are dates: give the seconds since one of them, "
-            "(dates - dates[0]) / pandas.Timedelta(seconds=1)"
+            f"{owner} are dates: give the seconds since a reference date, (dates - dates[0]) / "
+            "pandas.Timedelta(seconds=1)"
         )
     if raw.dtype.kind == "m":
         raw = raw / np.timedelta64(1, "s")
@@ -120,7 +120,8 @@ def from_csv(path: Path, name: str) -> list[float]:
             found.append(float(text) if text else math.nan)
         except ValueError:
             raise PosingError(
-                f"the column {name!r} of {str(path)!r} has {text!r} in row {number}, no number"
+                f"the column {name!r} of {str(path)!r} has {text!r} in row {number}, which "
+                "is not a number"
             ) from None
     return found
 

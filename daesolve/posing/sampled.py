@@ -102,8 +102,8 @@ class _Loop:
         for state in sampled.states:
             if state in seen:
                 raise PosingError(
-                    f"the state {state!r} of the sampled law {self.name!r} has the name of "
-                    "something else that it sees: rename it"
+                    f"the state {state!r} of the sampled law {self.name!r} has the same name "
+                    "as one of its arguments: rename it"
                 )
         self.seen = {**seen, **{s: self.values[f"{self.name}_{s}"] for s in sampled.states}}
 
@@ -134,8 +134,9 @@ class _Loop:
         if not callable(law):
             if states:
                 raise PosingError(
-                    f"the sampled law {self.name!r} has states of its own, {', '.join(states)}: "
-                    "give a function of named values that returns the value and the next states"
+                    f"the sampled law {self.name!r} has its own states, {', '.join(states)}: "
+                    "give a function of named values that returns the value and the next "
+                    "states"
                 )
             return self._checked(as_scalar(f"the sampled law {self.name!r}", law)), None
         if not self.sampled.traced:
@@ -151,9 +152,9 @@ class _Loop:
         except Exception as error:
             raise PosingError(
                 f"the sampled law {self.name!r} cannot be traced: its function raised "
-                f"{_said(error)}; where it branches on values or takes numbers alone, write it in "
-                "casadi's functions (casadi.if_else), or let it be called at each sample by "
-                "traced=False"
+                f"{_said(error)}; where it branches on values or needs plain numbers, write it "
+                "with casadi's functions (casadi.if_else), or have it called at each sample "
+                "with traced=False"
             ) from error
 
     def _checked(self, given: Any) -> dict[str, ca.SX]:
@@ -233,7 +234,7 @@ def as_number(owner: str, value: Any) -> float:
     except (TypeError, ValueError):
         number = math.nan
     if not math.isfinite(number):
-        raise ResetError(f"{owner} gave {value!r}, which is no finite number")
+        raise ResetError(f"{owner} returned {value!r}, which is not a finite number")
     return number
 
 
@@ -253,7 +254,7 @@ def split(owner: str, given: Any, states: Mapping[str, float]) -> tuple[Any, Map
             return value, following
     wanted = ", ".join(f"{state!r}: ..." for state in states)
     raise PosingError(
-        f"{owner} must return (value, {{{wanted}}}): its value and all of its own next states, not "
+        f"{owner} must return (value, {{{wanted}}}): its value and all its next states, not "
         f"{given!r}"
     )
 
@@ -309,11 +310,13 @@ def sampled(
     True
     """
     if not isinstance(states, Mapping | None):
-        raise PosingError(f"the states of the sampled law {name!r} are values by name: {states!r}")
+        raise PosingError(
+            f"the states of the sampled law {name!r} must map names to values, not {states!r}"
+        )
     own = dict(states or {})
     for word in (name, *own):
         if not is_word(word):
-            raise PosingError(f"a name in the sampled law {name!r} is a word, not {word!r}")
+            raise PosingError(f"a name in the sampled law {name!r} must be a word, not {word!r}")
     what = f"the sampled law {name!r}"
     if not is_number(period) or not period > 0:
         raise OutOfRangeError(f"the period of {what} is {period!r}, but must be > 0 s")
@@ -324,10 +327,12 @@ def sampled(
             raise OutOfRangeError(f"{word!r} of {what} is {value!r}, but must be a finite number")
     low, high = (-math.inf, math.inf) if limits is None else _pair(what, limits)
     if not low < high:
-        raise OutOfRangeError(f"the limits of {what} are {limits!r}: the first is the lower one")
+        raise OutOfRangeError(
+            f"the limits of {what} are {limits!r}: the first must be the lower one"
+        )
     reserved = {"first", "sample", "held", "applied", "tick", "acts", "given"} & {*own}
     if reserved:
-        raise PosingError(f"{what} cannot call a state {min(reserved)!r}: that name is its own")
+        raise PosingError(f"{what} cannot call a state {min(reserved)!r}: that name is reserved")
     numbers = float(period), float(delay), float(before)
     return Sampled(name, numbers[0], law, numbers[1], own, (low, high), numbers[2], traced)
 

@@ -88,12 +88,12 @@ class Support:
         if size not in (2, 3):
             raise PosingError(f"the normal of a support has {size} entries, but must have 2 or 3")
         if (self.point is None) == (self.velocity is None):
-            raise PosingError("a support is given by its point, or by the velocity of its point")
+            raise PosingError("a support needs its point, or the velocity of its point")
         for name in ("point", "velocity"):
             given = getattr(self, name)
             if given is not None and len(_entries(name, given)) != size:
                 raise PosingError(
-                    f"the {name} of a support must have {size} entries, as its normal"
+                    f"the {name} of a support must have {size} entries, like its normal"
                 )
         as_scalar("the friction of a support", self.friction, finite=False)
         if self.pad is not None and not isinstance(self.pad, Rubs):
@@ -101,7 +101,9 @@ class Support:
         if self.pad is not None and size == 2:
             raise PosingError("a pad needs a support in space: give its normal three entries")
         if (self.pad is None) != (self.spin is None):
-            raise PosingError("a support takes both or neither of pad and spin, its rate of turn")
+            raise PosingError(
+                "a support needs both a pad and a spin (its rate of turn), or neither"
+            )
 
     @property
     def size(self) -> int:
@@ -134,7 +136,7 @@ class VariantPair:
 
     def __post_init__(self) -> None:
         if not is_word(self.name):
-            raise PosingError(f"the name {self.name!r} of a pair of supports is no word")
+            raise PosingError(f"the name {self.name!r} of a pair of supports is not a word")
         if self.kind not in get_args(Kind):
             raise PosingError(
                 f"the pair {self.name!r} is {self.kind!r}, but must be two-sided or unilateral"
@@ -142,7 +144,7 @@ class VariantPair:
         wanted = 2 if self.kind == "two-sided" else 1
         given = self.supports
         if not isinstance(given, Sequence) or not all(isinstance(s, Support) for s in given):
-            raise PosingError(f"the pair {self.name!r} takes a list of Supports, not {given!r}")
+            raise PosingError(f"the pair {self.name!r} needs a list of Supports, not {given!r}")
         if len(given) != wanted:
             raise PosingError(
                 f"the {self.kind} pair {self.name!r} takes {wanted} support"
@@ -150,7 +152,7 @@ class VariantPair:
             )
         if len({support.size for support in given}) > 1:
             raise PosingError(
-                f"the supports of {self.name!r} lie in the plane or in space, not both"
+                f"the supports of {self.name!r} must all lie in the plane or all in space"
             )
         object.__setattr__(self, "count", wanted)
         object.__setattr__(self, "reaction", symbol(self.name))
@@ -192,7 +194,7 @@ def check_pairs(pairs: Sequence[Any], goals: Sequence[AnyGoal]) -> None:
     names = [pair.name for pair in pairs]
     for name in names:
         if names.count(name) > 1:
-            raise PosingError(f"two pairs of supports are called {name!r}")
+            raise PosingError(f"two pairs of supports have the same name, {name!r}")
     if not len(pairs):
         return
     if not isinstance(goals, Sequence):
@@ -269,11 +271,11 @@ def _check_symbols(owner: str, support: Support, others: ca.SX) -> None:
 
 def _check_point(owner: str, point: ca.SX, coordinates: ca.SX, moving: ca.SX) -> None:
     if ca.depends_on(point, moving):
-        raise PosingError(f"the point of {owner} contains velocities, but is a place in space")
+        raise PosingError(f"the point of {owner} contains velocities, but must be a position")
     if not ca.jacobian(point, coordinates).nnz():
         raise PosingError(
-            f"the point of {owner} does not depend on the coordinates, but must be that of the "
-            "body that touches; give velocity= where that is another one at each instant"
+            f"the point of {owner} does not depend on the coordinates, but must be a point of "
+            "the touching body; if the touching point changes with time, give velocity="
         )
 
 

@@ -110,7 +110,7 @@ class SymbolVector:
     def __init__(self, names: tuple[str, ...], units: tuple[str, ...], kind: str) -> None:
         for name in names:
             if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name):
-                raise PosingError(f"the {kind} name {name!r} is no identifier")
+                raise PosingError(f"the {kind} name {name!r} is not a valid identifier")
         for name, unit in zip(names, units, strict=True):
             if not isinstance(unit, str):
                 raise PosingError(f"the unit of the {kind} {name!r} is {unit!r}, no word")
@@ -306,8 +306,8 @@ class DiscreteValues:
         parts = [given] if isinstance(given, SymbolVector) else given
         if not isinstance(parts, Sequence) or not all(isinstance(p, Parameters) for p in parts):
             raise PosingError(
-                "discrete values come from discrete() or from laws, as one of these or a list of "
-                f"them, not as {given!r}"
+                "discrete values must come from discrete() or from laws, one or a list of "
+                f"them, not {given!r}"
             )
         whole, names = NO_DISCRETE, list[str]()
         for part in parts:
@@ -315,7 +315,7 @@ class DiscreteValues:
             whole = whole.joined(part)
         for name in names:
             if names.count(name) > 1:
-                raise PosingError(f"two discrete values are called {name!r}")
+                raise PosingError(f"two discrete values have the same name, {name!r}")
         instance.__dict__[self._name] = whole
 
 
@@ -438,7 +438,9 @@ def parameters(
         if not 1 <= len(fields) <= 3:
             raise PosingError(f"the parameter {name!r} must be (value, unit, range), not {entry!r}")
         if len(fields) == 3 and not isinstance(fields[2], Interval):
-            raise PosingError(f"the range of the parameter {name!r} is {fields[2]!r}, no Interval")
+            raise PosingError(
+                f"the range of the parameter {name!r} is {fields[2]!r}, which is not an Interval"
+            )
         defaults[name] = fields[0]
         units[name] = fields[1] if len(fields) > 1 else ""
         ranges[name] = fields[2] if len(fields) > 2 else ANY  # pyright: ignore

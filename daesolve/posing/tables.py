@@ -63,7 +63,7 @@ class Table:
         """
         if len(arguments) != len(self.axes):
             raise PosingError(
-                f"the table {self.name!r} takes {len(self.axes)} arguments, not {len(arguments)}"
+                f"the table {self.name!r} needs {len(self.axes)} arguments, not {len(arguments)}"
             )
         given = tuple(as_scalar(f"the argument of the table {self.name!r}", a) for a in arguments)
         for use in self._uses:
@@ -212,7 +212,7 @@ class Use:
         return changes
 
     def _next_of_one(self, rises: bool) -> dict[str, ca.SX]:
-        """Return what changes where the only argument passes a node, whose side it tells itself."""
+        """Return what changes where the only argument passes a node, whose side it finds itself."""
         (argument,), names = self.arguments, self._of_axis(0)
         _, _, _, lower, upper, below, beyond, _ = (self.values[name] for name in names)
         nearer = ca.SX(2 * argument >= lower + upper)
@@ -359,7 +359,7 @@ def table(
     if axis.periodic and found[0] != found[-1]:
         raise PosingError(
             f"the table {name!r} is periodic, but begins with {found[0]:g} and ends with "
-            f"{found[-1]:g}: its last value is its first"
+            f"{found[-1]:g}: its last value must equal its first"
         )
     return _checked(Table(name, (axis,), found, kind, outside))
 
@@ -422,15 +422,14 @@ def _checked(made: Table) -> Table:
     with np.errstate(all="ignore"):
         if not np.all(np.isfinite(made.coefficients)):
             raise OutOfRangeError(
-                f"the table {made.name!r} is too steep: a slope between its nodes is no finite "
-                "number"
+                f"the table {made.name!r} is too steep: a slope between its nodes is not finite"
             )
     return made
 
 
 def _axis(name: str, what: str, nodes: Column, kind: Kind, outside: Outside) -> Axis:
     if not is_word(name):
-        raise PosingError(f"the name of a table is a word, not {name!r}")
+        raise PosingError(f"the name of a table must be a word, not {name!r}")
     if not is_one_of(kind, get_args(Kind)):
         raise OutOfRangeError(
             f"the kind of the table {name!r} is {kind!r}, but must be one of "
@@ -442,13 +441,13 @@ def _axis(name: str, what: str, nodes: Column, kind: Kind, outside: Outside) -> 
         )
     found = column_of(f"the {what} of the table {name!r}", nodes)
     if len(found) < 2:
-        raise PosingError(f"the table {name!r} has {len(found)} nodes, but needs two at least")
+        raise PosingError(f"the table {name!r} has {len(found)} nodes, but needs at least two")
     falls = np.flatnonzero(np.diff(found) <= 0.0)
     if len(falls):
         k = int(falls[0])
         raise PosingError(
             f"the {what} of the table {name!r} do not rise: {found[k]:.10g} is followed by "
-            f"{found[k + 1]:.10g}, in place {k + 2}"
+            f"{found[k + 1]:.10g} at index {k + 2}"
         )
     return Axis(found, DEGREES[kind], kind == "periodic cubic", outside == "hold")
 

@@ -16,5 +16,5 @@ def in_lane(prepared: Prepared, batch: Batch) -> Prepared:
     solver = batch.solver(prepared.problem, prepared.solver, prepared.request.solver)
     if solver is prepared.solver:
         return prepared
-    note = f"its steps taken beside those of others, {batch.width} at a time"
+    note = f"integrated together with other runs, {batch.width} at a time"
     return replace(prepared, solver=solver, notes=(*prepared.notes, note))

@@ -68,7 +68,7 @@ MADE = {
 """What formulations make, in words."""
 Tolerances = tuple[float | None, float | None]
 """rtol and atol; None leaves the solver its own."""
-TAKES_NO_ATOL = "solver cvodes in place of taylor, which takes no absolute tolerance"
+TAKES_NO_ATOL = "solver cvodes instead of taylor, which has no absolute tolerance"
 """What is noted where another solver is taken than without tolerances."""
 MANY = 1e4
 """Steps for stability alone below which an explicit method ends sooner: an implicit step costs
@@ -103,8 +103,8 @@ def check_pair(formulation: Formulation, solver: Solver) -> None:
     taken = [name for name, kind in formulations()[0].items() if kind.makes in solver.forms]
     raise UnsupportedError(
         f"the formulation {formulation.name!r} makes {MADE[form]}, which the solver "
-        f"{solver.name!r} cannot take; take {formulation.name!r} with {', '.join(fitting)}, or "
-        f"{solver.name!r} with {', '.join(taken)}"
+        f"{solver.name!r} cannot integrate; use {formulation.name!r} with "
+        f"{', '.join(fitting)}, or {solver.name!r} with {', '.join(taken)}"
     )
 
 
@@ -117,9 +117,7 @@ def choose_formulation(dynamics: Dynamics, request: Request, notes: list[str]) -
     if request.formulation is not None:
         return request.formulation
     if request.rank_loss == "pass" and dynamics.position_count and dynamics.rows:
-        notes.append(
-            "formulation projected, since positions where constraints lose rank are passed"
-        )
+        notes.append("formulation projected, to pass positions where constraints lose rank")
         return Projected()
     if request.rank_loss == "viscous":
         return Viscous()
@@ -164,8 +162,8 @@ def choose_solver(
         asked = _within(chosen, tolerances, notes)
     elif stiffness is not None and stiffness.recognised and _is_explicit(asked):
         notes.append(
-            f"the equations are stiff for {asked.name}: {stiffness.words}; stability alone asks "
-            f"for about {stiffness.steps:.1g} steps; radau takes far fewer"
+            f"the equations are stiff for {asked.name}: {stiffness.words}; stability alone "
+            f"requires about {stiffness.steps:.1g} steps; radau needs far fewer"
         )
     refusal = asked.refusal(problem)
     if refusal is not None:
@@ -208,7 +206,7 @@ def _automatic(
     taylor = Taylor()
     refusal = taylor.refusal(problem)
     if refusal is not None:
-        notes.append(f"solver cvodes, since {refusal}")
+        notes.append(f"solver cvodes, because {refusal}")
         return Cvodes()
     notes.append(f"solver taylor for about {steps:.2g} steps")
     return taylor
@@ -231,7 +229,7 @@ def _first_installed(form: str, notes: list[str]) -> Solver:
             continue
         notes.append(f"solver {name}, for {MADE[form]}")
         return solver
-    raise MissingBackendError(f"no solver for {MADE[form]} is installed here: {'; '.join(missing)}")
+    raise MissingBackendError(f"no installed solver handles {MADE[form]}: {'; '.join(missing)}")
 
 
 @dataclass(frozen=True)
@@ -364,7 +362,7 @@ def stiffness_warning(solver: Solver, rate: float, probe: Probe) -> str | None:
     if rate * step <= bound:
         return None
     follows = (
-        "the run is unstable; take a shorter step or a lower rate"
+        "the run is unstable; use a shorter step or a lower rate"
         if "fixed_step" in solver.tolerances()
         else f"feedback makes the steps at least {rate * step / bound:.2g} times shorter; lower it"
     )

@@ -50,12 +50,12 @@ def conserved_invariants(
     for row in dynamics.invariants:
         doubt = row.doubt
         if row.automatic and few and not doubt:
-            doubt = "reactions may do work, and hardly a consistent state was found to see it at"
+            doubt = "reactions may do work, and almost no consistent state was found to check this"
         if doubt:
             conserved[row.name] = False
             notes.append(
-                f"{row.name} may not be conserved, for {doubt}: its power is metered as work, "
-                "and it is not driven"
+                f"{row.name} may not be conserved, because {doubt}: its power is integrated as "
+                "work, and it is not driven"
             )
             continue
         power = powers[row.name]
@@ -66,13 +66,13 @@ def conserved_invariants(
             continue
         if row.automatic:
             notes.append(
-                f"{row.name} is not conserved (relative power {power:.2g} at sample states): its "
-                "power is metered as work, and it is not driven"
+                f"{row.name} is not conserved (relative power {power:.2g} at sample states): "
+                "its power is integrated as work, and it is not driven"
             )
         elif row.drive:
             raise PosingError(
-                f"the invariant {row.name!r} is to be driven, but is not conserved: its rate is "
-                f"{power:.2g} of its terms at a sample state; set drive=False"
+                f"the invariant {row.name!r} cannot be driven, because it is not conserved: "
+                f"its rate is {power:.2g} of its terms at a sample state; set drive=False"
             )
         else:
             notes.append(f"{row.name} is not conserved (relative rate {power:.2g})")
@@ -133,7 +133,7 @@ def assumed_invariants(
     for row, power in zip(rows, relative_powers(dynamics, rows, samples, numbers), strict=True):
         assumed[row.name] = max(WATCHED_TO, ABOVE_SAMPLES * float(power))
         notes.append(
-            f"{row.name} is taken for conserved: its rate is zero at sample states, which is "
-            "watched at every step"
+            f"{row.name} is assumed to be conserved: its rate is zero at sample states, and "
+            "every step checks it"
         )
     return assumed

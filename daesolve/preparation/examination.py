@@ -237,10 +237,10 @@ def _degenerate_start(dynamics: Dynamics, rank: Rank) -> DegenerateStartError:
     if set(rank.degenerate_at_start) <= singular:
         return DegenerateStartError(
             f"at the start no reaction influences the goals {names} (rank {rank.at_start} of "
-            f"{len(dynamics.rows)}), since it is at rest; start in motion, or pose them "
-            "linear in the velocities"
+            f"{len(dynamics.rows)}), because it is at rest; start in motion, or write the "
+            "goals linear in the velocities"
         )
     return DegenerateStartError(
-        f"at the start the goals {names} depend on each other, though not elsewhere; start "
-        "beside this position, or ask for rank_loss = 'pass'"
+        f"at the start the goals {names} depend on each other, but not elsewhere; start away "
+        "from this position, or set rank_loss = 'pass'"
     )

@@ -151,7 +151,7 @@ def _wrong(name: str, given: object, base: type, wanted: str, own: dict[str, Any
     if not (isinstance(given, type) and issubclass(given, base)):
         return f"gives {given!r}, but must give a class that inherits from {wanted}"
     if name in own:
-        return "has the name of one that the library has itself: choose another"
+        return "has a name that the library already uses: choose another"
     called = getattr(given, "name", None)
     if called != name:
         return f"gives {given.__name__}, whose name is {called!r}: use one name for both"

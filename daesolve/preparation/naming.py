@@ -63,7 +63,7 @@ def formulation_named(name: str, rates: Mapping[str, Any] | None = None) -> Form
         settings[kind.number] = _number(kind.name, kind.number.upper(), behind)
     if rates and "rate" not in {entry.name for entry in fields(kind)}:  # pyright: ignore
         raise OutOfRangeError(
-            f"the formulation {name!r} has no rates, since the solver itself imposes the "
+            f"the formulation {name!r} has no rates, because the solver imposes the "
             "constraints; leave out --rate"
         )
     return kind(**settings)
@@ -159,5 +159,5 @@ def _number(formulation: str, what: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise OutOfRangeError(
-            f"the formulation {formulation}:{what} takes a number, not {text!r}"
+            f"the formulation {formulation}:{what} needs a number, not {text!r}"
         ) from None

@@ -376,8 +376,8 @@ def _refined(posed: _Posed, probe: Probe, notes: list[str]) -> _Posed:
     if probe.weakest >= WEAK_GRIP:
         return posed
     notes.append(
-        f"elimination refined {REFINED} times, since a grip falls to {probe.weakest:.2g} of its "
-        "usual size"
+        f"elimination refined {REFINED} times, because the influence of a reaction falls to "
+        f"{probe.weakest:.2g} of its usual size"
     )
     refined = replace(plan, refinements=REFINED)
     problem = _problem(

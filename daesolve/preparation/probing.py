@@ -63,7 +63,7 @@ def run_probe(
     begin = Begin(problem, values, start_time, state)
     if not np.all(np.isfinite(StateFunction(problem.rhs, values)(start_time, state))):
         raise DegenerateStartError(
-            "at the start the rate of the state is not finite; start beside this state"
+            "at the start the rate of the state is not finite; start from another state"
         )
     exponents = begin.exponents(np.array([start_time]), state[None, :])
     if nudged:

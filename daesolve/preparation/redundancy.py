@@ -27,7 +27,7 @@ from daesolve.modes.row_law import chosen_rows
 from daesolve.preparation.request import Redundant, Request
 from daesolve.system.system import MechanicalSystem, System
 
-SEEN = "near the start, and watched on the way"
+SEEN = "near the start and is monitored during the run"
 """How it is known that a goal follows from others, where its expression does not show it."""
 
 
@@ -82,7 +82,7 @@ class Dependent:
             watched = watching_all(self.system.dynamics, self.rank.groups)
             return Kept(self.system, watched, proximal=True)
         if not all(self._shown(group) == self._own(group) for group in self.rank.groups):
-            notes.append(f"that {', '.join(choice.names)} depend on each other is seen {SEEN}")
+            notes.append(f"that {', '.join(choice.names)} depend on each other was checked {SEEN}")
         return self._switched(self.system, choice, shared=True)
 
     def _own(self, group: Sequence[str]) -> list[str]:
@@ -120,8 +120,8 @@ class Dependent:
         names, count = ", ".join(choice.names), sum(choice.surplus)
         if not passes and self._switchable(choice, formulation):
             notes.append(
-                f"dropped as redundant: {count} of {names}, whichever follow best from the others; "
-                f"that they follow is seen {SEEN}"
+                f"dropped as redundant: {count} of {names}, those that follow best from the "
+                f"others; the dependence was checked {SEEN}"
             )
             return self._switched(system, choice, shared=False)
         p = _numbers(system, self.values)
@@ -129,7 +129,7 @@ class Dependent:
         rows = [row for row in system.dynamics.rows if row.name in left_out]
         notes.append(
             f"dropped as redundant: {', '.join(left_out)}; that they follow from the others of "
-            f"{names} is seen {SEEN}"
+            f"{names} was checked {SEEN}"
         )
         system = _with_switches(system).without(left_out)
         return Kept(system, watching(system.dynamics, rows, self.values), passes)
@@ -187,17 +187,18 @@ def check_redundant(rank: Rank, moving: Sequence[str], redundant: Redundant) -> 
     if moving and redundant != "minimum-norm":
         raise UndeterminedMotionError(
             f"{depend}, and the reactions {', '.join(map(repr, moving))}, which they do not "
-            f"determine, enter a force: neither is the motion; leave out {surplus}, or ask for "
-            "redundant = 'minimum-norm', which shares them by redundant_weights"
+            "determine, enter a force, so the motion is not determined either; leave out "
+            f"{surplus}, or set redundant = 'minimum-norm', which shares the reactions by "
+            "redundant_weights"
         )
     if redundant == "error":
         raise RedundantConstraintsError(
-            f"{depend}, so their reactions are not determined; leave out {surplus}, or ask for "
+            f"{depend}, so their reactions are not determined; leave out {surplus}, or set "
             "redundant = 'drop' or 'minimum-norm'"
         )
-    chosen = f"{depend}: their reactions are not unique, shown are those of minimum norm"
+    chosen = f"{depend}: their reactions are not unique; the report shows those of minimum norm"
     if moving:
-        return f"{chosen}; they enter a force, so the motion is one of many, that of this choice"
+        return f"{chosen}; they enter a force, so the motion depends on this choice"
     return f"{chosen}; the motion is unique"
 
 

@@ -160,8 +160,8 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
             raise OutOfRangeError(f"{option} is {given!r}, but must be one of {', '.join(known)}")
     if request.variant_policy != "continuity" and dynamics.guides is None:
         raise UnsupportedError(
-            f"variant_policy = {request.variant_policy!r} is about pairs of supports, and the "
-            "system has none: leave it out"
+            f"variant_policy = {request.variant_policy!r} applies to pairs of supports, but "
+            "the system has none: leave it out"
         )
     _check_impacts(dynamics, request)
     _check_tolerances(request)
@@ -169,7 +169,8 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
     check_named("redundant_weights", request.redundant_weights)
     if request.redundant_weights and request.redundant != "minimum-norm":
         raise OutOfRangeError(
-            "redundant_weights say how reactions are shared: they need redundant = 'minimum-norm'"
+            "redundant_weights need redundant = 'minimum-norm', because they set how "
+            "reactions are shared"
         )
     for name, scale in check_named("scales", request.scales).items():
         if name not in dynamics.goal_names:
@@ -185,7 +186,7 @@ def _check_impacts(dynamics: Dynamics, request: Request) -> None:
     names = [row.name for row in dynamics.contacts]
     if replace(request.contact_policy, springs=False) != ContactPolicy() and not names:
         raise UnsupportedError(
-            "impact, impact_order, on_gain, on_jam and on_ambiguous are about contacts, and the "
+            "impact, impact_order, on_gain, on_jam and on_ambiguous apply to contacts, but the "
             "system has none: leave them out"
         )
     returning = [
@@ -195,15 +196,15 @@ def _check_impacts(dynamics: Dynamics, request: Request) -> None:
     ]
     if returning and request.impact != "newton":
         raise UnsupportedError(
-            f"the contact {returning[0]!r} has a tangential restitution, which is of Newton's law: "
-            f"leave out impact = {request.impact!r}, or the restitution"
+            f"the contact {returning[0]!r} has a tangential restitution, which belongs to "
+            f"Newton's law: leave out impact = {request.impact!r}, or the restitution"
         )
     if request.impact_order is None:
         return
     if request.impact not in ORDERED:
         raise UnsupportedError(
-            "impact_order is the order of impacts one after the other: it needs "
-            "impact = 'sequential' or 'routh'"
+            "impact_order needs impact = 'sequential' or 'routh', because it orders impacts "
+            "that follow one another"
         )
     for name in request.impact_order:
         if name not in names:
@@ -224,8 +225,8 @@ def _check_tolerances(request: Request) -> None:
             raise OutOfRangeError(f"{name} is {value!r}, but must be a number > 0")
         if request.solver is not None:
             raise OutOfRangeError(
-                f"{name} is for the solver that is chosen by itself, and {request.solver.name!r} "
-                "is asked for: give the tolerance to the solver"
+                f"{name} applies only to the automatically chosen solver, but "
+                f"{request.solver.name!r} is requested: give the tolerance to that solver"
             )
 
 
@@ -234,8 +235,8 @@ def _check_rank_loss(request: Request) -> None:
     given, budget = request.formulation, request.max_evaluations
     if request.rank_loss == "viscous" and given is not None and not given.replaces_constraints:
         raise UnsupportedError(
-            f"rank_loss = 'viscous' takes the formulation 'viscous', and {given.title!r} is asked "
-            "for: leave one of them out"
+            f"rank_loss = 'viscous' needs the formulation 'viscous', but {given.title!r} is "
+            "requested: leave one of them out"
         )
     if budget is not None and not (type(budget) is int and budget > 0):
         raise OutOfRangeError(
@@ -250,8 +251,8 @@ def _check_times(dynamics: Dynamics, request: Request) -> None:
             raise OutOfRangeError(f"{name} is {value!r}, but must be a finite time in s")
     if dynamics.resets and request.until < request.start_time:
         raise OutOfRangeError(
-            f"until = {request.until:g} s lies before the start at {request.start_time:g} s, but "
-            "what a reset changes cannot be undone: run forwards in time"
+            f"until = {request.until:g} s lies before the start at {request.start_time:g} s, "
+            "but resets cannot be undone: run forwards in time"
         )
     if request.until == request.start_time:
         raise OutOfRangeError(

@@ -254,8 +254,8 @@ def closed(gauge: Gauge, qpos: np.ndarray, qvel: np.ndarray) -> Start:
         gauge.look(place, qvel)
     if least > 100.0 * bound:
         raise OpenLoopError(
-            f"the loops do not close from the start of the file: {least:.3g} is left of what the "
-            "equalities hold; give another start, by a keyframe or --initial"
+            f"the loops do not close from the start of the file: {least:.3g} remains in the "
+            "equalities; give another start, with a keyframe or --initial"
         )
     gauge.look(best, qvel)
     moved = float(np.max(np.abs(best - qpos), initial=0.0))

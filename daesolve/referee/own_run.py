@@ -1,7 +1,7 @@
 """A file run by daesolve, seen with the same eyes as MuJoCo's motion.
 
-At each sample the joints' coordinates are read off the bodies, and MuJoCo's own rows tell how far
-its equalities gape there: both sides are measured by one rule. Besides, daesolve tells the largest
+At each sample the joints' coordinates are read off the bodies, and MuJoCo's own rows give how far
+its equalities gape there: both sides are measured by one rule. daesolve also reports the largest
 residual of each joint and loop over every accepted step.
 """
 

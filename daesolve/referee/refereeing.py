@@ -158,9 +158,7 @@ def _check(numbers: Mapping[str, float | None], counts: Mapping[str, tuple[int, 
             raise OutOfRangeError(f"{what} is {value!r}, but must be a number > 0")
     for what, (count, least) in counts.items():
         if not (is_number(count) and count >= least and count == int(count)):
-            raise OutOfRangeError(
-                f"the {what} is {count!r}, but must be a whole number from {least} on"
-            )
+            raise OutOfRangeError(f"the {what} is {count!r}, but must be a whole number >= {least}")
 
 
 def _model(mechanism: FileMechanism) -> Any:

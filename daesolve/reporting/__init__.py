@@ -195,7 +195,7 @@ def rebuild(
     from daesolve.reporting.html import page
 
     if not directories:
-        raise ReportError("name at least one directory with a run")
+        raise ReportError("name at least one run directory")
     runs: list[dict[str, Any]] = []
     owned: list[Mapping[str, FigureRule]] = []
     for directory in directories:
@@ -246,11 +246,11 @@ def make_empty(directory: Path) -> None:
     if directory.is_dir():
         if any(directory.iterdir()):
             raise OutputExistsError(
-                f"the directory {str(directory)!r} is not empty: name another for the results, "
-                "or remove it"
+                f"the directory {str(directory)!r} is not empty: choose another for the "
+                "results, or remove it"
             )
     elif directory.exists():
-        raise OutputExistsError(f"{str(directory)!r} is a file: name a directory for the results")
+        raise OutputExistsError(f"{str(directory)!r} is a file: choose a directory for the results")
     make_directory(directory)
 
 

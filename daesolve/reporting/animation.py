@@ -141,19 +141,23 @@ def _writer(target: Path, width: int, rate: float) -> Writer:
     suffix = target.suffix.lower()
     if suffix not in (".html", ".gif", ".mp4"):
         raise UnknownNameError(
-            f"unknown kind of animation {suffix!r}: name a file .html, .gif or .mp4"
+            f"unknown animation format {suffix!r}: choose a file ending in .html, .gif or .mp4"
         )
     if not target.parent.is_dir():
-        raise AnimationError(f"there is no directory {str(target.parent)!r} for the animation")
+        raise AnimationError(
+            f"the directory {str(target.parent)!r} for the animation does not exist"
+        )
     if target.name == "report.html":
-        raise AnimationError("report.html is the report of a run: name the animation otherwise")
+        raise AnimationError(
+            "report.html is the report of a run: choose another name for the animation"
+        )
     if not NARROWEST <= width <= WIDEST or width % 2:
         raise OutOfRangeError(
             f"the width is {width} pixels, but must be even, from {NARROWEST} to {WIDEST}"
         )
     if suffix == ".gif" and rate > FASTEST_GIF:
         raise OutOfRangeError(
-            f"a .gif shows at most {FASTEST_GIF:g} pictures a second, not {rate:g}"
+            f"a .gif can show at most {FASTEST_GIF:g} pictures per second, not {rate:g}"
         )
     if suffix == ".html":
         return _write_page

@@ -72,8 +72,8 @@ class Playing:
             A number lies outside of what it can be.
         """
         for what, value, largest, unit in (
-            ("the time of playing", self.seconds, LONGEST, "s"),
-            ("the number of pictures a second", self.rate, FASTEST, "1/s"),
+            ("the playing time", self.seconds, LONGEST, "s"),
+            ("the number of pictures per second", self.rate, FASTEST, "1/s"),
         ):
             if not 0.0 < value <= largest:
                 raise OutOfRangeError(
@@ -199,12 +199,12 @@ def _times(samples: np.ndarray, playing: Playing, count: int) -> np.ndarray:
     for name, time in (("beginning", begin), ("end", end)):
         if not low <= time <= high:
             raise OutOfRangeError(
-                f"the {name} of what is shown is {time:g} s, but the samples of the run go from "
+                f"the {name} of the time shown is {time:g} s, but the samples of the run cover "
                 f"{low:g} to {high:g} s"
             )
     if not (end - begin) * (last - first) > 0.0:
         raise OutOfRangeError(
-            f"there is nothing to show from {begin:g} to {end:g} s: the run goes from {first:g} "
+            f"there is nothing to show from {begin:g} to {end:g} s: the run covers {first:g} "
             f"to {last:g} s"
         )
     rising = samples if last > first else samples[::-1]

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 NOTHING = "—"
 UNVERIFIED = (
-    "Not verified. Driven residuals are small at almost any accuracy and say nothing about the "
-    "phase; repeat the run with --verify to learn how far the motion itself can be trusted."
+    "Not verified. Driven residuals are small at almost any accuracy and reveal nothing about "
+    "phase errors; repeat the run with --verify to see how far you can trust the motion."
 )
 DRIFT = (
     "Residuals over their scales, root mean square over all accepted steps in each tenth of a "
-    "decade. Solid: driven. Dashed: measured. Dotted, for comparison: one rounding error, and what "
-    "becomes of one a step where nothing is fed back: √t where they are random (Brouwer's law), t "
-    "where they have a bias. Zeros cannot be shown."
+    "decade. Solid: driven. Dashed: measured. Dotted, for comparison: one rounding error, and "
+    "the growth of one error per step without feedback: √t if they are random (Brouwer's law), "
+    "t if they are biased. Zeros cannot be shown."
 )
 OUTCOMES = {
     "completed": "completed",
@@ -151,7 +151,7 @@ def exact(value: Any) -> str:
 
 def title(document: Document) -> str:
     """Return the problem and its case, or a substitute for them."""
-    parts = [document["problem"] or "a system of one's own", document["case"]]
+    parts = [document["problem"] or "your own system", document["case"]]
     return " · ".join(str(part) for part in parts if part)
 
 
@@ -224,11 +224,11 @@ def separation(document: Document) -> str:
     if verification["growth"] == "regular":
         return "No exponential growth of small errors was seen."
     if verification["growth"] != "exponential" or not time:
-        return "Whether small errors grow exponentially was not found out."
+        return "The exponential growth of small errors was not measured."
     digit = math.log(10.0) * time
     return (
-        f"The motion is chaotic: small errors grow e-fold in {short(time)} s, so that a digit is "
-        f"lost every {short(digit)} s, and the {DIGITS:.0f} of a double in "
+        f"The motion is chaotic: small errors grow e-fold in {short(time)} s, which costs one "
+        f"digit every {short(digit)} s, and the {DIGITS:.0f} of a double in "
         f"{short(DIGITS * digit)} s; the run is {short(span(document), 6)} s long."
     )
 
@@ -393,13 +393,13 @@ def banner(run: Document) -> Banner | None:
     reached = f"t = {short(run['end_time'], 6)} s of {short(until, 6)} s, {100.0 * share:.3g} %"
     if run["outcome"] != "interrupted":
         words = OUTCOMES.get(run["outcome"]) or run["outcome"]
-        headline = f"The run ended {words}; its motion is known up to {reached}."
+        headline = f"The run ended {words}; the motion is known up to {reached}."
         return Banner(headline, f"{run['message']}{_between(run)}", share, None, "bad")
     state = "was interrupted" if run.get("finished", True) else "is not finished"
-    state = "is under way" if run.get("under_way") else state
+    state = "is still running" if run.get("under_way") else state
     directory = run.get("directory")
     return Banner(
-        f"This run {state}: it has come to {reached}.",
+        f"This run {state}: it has reached {reached}.",
         "This report covers the motion up to there.",
         share,
         f"daesolve resume {directory}" if directory and not run.get("under_way") else None,
@@ -413,8 +413,8 @@ def _between(run: Document) -> str:
     if abs(last - run["end_time"]) <= ROUNDING * max(1.0, abs(last)):
         return ""
     return (
-        f". The last step that was accepted ends at t = {short(run['end_time'], 6)} s; the fault "
-        f"was found within the next one, at t = {short(last, 6)} s."
+        f". The last accepted step ends at t = {short(run['end_time'], 6)} s; the fault was "
+        f"found within the next one, at t = {short(last, 6)} s."
     )
 
 
@@ -454,7 +454,7 @@ def _drift_card(run: Document) -> Card:
     return Card(
         "Largest driven residual",
         value,
-        f"{worst.name}, over its scale; fed back, so no proof of accuracy",
+        f"{worst.name}, over its scale; fed back, so this does not prove accuracy",
     )
 
 
@@ -463,7 +463,9 @@ def _energy_card(run: Document) -> Card:
     if entry is None:
         return Card("Energy error", NOTHING, "energy is not a goal of this system")
     size = entry["max_relative"]
-    detail = "driven, so no proof of accuracy" if entry["driven"] else "measured, not driven"
+    detail = (
+        "driven, so this does not prove accuracy" if entry["driven"] else "measured, not driven"
+    )
     growth = entry["growth_exponent"]
     if growth is not None:
         detail += f"; grows like t^{growth:.2f}"

@@ -162,26 +162,26 @@ class Film:
         notes = [self.remark] if self.remark else []
         if not self.joined and self.thinned:
             notes.append(
-                "There are too many samples to draw the motion from one to the next: each picture "
-                "shows the last sample before it. Show a shorter part (--from, --until)."
+                "There are too many samples to draw the motion between them: each picture "
+                "shows the latest sample. Show a shorter part (--from, --until)."
             )
         elif not self.joined:
             notes.append(
-                "The samples are too far apart to be joined: each picture shows the last sample "
-                "before it. Run with closer samples (--every) to see the motion."
+                "The samples are too far apart to interpolate: each picture shows the latest "
+                "sample. Run with closer samples (--every) to see the motion."
             )
         elif others:
             notes.append(
-                f"{self.at_samples} of {count} pictures show a sample of the run, the other "
-                f"{others} are interpolated between samples, for drawing alone."
+                f"{self.at_samples} of {count} pictures show a sample of the run; the other "
+                f"{others} are interpolated, for drawing only."
             )
         else:
             notes.append(f"Each of the {count} pictures shows a sample of the run.")
         if self.turn > TOO_FAR:
             notes.append(
-                f"Something turns by up to {short(self.turn, 2)} rad between two pictures, so that "
-                "its direction cannot be seen. Show a shorter part (--from, --until), or play it "
-                "longer (--seconds)."
+                f"Something turns by up to {short(self.turn, 2)} rad between two pictures, so "
+                "you cannot see its direction. Show a shorter part (--from, --until), or play "
+                "it longer (--seconds)."
             )
         return notes
 

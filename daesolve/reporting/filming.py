@@ -80,8 +80,8 @@ def filmed(
     first_time, last_time = (first.pictures[place].time for place in (0, -1))
     remark = (
         f"The beginning, t = {short(first_time, 6)} s to {short(last_time, 4)} s of a run to "
-        f"{short(whole.pictures[-1].time, 6)} s, so that the motion can be followed. Another part "
-        "is shown by --from and --until (begin=, end=)."
+        f"{short(whole.pictures[-1].time, 6)} s, slow enough to follow. Choose another part "
+        "with --from and --until (begin=, end=)."
     )
     return replace(first, remark=remark), whole
 

@@ -28,17 +28,17 @@ from daesolve.reporting.sampling import Document, beginnings, event_statistics, 
 FigureRule = Callable[[dict[str, Any]], Figure | None]
 """A figure of a problem's own; None where it has nothing to show of a run."""
 SPARSE = (
-    "The samples are too sparse to be joined: bands show their range in equal spans of time, and "
-    "beside them is every sample, its rate over its value. Ask for closer samples (--every, or "
-    "at=ds.every(...)) to see the motion between them."
+    "The samples are too sparse to join: bands show their range over equal time spans, and the "
+    "plot beside them shows the rate of every sample over its value. Use closer samples "
+    "(--every, or at=ds.every(...)) to see the motion between them."
 )
-AS_ABOVE = "As above: too sparse to be joined."
+AS_ABOVE = "As above: too sparse to join."
 SPARSE_CAPTIONS = {"Positions": SPARSE} | dict.fromkeys(
     ("Velocities", "Inputs", "Outputs", "Reactions"), AS_ABOVE
 )
 CONTACTS = (
-    "What each contact does: nothing where it is open, its slip held where it sticks; what slides "
-    "fills the half of its strip to which it slides."
+    "The state of each contact: empty where it is open, a line where it sticks, and filled "
+    "towards the side to which it slides."
 )
 EVENTS_SHOWN = 10
 ROWS_IN_TABLE = 500
@@ -306,7 +306,7 @@ def costs(documents: Sequence[Document]) -> list[Row]:
         row("evaluations of the right-hand side", evaluations),
         row("integration", walls, "s"),
         row("steps a second", over(steps, walls), "1/s"),
-        row("seconds of motion a second", over(spans, walls)),
+        row("seconds of motion per second", over(spans, walls)),
         row("compilation", [entry["compile_seconds"] for entry in statistics], "s"),
         Row("compiled before", tuple(facts.short(entry["compile_cached"]) for entry in statistics)),
         Row("code", tuple(map(facts.about_code, documents))),

@@ -85,7 +85,7 @@ def kept_opening(directory: Path, names: Document) -> Mapping[str, Any] | None:
     except ValueError:
         begun = None
     if not _whole(begun, names):
-        raise ArchiveError(f"{file} does not hold the beginning of this run: remove it")
+        raise ArchiveError(f"{file} does not contain the beginning of this run: remove it")
     return begun
 
 

@@ -131,14 +131,15 @@ def sentences(document: Document) -> list[str]:
     orders = [value for value in document["orders"] if value is not None]
     if orders and max(orders) < CONVERGES:
         found.append(
-            "Halving MuJoCo's step does not bring it nearer to daesolve: what parts the motions is "
-            "not the step."
+            "Halving MuJoCo's step does not bring it closer to daesolve: the step does not "
+            "cause the difference."
             + (" Its equalities are soft; see --hard." if document["rows_of_equalities"] else "")
         )
     elif orders:
         told = ", ".join(f"{value:.2f}" for value in orders)
         found.append(
-            f"Halving MuJoCo's step brings it nearer to daesolve by the powers {told} of the step."
+            f"Halving MuJoCo's step brings it closer to daesolve, with the powers {told} "
+            "of the step."
         )
     worst = max(document["goals"].items(), key=lambda pair: pair[1]["largest"], default=None)
     if worst is not None:
@@ -149,7 +150,7 @@ def sentences(document: Document) -> list[str]:
         )
     stages = ", ".join(f"{name} {seconds(took)}" for name, took in document["preparation"].items())
     if stages:
-        found.append(f"Before its run daesolve took: {stages}.")
+        found.append(f"Before its run daesolve needed: {stages}.")
     found += [entry["message"] for entry in document["runs"] if entry["message"]]
     return found + list(document["notes"])
 

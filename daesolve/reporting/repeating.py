@@ -219,7 +219,7 @@ def _imports(made: Mapping[str, Any]) -> list[str]:
     if module:
         return [f"from {module} import {name.partition('.')[0]}", *inner]
     return [
-        f"# {made['name']} is not installed here: make it with the settings that it had",
+        f"# {made['name']} is not installed here: create it with its original settings",
         *inner,
     ]
 

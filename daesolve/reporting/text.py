@@ -84,7 +84,7 @@ def _headline(document: Document) -> Iterator[Text]:
     statistics = document["statistics"]
     cached = " (cached)" if statistics["compile_cached"] else ""
     speed = pace(document)
-    pace_text = "" if speed is None else f", {short(speed)} simulated seconds a second"
+    pace_text = "" if speed is None else f", {short(speed)} simulated seconds per second"
     yield Text(f"{document['formulation']} + {document['solver']}, {statistics['steps']:,} steps")
     yield Text(
         f"{seconds(statistics['wall_seconds'])} wall{pace_text}; "
@@ -184,7 +184,7 @@ def _separation(verification: Mapping[str, Any]) -> str:
         return f"chaotic: small errors grow e-fold in {short(verification['lyapunov_time'])} s"
     if verification["growth"] == "regular":
         return "no exponential growth of small errors was seen"
-    return "whether small errors grow exponentially was not found out"
+    return "the exponential growth of small errors was not measured"
 
 
 def _notes(document: Document) -> list[RenderableType]:
@@ -203,7 +203,7 @@ def _comparison_sections(document: Document) -> Iterator[RenderableType]:
         head.append(span, style="default")
     yield head
     if document["interrupted"]:
-        yield Text("interrupted: what was computed until then is here", style="bold red")
+        yield Text("interrupted: these are the results so far", style="bold red")
     for heading, lines in (
         ("", [_pairs(document), *_endings(document)] if document["runs"] else []),
         ("Refused", _refused(document)),

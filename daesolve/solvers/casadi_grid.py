@@ -39,14 +39,14 @@ SHORTEST = 2.0**-12
 _COMPLAINING = threading.Lock()
 """Held while standard error is turned away, which is one for all threads."""
 REASONS = {
-    "TOO_MUCH_WORK": "the steps have become too small to go on",
-    "TOO_MUCH_ACC": "rounding does not allow so small a tolerance",
+    "TOO_MUCH_WORK": "the steps have become too small to continue",
+    "TOO_MUCH_ACC": "the tolerance is too small for the rounding errors",
     "REPTD_RHSFUNC_ERR": "the rate of the state is not finite",
     "FIRST_RHSFUNC_ERR": "the rate of the state is not finite",
     "UNREC_RHSFUNC_ERR": "the rate of the state is not finite",
     "RHSFUNC_FAIL": "the rate of the state is not finite",
-    "ERR_FAIL": "the error test failed again and again",
-    "ERR_FAILURE": "the error test failed again and again",
+    "ERR_FAIL": "the error test failed repeatedly",
+    "ERR_FAILURE": "the error test failed repeatedly",
     "CONV_FAIL": "Newton's iteration did not converge",
     "CONV_FAILURE": "Newton's iteration did not converge",
     "LSETUP_FAIL": "the matrix of Newton's iteration is singular",

@@ -256,7 +256,7 @@ class March:
         while True:
             left = abs(self.until - self.time)
             if self._size < 10 * np.spacing(abs(self.time)):
-                return "the steps have become too small to go on"
+                return "the steps have become too small to continue"
             last = self._size >= left * (1.0 - 1e-10)
             h = self.sign * left if last else self._rounded(self.sign * self._size)
             if not self._factorise(h):

@@ -14,7 +14,7 @@ from daesolve.algebra.blocks import StateFunction
 from daesolve.solvers.dormand_prince import ORDER, WEIGHTS
 
 SMALL, VERY_SMALL = 1e-5, 1e-15
-"""What is too small, in units of the tolerance, to tell the length of the first step."""
+"""What is too small, in units of the tolerance, to determine the length of the first step."""
 
 
 class Steps:

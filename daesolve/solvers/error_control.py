@@ -207,8 +207,8 @@ def velocity_warning(
         return None
     return (
         f"index-3 tests positions alone: with oscillations of {fastest:.2g} 1/s the error of a "
-        f"velocity is about {error:.1g}, and {names[worst]} is no larger than {sizes[worst]:.1g}; "
-        "take index-2 or ggl, or a smaller tolerance"
+        f"velocity is about {error:.1g}, and {names[worst]} is no larger than "
+        f"{sizes[worst]:.1g}; use index-2 or ggl, or a smaller tolerance"
     )
 
 

@@ -148,7 +148,7 @@ def _between(
 ) -> list[Look]:
     """Return looks between two others, in their order, at whose extrema a guard is judged.
 
-    It is told by its number and its rounding.
+    It is given by its number and its rounding.
 
     A guard that is smooth is suspect in few parts of the whole, however short these become.
     """

@@ -128,8 +128,8 @@ def no_number(problem: OdeProblem, time: float, values: np.ndarray) -> str:
     """Say which guard is not finite, and from when on."""
     worst = int(np.argmin(np.isfinite(values)))
     return (
-        f"the guard of the event {problem.guarded[worst].name!r} is {values[worst]} at "
-        f"t = {time:.10g} s on; pose it so that it has a value wherever the motion goes"
+        f"the guard of the event {problem.guarded[worst].name!r} is {values[worst]} at t = "
+        f"{time:.10g} s on; define it so that it has a value everywhere along the motion"
     )
 
 
@@ -317,7 +317,7 @@ def _with_hidden(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return looks with those between them at which a guard has dipped through zero.
 
-    `judged` tells which guards are not looked at, and by how much the others may be off.
+    `judged` says which guards to skip, and by how much the others may be off.
     """
     still, rounding = judged
     evaluate = guard_evaluator(problem)

@@ -51,13 +51,13 @@ class BatchedTaylor(Taylor):
         """Refuse what each run would do on its own between steps."""
         if problem.project is not None:
             return (
-                "batches do not project the state after each step: take the formulation "
+                "batches do not project the state after each step: use the formulation "
                 "'feedback', or run the members one by one"
             )
         resets = [event.name for event in problem.events if event.then.reset is not None]
         if resets:
             return (
-                f"batches do not go through resets, as the event {resets[0]!r} asks for: run the "
+                f"batches do not support resets, which the event {resets[0]!r} needs: run the "
                 "members one by one"
             )
         return super().refusal(problem)

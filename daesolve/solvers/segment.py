@@ -21,7 +21,7 @@ from daesolve.trajectory.results import StepBlock
 
 NOT_FINITE = "the state is no longer finite"
 NO_RATE = "the rate of the state is not finite"
-STALLED = "the steps have become too small to go on"
+STALLED = "the steps have become too small to continue"
 UNREPEATABLE = "a step passed over a singular position"
 FEW_AHEAD = 16
 """Steps to take at once, at least, after one that was doubted."""
@@ -81,10 +81,10 @@ class EventHit:
 class Status(Enum):
     """How a segment ended."""
 
-    REACHED = "the end of the segment was reached"
+    REACHED = "the segment reached its end"
     STOPPED = "an event interrupted the motion"
-    HALTED = "the observer of the steps wants no more of them"
-    FAILED = "the solver could not go on"
+    HALTED = "the observer of the steps stopped the run"
+    FAILED = "the solver could not continue"
 
 
 @dataclass(frozen=True)

@@ -77,8 +77,8 @@ class Doubt:
     def sentence(self) -> str:
         """Why there is no going on from the start of the step."""
         return (
-            "from there on, steps do not agree with the equations however short they are; take "
-            "another solver (dop853, radau), or another tolerance"
+            "from there on, no step agrees with the equations, however short; use another "
+            "solver (dop853, radau), or another tolerance"
         )
 
 

@@ -98,8 +98,9 @@ def _too_many(problem: OdeProblem, steps: Steps) -> GuardError:
     names = " or ".join(repr(event.name) for event in problem.guarded)
     time = float(steps.times[0])
     return GuardError(
-        f"from t = {time:.10g} s on, a sine or cosine in the guard of {names} turns through more "
-        f"than {MOST_PARTS * TAKEN:g} rad within a few steps: more than can be searched for events",
+        f"from t = {time:.10g} s on, a sine or cosine in the guard of {names} turns through "
+        f"more than {MOST_PARTS * TAKEN:g} rad within a few steps: too much to search for "
+        "events",
         [],
         EventHit(0, time, steps.states[0]),
     )

@@ -91,8 +91,8 @@ class Taylor(Solver):
         compiles = self.code != "auto" or self.optimisation is not None
         if compiles and self.engine == "kernel":
             raise OutOfRangeError(
-                "taylor: code and optimisation are for the engine 'heyoka'; leave them out, or "
-                "leave out engine='kernel', which compiles nothing"
+                "taylor: code and optimisation apply only to the engine 'heyoka'; leave them "
+                "out, or leave out engine='kernel', which compiles nothing"
             )
         if (compiles or self.engine == "heyoka") and _heyoka() is None:
             raise MissingBackendError(
@@ -106,8 +106,8 @@ class Taylor(Solver):
         if not missing:
             return None
         return (
-            f"taylor cannot expand {', '.join(sorted(set(missing)))} in a series; pose the system "
-            "without it, or use one of dop853, radau, lsoda, cvodes"
+            f"taylor cannot expand {', '.join(sorted(set(missing)))} in a series; write the "
+            "system without it, or use one of dop853, radau, lsoda, cvodes"
         )
 
     def halts_at_events(self, problem: OdeProblem) -> bool:

@@ -263,7 +263,7 @@ def compare(
     _check_reference(reference, system)
     planned, refused = attempts(formulations, solvers, tolerances)
     if until is None:
-        raise OutOfRangeError("until is missing: say when the runs are to end, in s")
+        raise OutOfRangeError("until is missing: give the end time of the runs, in s")
     start, at = options.get("start_time") or 0.0, options.get("at")
     for name, value in (("until", until), ("the start time", start)):
         if not is_number(value):
@@ -418,7 +418,7 @@ def _standard(
         end = End(until, {name: float(value) for name, value in reference.items()})
         return Standard("given", "errors of the states at the end", end)
     if reference is not None and not isinstance(reference, str):
-        return Standard("given", "errors against the trajectory that was given", reference)
+        return Standard("given", "errors against the given trajectory", reference)
     why = "the comparison was interrupted"
     if not series.interrupted:
         if progress is not None:
@@ -431,7 +431,7 @@ def _standard(
             why = str(error)
     good = [run for run in series.runs if run.outcome.good and run.tolerance is not None]
     if not good:
-        return Standard("none", f"no errors: {why}, and no run was completed")
+        return Standard("none", f"no errors: {why}, and no run finished")
     best = min(good, key=lambda run: run.tolerance or math.inf)
     note = f"errors against {best.pair} at {best.tolerance:.1e}, the tightest run: {why}"
     return Standard("run", note, best.trajectory)

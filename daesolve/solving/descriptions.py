@@ -48,9 +48,9 @@ def described(given: Made | None) -> dict[str, Any] | None:
     place = f"{kind.__module__}:{kind.__qualname__}"
     if kind.__module__ == "__main__" or _class_at(place) is not kind:
         raise UnsupportedError(
-            f"a run with {kind.__name__} cannot be stored, for resuming would not find the class "
-            f"again in {kind.__module__!r}: put it at the top of a module and import it from "
-            "there, or install it with an entry point (see the guide to extending)"
+            f"a run with {kind.__name__} cannot be stored, because resuming would not find the "
+            f"class in {kind.__module__!r}: define it at the top level of a module and import "
+            "it from there, or install it with an entry point (see the guide to extending)"
         )
     return {"name": given.name, CLASS: place, "settings": settings}
 
@@ -80,8 +80,8 @@ def restored(saved: Mapping[str, Any] | None, base: type[Made], given: Sequence[
         return kind(**settings)
     except TypeError as error:
         raise NotResumableError(
-            f"{saved['name']!r} of the run cannot be made with the settings that the manifest has "
-            f"({error}): go on with the version that wrote it"
+            f"{saved['name']!r} of the run cannot be created from the settings in the manifest "
+            f"({error}): resume with the version that wrote it"
         ) from error
 
 
@@ -99,8 +99,7 @@ def check_same(saved: Mapping[str, Any] | None, given: Made | None) -> None:
     if saved is None or (given.name, settings) != (saved["name"], saved["settings"]):
         began = "one that was chosen automatically" if saved is None else saved
         raise NotResumableError(
-            f"the run was begun with {began}, and {given!r} is given: go on with what it was begun "
-            "with"
+            f"the run started with {began}, not with {given!r}: resume it with {began}"
         )
 
 
@@ -116,14 +115,14 @@ def _class_of(saved: Mapping[str, Any], base: type[Made], given: Sequence[Made])
         kind = _class_at(saved[CLASS])
     except DaesolveError as error:
         raise NotResumableError(
-            f"the {option} {saved['name']!r} of the run is not here ({error}): install it, or go "
-            f"on from Python, with daesolve.resume(DIR, {option}=...)"
+            f"the {option} {saved['name']!r} of the run is not available ({error}): install "
+            f"it, or resume from Python with daesolve.resume(DIR, {option}=...)"
         ) from error
     if kind is None or not issubclass(kind, base):
         raise NotResumableError(
-            f"the {option} {saved['name']!r} of the run is {saved[CLASS]}, which is not imported "
-            "by itself, since that would execute code that a file names: go on from Python, with "
-            f"daesolve.resume(DIR, {option}=...)"
+            f"the {option} {saved['name']!r} of the run is {saved[CLASS]}, which is not "
+            "imported automatically, because that would execute code named by a file: resume "
+            f"from Python with daesolve.resume(DIR, {option}=...)"
         )
     return kind
 
@@ -149,7 +148,7 @@ def _plain(kind: type, name: str, value: object) -> Any:
     if is_list(value) or is_tuple(value):
         return [_plain(kind, name, entry) for entry in value]
     raise UnsupportedError(
-        f"a run with {kind.__name__} cannot be stored, for its setting {name!r} is a "
+        f"a run with {kind.__name__} cannot be stored, because its setting {name!r} is a "
         f"{type(value).__name__}: give numbers, words, or tuples or mappings of them"
     )
 

@@ -77,7 +77,7 @@ class HeldInputs:
                 raise self._not_held(name)
             if not is_number(number):
                 raise OutOfRangeError(
-                    f"the input {name!r} is {number!r}, but a step holds it at a finite number"
+                    f"the input {name!r} is {number!r}, but must be a finite number during a step"
                 )
             place = self.places[name]
             if p[place] != number:
@@ -120,8 +120,8 @@ class HeldInputs:
     def _not_held(self, name: str) -> Exception:
         if name in self._driven:
             return UnsupportedError(
-                f"the input {name!r} follows what the simulator was made with, an expression, a "
-                "table or a law: leave it out there to give it step by step"
+                f"the input {name!r} is already driven by an expression, a table or a law "
+                "given to the simulator: leave it out there to set it step by step"
             )
         return unknown_name("input", name, self.names)
 
@@ -140,8 +140,8 @@ def _in_constraints(dynamics: Dynamics, names: tuple[str, ...]) -> dict[str, str
 
 def _fixed(name: str, goal: str) -> UnsupportedError:
     return UnsupportedError(
-        f"the input {name!r} stands in the constraint {goal!r}, which a jump of it would break: "
-        "let it be an expression of time or a smooth table in inputs={...}, or prescribe its "
+        f"the input {name!r} appears in the constraint {goal!r}, which a jump would break: "
+        "give an expression of time or a smooth table in inputs={...}, or prescribe its "
         "acceleration"
     )
 

@@ -148,7 +148,9 @@ def with_tolerance(solver: Solver, tolerance: float) -> Solver:
     """
     name, present = _leading(solver), solver.tolerances()
     if name is None:
-        raise OutOfRangeError(f"{solver.name} has no tolerance that could be {tolerance:g}")
+        raise OutOfRangeError(
+            f"{solver.name} has no tolerance, so it cannot be set to {tolerance:g}"
+        )
     changed = {name: tolerance}
     if "atol" in present:
         changed["atol"] = tolerance * (present["atol"] / present[name])

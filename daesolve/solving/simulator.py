@@ -112,8 +112,8 @@ class Simulator:
         prepared = prepare_once(system, request)
         if prepared.dynamics.guides is not None:
             raise UnsupportedError(
-                "a simulator takes no pairs of supports: how a body comes to rest between them is "
-                "followed to the end at once; take solve, or contacts that rub"
+                "a simulator does not support pairs of supports, because a body coming to rest "
+                "between them is integrated in one piece; use solve, or contacts with friction"
             )
         self._first = self._prepared = replace(prepared, until=math.inf)
         self._inputs = HeldInputs(prepared, system, unset)
@@ -180,7 +180,7 @@ class Simulator:
         """Go on for a time, with inputs that are held over it.
 
         Events, resets and impacts on the way happen as in a run. Where an event ends the motion the
-        step is shorter: `time` tells when, `outcome` and `message` how.
+        step is shorter: `time` gives when, `outcome` and `message` how.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class Simulator:
         RunEndedError
             The motion has ended before.
         StepFailedError
-            The motion cannot go on; the sentence tells why. `state` is the last that is to be
+            The motion cannot continue; the sentence says why. `state` is the last that is to be
             trusted.
         """
         if self._verdict is not None:
@@ -249,8 +249,8 @@ class Simulator:
         target = time + more
         if not time < target < math.inf:
             raise OutOfRangeError(
-                f"the step of {dt:g} s is lost in the rounding of t = {time:g} s, or ends beyond "
-                "all numbers"
+                f"the step of {dt:g} s is too small to change t = {time:g} s, or the end time "
+                "overflows"
             )
         back = target - time
         return target, (time - (target - back)) + (more - back)
@@ -329,14 +329,16 @@ class Simulator:
             It is no snapshot of such a simulator.
         """
         if not isinstance(snapshot, Snapshot):
-            raise OutOfRangeError(f"{snapshot!r} is no snapshot: give what save() returned")
+            raise OutOfRangeError(
+                f"{snapshot!r} is not a snapshot: give the value that save() returned"
+            )
         saved, own = snapshot.saved, snapshot.saved["simulator"]
         here = saved["here"]
         run = self._run
         if len(here["state"]) != run.prepared.problem.size or len(here["values"]) != len(
             run.prepared.values
         ):
-            raise OutOfRangeError("the snapshot is that of another system")
+            raise OutOfRangeError("the snapshot belongs to another system")
         self._begin(self._first)
         run = self._run
         run.record.sample_times, run.record.samples, run.record.sampled_at = [], [], []
@@ -371,7 +373,8 @@ class Simulator:
         """
         if not self._record:
             raise UnsupportedError(
-                "nothing was recorded: make the simulator without record=False to have a trajectory"
+                "nothing was recorded: to get a trajectory, create the simulator without "
+                "record=False"
             )
         run, here = self._run, self._here
         until = replace(self._prepared, until=here.time)
@@ -399,7 +402,7 @@ def _point(run: RunState, first: float, last: float, moment: float) -> Trajector
         raise OutOfRangeError(f"the motion covers {first:g} to {last:g} s, not t = {moment:g} s")
     before = last_before(run, moment)
     if before is None:
-        raise OutOfRangeError(f"t = {moment:g} s lies before the record")
+        raise OutOfRangeError(f"t = {moment:g} s is before the first recorded time")
     return point_after(run, before, moment)
 
 

@@ -178,7 +178,7 @@ def restored_request(
     for name in saved:
         if name not in known:
             raise NotResumableError(
-                f"the manifest asks for {name!r}, which no run of this version has: use the "
+                f"the manifest contains {name!r}, which this version does not know: use the "
                 "version that wrote it"
             )
     driving: dict[str, Any] = {**saved.get("inputs", {}), **(inputs or {})}
@@ -243,8 +243,8 @@ def _count(at: At, prepared: Prepared) -> float:
         span = abs(prepared.until - prepared.start_time)
         if min(prepared.segment, span) / at.interval > MOST_SAMPLES:
             raise OutOfRangeError(
-                f"the sample interval {at.interval:g} s asks for more than {MOST_SAMPLES:g} "
-                f"samples in a segment of {prepared.segment:g} s, which is held in memory"
+                f"the sample interval {at.interval:g} s gives more than {MOST_SAMPLES:g} "
+                f"samples in a segment of {prepared.segment:g} s, too many to hold in memory"
             )
         return span / at.interval
     return DEFAULT_SAMPLES if at is None or isinstance(at, EveryEvent) else float(len(at))
@@ -269,15 +269,15 @@ def _as_begun(prepared: Prepared, writer: Writer, given: Sequence[Made]) -> Prep
     saved = writer.manifest["resolved"]
     if saved["equations"] != _fingerprint(prepared.problem):
         raise NotResumableError(
-            f"the equations are not those with which the run in {str(writer.directory)!r} was "
-            "begun: the system, its plugin or what eliminates the reactions has changed; go on "
-            "with what it was begun with, or begin anew"
+            "the equations differ from those that started the run in "
+            f"{str(writer.directory)!r}: the system, its plugin or the elimination of the "
+            "reactions has changed; resume with the original, or start a new run"
         )
     # Tables and laws are in what events change, which the equations do not contain.
     if saved.get("driven") not in (None, prepared.system.digest):
         raise NotResumableError(
-            f"what drives the inputs is not that with which the run in {str(writer.directory)!r} "
-            "was begun: give the tables and laws that it was begun with, or begin anew"
+            f"the inputs differ from those that started the run in {str(writer.directory)!r}: "
+            "give the original tables and laws, or start a new run"
         )
     return replace(
         prepared,
@@ -339,7 +339,7 @@ def _mended(
     at, damaged = restored_sampling(writer.manifest["sampling"]), stored.damaged()
     for number, reason in damaged:
         if tell is not None:
-            tell(f"part {number} is damaged ({reason}): it is set aside and computed again")
+            tell(f"part {number} is damaged ({reason}): it is moved aside and computed again")
         writer.set_aside(number)
         stage, keeper = _stage(stored_run(stored.directory), prepared, writer, number, number)
         until = float(writer.manifest["horizons"][stage])
@@ -370,13 +370,15 @@ def _finished(
         thin = run.thinned(VERIFIED_ROWS)
         found = verify(prepared, thin, thin.times, by)
         if found.interrupted:
-            message = f"interrupted while it was repeated; `{resuming(stored.directory)}` goes on"
+            message = (
+                f"interrupted during its repetition; `{resuming(stored.directory)}` resumes it"
+            )
             return replace(run, outcome=Outcome.INTERRUPTED, message=message)
         run = replace(run, verification=found)
     try:
         writer.write_result(summary_of(run))
     except StorageError as error:
-        message = f"{error}; nothing is lost: `{resuming(stored.directory)}` goes on"
+        message = f"{error}; nothing is lost: `{resuming(stored.directory)}` resumes the run"
         return replace(run, outcome=Outcome.INTERRUPTED, message=message)
     return replace(Trajectory.from_run(writer.directory), _evaluate=run.at, _begin=run.opening)
 

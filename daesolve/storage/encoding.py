@@ -106,7 +106,7 @@ def encode(value: object) -> Any:
         return float(number) if math.isfinite(number) else str(float(number))
     raise ArchiveError(
         f"{type(value).__name__} cannot be stored: a run's files hold numbers, strings, truth "
-        "values, None, and arrays, sequences and mappings of such"
+        "values, None, and arrays, sequences and mappings of these"
     )
 
 
@@ -159,7 +159,7 @@ def from_json(content: bytes) -> dict[str, Any]:
     _check_depth(plain)
     decoded: dict[str, Any] = decode(plain)
     if seal is not None and seal != _digest(plain):
-        raise AlteredError("its content is not what was written, by its digest", decoded)
+        raise AlteredError("its content differs from what was written, by its digest", decoded)
     return decoded
 
 
@@ -191,7 +191,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no number of JSON")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _check_depth(value: Any) -> None:

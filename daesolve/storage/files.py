@@ -93,7 +93,7 @@ def content_of(path: Path) -> bytes:
         It cannot be read, or is no file: a pipe or a device could be read without end.
     """
     if path.exists() and not path.is_file():
-        raise OSError(errno.EINVAL, "it is no regular file")
+        raise OSError(errno.EINVAL, "it is not a regular file")
     return path.read_bytes()
 
 
@@ -123,7 +123,7 @@ def read_json(path: Path, check: Check | None) -> tuple[dict[str, Any], str | No
     try:
         value = from_json(content_of(path))
     except AlteredError as error:
-        value, altered = error.value, f"is spoilt, for {error}"
+        value, altered = error.value, f"is damaged: {error}"
     fault = None if check is None else check(path.name, value)
     return value, fault or altered
 
@@ -162,22 +162,22 @@ def read_manifest(directory: Path, check: Check | None = None) -> dict[str, Any]
         It cannot be read, is not what was written, or has another format.
     """
     path = directory / "manifest.json"
-    remedy = "without it nobody knows what was run; compute the run anew in another directory"
+    remedy = "without it the run is unknown; compute the run again in another directory"
     try:
         manifest, fault = read_json(path, None)
         if manifest.get("format") == FORMAT and check is not None:
             fault = check(path.name, manifest) or fault
     except (FileNotFoundError, NotADirectoryError):
         raise NotARunError(
-            f"{str(directory)!r} holds no run, for there is no manifest.json: name the directory "
-            "that a run was stored in"
+            f"{str(directory)!r} contains no run, because there is no manifest.json: give the "
+            "directory of a stored run"
         ) from None
     except OSError as error:
         raise FormatError(
-            f"{str(path)!r} cannot be read ({error.strerror}): it says what was run"
+            f"{str(path)!r} cannot be read ({error.strerror}): it describes the run"
         ) from error
     except ValueError as error:
-        raise FormatError(f"{str(path)!r} is spoilt ({in_one_line(error)}): {remedy}") from error
+        raise FormatError(f"{str(path)!r} is damaged ({in_one_line(error)}): {remedy}") from error
     if manifest.get("format") != FORMAT:
         raise FormatError(
             f"{str(path)!r} is of format {manifest.get('format')!r}, and this version of daesolve "
@@ -193,12 +193,12 @@ def not_stored(path: Path, error: OSError) -> StorageError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         remedy = "free some space"
     elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        remedy = "it takes the permission to write there"
+        remedy = "you need permission to write there"
     else:
-        remedy = "look after the disk"
+        remedy = "check the disk"
     return StorageError(
-        f"{str(path)!r} could not be written ({error.strerror or error}): {remedy}; what was "
-        "committed before is whole"
+        f"{str(path)!r} could not be written ({error.strerror or error}): {remedy}; everything "
+        "committed before is intact"
     )
 
 

@@ -39,8 +39,8 @@ def acquire(directory: Path) -> tuple[BaseFileLock, str | None]:
         lock.acquire(timeout=PATIENCE, poll_interval=PATIENCE / 20)
     except Timeout:
         raise LockedRunError(
-            f"{str(directory)!r} is being written by {_named(writer(directory))}: wait until that "
-            "has ended, or end it"
+            f"{str(directory)!r} is being written by {_named(writer(directory))}: wait until "
+            "it ends, or end it"
         ) from None
     except OSError as error:
         raise not_stored(directory / "lock", error) from error
@@ -104,8 +104,9 @@ def _left(directory: Path) -> str | None:
         return None
     if before.get("host", socket.gethostname()) != socket.gethostname():
         raise LockedRunError(
-            f"{str(directory)!r} may still be written by {_named(before)}, which cannot be seen "
-            f"from here: if it no longer runs, delete {str(directory / 'writer.json')!r}"
+            f"{str(directory)!r} may still be written by {_named(before)}, which is not "
+            "visible from here: if it no longer runs, delete "
+            f"{str(directory / 'writer.json')!r}"
         )
     return f"{_named(before)} ended without closing the run"
 

@@ -211,7 +211,7 @@ class Stored:
         tables = [read(columns) for _, read in self._pieces()]
         if not tables:
             raise ArchiveError(
-                f"{str(self.directory)!r} has no samples yet: its first part is not committed"
+                f"{str(self.directory)!r} has no samples yet: its first part is not complete"
             )
         return pa.concat_tables(tables)
 
@@ -276,9 +276,9 @@ class Stored:
             return np.empty(rows)
         except (MemoryError, ValueError) as error:
             raise ArchiveError(
-                f"{str(self.directory)!r} has {rows} samples by its checkpoints, which do not fit "
-                f"into memory: read fewer (thinned), or see whether `{resuming(self.directory)}` "
-                "finds it damaged"
+                f"{str(self.directory)!r} has {rows} samples according to its checkpoints, "
+                "which do not fit into memory: read fewer (thinned), or run "
+                f"`{resuming(self.directory)}` to check for damage"
             ) from error
 
     def _differs(self, file: File) -> str | None:
@@ -328,12 +328,12 @@ class Stored:
     def _torn(self, number: int, reason: str) -> ArchiveError:
         if _parts(self.directory, [number]) != {number: self._parts.get(number)}:
             return ArchiveError(
-                f"part {number} of {str(self.directory)!r} was written anew while it was read: "
-                "read the run again"
+                f"part {number} of {str(self.directory)!r} was rewritten while it was being "
+                "read: read the run again"
             )
         return TornPartError(
-            f"part {number} of {str(self.directory)!r} is not as it was written, for {reason}: "
-            f"{_again(self.directory)}",
+            f"part {number} of {str(self.directory)!r} has changed since it was written "
+            f"({reason}): {_again(self.directory)}",
             reason,
         )
 
@@ -353,7 +353,7 @@ def _result(directory: Path, check: Check | None) -> dict[str, Any] | None:
         raise FormatError(f"{str(path)!r} {fault}: {remedy}")
     if not _is_count(value.get("parts", 0)):
         raise FormatError(
-            f"{str(path)!r} is spoilt, for its field 'parts' is {value['parts']!r}, but must be a "
+            f"{str(path)!r} is damaged: its field 'parts' is {value['parts']!r}, but must be a "
             f"whole number: {remedy}"
         )
     return value
@@ -458,7 +458,7 @@ def _other_digest(file: File) -> str | None:
         return f"{_short(file.path)} cannot be read ({error.strerror})"
     if found == file.digest:
         return None
-    return f"{_short(file.path)} cannot be read as it was written, for its digest is another"
+    return f"{_short(file.path)} has changed since it was written: its digest differs"
 
 
 def _other_rows(file: File, rows: int) -> str:

@@ -99,8 +99,8 @@ def fault(model: type[BaseModel], value: Mapping[str, Any]) -> str | None:
         place = found[0]["loc"]
         field = ".".join(str(name) for name in place)
         if found[0]["type"] == "missing" and len(place) == 1:
-            return f"is none of a run, for it has no {field!r}"
-        return f"is spoilt, for {_in_words(field, cast(dict[str, Any], found[0]))}"
+            return f"is not the file of a run: it has no {field!r}"
+        return f"is damaged: {_in_words(field, cast(dict[str, Any], found[0]))}"
     return None
 
 
@@ -108,7 +108,7 @@ def _in_words(field: str, error: Mapping[str, Any]) -> str:
     if error["type"] == "missing":
         return f"it has no field {field!r}"
     if error["type"] == "extra_forbidden":
-        return f"nothing knows its field {field!r}"
+        return f"its field {field!r} is unknown"
     wanted = str(error["msg"]).replace("Input should be", "must be").rstrip(".")
     wanted = re.sub(r" or instance of \w+", "", wanted)
     for name, plain in PLAIN.items():

@@ -196,7 +196,7 @@ class Writer:
         samples, events = self._read(number, samples_path), self._read(number, events_path)
         if samples is None:
             raise TornPartError(
-                f"part {number} cannot be shortened, for {str(samples_path)!r} is missing"
+                f"part {number} cannot be shortened, because {str(samples_path)!r} is missing"
             )
         shorter = None if events is None or not keep_events else events.slice(0, keep_events)
         self._commit(number, samples.slice(0, keep), shorter, checkpoint)
@@ -252,7 +252,7 @@ class Writer:
             return read_parquet(path)
         except (OSError, pa.ArrowException) as error:
             raise TornPartError(
-                f"part {number} cannot be shortened, for {str(path)!r} cannot be read "
+                f"part {number} cannot be shortened, because {str(path)!r} cannot be read "
                 f"({in_one_line(error)})"
             ) from error
 
@@ -290,7 +290,7 @@ class Writer:
 
     def _held(self) -> None:
         if self._lock is None:
-            raise ArchiveError(f"{str(self.directory)!r} is closed: open it again to write")
+            raise ArchiveError(f"{str(self.directory)!r} is closed: reopen it to write")
 
 
 def refuse_full(directory: Path) -> None:
@@ -303,7 +303,7 @@ def refuse_full(directory: Path) -> None:
     """
     try:
         if directory.exists() and not directory.is_dir():
-            raise OutputExistsError(f"{str(directory)!r} is a file: name a directory for the run")
+            raise OutputExistsError(f"{str(directory)!r} is a file: choose a directory for the run")
         present: set[str] = set()
         if directory.exists():
             present = {path.name for path in directory.iterdir()}
@@ -316,12 +316,12 @@ def refuse_full(directory: Path) -> None:
     names = sorted(present - HARMLESS)
     if "manifest.json" in names:
         raise OutputExistsError(
-            f"{str(directory)!r} holds a run already: go on with it by "
-            f"`{resuming(directory)}`, or name another directory"
+            f"{str(directory)!r} already contains a run: resume it with "
+            f"`{resuming(directory)}`, or choose another directory"
         )
     if names:
         raise OutputExistsError(
-            f"the directory {str(directory)!r} is not empty, it holds {names[0]!r}: name "
+            f"the directory {str(directory)!r} is not empty, it contains {names[0]!r}: choose "
             "another for the run, or remove it"
         )
 

@@ -104,8 +104,8 @@ def check_vectors(vectors: Iterable[object]) -> None:
     for vector in vectors:
         if not isinstance(vector, SymbolVector):
             raise PosingError(
-                f"{vector!r} holds no symbols: declare them by coordinates(), parameters(), "
-                "states(), reactions(), ..."
+                f"{vector!r} contains no symbols: declare them with coordinates(), "
+                "parameters(), states(), reactions(), ..."
             )
 
 
@@ -133,7 +133,7 @@ def _check_entries(what: str, entries: Sequence[AnyGoal] | Sequence[Event], kind
 
 def _check_name(what: str, name: object) -> None:
     if not isinstance(name, str) or not name:
-        raise PosingError(f"the {what} name {name!r} is no word")
+        raise PosingError(f"the {what} name {name!r} is not a word")
 
 
 def check_goals(goals: Sequence[AnyGoal], moving: ca.SX) -> None:
@@ -204,7 +204,7 @@ def check_symbols(expressions: Iterable[tuple[str, ca.SX]], known: ca.SX) -> Non
             if symbol.element_hash() not in hashes:
                 raise PosingError(
                     f"{owner} contains the symbol {symbol.name()!r}, which the system does not "
-                    "know: hand its vector to the system (parameters=, implicit=, reactions=, "
+                    "know: pass its vector to the system (parameters=, implicit=, reactions=, "
                     "discrete=, inputs=, auxiliaries=, ...)"
                 )
 
@@ -224,7 +224,7 @@ def check_reactions(dynamics: Dynamics) -> None:
         name = dynamics.labels.reactions[entering.index(True)]
         raise PosingError(
             f"{owner} depends on the reaction {name!r}, which follows from the motion: "
-            "reactions may stand in forces, relations, events and outputs"
+            "reactions may appear only in forces, relations, events and outputs"
         )
 
 
@@ -313,7 +313,7 @@ def check_degrees(dynamics: Dynamics) -> None:
     for index, row in enumerate(dynamics.implicit_rows):
         if not ca.depends_on(row.residual, dynamics.x[first_unknown + index]):
             raise NoInfluenceError(
-                f"the implicit goal {row.name!r} does not contain the unknown that it is to define"
+                f"the implicit goal {row.name!r} does not contain the unknown that it should define"
             )
     for row in dynamics.rows:
         if not ca.depends_on(row.chain[0], dynamics.x):
@@ -359,9 +359,9 @@ def _check_gradient(row: GoalRow, moving: np.ndarray, resting: np.ndarray) -> No
 
 def _undefined(row: GoalRow, where: str) -> UndefinedDegreeError:
     return UndefinedDegreeError(
-        f"the relative degree of the goal {row.name!r} is undefined: it is {row.degree} in motion, "
-        f"but {where} no reaction influences it; pose the residual linear in the velocities (or "
-        "accept that with singular_at_rest=True)"
+        f"the relative degree of the goal {row.name!r} is undefined: it is {row.degree} in "
+        f"motion, but {where} no reaction influences it; write the residual linear in the "
+        "velocities (or accept this with singular_at_rest=True)"
     )
 
 

@@ -145,9 +145,9 @@ def consistent_state(
     kept = tuple(kept)
     for name in kept:
         if not is_one_of(name, names):
-            raise unknown_name("state to be fixed", name, names)
+            raise unknown_name("state to fix", name, names)
         if name not in start:
-            raise OutOfRangeError(f"the state {name!r} is to be fixed, but has no value in guess")
+            raise OutOfRangeError(f"the state {name!r} should be fixed, but has no value in guess")
     if not is_number(time):
         raise OutOfRangeError(f"the time is {time!r}, but must be a finite number of seconds")
     values = {**dynamics.values, **parameter_values(dynamics, numbers)}
@@ -290,7 +290,7 @@ def _accelerations_left(
     }
     if unmet:
         raise InconsistentStateError(
-            f"no reactions meet {listed(unmet)} in this state: the constraints depend on each "
-            "other here; move beside it"
+            f"no reactions fulfil {listed(unmet)} in this state, because the constraints "
+            "depend on each other here; choose another state"
         )
     return named

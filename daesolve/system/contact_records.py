@@ -1,4 +1,4 @@
-"""What a run tells of contacts that rub: slip, friction and its work, state, and stick margin."""
+"""What a run reports of contacts with friction: slip, friction, work, state and stick margin."""
 
 from __future__ import annotations
 

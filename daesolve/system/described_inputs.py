@@ -51,10 +51,10 @@ def restored_input(saved: Mapping[str, Any]) -> Any:
     kind = next(iter(saved), "")
     if kind == "anew":
         raise NotResumableError(
-            f"{saved['anew']} is not on disk: give it once more (inputs={{...}})"
+            f"{saved['anew']} is not stored on disk: give it again (inputs={{...}})"
         )
     if kind not in KINDS:
-        raise NotResumableError(f"{saved!r} says nothing of an input")
+        raise NotResumableError(f"{saved!r} does not describe an input")
     if kind == "table":
         return with_data(saved["table"])
     if kind == "expression":

@@ -70,16 +70,16 @@ def driven_by(
     for name, value in given.items():
         if name in parameters and not (_is_number(value) and value == parameters[name]):
             raise OutOfRangeError(
-                f"the input {name!r} is given as a parameter, {parameters[name]!r}, and in inputs "
-                "as something else: give it once"
+                f"the input {name!r} is given twice, as the parameter value "
+                f"{parameters[name]!r} and in inputs: give it once"
             )
     system, numbers = driven(system, given)
     numbers = {**parameters, **numbers}
     unset = [name for name in sorted(system.inputs.unset) if name not in numbers]
     if unset:
         raise OutOfRangeError(
-            f"the input {unset[0]!r} is not given: inputs={{{unset[0]!r}: ...}} takes a number, an "
-            "expression of time and states, a table or a sampled law"
+            f"the input {unset[0]!r} is not given: inputs={{{unset[0]!r}: ...}} needs a "
+            "number, an expression of time and states, a table or a sampled law"
         )
     return system, numbers
 
@@ -127,9 +127,9 @@ def portable(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in found.items():
         if "anew" in value:
             raise UnsupportedError(
-                f"a sweep writes down what drives its inputs, and cannot for {name!r} "
-                f"({value['anew']}): give a number, an expression, a table, or a sampled law that "
-                "is traced"
+                f"a sweep must record its inputs, but cannot record {name!r} "
+                f"({value['anew']}): give a number, an expression, a table, or a traced "
+                "sampled law"
             )
     return found
 
@@ -157,8 +157,8 @@ def _meaning(name: str, value: Any, seen: Mapping[str, ca.SX], drives: list[Driv
     if isinstance(value, Table):
         if len(value.axes) > 1:
             raise PosingError(
-                f"the input {name!r} is the table {value.name!r} over two arguments: say which, "
-                f"{value.name}(first, second)"
+                f"the input {name!r} is the table {value.name!r} over two arguments: name "
+                f"them, {value.name}(first, second)"
             )
         return value(time)
     if isinstance(value, Sampled):
@@ -189,7 +189,7 @@ def _explicit(inputs: SymbolVector, meanings: dict[str, ca.SX]) -> dict[str, ca.
     else:
         if ca.depends_on(whole, symbols):
             raise PosingError(
-                f"the inputs {', '.join(map(repr, meanings))} are written in each other"
+                f"the inputs {', '.join(map(repr, meanings))} are defined in terms of each other"
             )
     return dict(zip(meanings, ca.vertsplit(whole), strict=True))
 

@@ -263,8 +263,8 @@ class _Page:
         if not len(system.pairs):
             return None
         parts = [
-            "Of each pair of supports at most one is loaded; which one is found out. The reaction "
-            "of a pair is that of its second support less that of its first."
+            "At most one support of each pair is loaded; the library finds out which. The "
+            "reaction of a pair is its second support's reaction minus its first support's."
         ]
         parts += [self._pair(pair) for pair in system.pairs]
         return Section("Pairs of supports", "\n\n".join(parts))
@@ -354,7 +354,7 @@ def _done(action: Action) -> str:
         elif isinstance(part, Reset):
             phrases.append(_reset(part))
         elif isinstance(part, Record):
-            phrases.append("it is written down")
+            phrases.append("it is recorded")
     return ", ".join(phrases)
 
 

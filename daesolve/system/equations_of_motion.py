@@ -161,7 +161,7 @@ class _Symbols:
             if ca.depends_on(expression_of(goal), self.quadratures):
                 raise PosingError(
                     f"the goal {goal.name!r} contains a quadrature, but only forces, events, "
-                    "outputs and invariants may; make it a coordinate"
+                    "outputs and invariants may contain one; make it a coordinate"
                 )
         rates = self.posed(column("the rate", system.integrands, names, "quadrature"))
         for name, rate in zip(names, ca.vertsplit(rates), strict=True):
@@ -314,7 +314,7 @@ def _gyroscopic(symbols: _Symbols) -> ca.SX:
     assert system.mass_matrix is not None
     forces = symbols.posed(system.force_column("the gyroscopic force", system.gyroscopic))
     if ca.depends_on(forces, symbols.u):
-        raise PosingError("gyroscopic forces do not depend on reactions: put them into force")
+        raise PosingError("gyroscopic forces must not depend on reactions: move them into force")
     power, masses = ca.dot(forces, symbols.v), system.smoothed(system.mass_matrix)
     energy = ca.dot(symbols.v, masses @ symbols.v) / 2
     kept = power + ca.jtimes(energy, symbols.q, symbols.kinematics.q_dot)
@@ -322,8 +322,8 @@ def _gyroscopic(symbols: _Symbols) -> ca.SX:
         changing = ~vanishing(ca.gradient(power, symbols.v)).ravel()
         names = [repr(name) for name, by in zip(system.v.names, changing, strict=True) if by]
         raise PosingError(
-            "the gyroscopic forces do work, or are not proved to do none: their power depends on "
-            f"{', '.join(names)}; put them into force"
+            "the gyroscopic forces do work, or could not be proved workless: their power "
+            f"depends on {', '.join(names)}; move them into force"
         )
     return forces
 
@@ -493,6 +493,6 @@ def _control_labels(system: PosedControl, output_units: dict[str, str]) -> Label
 
 def _not_mechanical(goal: Goal) -> GoalRow:
     raise PosingError(
-        f"the constraint {goal.name!r} cannot be imposed: a control system has no masses, in whose "
-        "metric velocities would be projected"
+        f"the constraint {goal.name!r} cannot be imposed: a control system has no mass matrix, "
+        "which projecting velocities needs"
     )

@@ -139,7 +139,7 @@ def newton_euler(mass: ca.SX, potential: ca.SX, k: Kinematics) -> Motion:
 
 def _potential_force(potential: ca.SX, k: Kinematics) -> ca.SX:
     if ca.depends_on(potential, ca.vertcat(k.v, k.massless)):
-        raise PosingError("the potential must depend on coordinates and time alone")
+        raise PosingError("the potential must depend only on coordinates and time")
     return -ca.jacobian(k.q_dot, k.v).T @ ca.gradient(potential, k.q)
 
 

@@ -410,13 +410,13 @@ class _Walk:
         what = f"{OPERATION_NAMES[operation]}({shown})"
         if operation in (ca.OP_EQ, ca.OP_NE):
             return (
-                f"{self.place[0]} contains {what}: that two quantities of a motion are equal is "
-                "true for an instant alone; ask by < or > on which side it is, or keep the "
-                "expression as it is by smooth(...)"
+                f"{self.place[0]} contains {what}: two quantities of a motion are equal only "
+                "for an instant; test with < or > which side it is on, or keep the expression "
+                "unchanged with smooth(...)"
             )
         return (
-            f"{self.place[0]} contains {what}, a condition that is no comparison: compare by < or "
-            ">, or keep the expression as it is by smooth(...)"
+            f"{self.place[0]} contains {what}, a condition that is not a comparison: compare "
+            "with < or >, or keep the expression unchanged with smooth(...)"
         )
 
     def _sign(self, guard: int) -> int:

@@ -74,7 +74,7 @@ class Values:
             A parameter has this name already.
         """
         if name in self.defaults:
-            raise PosingError(f"the name {name!r} is the library's own; rename the parameter")
+            raise PosingError(f"the name {name!r} is reserved by the library; rename the parameter")
         added = symbol(name)
         self.defaults[name] = default
         self.symbols.append(added)
@@ -318,7 +318,9 @@ def control_row(goal: Goal, x: ca.SX, drift: ca.SX, influence: ca.SX, values: Va
                 typical=own.typical,
             )
         chain.append(gradient @ drift + ca.jtimes(chain[-1], time, ca.SX(1)))
-    raise NoInfluenceError(f"no control influences the goal {goal.name!r}, however often derived")
+    raise NoInfluenceError(
+        f"no control influences the goal {goal.name!r}, however often it is differentiated"
+    )
 
 
 def check_counts(unknowns: int, rows: int, relations: int) -> None:
@@ -375,7 +377,7 @@ def reset_rows(
             if isinstance(entry, Goal) and id(entry) not in own:
                 if any(entry.name == row.name for row in own.values()):
                     raise PosingError(
-                        f"two constraints that are imposed for an instant are called {entry.name!r}"
+                        f"two constraints imposed for an instant have the same name, {entry.name!r}"
                     )
                 own[id(entry)] = _momentary(entry, goals, momentary)
         found[index] = _row(event, reset, (states, discrete), goals, own, written)
@@ -409,15 +411,15 @@ def check_resets(dynamics: Dynamics) -> None:
         alone = not reset.states and (own or not reset.imposed)
         if whenever and not (alone and event.direction is not EITHER):
             raise PosingError(
-                f"the event {name!r} is reset whenever its guard is past zero, so it counts in one "
-                "direction and changes discrete values alone"
+                f"the event {name!r} is reset whenever its guard is past zero, so it must have "
+                "one direction and change only discrete values"
             )
         changes = [*reset.states.values(), *reset.values.values(), *reset.energies]
         column = ca.vertcat(*changes, reset.restitution)
         if ca.depends_on(column, dynamics.reactions):
             raise PosingError(
-                f"the reset of the event {name!r} depends on reactions, which an instant does not "
-                "have: it may depend on time, states, parameters and discrete values"
+                f"the reset of the event {name!r} depends on reactions, which are undefined at "
+                "an instant: it may depend on time, states, parameters and discrete values"
             )
 
 
@@ -446,9 +448,9 @@ def _row(
     imposed = [goals[e] if isinstance(e, str) else own[id(e)] for e in reset.impose]
     if event.count > 1 and any(row.name not in goals for row in imposed):
         raise PosingError(
-            f"the event {event.name!r} has {event.count} guards, and would impose constraints for "
-            "an instant whichever of them passes: give each guard an event of its own (events at "
-            "one instant are reset together)"
+            f"the event {event.name!r} has {event.count} guards, but imposes constraints "
+            "whichever of them passes zero: give each guard its own event (events at one "
+            "instant are reset together)"
         )
     for row in [*goals.values(), *imposed] if imposed else []:
         if row.kind == "control" or row.typical is not None:
@@ -473,8 +475,8 @@ def _momentary(
 ) -> GoalRow:
     if goal.name in goals:
         raise PosingError(
-            ELSEWHERE.format(goal.name) + "has the name of a "
-            "goal of the system: impose that by its name, or rename it"
+            ELSEWHERE.format(goal.name) + "has the name of a goal of the system: impose the "
+            "goal by its name, or rename this constraint"
         )
     if not goal.ideal or goal.from_start or goal.singular_at_rest:
         raise PosingError(

@@ -66,8 +66,9 @@ def check_directions(counts: Mapping[str, int]) -> None:
     by_count = {count: name for name, count in counts.items()}
     if len(by_count) > 1:
         raise UnsupportedError(
-            f"the contact {by_count[1]!r} has one direction of slip and {by_count[2]!r} has two, "
-            "but contacts are decided together in the plane or in space: give both as many"
+            f"the contact {by_count[1]!r} has one direction of slip and {by_count[2]!r} has "
+            "two, but contacts are decided together, in the plane or in space: give both the "
+            "same number"
         )
 
 

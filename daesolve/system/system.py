@@ -170,7 +170,7 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
             raise PosingError("give kinetic (Lagrange) or mass_matrix (Newton-Euler)")
         if self.mass_matrix is None and not is_empty(self.gyroscopic):
             raise PosingError(
-                "gyroscopic forces are given beside a mass matrix: the kinetic energy has its own"
+                "gyroscopic forces need a mass matrix: a kinetic energy already determines them"
             )
         if (self.velocities is None) != (self.kinematics is None):
             raise PosingError("quasi-velocities need both velocities= and kinematics=")
@@ -430,7 +430,7 @@ def _without(
             return replace(event, then=joined([replace(reset, impose=others[:1])]))
         raise PosingError(
             f"the event {event.name!r} imposes only goals that are dropped as redundant, "
-            f"{', '.join(map(repr, reset.impose))}: impose one that they depend on, or ask for "
+            f"{', '.join(map(repr, reset.impose))}: impose one that they depend on, or set "
             "redundant = 'minimum-norm'"
         )
     parts = [

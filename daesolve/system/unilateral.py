@@ -123,8 +123,9 @@ class Contact(Holonomic):
         value = f"contact_{self.name}"
         if self.held_by not in ("", value) or not self.ideal:
             raise PosingError(
-                f"the contact {self.name!r} must be ideal and hold alone: its reaction acts "
-                "along the gradient of its gap; friction may enter the forces with it"
+                f"the contact {self.name!r} must be ideal and must not be held by another "
+                "contact: its reaction acts along the gradient of its gap; its friction may "
+                "enter the forces"
             )
         if not isinstance(self.closed, bool | int | np.bool_):
             raise PosingError(
@@ -175,8 +176,8 @@ class Contact(Holonomic):
                 raise OutOfRangeError(f"the {what} {owner} is {number:g}, but must be {least}")
         if known.get("static friction", math.inf) < known.get("friction", 0.0):
             raise OutOfRangeError(
-                f"the static friction {owner} is {known['static friction']:g}, below its friction "
-                f"{known['friction']:g}: it must not be less"
+                f"the static friction {owner} is {known['static friction']:g}, below its "
+                f"friction {known['friction']:g}: it must be at least as large"
             )
         if not slips and (any(number != 0.0 for number in known.values()) or len(known) < len(own)):
             raise PosingError(f"friction {owner} needs its slip: give slip=, linear in velocities")
@@ -232,7 +233,10 @@ def with_contacts(
     rubbing = [contact for contact in contacts if contact.sticking]
     check_directions({contact.name: len(contact.sticking) for contact in rubbing})
     if rubbing and any(event.name == JAM for event in events):
-        raise PosingError(f"the event {JAM!r} is the library's own where contacts rub: rename it")
+        raise PosingError(
+            f"the event {JAM!r} is reserved by the library when contacts have friction: rename "
+            "the event"
+        )
     if rubbing and PENDING not in discrete:
         none = {PENDING: 0.0, ENDS: 0.0}
         ranges = {PENDING: CLOSED, ENDS: Interval(-math.inf, math.inf)}
@@ -430,8 +434,9 @@ def check_held(goals: Sequence[AnyGoal], pairs: Sequence[object]) -> None:
     contacts = contacts_of(goals)
     if contacts and len(pairs):
         raise UnsupportedError(
-            f"the contact {contacts[0].name!r} is posed beside pairs of supports, but which of "
-            "them are loaded and which contacts open is not decided together; take one or the other"
+            f"the contact {contacts[0].name!r} is combined with pairs of supports, but the "
+            "library cannot decide together which supports are loaded and which contacts "
+            "open; use only one of the two"
         )
     for goal in goals:
         if not isinstance(goal, Goal) or not goal.held_by:
@@ -439,9 +444,9 @@ def check_held(goals: Sequence[AnyGoal], pairs: Sequence[object]) -> None:
         shared = any(goal.held_by == contact.held_by for contact in contacts)
         if shared and not isinstance(goal, Contact) and len(contacts) > 1:
             raise UnsupportedError(
-                f"the goal {goal.name!r} is let go of with the contact that has "
-                f"{goal.held_by!r}, which is then to be the only contact of the system, not one of "
-                f"{len(contacts)}: which of them open is decided for single reactions"
+                f"the goal {goal.name!r} is released with the contact that has "
+                f"{goal.held_by!r}, which must then be the only contact of the system, not one "
+                f"of {len(contacts)}: opening is decided for single reactions"
             )
 
 
@@ -457,11 +462,11 @@ def watched_for_jams(dynamics: Dynamics, guides: Guides) -> Dynamics:
     own = sum(row.reaction is not None for row in dynamics.rows)
     if dynamics.relations or dynamics.reactions.numel() != own + count:
         raise PosingError(
-            "pairs of supports go together with ideal constraints, and with no other reactions "
-            "that are directed by the forces"
+            "pairs of supports can be combined only with ideal constraints, not with other "
+            "reactions that the forces direct"
         )
     if count > LARGEST:
-        raise PosingError(f"a system takes at most {LARGEST} pairs of supports, not {count}")
+        raise PosingError(f"a system may have at most {LARGEST} pairs of supports, not {count}")
     stop = Stop(
         "the supports jam: their reactions grow without bounds while the body still slides, and "
         "dry friction of rigid bodies determines no motion after it"

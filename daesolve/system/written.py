@@ -50,7 +50,7 @@ def expression_in(owner: str, text: str, symbols: Mapping[str, ca.SX]) -> ca.SX:
     except (SyntaxError, ValueError, RecursionError, TypeError, NotImplementedError) as error:
         if isinstance(error, PosingError):
             raise
-        raise PosingError(f"{owner} is {text!r}, which is no expression") from None
+        raise PosingError(f"{owner} is {text!r}, which is not an expression") from None
 
 
 class _Reader:
@@ -93,7 +93,7 @@ class _Reader:
                 op, operands = None, []
         if op is None or type(op) not in OPERATIONS:
             raise PosingError(
-                f"{self.owner} is {self.text!r}, but takes numbers, names, + - * / **, "
-                f"comparisons and {', '.join(FUNCTIONS)}"
+                f"{self.owner} is {self.text!r}, but may contain only numbers, names, + - * / "
+                f"**, comparisons and {', '.join(FUNCTIONS)}"
             )
         return OPERATIONS[type(op)], operands

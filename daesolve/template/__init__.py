@@ -79,16 +79,15 @@ def _module(name: str) -> str:
         raise OutOfRangeError(f"the name {name!r} is longer than {LONGEST} letters")
     module = name.replace("-", "_")
     if keyword.iskeyword(module):
-        raise OutOfRangeError(f"the name {name!r} is a word of Python: take another")
+        raise OutOfRangeError(f"the name {name!r} is a Python keyword: choose another")
     for point in entry_points(group=GROUP):
         if point.name == name:
             raise OutOfRangeError(
-                f"a problem {name!r} is installed already ({point.value}): take another name"
+                f"a problem {name!r} is already installed ({point.value}): choose another name"
             )
     if find_spec(module) is not None:
         raise OutOfRangeError(
-            f"a module {module!r}, which {name!r} would hide, can be imported already: take "
-            "another name"
+            f"a module {module!r}, which {name!r} would hide, already exists: choose another name"
         )
     return module
 
@@ -98,10 +97,10 @@ def _refuse_occupied(project: Path) -> None:
     if project.is_dir():
         if any(project.iterdir()):
             raise OutputExistsError(
-                f"the directory {str(project)!r} is not empty: take another name, or remove it"
+                f"the directory {str(project)!r} is not empty: choose another name, or remove it"
             )
     elif project.exists():
-        raise OutputExistsError(f"{str(project)!r} is a file: take another name, or remove it")
+        raise OutputExistsError(f"{str(project)!r} is a file: choose another name, or remove it")
 
 
 def _write(path: Path, text: str) -> None:

@@ -230,9 +230,9 @@ class Trajectory(ShownRun):
         """
         if self._evaluate is None:
             raise OutOfRangeError(
-                "this trajectory was read from disk or pickled, so that it holds samples alone and "
-                "cannot be continued: have solve sample the time by its `at`, or store the run, "
-                "and daesolve.resume(DIR) gives one that can"
+                "this trajectory was read from disk or pickled, so it contains only samples "
+                "and cannot be continued: give solve the time in `at`, or store the run and "
+                "use daesolve.resume(DIR)"
             )
         return self._evaluate(time)
 
@@ -444,8 +444,8 @@ def _unfinished(stored: Stored) -> Mapping[str, Any]:
     directory = str(stored.directory)
     if not stored.last:
         raise NotARunError(
-            f"the run in {directory!r} has not come to the end of its first part yet: nothing can "
-            "be read of it so far"
+            f"the run in {directory!r} has not completed its first part yet: there is nothing "
+            "to read so far"
         )
     so_far: Mapping[str, Any] = stored.checkpoint(stored.last)["so_far"]
     result: dict[str, Any] = {**stored.manifest["told"], **so_far, "verification": None}
@@ -455,10 +455,10 @@ def _unfinished(stored: Stored) -> Mapping[str, Any]:
     }
     result["outcome"] = Outcome.INTERRUPTED.value
     result["message"] = (
-        f"under way, at t = {result['end_time']:g} s so far"
+        f"running, at t = {result['end_time']:g} s so far"
         if stored.locked
         else f"not finished: what was computed up to t = {result['end_time']:g} s is kept, and "
-        f"`{resuming(stored.directory)}` goes on"
+        f"`{resuming(stored.directory)}` resumes it"
     )
     return result
 

@@ -100,8 +100,8 @@ class QuadMotion:
         called = [row.name for row in prepared.dynamics.drives if row.law is not None]
         if called:
             raise UnsupportedError(
-                f"a reference in quadruple precision cannot call the law {called[0]!r} in Python: "
-                "let it be traced (traced=True)"
+                f"a reference in quadruple precision cannot call the law {called[0]!r} in "
+                "Python: have it traced (traced=True)"
             )
         self.here = Place(quad(prepared.start_time), start, 0)
         self.record = MotionRecord([p])
@@ -169,7 +169,7 @@ class QuadMotion:
             record.steps += 1
             if record.steps % PIECE == 0:
                 if not record.message and abs(float(self.here.time - began)) < STUCK * span:
-                    record.message = self._ended("the steps have become too small to go on")
+                    record.message = self._ended("the steps have become too small to continue")
                 began = self.here.time
                 if progress is not None:
                     progress(float(self.here.time))
@@ -262,7 +262,7 @@ class QuadMotion:
         if index is None:
             return ""
         self._take_down(index, self.here)
-        return f"the event {guarded[index].name!r} holds at the start already"
+        return f"the event {guarded[index].name!r} already holds at the start"
 
     def _happen(self, found: Sequence[int], past: Sequence[int] = ()) -> str:
         """Do what is due here, until nothing is; return why the motion ends.
@@ -284,9 +284,9 @@ class QuadMotion:
                     self._take_down(index, self.here)
             if transitions.follower(switches) is not None:
                 return (
-                    f"at t = {arguments[0]:.10g} s dry friction ends the slip, or has slowed it "
-                    "down so far that it is followed in scaled time, which quadruple precision is "
-                    "not"
+                    f"at t = {arguments[0]:.10g} s dry friction ends the slip, or has slowed "
+                    "it so far that scaled time is needed, which quadruple precision does not "
+                    "support"
                 )
             try:
                 found = self._switch(transitions, switches)

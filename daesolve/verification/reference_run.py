@@ -152,7 +152,7 @@ def reference_run(
     if not available():
         raise MissingBackendError(
             "a reference in quadruple precision needs heyoka with its type `real`; install it "
-            "from conda-forge (conda install heyoka.py), or give a reference of your own"
+            "from conda-forge (conda install heyoka.py), or give your own reference"
         )
     if not FINEST_TOLERANCE <= tolerance <= 1e-2:
         raise OutOfRangeError(

@@ -116,8 +116,8 @@ def _in_words(
     if found.apart_from:
         state = min(found.apart_from, key=lambda name: found.apart_from[name])
         yield (
-            f"{state} is not the same to {APART:g} of its size from "
-            f"t = {found.apart_from[state]:.10g} s on"
+            f"{state} differs by more than {APART:g} of its size from t = "
+            f"{found.apart_from[state]:.10g} s on"
         )
 
 
@@ -213,8 +213,8 @@ class ResetAgreement:
     def __str__(self) -> str:
         if self.apart_from is not None:
             return (
-                f"{self.count} resets against {self.standard_count}, "
-                f"not the same from t = {self.apart_from:.10g} s on"
+                f"{self.count} resets against {self.standard_count}, different from t = "
+                f"{self.apart_from:.10g} s on"
             )
         resets = "reset" if self.same == 1 else "resets"
         return f"the same {self.same} {resets}, at times up to {self.farthest:.1e} s apart"

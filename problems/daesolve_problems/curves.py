@@ -79,7 +79,7 @@ class Curve:
             function = ca.Function("geometry", [point, p.vector], [ca.densify(rows)])
         except UnknownNameError as error:
             raise PosingError(
-                f"the curve {self.label!r} sees its own parameters alone, and {error}"
+                f"the curve {self.label!r} may contain only its own parameters: {error}"
             ) from None
         except (NotImplementedError, RuntimeError, TypeError) as error:
             reason = str(error).strip().splitlines()[-1]
@@ -213,7 +213,7 @@ def contact_point(
     if curve.height is not None:
         if names != ["contact_x"]:
             raise OutOfRangeError(
-                f"a start on the explicit curve {curve.label!r} is given by contact_x"
+                f"a start on the explicit curve {curve.label!r} needs contact_x"
                 + (", not by polar_angle" if "polar_angle" in names else ", which is missing")
             )
         x = float(given["contact_x"])
@@ -223,8 +223,8 @@ def contact_point(
         return x, z
     if len(names) != 1:
         raise OutOfRangeError(
-            f"a start on the implicit curve {curve.label!r} is given by contact_x or by "
-            f"polar_angle, not by {'both' if names else 'neither'}"
+            f"a start on the implicit curve {curve.label!r} needs exactly one of contact_x and "
+            f"polar_angle, but has {'both' if names else 'neither'}"
         )
     value = float(given[names[0]])
     along_ray = names == ["polar_angle"]

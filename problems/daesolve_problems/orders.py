@@ -100,7 +100,7 @@ def slope(values: Sequence[float], errors: Sequence[float]) -> float:
         There are fewer than two different values, or a value or an error is not positive.
     """
     if len(set(values)) < 2 or len(values) != len(errors):
-        raise OutOfRangeError("an order needs errors at two different values or more")
+        raise OutOfRangeError("an order needs errors at two or more different values")
     if not (min(values) > 0.0 and min(errors) > 0.0):
         raise OutOfRangeError("an order needs values and errors that are positive")
     return float(np.polyfit(np.log(values), np.log(errors), 1)[0])
@@ -213,6 +213,6 @@ def _whole(
     if run.outcome is not ds.Outcome.COMPLETED:
         values = ", ".join(f"{name} = {value:g}" for name, value in changes.items())
         raise OutOfRangeError(
-            f"the model {model!r} does not come to its end at {values}: {run.message}"
+            f"the model {model!r} does not reach its end at {values}: {run.message}"
         )
     return run

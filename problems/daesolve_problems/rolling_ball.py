@@ -147,7 +147,9 @@ def _symbols(
         entries["pendulum_length"] = (0.08, "m", ds.POSITIVE)
     taken = sorted(entries.keys() & surface.parameters.keys())
     if taken:
-        raise PosingError(f"the surface's parameter {taken[0]!r} is the ball's own; rename it")
+        raise PosingError(
+            f"the surface's parameter {taken[0]!r} is reserved for the ball; rename it"
+        )
     return (
         ds.coordinates(**positions),
         ds.velocities(**rates),

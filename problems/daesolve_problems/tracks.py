@@ -136,8 +136,8 @@ class Track(Contacts):
             return self.s
         if not low <= stretch[0] <= 0.0 <= stretch[1] <= high:
             raise OutOfRangeError(
-                f"the stretch ({stretch[0]:g}, {stretch[1]:g}) must hold the start, 0, and lie "
-                f"between the ends of the track, {low:g} m and {high:g} m"
+                f"the stretch ({stretch[0]:g}, {stretch[1]:g}) must contain the start, 0, and "
+                f"lie between the ends of the track, {low:g} m and {high:g} m"
             )
         inside = self.s[(self.s > stretch[0]) & (self.s < stretch[1])]
         return np.union1d(inside, np.array((*stretch, 0.0)))

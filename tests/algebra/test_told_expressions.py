@@ -41,5 +41,5 @@ FALSE = {
 
 @pytest.mark.parametrize("fault", FALSE)
 def test_data_that_tell_something_else_are_refused(fault):
-    with pytest.raises(NotResumableError, match="tells no expression"):
+    with pytest.raises(NotResumableError, match="contains no expression"):
         expressions(FALSE[fault], [])

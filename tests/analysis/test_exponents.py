@@ -183,7 +183,7 @@ def test_a_direction_that_an_impact_takes_away_has_no_exponent():
         {"y": -s.y, "clock": 1.0},
         events=[ds.Event("dead", s.clock - 1.0, ds.RISING, dead)],
     )
-    with pytest.raises(NoDerivativeError, match="the event 'dead' takes away one of the 2"):
+    with pytest.raises(NoDerivativeError, match="the event 'dead' removes one of the 2"):
         lyapunov_exponent(system, 10.0, {"y": 1.0, "clock": 0.0}, count=None)
 
 

@@ -183,10 +183,10 @@ def test_what_cannot_be_run_is_refused():
 
 def test_an_event_has_its_own_direction():
     system = oscillator(events=lambda q: [ds.Event("middle", q.x)])
-    with pytest.raises(PosingError, match="has a direction of its own"):
+    with pytest.raises(PosingError, match="already has a direction"):
         sections(system, "middle", 1.0, {"x": 1.0}, direction=ds.RISING)
     named = oscillator(events=lambda q: [ds.Event("section", q.x)])
-    with pytest.raises(PosingError, match="name it in place of a guard"):
+    with pytest.raises(PosingError, match="give its name instead of a guard"):
         sections(named, named.coordinates.x, 1.0, {"x": 1.0})
 
 
@@ -195,7 +195,7 @@ def test_a_portrait_shows_every_point():
     (axes,) = figure.axes
     assert np.array_equal(axes.lines[0].get_xydata(), [[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
     assert axes.get_xlabel() == "y (m)"
-    with pytest.raises(OutOfRangeError, match="give as many"):
+    with pytest.raises(OutOfRangeError, match="give the same number"):
         portrait(np.arange(3.0), np.ones(2))
 
 
@@ -215,7 +215,7 @@ def test_sections_of_many_starts_are_those_of_each_start_alone():
         np.testing.assert_allclose(found.times, alone.times, rtol=0.0, atol=1e-12)
         for name, values in alone.states.items():
             np.testing.assert_allclose(found[name], values, rtol=0.0, atol=1e-12)
-        assert any("beside those of others" in note for note in found.run.description["notes"])
+        assert any("together with other runs" in note for note in found.run.description["notes"])
 
 
 def test_the_members_beside_one_change_no_bit_of_its_section():
@@ -241,5 +241,5 @@ def test_members_may_differ_in_parameters_and_an_error_takes_the_place_of_its_me
 
 @pytest.mark.parametrize("members", [[], {"x": 1.0}, "x", [1.0], None])
 def test_what_are_no_members_is_refused(members):
-    with pytest.raises(OutOfRangeError, match="list of mappings"):
+    with pytest.raises(OutOfRangeError, match="list of at least one mapping"):
         many_sections(oscillator(), oscillator().coordinates.x, members, 1.0)

@@ -277,7 +277,7 @@ def test_analysis_names_what_it_differentiates_by():
     assert "--of NAME" in without.output
     other = CliRunner().invoke(app, ["analyse", "pendulum", "rank", "--of", "gravity"])
     assert other.exit_code == 2
-    assert "'rank' takes no names" in other.output
+    assert "'rank' does not use names" in other.output
 
 
 @pytest.fixture
@@ -337,13 +337,13 @@ def test_what_cannot_be_differentiated_is_refused_in_one_sentence():
                 system, 1.0, options.pop("initial", start), guess={"y": -0.8}, **options
             )
 
-    refused(OutOfRangeError, "one at least", by=[])
-    refused(OutOfRangeError, "list of names", by="length")
+    refused(OutOfRangeError, "at least one", by=[])
+    refused(OutOfRangeError, "list of at least one name", by="length")
     refused(UnknownNameError, "did you mean 'length'", by=["lenght"])
-    refused(OutOfRangeError, "'y' is not kept, but follows from the others", by=["y"])
+    refused(OutOfRangeError, "'y' is not fixed, but follows from the others", by=["y"])
     refused(
         InconsistentStateError,
-        "the start cannot follow a change of 'length': .*leave one of x, y open",
+        "the start cannot be adjusted to a change of 'length': .*leave one of x, y open",
         initial={"x": -0.6, "y": -0.8},
         by=["length"],
     )
@@ -354,7 +354,7 @@ def test_what_cannot_be_differentiated_is_refused_in_one_sentence():
 def test_run_that_fails_has_no_derivative():
     q = ds.coordinates(x="m")
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force=ca.vertcat(6 * q.x**2))
-    with pytest.raises(NoDerivativeError, match="no end to differentiate, for it is failed"):
+    with pytest.raises(NoDerivativeError, match="no end to differentiate, because it is failed"):
         ds.analysis.sensitivity(system, 5.0, {"x": 1.0, "x_dot": 2.0}, by=["x"])
 
 

@@ -116,7 +116,7 @@ def test_what_cannot_be_asked_gets_one_sentence(mine, words, sentence):
 @pytest.mark.parametrize("option", ["--rtol", "--atol"])
 def test_a_fixed_step_has_no_tolerance(option):
     told = call("run", "pendulum", "--fixed-step", "0.01", option, "1e-6", code=2).stderr
-    assert "--fixed-step takes its step whatever the error" in told
+    assert "--fixed-step does not control the error" in told
 
 
 def test_an_answer_lists_no_values_that_the_problem_derives():

@@ -33,7 +33,7 @@ def test_a_part_of_the_run_as_a_gif(run, tmp_path):
     )  # fmt: skip
     assert file.read_bytes()[:6] == b"GIF89a"
     assert "4 pictures in 0.5 s, t = 0.5 to 1.5 s" in told.stdout
-    assert "for drawing alone" in told.stdout
+    assert "for drawing only" in told.stdout
     assert told.stderr == ""
 
 
@@ -49,12 +49,12 @@ def test_a_wrong_request_ends_with_status_2_and_one_sentence(run, tmp_path):
     wheel = ds.MechanicalSystem(q, kinetic=q.dot.theta**2 / 2)
     ds.solve(wheel, 0.1, {"theta_dot": 1.0}, at=[0.0, 0.1], store=bare)
     for words, sentence in (
-        ([tmp_path / "absent"], "holds no run"),
-        ([tmp_path / "empty"], "holds no run"),
+        ([tmp_path / "absent"], "contains no run"),
+        ([tmp_path / "empty"], "contains no run"),
         ([bare], "has no drawing"),
-        ([run, "--to", tmp_path / "a.avi"], "name a file .html, .gif or .mp4"),
+        ([run, "--to", tmp_path / "a.avi"], "choose a file ending in .html, .gif or .mp4"),
         ([run, "--from", 1.5, "--until", 1], "nothing to show"),
-        ([run, "--seconds", 0], "time of playing"),
+        ([run, "--seconds", 0], "playing time"),
     ):
         refused = call("animate", *words, code=2)
         assert sentence in refused.stderr

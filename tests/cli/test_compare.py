@@ -76,8 +76,8 @@ def test_the_table_is_printed_and_the_figure_written(mine, tmp_path):
     ("words", "sentence"),
     [
         (("--formulations", "feedback", "--solvers", "tailor"), "did you mean 'taylor'"),
-        (("--formulations", ",", "--solvers", "taylor"), "--formulations takes names"),
-        ((*PAIRS, "--tolerances", "small"), "--tolerances takes numbers"),
+        (("--formulations", ",", "--solvers", "taylor"), "--formulations needs names"),
+        ((*PAIRS, "--tolerances", "small"), "--tolerances needs numbers"),
     ],
 )
 def test_a_wrong_request_is_told_with_status_2(mine, words, sentence):
@@ -86,14 +86,14 @@ def test_a_wrong_request_is_told_with_status_2(mine, words, sentence):
 
 def test_status_2_where_every_pair_is_refused(mine):
     words = ("--formulations", "feedback", "--solvers", "dop853", "--tolerances", "1e-18")
-    assert "every pair was refused" in call(mine, *words, code=2).stderr
+    assert "no pair of a formulation and a solver works" in call(mine, *words, code=2).stderr
 
 
 def test_status_3_where_no_run_is_completed(mine):
     singular = PLUGIN.replace("potential=p.gravity * q.y", "potential=-1e3 / (q.x**2 + q.y - 0.2)")
     mine.write_text(singular, encoding="utf-8")
     result = call(mine, "--formulations", "feedback", "--solvers", "dop853", code=3)
-    assert "no run was completed" in result.stderr
+    assert "no run finished" in result.stderr
 
 
 def test_progress_is_shown_in_a_terminal(mine, monkeypatch, capsys):

@@ -29,7 +29,7 @@ def test_a_loss_of_rank_is_told_with_what_came_before(rank_loss):
     assert found["singular_value"] < found["threshold"]
     assert set(found["goals"]) <= set(found["null_vector"])
     assert [event["name"] for event in told["events"]] == ["degenerate"]
-    assert "come near to depending on each other" in result.stderr
+    assert "almost depend on each other" in result.stderr
 
 
 def test_other_runs_have_no_degeneracy():

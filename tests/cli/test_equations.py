@@ -41,7 +41,7 @@ def test_wrong_requests_have_one_sentence(tmp_path):
     other.write_text("mine")
     for words, wanted in (
         (["pendulum", "--as", "c", "--reduced"], "leave out one of the two"),
-        (["pendulum", "--to", other], "no export of daesolve"),
+        (["pendulum", "--to", other], "not an export of daesolve"),
         (["pendulum", "--case", "none"], "'none'"),
     ):
         told = call(*words)

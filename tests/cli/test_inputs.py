@@ -79,11 +79,11 @@ def test_what_is_missing_or_wrong_is_said_in_a_sentence(mine):
     file = mine / "measured.csv"
     for words, sentence in (
         ((), "the input 'push' is not given"),
-        (("--input", "push"), "--input takes NAME=EXPRESSION or NAME=FILE:COLUMN"),
+        (("--input", "push"), "--input needs NAME=EXPRESSION or NAME=FILE:COLUMN"),
         (("--input", "push=2*z"), "unknown name in the input 'push' 'z'"),
         (("--input", f"push={file}:forse"), "did you mean 'force'"),
         (("--input", "push=no.csv:force"), "cannot be read as a table"),
-        (("--input", "push=no.csv"), "which column of 'no.csv'"),
+        (("--input", "push=no.csv"), "'no.csv' needs a column"),
         (("--input", "push=1", "--input", "push=2"), "--input push is given twice"),
     ):
         assert sentence in call("run", mine / "mine.py", *words, code=2).stderr
@@ -105,7 +105,9 @@ def test_a_sweep_varies_beside_an_input_and_over_one(mine, tmp_path):
 def test_a_sweep_over_an_input_that_is_something_else_is_refused(mine, tmp_path):
     words = ("sweep", mine / "mine.py", "--workers", 0, "--over", "push=1,2", "--quiet")
     told = call(*words, "--input", "push=sin(t)", "--out", tmp_path / "three", code=3)
-    assert "'push' is given as a parameter, 1.0, and in inputs" in " ".join(told.stderr.split())
+    assert "'push' is given twice, as the parameter value 1.0 and in inputs" in " ".join(
+        told.stderr.split()
+    )
 
 
 def test_a_comparison_takes_inputs(mine):

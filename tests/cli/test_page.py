@@ -52,7 +52,7 @@ def test_a_python_file_has_its_page_without_the_path_of_this_machine(mine, tmp_p
         (["page", "pendulun", "--to", "{}/pages"], "pendulum"),
         (["page", "pendulum", "--to", "{}/pages", "--case", "fall"], "release"),
         (["page", "pendulum", "--to", "{}/mine.py"], "cannot be made"),
-        (["page", "{}/none.py", "--to", "{}/pages"], "there is no file"),
+        (["page", "{}/none.py", "--to", "{}/pages"], "does not exist"),
     ],
 )
 def test_a_wrong_request_ends_with_status_2_and_one_sentence(mine, tmp_path, words, sentence):

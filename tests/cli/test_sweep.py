@@ -89,17 +89,17 @@ def test_status_3_where_no_member_succeeded(mine, tmp_path):
     [
         (("--over", "mas=1,2"), "did you mean 'mass'"),
         (("--over", "mass=-1,2"), "must be > 0"),
-        (("--over", "mass"), "--over takes NAME=V1,V2"),
+        (("--over", "mass"), "--over needs NAME=V1,V2"),
         (("--over", "mass=1", "--over", "mass=2"), "given twice"),
         (("--over", "mass=uniform(1,2)"), "samples are missing"),
         (("--over", "mass=unifrom(1,2)"), "did you mean 'uniform'"),
-        (("--over", "mass=uniform(1)"), "uniform takes (A,B), two numbers"),
+        (("--over", "mass=uniform(1)"), "uniform needs (A,B), two numbers"),
         (("--over", "mass=uniform(2,1)"), "the lower bound first"),
-        (("--over", "mass=linspace(1,2)"), "linspace takes (A,B,N)"),
-        (("--over", "mass=linspace(1,2,2.5)"), "linspace takes (A,B,N)"),
-        (("--over", "mass=geomspace(0,2,3)"), "geomspace takes (A,B,N)"),
-        (("--over", "mass=1", "--solver", "idas"), "which the solver 'idas' cannot take"),
-        (("--over", "mass=1", "--formulation", "index-1", "--batch"), "cannot take"),
+        (("--over", "mass=linspace(1,2)"), "linspace needs (A,B,N)"),
+        (("--over", "mass=linspace(1,2,2.5)"), "linspace needs (A,B,N)"),
+        (("--over", "mass=geomspace(0,2,3)"), "geomspace needs (A,B,N)"),
+        (("--over", "mass=1", "--solver", "idas"), "which the solver 'idas' cannot integrate"),
+        (("--over", "mass=1", "--formulation", "index-1", "--batch"), "cannot integrate"),
         (("--over", "mass=1", "--impact", "newtn"), "--impact is 'newtn', but must be one of"),
         (("--over", "mass=1", "--rate", "spring=5"), "unknown goal with a rate 'spring'"),
     ],
@@ -122,7 +122,7 @@ def test_values_are_read_as_lists_ranges_and_distributions():
     # As in NumPy: exponents of ten, and the bounds themselves.
     np.testing.assert_array_equal(sweeping.varied(["a=logspace(-1,1,3)"])["a"], [0.1, 1, 10])
     np.testing.assert_array_equal(sweeping.varied(["a=geomspace(1,4,3)"])["a"], [1, 2, 4])
-    with pytest.raises(DaesolveError, match="linspace takes"):
+    with pytest.raises(DaesolveError, match="linspace needs"):
         sweeping.varied(["a=linspace(1,inf,2)"])
 
 

@@ -42,7 +42,7 @@ def test_the_solver_that_is_chosen_takes_the_tolerances(words, given, tolerances
 def test_an_absolute_tolerance_takes_cvodes_where_taylor_would_be_and_says_so():
     found, told = run(*PENDULUM, "--atol", "1e-9")
     assert (found["solver"], found["tolerances"]["atol"]) == ("cvodes", 1e-9)
-    sentence = "solver cvodes in place of taylor, which takes no absolute tolerance"
+    sentence = "solver cvodes instead of taylor, which has no absolute tolerance"
     assert told == f"daesolve: {sentence}\n"
     assert sentence in found["notes"]
 
@@ -52,7 +52,7 @@ def test_in_python_it_is_the_same():
     loose = case.solve(1.0, rtol=1e-5, formulation=ds.Index1())
     by_name = case.solve(1.0, solver=ds.Idas(rtol=1e-5), formulation=ds.Index1())
     assert np.array_equal(loose["x"], by_name["x"])
-    with pytest.raises(OutOfRangeError, match="give the tolerance to the solver"):
+    with pytest.raises(OutOfRangeError, match="give the tolerance to that solver"):
         case.solve(1.0, rtol=1e-5, solver=ds.Idas())
 
 

@@ -66,7 +66,7 @@ def test_a_form_or_a_variant_that_is_none_is_refused():
     problem = HorizontalComplementarity(**CASES["none-jam"].columns())
     with pytest.raises(PosingError, match="linear forms 1, 2 and 3, not 4"):
         linear_form(problem, (1, 2), 4)
-    with pytest.raises(PosingError, match="is no variant of 2 pairs"):
+    with pytest.raises(PosingError, match="is not a variant of 2 pairs"):
         linear_form(problem, (1, 2, 1), 1)
 
 

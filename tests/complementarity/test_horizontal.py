@@ -122,7 +122,7 @@ def test_numbers_cannot_be_changed_behind_the_problems_back():
     [
         ({"load": [1.0, np.nan]}, OutOfRangeError, "the load: nan is not a finite number"),
         ({"second": [[1, 0], [0, np.inf]]}, OutOfRangeError, "pair right among the second"),
-        ({"first": np.eye(3)}, PosingError, r"the shape is \(3, 3\), 2 pairs want \(2, 2\)"),
+        ({"first": np.eye(3)}, PosingError, r"the shape is \(3, 3\), 2 pairs need \(2, 2\)"),
         ({"first_normal": [1, 2]}, PosingError, "first supports without friction"),
         ({"load": []}, PosingError, "at least one pair"),
         ({"load": "heavy"}, PosingError, "real numbers"),
@@ -144,7 +144,7 @@ def test_what_has_no_meaning_is_refused_in_one_sentence(change, error, words):
 def test_variants_and_signs_are_two_words_for_one_thing():
     assert variant_of(signs_of((1, 2, 2), 3)) == (1, 2, 2)
     for wrong in [(1, 2), (0, 1, 2), (1, 2, 3)]:
-        with pytest.raises(PosingError, match="is no variant of 3 pairs"):
+        with pytest.raises(PosingError, match="is not a variant of 3 pairs"):
             signs_of(wrong, 3)
 
 

@@ -123,5 +123,5 @@ def test_self_locking_is_no_answer():
 
 def test_a_base_that_is_no_variant_is_refused():
     problem = next(trains(2, unique=True))
-    with pytest.raises(PosingError, match="no variant of 2 pairs"):
+    with pytest.raises(PosingError, match="not a variant of 2 pairs"):
         lemke(problem, (1, 3))

@@ -231,7 +231,7 @@ def test_bad_input_is_refused_by_name():
     body = Contacts(np.eye(2), np.array([0.3]))
     with pytest.raises(PosingError, match="shape"):
         decide(body, [1.0])
-    with pytest.raises(PosingError, match="slips of shape"):
+    with pytest.raises(PosingError, match="slips must have the shape"):
         decide(body, [1.0, 0.0], [1.0, 2.0])
     with pytest.raises(OutOfRangeError, match="finite"):
         decide(body, [math.nan, 0.0])
@@ -239,9 +239,9 @@ def test_bad_input_is_refused_by_name():
         decide(body, [1.0, 0.0], method="enumerat")
     with pytest.raises(UnknownNameError, match="closure"):
         decide(body, [1.0, 0.0], closure="springs")
-    with pytest.raises(PosingError, match="want 'enumerate' or 'branch'"):
+    with pytest.raises(PosingError, match="need 'enumerate' or 'branch'"):
         decide(body, [1.0, 0.0], method="cone")
-    with pytest.raises(PosingError, match="take 'branch'"):
+    with pytest.raises(PosingError, match="use 'branch'"):
         decide(Contacts(np.eye(2), np.array([0.3]), np.array([0.5])), [1.0, 0.0], method="pivot")
     space = Contacts(np.eye(3), np.array([0.3]), directions=2)
     with pytest.raises(PosingError, match="'cone'"):

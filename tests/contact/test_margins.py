@@ -101,7 +101,7 @@ def test_bad_input_is_refused_by_name():
         margins(space, [-1.0, 0.0, 0.0], [])
     with pytest.raises(PosingError, match="no slip"):
         margins(space, [-1.0, 0.0, 0.0], [State.SLIDES])
-    with pytest.raises(PosingError, match="slides to no side"):
+    with pytest.raises(PosingError, match="slides, but has no direction"):
         margins(space, [-1.0, 0.0, 0.0], [State.FORWARD])
     twice = Contacts(np.ones((4, 4)), np.array([0.3, 0.3]))
     with pytest.raises(NoMotion, match="keep the contacts"):

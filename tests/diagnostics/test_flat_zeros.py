@@ -78,10 +78,10 @@ def grazing(guard) -> ds.MechanicalSystem:
 @pytest.mark.parametrize(("until", "time"), [(20.0, "1.5706"), (-20.0, "-4.7122")])
 def test_a_guard_that_turns_round_nearer_than_its_solver_knows_it_is_named(solver, until, time):
     run = ds.solve(grazing(lambda q: q.x - (1.0 - 1e-8)), until, {"x_dot": 1.0}, solver=solver)
-    (note,) = [note for note in run.description["notes"] if "turns round" in note]
+    (note,) = [note for note in run.description["notes"] if "turns back" in note]
     # It is on its way in, sqrt(2e-8) s before the turn.
     assert note.startswith(
-        f"the guard of the event 'grazing' turns round behind zero at t = {time}"
+        f"the guard of the event 'grazing' turns back just beyond zero at t = {time}"
     )
 
 
@@ -98,7 +98,7 @@ def test_a_guard_that_turns_round_nearer_than_its_solver_knows_it_is_named(solve
 def test_a_guard_that_is_known_well_enough_is_not(guard, solver: str):
     run = ds.solve(grazing(guard), 20.0, {"x_dot": 1.0}, solver=solver)
     assert run.event_count
-    assert not any("turns round" in note for note in run.description["notes"])
+    assert not any("turns back" in note for note in run.description["notes"])
 
 
 def test_a_ball_that_bounces_to_rest_is_not():

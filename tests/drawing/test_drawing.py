@@ -222,10 +222,10 @@ def test_what_depends_on_a_series_moves():
         (lambda: Circle(("x", "z"), True), "its radius must be a finite number"),
         (lambda: Circle(("x",), 1.0), "its centre must be two or three coordinates"),
         (lambda: Circle("xz", 1.0), "its centre must be two or three"),
-        (lambda: Circle(("x", "z"), 1.0, spokes=3), "give both of them, or neither"),
-        (lambda: Circle(("x", "z"), 1.0, angle="phi"), "give both of them, or neither"),
+        (lambda: Circle(("x", "z"), 1.0, spokes=3), "give both, or neither"),
+        (lambda: Circle(("x", "z"), 1.0, angle="phi"), "give both, or neither"),
         (lambda: Circle(("x", "z"), 1.0, "phi", 2.5), "its spokes must be a whole number"),
-        (lambda: Line([("x", "z")]), "its points must be two points or more"),
+        (lambda: Line([("x", "z")]), "its points must be at least two points"),
         (lambda: Line(np.zeros((2, 4))), "its points must be two or three coordinates"),
         (
             lambda: Drawing([Line([("x", "z"), (0, 0, 0)])]),

@@ -138,7 +138,7 @@ def test_of_two_points_without_rods_each_has_a_colour_of_its_own():
 def test_what_has_no_points_is_not_drawn():
     q = ds.coordinates(theta=ds.ANGLE)
     system = ds.MechanicalSystem(q, kinetic=q.dot.theta**2 / 2)
-    with pytest.raises(PosingError, match="no points to be drawn"):
+    with pytest.raises(PosingError, match="no points to draw"):
         drawing_of(system)
     problem = ds.Problem(
         name="wheel", title="A wheel", models={"plain": lambda: system},

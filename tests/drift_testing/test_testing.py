@@ -152,7 +152,7 @@ def test_a_run_that_does_not_end_well_fails_without_limits() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"limits": {"energie": 1e-9}}, "there are 'rod', 'rod_dot', 'energy'"),
+        ({"limits": {"energie": 1e-9}}, "only 'rod', 'rod_dot', 'energy'"),
         ({"limits": {"energy": 0.0}}, "'energy' is 0.0, but must be a finite number > 0"),
         ({"limits": {"energy": "1e-9"}}, "must be a finite number > 0"),
         ({"limits": {"energy": True}}, "must be a finite number > 0"),
@@ -160,7 +160,7 @@ def test_a_run_that_does_not_end_well_fails_without_limits() -> None:
         ({"limits": ["energy"]}, "limits are names with a number each"),
         ({"limits": 1e-9}, "limits are names with a number each"),
         ({"accuracy": -1.0}, "accuracy is -1.0"),
-        ({"accuracy": 1e-8, "verify": False}, "leave verify=False out"),
+        ({"accuracy": 1e-8, "verify": False}, "leave out verify=False"),
         ({"driven": "energy"}, r"names of invariants: \['energy'\]"),
         ({"driven": ["energie"]}, "unknown invariant 'energie': did you mean 'energy'"),
         ({"driven": 1}, "must be True, False or names"),
@@ -222,7 +222,7 @@ def test_a_chaotic_motion_is_told_as_the_reason() -> None:
     told = {"against": "taylor", "growth": "exponential", "lyapunov_time": 0.2}
     assert "small errors grow e-fold in 0.2 s" in repetition(told)
     assert "no exponential growth" in repetition({**told, "growth": "regular"})
-    assert "not found out" in repetition({**told, "growth": "unknown"})
+    assert "not measured" in repetition({**told, "growth": "unknown"})
 
 
 # -- the baseline --------------------------------------------------------------------------------
@@ -273,14 +273,14 @@ def test_what_became_worse_fails_and_what_the_baseline_lacks_is_told() -> None:
     [
         (None, "cannot be read: No such file"),
         ("{", "is not JSON"),
-        ("[]", "is no drift report"),
-        ("{}", "is no drift report"),
+        ("[]", "is not a drift report"),
+        ("{}", "is not a drift report"),
         ('{"format": 2, "runs": []}', "has the format 2"),
-        ('{"format": 1, "runs": [{"test": "a", "number": 1}]}', "is no drift report"),
+        ('{"format": 1, "runs": [{"test": "a", "number": 1}]}', "is not a drift report"),
         (
             '{"format": 1, "runs": [{"test": "a", "number": 1, "drift": {"e": '
             '{"max_relative": "small"}}}]}',
-            "is no drift report",
+            "is not a drift report",
         ),
     ],
 )

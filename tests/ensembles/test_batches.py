@@ -187,14 +187,14 @@ def test_rtol_is_the_tolerance_of_the_solver_that_is_left_out():
 @pytest.mark.parametrize(
     ("options", "error", "sentence"),
     [
-        ({"solver": ds.Cvodes()}, UnsupportedError, "not by Cvodes"),
+        ({"solver": ds.Cvodes()}, UnsupportedError, "not Cvodes"),
         ({"lanes": 0}, OutOfRangeError, "number of lanes is 0"),
         ({"lanes": True}, OutOfRangeError, "number of lanes is True"),
-        ({"store": "runs"}, UnsupportedError, "are not stored"),
-        ({"max_evaluations": 100}, UnsupportedError, "what a single run costs"),
+        ({"store": "runs"}, UnsupportedError, "cannot be stored"),
+        ({"max_evaluations": 100}, UnsupportedError, "limits a single run"),
         ({"members": [{"reset": True}]}, UnsupportedError, "differ in reset"),
         ({"atol": 1e-9}, UnsupportedError, "no absolute tolerance"),
-        ({"rtol": 1e-9, "solver": "taylor"}, OutOfRangeError, "give the tolerance to the solver"),
+        ({"rtol": 1e-9, "solver": "taylor"}, OutOfRangeError, "give the tolerance to that solver"),
         ({"rtol": 5.0}, OutOfRangeError, "tolerance is 5"),
     ],
 )
@@ -207,7 +207,7 @@ def test_what_a_lane_cannot_do_is_refused_in_the_place_of_the_member():
     [resets] = run_batch(SWINGING.case(reset=True), [{}], lanes=2)
     [projected] = run_batch(SWINGING.case(), [{}], lanes=2, formulation=ds.Projected())
     assert isinstance(resets, UnsupportedError)
-    assert "do not go through resets" in str(resets)
+    assert "do not support resets" in str(resets)
     assert isinstance(projected, UnsupportedError)
     assert "do not project" in str(projected)
 
@@ -225,8 +225,8 @@ def test_a_sweep_goes_in_lanes_by_itself_and_gives_what_its_members_give_alone(c
         for batch in (None, False)
     }
     together, alone = (swept[batch].to_pandas() for batch in (None, False))
-    assert together.notes.str.contains("taken beside those of others, 16 at a time").all()
-    assert not alone.notes.str.contains("beside").any()
+    assert together.notes.str.contains("integrated together with other runs, 16 at a time").all()
+    assert not alone.notes.str.contains("together").any()
     assert list(together.outcome) == list(alone.outcome) == ["completed"] * LANES
     assert abs(together.steps - alone.steps).max() <= 1
     for name in case.system.dynamics.labels.states:
@@ -348,7 +348,7 @@ def test_a_lane_lets_go_of_what_is_no_longer_conserved():
     cases = [ds.Case("far", until=40.0, start=start)]
     case = ds.Problem("braked", title="", models={"plain": braked}, cases=cases).case()
     [run], alone = run_batch(case, [{}]), case.solve()
-    assert "driven up to t = " in run.drift["momentum"].note
+    assert "driven only up to t = " in run.drift["momentum"].note
     assert alone.end_state["x_dot"] < 0.0  # it was thrown back
     # What is put back before it is let go of is at most 1e-13 m/s^2.
     for name, value in alone.end_state.items():

@@ -105,7 +105,7 @@ def test_a_changed_problem_is_not_gone_on_with(tmp_path):
 
 def test_a_directory_that_holds_something_else_is_refused(case, tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(OutputExistsError, match="holds no sweep"):
+    with pytest.raises(OutputExistsError, match="contains no sweep"):
         sweep(case, {"mass": [1.0]}, out=tmp_path, workers=0)
     with pytest.raises(OutputExistsError, match="is a file"):
         sweep(case, {"mass": [1.0]}, out=tmp_path / "thesis.tex", workers=0)
@@ -139,7 +139,7 @@ def test_a_manifest_tells_solvers_and_formulations_whole(options, data):
 
 
 def test_what_a_manifest_tells_in_words_alone_is_asked_for_again():
-    with pytest.raises(NotResumableError, match="in words alone"):
+    with pytest.raises(NotResumableError, match="only in words"):
         restored(json.loads(json.dumps(saved({"solver": object()}))))
 
 
@@ -186,7 +186,7 @@ def test_a_budget_holds_for_every_member(case, tmp_path):
         ({"mass": [1.0]}, {"rank_loss": "pass"}, "'projected'"),
         ({"mass": [1.0]}, {"rank_loss": "viscous"}, "'viscous'"),
         ({"mass": [1.0]}, {"formulation": ds.Viscous(1e-4)}, "'viscous'"),
-        ({"mass": [1.0]}, {"max_evaluations": 100}, "a single run costs"),
+        ({"mass": [1.0]}, {"max_evaluations": 100}, "limits a single run"),
         ({"mass": [1.0]}, {"atol": 1e-9}, "atol is given"),
     ],
 )

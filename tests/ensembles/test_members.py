@@ -64,7 +64,7 @@ def test_draws_have_the_moments_of_their_distribution(seed, low, width):
 @pytest.mark.parametrize(
     ("over", "settings", "sentence"),
     [
-        ({}, {}, "nothing to vary"),
+        ({}, {}, "over is empty"),
         ({"mass": []}, {}, "no value"),
         ({"mass": 1.0}, {}, "must be a list of values or a distribution"),
         ({"mass": "heavy"}, {}, "must be a list of values or a distribution"),
@@ -81,9 +81,9 @@ def test_draws_have_the_moments_of_their_distribution(seed, low, width):
         ({"amplitude": [0.1, math.nan]}, {}, "amplitude"),
         ({"damped": [True, 1]}, {}, "must be true or false"),
         ({"mass": [1.0]}, {"workers": -1}, "workers is -1"),
-        ({"mass": [1.0]}, {"workers": 1, "scheduler": "tcp://h:1"}, "leave out one"),
+        ({"mass": [1.0]}, {"workers": 1, "scheduler": "tcp://h:1"}, "leave one of them out"),
         ({"mass": [1.0]}, {"until": math.inf}, "until is inf"),
-        ({"mass": [1.0]}, {"at": [2.0], "until": 1.0}, "lies outside of the run"),
+        ({"mass": [1.0]}, {"at": [2.0], "until": 1.0}, "lies outside the run"),
         ({"mass": [1.0]}, {"solver": "tailor"}, "unknown solver 'tailor'"),
     ],
 )
@@ -106,7 +106,7 @@ def test_an_unknown_name_is_refused_with_the_nearest(case, tmp_path, over):
         (lambda: uniform(1.0, 1.0), "the lower bound first"),
         (lambda: log_uniform(0.0, 1.0), "above zero"),
         (lambda: normal(0.0, 0.0), "standard deviation"),
-        (lambda: uniform("a", 1.0), "it takes numbers"),
+        (lambda: uniform("a", 1.0), "it needs two numbers"),
     ],
 )
 def test_a_distribution_that_is_none_is_refused(make, sentence):

@@ -47,7 +47,7 @@ def test_a_member_that_kills_its_worker_twice_is_recorded_and_the_others_are_kep
     assert (found.done, found.failed) == (15, 1)
     assert table.outcome[2] == "failed"
     killed = "the worker process was killed by SIGKILL"
-    assert table.message[2] == f"{killed}, and once more when it ran alone"
+    assert table.message[2] == f"{killed}, and again when it ran alone"
 
 
 def begin(words, **settings):

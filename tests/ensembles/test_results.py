@@ -48,7 +48,7 @@ def test_each_result_is_that_of_a_run_of_its_own(case, tmp_path, solver, accurac
         assert row.end_x == pytest.approx(exact, abs=accuracy)
     assert found.member(3)["end_x"] == table.end_x[3]
     assert Sweep.from_directory(tmp_path) == found
-    with pytest.raises(OutOfRangeError, match="no results of the member 4"):
+    with pytest.raises(OutOfRangeError, match="no results for the member 4"):
         found.member(4)
 
 

@@ -11,7 +11,7 @@ OVER = {"slope": (0.07, 0.1), "gravity": (9.0, 10.0)}
 
 def test_what_workers_cannot_be_sent_is_refused() -> None:
     case = ds.problem("rimless-wheel").case()
-    with pytest.raises(ds.errors.OutOfRangeError, match="'perid' says nothing of an orbit"):
+    with pytest.raises(ds.errors.OutOfRangeError, match="'perid' does not describe an orbit"):
         sweep_stability(case, OVER, scheduler="tcp://127.0.0.1:1", perid=1.0)
     section = case.system.dynamics.x[0]
     with pytest.raises(ds.errors.OutOfRangeError, match="cannot be sent to workers"):

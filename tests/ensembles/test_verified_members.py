@@ -34,7 +34,7 @@ def test_members_in_lanes_are_repeated_and_the_largest_difference_is_told(tmp_pa
         SWINGING.case(), MEMBERS, out=tmp_path / "s", workers=0, until=2.0, verify="same"
     )
     table = swept.to_pandas()
-    assert table["notes"].str.contains("beside those of others").all()
+    assert table["notes"].str.contains("together with other runs").all()
     for name, largest in differences(swept.directory).items():
         column = table[f"difference_{name}"]
         assert (largest.difference, largest.member) == (column.max(), column.idxmax())

@@ -287,7 +287,7 @@ def test_modes_that_ask_for_each_other_without_end_are_reported():
             )
         ]
 
-    with pytest.raises(InconsistentStateError, match="the events 'toggles' ask for others"):
+    with pytest.raises(InconsistentStateError, match="the events 'toggles' switch modes"):
         ds.solve(point(events, d), until=1.0)
 
 
@@ -298,7 +298,9 @@ def test_what_is_reset_whenever_it_is_past_has_a_direction_and_discrete_values(d
     def events(q):
         return [ds.Event("odd", q.x - 1, direction, ds.Reset(changes, whenever_past=True))]
 
-    with pytest.raises(PosingError, match="counts in one direction and changes discrete values"):
+    with pytest.raises(
+        PosingError, match="must have one direction and change only discrete values"
+    ):
         point(events, ds.discrete(on=0.0))
 
 

@@ -42,7 +42,7 @@ def test_a_sampled_law_in_python_is_named(tmp_path):
     sampled = ds.sampled("brake", period=0.1, law=law, traced=False)
     system, _ = driven(cart(), {"push": sampled})
     module = loaded(system.to_python(tmp_path / "plant.py", {"x": 0.0, "x_dot": 2.0}))
-    assert "sampled law brake is a function of Python" in " ".join(module.__doc__.split())
+    assert "sampled law brake is a Python function" in " ".join(module.__doc__.split())
     values = module.values(brake_held=-1.0)
     assert module.rhs(0.0, {}, values)[1] == -0.5
 
@@ -50,7 +50,7 @@ def test_a_sampled_law_in_python_is_named(tmp_path):
 def test_contacts_stay_as_the_values_say(tmp_path):
     case = ds.problem("block").case()
     said = " ".join(loaded(case.to_python(tmp_path / "block.py")).__doc__.split())
-    assert "Which contacts are closed, stick or slide is among the values" in said
+    assert "Which contacts are closed, stick or slide is one of the values" in said
     plant = case.system.plant("block", values={})
     decided = {event.name for event in plant.events if "decides" in event.does}
     assert decided
@@ -58,7 +58,7 @@ def test_contacts_stay_as_the_values_say(tmp_path):
     directory = case.to_c(tmp_path / "block")
     for file in ("block.h", "block.c", "README.md"):
         text = " ".join((directory / file).read_text().split())
-        assert "daesolve decides them together" in text
+        assert "daesolve decides the contacts together" in text
 
 
 def test_beyond_a_table_that_refuses_nothing_is_a_number(tmp_path):

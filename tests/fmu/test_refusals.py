@@ -58,9 +58,9 @@ def test_laws_in_python_and_formulations_with_multipliers_are_refused(tmp_path: 
         return math.copysign(1.0, seen.angle)  # pyright: ignore
 
     law = ds.sampled("relay", 0.1, decide, traced=False)
-    with pytest.raises(UnsupportedError, match="'relay' is a function in Python"):
+    with pytest.raises(UnsupportedError, match="'relay' is a Python function"):
         cart_pole().to_fmu(tmp_path / "no.fmu", {"angle": 0.1}, inputs={"torque": law})
-    with pytest.raises(UnsupportedError, match="take 'feedback'"):
+    with pytest.raises(UnsupportedError, match="use 'feedback'"):
         pendulum(-2.0).to_fmu(tmp_path / "no.fmu", {"x": 0.6}, formulation="null-space")
 
 
@@ -76,7 +76,7 @@ def test_numbers_that_are_none_are_refused(
 ) -> None:
     with pytest.raises(OutOfRangeError, match=said):
         to_fmu(cart_pole(), tmp_path / "no.fmu", **options)  # pyright: ignore
-    with pytest.raises(UnsupportedError, match="to_fmu takes no 'solver'"):
+    with pytest.raises(UnsupportedError, match="to_fmu does not accept 'solver'"):
         to_fmu(cart_pole(), tmp_path / "no.fmu", solver="dop853")
 
 
@@ -84,7 +84,7 @@ def test_without_a_compiler_or_fmpy_a_sentence_names_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(building.shutil, "which", lambda _: None)
-    with pytest.raises(MissingBackendError, match="no C compiler is found here: "):
+    with pytest.raises(MissingBackendError, match="a C compiler, but none is installed here: "):
         cart_pole().to_fmu(tmp_path / "no.fmu")
 
     def absent(name: str) -> None:
@@ -94,7 +94,7 @@ def test_without_a_compiler_or_fmpy_a_sentence_names_what_to_install(
     (tmp_path / "any.fmu").touch()
     with pytest.raises(MissingPackageError, match=r"pip install 'daesolve\[fmi\]'"):
         findings(tmp_path / "any.fmu")
-    with pytest.raises(OutOfRangeError, match="there is no file"):
+    with pytest.raises(OutOfRangeError, match=r"the file .* does not exist"):
         findings(tmp_path / "none.fmu")
 
 

@@ -105,7 +105,7 @@ def test_laws_are_told_as_formulas_with_their_roots():
         ({"rod": ()}, "must be the coefficients"),
         ({"rod": "ab"}, "must be the coefficients"),
         ({"rod": (np.nan, 1.0)}, "must be the coefficients"),
-        ([1.0], "laws must be goals with coefficients"),
+        ([1.0], "laws must map goals to coefficients"),
     ],
 )
 def test_what_is_no_stable_law_is_refused_in_a_sentence(laws, sentence):

@@ -219,5 +219,5 @@ def test_index_3_refuses_controls_that_push_every_state():
     x, u = ds.states(a="", b=""), ds.reactions(u="")
     rates = {"a": u.u - 2 * x.b, "b": -u.u - x.a}
     system = ds.ControlSystem(x, rates, controls=u, goals=[ds.Goal("sum", x.a + x.b)])
-    with pytest.raises(UnsupportedError, match="take index-2"):
+    with pytest.raises(UnsupportedError, match="use index-2"):
         ds.solve(system, 1.0, {"a": 0.0, "b": 0.0}, formulation=ds.Index3())

@@ -56,7 +56,7 @@ def test_under_any_load_it_creeps_at_a_speed_in_proportion():
 
 
 def test_it_is_refused_where_there_are_no_supports_and_at_no_speed():
-    with pytest.raises(UnsupportedError, match="here are none"):
+    with pytest.raises(UnsupportedError, match="the system has none"):
         ds.solve(pendulum(), 1.0, {"x": 0.0, "y": -1.0}, formulation=ds.Regularised())
     with pytest.raises(OutOfRangeError, match="must be a number > 0"):
         ds.Regularised(0.0)

@@ -119,7 +119,7 @@ def test_a_collapse_is_left_in_a_way_that_the_friction_chooses():
     for run in runs:
         assert run.outcome is ds.Outcome.COMPLETED
         assert run["psi_dot"][0] == pytest.approx(LIMIT, abs=0.05)
-        assert any("depends on it" in note for note in run.description["notes"])
+        assert any("depends on the mobility" in note for note in run.description["notes"])
         ends.append(run["psi_dot"][1])
     assert abs(ends[0] - ends[1]) > 1e-3
 
@@ -156,7 +156,7 @@ def test_a_rate_of_a_skate_has_no_meaning():
 
 
 def test_constraints_on_positions_alone_are_refused():
-    with pytest.raises(UnsupportedError, match="here are none"):
+    with pytest.raises(UnsupportedError, match="the system has none"):
         ds.solve(pendulum(), 1.0, {"x": -1.0}, formulation=Viscous())
 
 

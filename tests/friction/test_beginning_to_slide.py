@@ -77,9 +77,9 @@ def test_the_approximations_diverge_near_the_limit_and_agree_with_the_exact_star
 
 def test_what_the_test_does_not_determine_is_refused():
     prism = ds.problem("prism").case()
-    with pytest.raises(PosingError, match="as many pairs of supports as freedoms"):
+    with pytest.raises(PosingError, match="as many pairs of supports as degrees of freedom"):
         ds.friction.stagnation_test(prism.system, {"x": 0.0}, prism.values)
-    with pytest.raises(OutOfRangeError, match="it moves"):
+    with pytest.raises(OutOfRangeError, match="the body moves"):
         ds.friction.stagnation_test(block(), {"x": 0.0, "x_dot": 1.0})
     with pytest.raises(NoFreedomError, match="no direction"):
         ds.friction.successive_approximations(block(), {"x": 0.0}, {"slope": 0.0})

@@ -197,7 +197,7 @@ def test_a_singular_friction_is_told_in_a_sentence():
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"state": np.zeros(4)}, "in which it moves"),
+        ({"state": np.zeros(4)}, "in which the body moves"),
         ({"tolerance": 0.0}, "tolerance"),
         ({"until": -1.0}, "not after the start"),
         ({"times": [0.2, 0.1]}, "must increase"),

@@ -154,7 +154,7 @@ def test_what_time_steps_cannot_do_is_refused():
     dragged = ds.MechanicalSystem(
         q, kinetic=kinetic, goals=[smooth], force={"x": -0.1 * smooth.reaction}
     )
-    with pytest.raises(UnsupportedError, match="'floor' stands in a force"):
+    with pytest.raises(UnsupportedError, match="'floor' appears in a force"):
         moreau(dragged, start, 1.0, 0.1)
     held = ds.discrete(held=1.0)
     latched = ds.MechanicalSystem(
@@ -163,7 +163,7 @@ def test_what_time_steps_cannot_do_is_refused():
         discrete=held,
         goals=[floor, ds.Holonomic("latch", q.x, held_by="held")],
     )
-    with pytest.raises(UnsupportedError, match="'latch' is let go of at events"):
+    with pytest.raises(UnsupportedError, match="'latch' is released at events"):
         moreau(latched, start, 1.0, 0.1)
     free = ds.MechanicalSystem(q, kinetic=kinetic, potential=ca.SX(0))
     with pytest.raises(PosingError, match="with contacts, or with"):

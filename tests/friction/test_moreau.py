@@ -147,7 +147,7 @@ def test_a_state_that_nothing_carries_is_named():
 def test_what_has_no_pairs_of_supports_is_refused():
     q = ds.coordinates(x="m")
     free = ds.MechanicalSystem(q, mass_matrix=ca.SX.eye(1))
-    with pytest.raises(PosingError, match="is for a MechanicalSystem with contacts, or with"):
+    with pytest.raises(PosingError, match="needs a MechanicalSystem with contacts, or with"):
         moreau(free, {}, 1.0, 0.1)
 
 

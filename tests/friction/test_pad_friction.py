@@ -106,7 +106,7 @@ def test_the_variable_of_the_pressure_takes_in_its_infinite_edge():
 
 @pytest.mark.parametrize("exponent", [-1.0, -0.96, 101.0, np.nan, np.inf])
 def test_an_exponent_out_of_its_range_is_refused(exponent):
-    with pytest.raises(OutOfRangeError, match=r"from -0\.95"):
+    with pytest.raises(OutOfRangeError, match=r"between -0\.95"):
         checked_exponent(exponent)
 
 
@@ -117,7 +117,7 @@ def test_an_exponent_has_to_be_a_number():
 
 @pytest.mark.parametrize("ratio", [-1e-9, np.nan])
 def test_a_ratio_that_is_none_is_refused(ratio):
-    with pytest.raises(OutOfRangeError, match="from 0 to infinity"):
+    with pytest.raises(OutOfRangeError, match="between 0 and infinity"):
         reduced_friction([1.0, ratio], 0.0)
 
 

@@ -142,7 +142,7 @@ def test_on_supports_at_two_heights_it_may_slide_before_it_must(on_pads, paramet
     held = stiction(on_pads, AT, {**load, parameter: between})
     assert held.sticks
     assert held.growth > 0.0
-    assert "could slide as well" in held.sentence
+    assert "could also slide" in held.sentence
     beyond = stiction(on_pads, AT, {**load, parameter: 1.001 * limit.value})
     assert not beyond.sticks
 
@@ -205,7 +205,7 @@ def test_a_support_that_opens_lets_go_of_the_body():
 @pytest.mark.parametrize(
     ("error", "words", "ask"),
     [
-        (OutOfRangeError, "it moves", lambda: stiction(block(), {"x": 0.0, "x_dot": 1.0})),
+        (OutOfRangeError, "the body moves", lambda: stiction(block(), {"x": 0.0, "x_dot": 1.0})),
         (
             OutOfRangeError,
             "stays at rest at push = 0 and 1",

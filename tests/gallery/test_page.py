@@ -60,7 +60,7 @@ def test_a_page_has_what_was_posed_in_the_symbols_of_the_system(page):
     assert r"z - \mathrm{steepness} \, x^{2} = 0" in text
     assert "| `wire` | holonomic | 2 | `wire` |" in text
     assert "| `mass` | $m$ | 0.1 | 2 | kg | \\> 0 |" in text
-    assert "`low`, where this falls through zero: it is written down." in text
+    assert "`low`, where this falls through zero: it is recorded." in text
     assert r"a\_b \| \<c\> of `d_e`" in text
     assert r"- \*Who?\*" in text
 

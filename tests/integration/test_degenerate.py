@@ -245,7 +245,7 @@ def test_a_warning_comes_before_the_end():
     run, end = passed(0.6e-3, ds.Feedback())
     assert run.outcome is ds.Outcome.COMPLETED
     assert farthest(run.end_state, end) < 1e-8
-    (note,) = [note for note in run.description["notes"] if "depending on each other" in note]
+    (note,) = [note for note in run.description["notes"] if "almost depend on each other" in note]
     assert "'skate_1', 'skate_2'" in note
 
 

@@ -129,7 +129,7 @@ def test_what_drives_a_run_is_on_disk_as_data_and_others_are_refused(tmp_path):
         assert run.outcome is ds.Outcome.COMPLETED
         assert abs(longer.end_state["x"] - again.end_state["x"]) < 1e-13
     other = ds.table("pull", [0, 1], [1, 3])
-    with pytest.raises(NotResumableError, match="what drives the inputs is not that"):
+    with pytest.raises(NotResumableError, match="the inputs differ from those"):
         ds.resume(tmp_path / "table", 3.0, source=system, inputs={"push": other})
 
 
@@ -138,7 +138,7 @@ def test_a_law_in_python_is_given_once_more(tmp_path):
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2, force={"x": u.push}, inputs=u)
     law = ds.sampled("loop", 0.1, lambda seen: -1.0 if seen.x > 0 else 1.0, traced=False)
     ds.solve(system, 1.0, {"x": 0.5}, inputs={"push": law}, store=tmp_path)
-    with pytest.raises(NotResumableError, match="the sampled law 'loop' is not on disk"):
+    with pytest.raises(NotResumableError, match="the sampled law 'loop' is not stored on disk"):
         ds.resume(tmp_path, 2.0, source=system)
     longer = ds.resume(tmp_path, 2.0, source=system, inputs={"push": law})
     again = ds.solve(system, 2.0, {"x": 0.5}, inputs={"push": law})

@@ -32,7 +32,7 @@ def test_the_choice_decides_the_motion_and_is_told(weight, share):
     assert run.reactions["again"] == pytest.approx(9.81 * share, rel=1e-9)
     slowed = 9.81 * (0.1 * (1 - share) + 0.3 * share)
     assert run["x_dot"][-1] == pytest.approx(5.0 - slowed, abs=1e-9)
-    assert any("the motion is one of many" in note for note in run.description["notes"])
+    assert any("the motion depends on this choice" in note for note in run.description["notes"])
 
 
 def test_friction_that_is_the_same_however_it_is_shared_is_no_obstacle():

@@ -110,7 +110,7 @@ def test_every_option_is_taken_or_refused_in_a_sentence_everywhere(name, tmp_pat
 @pytest.mark.parametrize(
     ("name", "option", "words"),
     [
-        ("lyapunov_exponent", {"at": [0.5]}, "lyapunov_exponent takes no 'at': it keeps no"),
+        ("lyapunov_exponent", {"at": [0.5]}, "lyapunov_exponent takes no 'at': it does not keep"),
         ("compare", {"solver": "taylor"}, "compare takes no 'solver': give a list of `solvers`"),
         ("case.compare", {"rtol": 1e-3}, "compare takes no 'rtol': give a list of `tolerances`"),
         ("reference_run", {"formulation": "feedback"}, "reference_run takes no 'formulation'"),

@@ -54,7 +54,7 @@ def test_it_ends_where_the_pendulum_first_comes_to_rest(until):
     rest = ds.solve(turn, until, start).end_time
     assert run.outcome is ds.Outcome.DEGENERATE
     assert 0.0 < abs(run.end_time) <= abs(rest)
-    assert "'energy' lost their grip" in run.message
+    assert "'energy' lost their influence" in run.message
 
 
 @pytest.mark.parametrize("until", [5.0, -5.0])

@@ -116,7 +116,7 @@ def test_a_disc_sets_out_where_the_load_exceeds_friction():
 def test_rest_under_a_load_that_changes_is_told_for_its_instant():
     held = ds.solve(DISC(), 4.0, {"x_dot": 0.1}, parameters={"rate": 2.0}, at=[0.01])
     assert happened(held) == ["at_rest"]
-    assert "may not hold it later on" in held.message
+    assert "perhaps not later" in held.message
 
 
 @pytest.mark.parametrize("speed", [1e-6, 1.234567e-6, 1e-3])

@@ -292,7 +292,7 @@ def test_a_run_ends_where_the_order_of_impacts_decides_and_none_is_named():
     start |= {"first_dot": 1.0, "second_dot": 0.0, "third_dot": -1.0}
     run = ds.solve(balls((1.0, 2.0, 1.0), 0.8), 0.1, start, impact="sequential")
     assert run.outcome is ds.Outcome.DEGENERATE
-    assert "as the order decides" in run.message
+    assert "depending on the order" in run.message
 
 
 def test_a_rod_that_slides_where_friction_lets_no_motion_follow_is_refused():
@@ -329,7 +329,7 @@ def test_an_impact_that_would_give_energy_ends_the_run_or_is_another_law():
     }  # fmt: skip
     refused = ds.solve(system, 0.01, start)
     assert refused.outcome is ds.Outcome.DEGENERATE
-    assert "would give energy" in refused.message
+    assert "would add energy" in refused.message
     for law, key in (("newton", "newton"), ("poisson", "poisson")):
         run = ds.solve(system, 0.01, start, impact=law, on_gain="report")
         impact = run.events[0].impact
@@ -344,7 +344,7 @@ def test_what_makes_no_friction_is_refused():
     for wrong in ({"friction": -0.1}, {"tangential_restitution": 1.5}):
         with pytest.raises(ds.errors.OutOfRangeError, match="must be"):
             ds.Contact("floor", q.y, slip=q.dot.x, **wrong)
-    with pytest.raises(ds.errors.OutOfRangeError, match="must not be less"):
+    with pytest.raises(ds.errors.OutOfRangeError, match="must be at least as large"):
         ds.Contact("floor", q.y, slip=q.dot.x, friction=0.3, static_friction=0.2)
 
 
@@ -397,13 +397,13 @@ def test_reactions_of_contacts_that_rub_stand_in_no_other_force():
     def drag(_, contact):
         return {"x": 0.1 * contact.reaction}
 
-    with pytest.raises(ds.errors.UnsupportedError, match="stands in a force"):
+    with pytest.raises(ds.errors.UnsupportedError, match="appears in a force"):
         ds.solve(sliding(force=drag), 1.0, START)
 
 
 def test_what_a_law_of_impacts_does_not_know_is_refused():
     returning = sliding(tangential_restitution=0.5)
-    with pytest.raises(ds.errors.UnsupportedError, match="of Newton's law"):
+    with pytest.raises(ds.errors.UnsupportedError, match="belongs to Newton's law"):
         ds.solve(returning, 1.0, START, impact="poisson")
     three = balls((1.0, 1.0, 1.0), 1.0)
     for order, why in (

@@ -307,7 +307,7 @@ def test_a_rod_in_space_that_may_fly_or_slide_on_does_what_it_did_where_that_is_
     start = dict.fromkeys(("x", "z", "z_dot"), 0.0) | {"angle": angle, "angle_dot": rate}
     start |= {"y": half * math.sin(angle), "y_dot": half * math.cos(angle) * rate}
     start["x_dot"] = slip - half * math.sin(angle) * rate
-    with pytest.raises(ds.errors.AmbiguousMotion, match='on_ambiguous = "keep" goes on'):
+    with pytest.raises(ds.errors.AmbiguousMotion, match='on_ambiguous = "keep" continues'):
         ds.solve(rod, 0.05, start)
     run = ds.solve(rod, 0.05, start, on_ambiguous="keep")
     plane = ds.problem("painleve-rod").case("ambiguous").solve(0.05, on_ambiguous="keep")

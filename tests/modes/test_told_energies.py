@@ -69,7 +69,7 @@ def test_energies_that_do_not_fit_miss_carnots_theorem():
     ("told", "why"),
     [
         ({"energies": (1.0, 2.0)}, "must be three"),
-        ({"energies": (1.0, 1.0, 0.0), "impose": ["floor"]}, "give no energies"),
+        ({"energies": (1.0, 1.0, 0.0), "impose": ["floor"]}, "leave energies out"),
     ],
 )
 def test_energies_that_mean_nothing_are_refused(told, why):

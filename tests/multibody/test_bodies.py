@@ -156,18 +156,18 @@ def test_a_start_that_is_not_of_length_one_is_moved_to_it() -> None:
 PLATE = PlanarBody("plate", 1.0, 1.0)
 ROUND = Body("round", 1.0, (1.0, 1.0, 2.0), axisymmetric=True)
 REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
-    "a name with a blank": ("is a word", lambda: Body("a b", 1.0, MOMENTS)),
+    "a name with a blank": ("must be a word", lambda: Body("a b", 1.0, MOMENTS)),
     "two moments": ("three moments", lambda: Body("b", 1.0, (1.0, 2.0))),
     "a skew inertia": (
-        "symmetric matrix",
+        "symmetric three-by-three matrix",
         lambda: Body("b", 1.0, np.triu(np.ones((3, 3)))),
     ),
     "no symmetry": (
         "not symmetric about",
         lambda: Body("b", 1.0, MOMENTS, axisymmetric=True),
     ),
-    "a point beside the axis": ("third one", lambda: ROUND.point(0.1, 0, 0)),
-    "a turned axis": ("only be its own", lambda: ROUND.frame(axes=(1, 0, 0))),
+    "a point beside the axis": ("third axis", lambda: ROUND.point(0.1, 0, 0)),
+    "a turned axis": ("be the body's third axis", lambda: ROUND.frame(axes=(1, 0, 0))),
     "a skew frame": (
         "no rotation|orthogonal",
         lambda: GROUND.frame(axes=np.ones((3, 3))),
@@ -184,8 +184,8 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
         "two bodies",
         lambda: Mechanism([PLATE, PlanarBody("plate", 1, 1)]),
     ),
-    "no part": ("no part", lambda: Mechanism([PLATE], [PLATE])),  # pyright: ignore
-    "no body": ("made of bodies", lambda: Mechanism(["x"])),  # pyright: ignore
+    "not a part": ("not a part", lambda: Mechanism([PLATE], [PLATE])),  # pyright: ignore
+    "no body": ("must be bodies", lambda: Mechanism(["x"])),  # pyright: ignore
     "gravity in space": (
         "gravity has 2",
         lambda: Mechanism([PLATE], gravity=(0, 0, 1)).system(),

@@ -162,19 +162,19 @@ BALL, DEEP = Spherical("s", GROUND.frame(), BOX.centre), Revolute("r", GROUND.fr
 @pytest.mark.parametrize(
     ("make", "error", "sentence"),
     [
-        (lambda: Clearance("a b", HINGE, 1e-3), PosingError, "is a word"),
+        (lambda: Clearance("a b", HINGE, 1e-3), PosingError, "must be a word"),
         (lambda: Clearance("c", BALL, 1e-3), PosingError, "a revolute or prismatic joint"),
         (lambda: Clearance("c", DEEP, 1e-3), UnsupportedError, "in space"),
         (lambda: Clearance("c", HINGE, 0.0), OutOfRangeError, "clearance .* is 0.0"),
         (lambda: Clearance("c", HINGE, 1e-3, -1.0), OutOfRangeError, "radius .* is -1.0"),
-        (lambda: Clearance("c", HINGE, 1e-3, length=0.1), PosingError, "block of a slider"),
-        (lambda: Clearance("c", RAIL, 1e-3), PosingError, "block of a slider"),
-        (lambda: Clearance("c", RAIL, 1e-3, 0.1, 0.2), PosingError, "block of a slider"),
+        (lambda: Clearance("c", HINGE, 1e-3, length=0.1), PosingError, "block for a slider"),
+        (lambda: Clearance("c", RAIL, 1e-3), PosingError, "block for a slider"),
+        (lambda: Clearance("c", RAIL, 1e-3, 0.1, 0.2), PosingError, "block for a slider"),
         (lambda: Clearance("c", RAIL, 1e-3, length=0.0), OutOfRangeError, "length .* is 0.0"),
         (
             lambda: Clearance("c", HINGE, 1e-3, compliance=HuntCrossley(1.0), restitution=0.1),
             PosingError,
-            "of rigid contacts",
+            "only to rigid contacts",
         ),
     ],
 )

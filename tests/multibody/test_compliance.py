@@ -188,9 +188,9 @@ def on_floor(**further):
     ("make", "error", "sentence"),
     [
         (lambda: on_floor(compliance=1e5), PosingError, "a law such as HuntCrossley"),
-        (lambda: on_floor(compliance=LAW, unilateral=True), PosingError, "of rigid contacts"),
-        (lambda: on_floor(compliance=LAW, restitution=0.5), PosingError, "of rigid contacts"),
-        (lambda: on_floor(compliance=LAW, closed=False), PosingError, "of rigid contacts"),
+        (lambda: on_floor(compliance=LAW, unilateral=True), PosingError, "only to rigid contacts"),
+        (lambda: on_floor(compliance=LAW, restitution=0.5), PosingError, "only to rigid contacts"),
+        (lambda: on_floor(compliance=LAW, closed=False), PosingError, "only to rigid contacts"),
         (lambda: on_floor(compliance=LAW, friction=0.3), PosingError, "or RegularisedCoulomb"),
         (lambda: on_floor(compliance=LAW, friction=Coulomb(0.3)), PosingError, "make it stick"),
         (lambda: HuntCrossley(0.0), OutOfRangeError, "stiffness of a compliant contact is 0.0"),

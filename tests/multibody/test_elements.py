@@ -279,7 +279,7 @@ def test_a_spring_behind_a_damper_ends_a_run_where_its_ends_meet():
     assert [event.name for event in run.events] == ["l_met"]
     there = PlanarBody("b", 1.0, 1.0)
     link = SpringDamperSeries("l", GROUND.point(0, 0), there.centre, 1.0, 1.0, 0.5)
-    with pytest.raises(DegenerateStartError, match="the ends of 'l' meet"):
+    with pytest.raises(DegenerateStartError, match="the ends of 'l' coincide"):
         moved([link], [there])
 
 
@@ -293,8 +293,8 @@ SIX, THREE = (1.0,) * 6, (1.0,) * 3
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: Bushing("two words", DEEP, BOX.frame(), SIX), "is a word"),
-        (lambda: Bushing("r", DEEP, BOX.centre, SIX), "joins two frames: take frame"),
+        (lambda: Bushing("two words", DEEP, BOX.frame(), SIX), "must be a word"),
+        (lambda: Bushing("r", DEEP, BOX.centre, SIX), "must connect two frames: use frame"),
         (lambda: Bushing("r", DEEP, PLATE.frame(), SIX), "one in space"),
         (lambda: Bushing("r", DEEP, ROUND.frame(), SIX), "axes that spin with 'round'"),
         (lambda: Bushing("r", DEEP, BOX.frame(), THREE), "stiffness of the Bushing 'r' has 6"),

@@ -363,7 +363,7 @@ def test_laws_fit_the_protocol(law):
     [
         (lambda: RegularisedCoulomb(-0.1, 1e-3), "the coefficient of friction is -0.1"),
         (lambda: RegularisedCoulomb(0.1, 0.0), "the slip velocity is 0.0, but must be > 0"),
-        (lambda: Coulomb(0.3, 0.2), "must not be smaller than that of slip"),
+        (lambda: Coulomb(0.3, 0.2), "must be at least the sliding coefficient"),
         (lambda: Coulomb(0.3, still=0.0), "the slip that counts as none is 0.0"),
     ],
 )
@@ -376,5 +376,5 @@ def test_numbers_that_cannot_be_are_refused(make, sentence):
 def test_a_slip_of_three_components_and_a_name_that_is_no_word_are_refused(law):
     with pytest.raises(PosingError, match="one component or a column of two"):
         law.act("floor", ca.SX(3, 1), ca.SX(1))
-    with pytest.raises(PosingError, match="is no word"):
+    with pytest.raises(PosingError, match="is not a word"):
         law.act("the floor", ca.SX(2, 1), ca.SX(1))

@@ -169,13 +169,13 @@ def test_a_crank_takes_its_slider_over_the_dead_centres_against_dry_friction():
 @pytest.mark.parametrize(
     ("make", "error", "sentence"),
     [
-        (lambda law: (rotor()[1], law, {}), UnsupportedError, "force of unknown direction"),
+        (lambda law: (rotor()[1], law, {}), UnsupportedError, "has an unknown direction"),
         (lambda law: (in_space(), law, {"bush": 1.0}), UnsupportedError, "give a preload"),
         (lambda law: (rotor()[1], law, {"preload": -1.0}), OutOfRangeError, "must be >= 0"),
         (lambda law: (rotor()[1], 0.3, {"preload": 1.0}), PosingError, "needs a law of friction"),
-        (lambda law: (rail(), law, {}), PosingError, "takes the length of a bush"),
+        (lambda law: (rail(), law, {}), PosingError, "needs the length of a bush"),
         (lambda law: (rail(), law, {"bush": 0.0}), OutOfRangeError, "must be > 0"),
-        (lambda law: (rail(), law, {"bush": 1.0, "preload": 1.0}), PosingError, "only there"),
+        (lambda law: (rail(), law, {"bush": 1.0, "preload": 1.0}), PosingError, "only then"),
         (lambda law: (ball(), law, {"preload": 1.0}), PosingError, "turns or slides"),
     ],
 )

@@ -189,7 +189,7 @@ SPOT, PLANE_SPOT = GROUND.frame(), GROUND.frame((0.0, 0.0))
     ("posed", "message"),
     [
         (lambda: Revolute("a hinge", SPOT, BODY.frame()), "word, not 'a hinge'"),
-        (lambda: Revolute("j", BODY, SPOT), "joins points or frames"),
+        (lambda: Revolute("j", BODY, SPOT), "must connect points or frames"),
         (lambda: Revolute("j", PLANE_SPOT, BODY.frame()), "in the plane with one in space"),
         (lambda: Distance("j", BODY.centre, FLAT.centre, 1.0), "in space with one in the plane"),
         (lambda: Spherical("j", BODY.centre, BODY.point(1, 0, 0)), "'body' with itself"),
@@ -200,7 +200,7 @@ SPOT, PLANE_SPOT = GROUND.frame(), GROUND.frame((0.0, 0.0))
         (lambda: Revolute("j", PLANE_SPOT, FLAT.frame(), axis=0), "normal of the plane"),
         (lambda: Prismatic("j", PLANE_SPOT, FLAT.frame(), axis=2), "axis 2.*one of"),
         (lambda: Slot("j", PLANE_SPOT, FLAT.centre, axis=True), "axis True"),
-        (lambda: Spherical("j", PLANE_SPOT, FLAT.centre), "take a Revolute joint"),
+        (lambda: Spherical("j", PLANE_SPOT, FLAT.centre), "use a Revolute joint"),
         (lambda: Cylindrical("j", PLANE_SPOT, FLAT.frame()), "two frames in space"),
         (lambda: Universal("j", SPOT, BODY.centre), "two frames in space"),
         (lambda: Planar("j", PLANE_SPOT, FLAT.frame()), "two frames in space"),

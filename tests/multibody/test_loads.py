@@ -77,7 +77,7 @@ def test_a_run_ends_where_the_ends_of_a_spring_meet():
     run = moved([Spring("spring", GROUND.point(0, 0), body.centre, 1e-3, 1.0)], [body])
     assert run.outcome is ds.Outcome.DEGENERATE
     assert [event.name for event in run.events] == ["spring_met"]
-    assert "the ends of 'spring' meet" in run.message
+    assert "the ends of 'spring' coincide" in run.message
 
 
 @pytest.mark.parametrize("place", ["plane", pytest.param("space", marks=pytest.mark.slow)])
@@ -116,7 +116,7 @@ def test_a_torsion_spring_in_space_ends_the_run_where_it_is_wound_by_half_a_turn
 
 def test_a_start_where_the_ends_of_a_spring_meet_is_refused():
     body = free()
-    with pytest.raises(DegenerateStartError, match="at the start the ends of 'spring' meet"):
+    with pytest.raises(DegenerateStartError, match="at the start the ends of 'spring' coincide"):
         moved([Spring("spring", GROUND.point(0, 0), body.centre, 1.0, 1.0)], [body])
 
 
@@ -166,15 +166,15 @@ def test_a_torque_in_space_is_told_in_axes_of_space():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda b: Spring("two words", GROUND.point(0, 0), b.centre, 1.0, 1.0), "is a word"),
+        (lambda b: Spring("two words", GROUND.point(0, 0), b.centre, 1.0, 1.0), "must be a word"),
         (lambda b: Spring("s", GROUND.point(0, 0), GROUND.point(1, 0), 1.0, 1.0), "with itself"),
         (lambda b: Spring("s", b.centre, b.point(1, 0), 1.0, 1.0), "joins 'body' with itself"),
         (lambda b: Spring("s", GROUND.point(0, 0, 0), b.centre, 1.0, 1.0), "one in space"),
-        (lambda b: Spring("s", b, b.centre, 1.0, 1.0), "joins points of bodies"),
+        (lambda b: Spring("s", b, b.centre, 1.0, 1.0), "must connect points of bodies"),
         (lambda b: TorsionSpring("s", b, 1.0), "needs a joint with an angle"),
-        (lambda b: PointForce(GROUND.point(0, 0), (1, 0)), "acts on a point of a body"),
+        (lambda b: PointForce(GROUND.point(0, 0), (1, 0)), "must act on a point of a body"),
         (lambda b: PointForce(b.centre, (1, 0, 0)), "a force has 2 coordinates"),
-        (lambda b: Torque(b.centre, 1.0), "acts on a frame of a body"),
+        (lambda b: Torque(b.centre, 1.0), "must act on a frame of a body"),
     ],
 )
 def test_loads_that_have_no_meaning_are_refused(make, sentence):

@@ -274,7 +274,7 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
         lambda: Mechanism([BODY], [ROD]).system(),
     ),
     "a start in parameters that are not listed": (
-        "not in 'length'",
+        "not 'length'",
         lambda: Mechanism([Body("b", 1.0, INERTIA, position=(P.length, 0, 0))]).start,
     ),
     "an action on the square of a velocity": (
@@ -282,17 +282,17 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
         lambda: Mechanism([BODY], [Push(BODY, 2)]).system(),
     ),
     "a force of another size": (
-        "columns of one size",
+        "columns of the same size",
         lambda: AppliedForce(BODY.centre.velocity, ca.SX(1.0)),
     ),
     "a part twice": (
         "'ball' is listed twice",
         lambda: Mechanism([BODY], [BALL, BALL]),
     ),
-    "a single body": ("in a list, not as <body 'body'>", lambda: Mechanism(BODY)),  # pyright: ignore
-    "a single part": ("in a list", lambda: Mechanism([BODY], BALL)),  # pyright: ignore
+    "a single body": ("must be a list, not <body 'body'>", lambda: Mechanism(BODY)),  # pyright: ignore
+    "a single part": ("must be a list", lambda: Mechanism([BODY], BALL)),  # pyright: ignore
     "parameters as a dictionary": (
-        "declared by parameters",
+        "must come from parameters",
         lambda: Mechanism([BODY], (), {"length": 1.0}),  # pyright: ignore
     ),
     "gravity in the plane": (
@@ -300,7 +300,7 @@ REFUSED: dict[str, tuple[str, Callable[[], object]]] = {
         lambda: Mechanism([BODY], gravity=(0, -9.81)),
     ),
     "another kinetic energy": (
-        "the bodies of a mechanism give 'kinetic'",
+        "the bodies of a mechanism determine 'kinetic'",
         lambda: Mechanism([BODY]).system(kinetic=ca.SX(0)),
     ),
     "no mass": ("must be > 0", lambda: Body("b", 0.0, INERTIA)),

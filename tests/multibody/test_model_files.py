@@ -125,8 +125,8 @@ def test_what_is_left_out_is_named_and_told_with_every_run(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("joint", "more", "word"),
     [
-        ('stiffness="1 2 0"', "", "not linear"),
-        ('damping="1 2 0"', "", "not linear"),
+        ('stiffness="1 2 0"', "", "nonlinear"),
+        ('damping="1 2 0"', "", "nonlinear"),
         ("", '<body><joint type="ball" stiffness="1"/><geom size="0.1"/></body>', "ball"),
         (
             "",

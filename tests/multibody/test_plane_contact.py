@@ -163,13 +163,13 @@ def test_a_ball_takes_along_the_plate_on_which_it_slides() -> None:
 
 def test_what_cannot_touch_is_refused() -> None:
     frame = ball().frame()
-    with pytest.raises(PosingError, match="the name of a contact is a word"):
+    with pytest.raises(PosingError, match="the name of a contact must be a word"):
         PlaneContact("the floor", frame, Sphere(RADIUS))
-    with pytest.raises(PosingError, match="restitution and closed=False are for unilateral=True"):
+    with pytest.raises(PosingError, match="restitution and closed=False need unilateral=True"):
         PlaneContact("floor", frame, Sphere(RADIUS), restitution=0.5)
     with pytest.raises(PosingError, match="the surface Sphere has none"):
         PlaneContact("floor", frame, Sphere(RADIUS), end=1.0)
-    with pytest.raises(PosingError, match=r"touches with the end 0.0, 1.0 or -1.0, not 0.5"):
+    with pytest.raises(PosingError, match=r"must touch with the end 0.0, 1.0 or -1.0, not 0.5"):
         PlaneContact("floor", frame, Spindle(0.05, 0.03), end=0.5)
 
 

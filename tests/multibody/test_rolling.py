@@ -147,5 +147,5 @@ def test_what_cannot_roll_is_refused() -> None:
     roller = Body("roller", 1.0, (1.0, 1.0, 1.0))
     with pytest.raises(PosingError, match="cannot roll on a Spindle"):
         Rolling("road", roller.frame(), Spindle(0.05, 0.03))
-    with pytest.raises(PosingError, match="the name of a contact is a word"):
+    with pytest.raises(PosingError, match="the name of a contact must be a word"):
         Rolling("1", roller.frame(), Sphere(0.05))

@@ -314,7 +314,7 @@ def test_what_cannot_touch_is_refused():
     ball, wheel = Body("ball", 1.0, (1.0, 1.0, 1.0)), PlanarBody("wheel", 1.0, 1.0)
     with pytest.raises(PosingError, match="between two bodies in space, or two in the plane"):
         RoundContact("c", ball.frame(), wheel.frame(), (0.1, 0.1))
-    with pytest.raises(PosingError, match="does not tell how the sphere turns"):
+    with pytest.raises(PosingError, match="has no orientation"):
         RoundContact("c", ball.centre, GROUND.frame(), (0.1, 0.1))
     with pytest.raises(OutOfRangeError, match="two points do not meet"):
         RoundContact("c", ball.centre, GROUND.frame(), (0.0, 0.0))
@@ -322,5 +322,5 @@ def test_what_cannot_touch_is_refused():
         RoundContact("c", ball.frame(), GROUND.frame(), (0.2, 0.1), inside=True)
     with pytest.raises(OutOfRangeError, match="not at least 0"):
         RoundContact("c", ball.frame(), GROUND.frame(), (-0.2, 0.1))
-    with pytest.raises(PosingError, match="has two radii"):
+    with pytest.raises(PosingError, match="needs two radii"):
         RoundContact("c", ball.frame(), GROUND.frame(), (0.2,))  # pyright: ignore[reportArgumentType]

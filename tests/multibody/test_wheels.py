@@ -156,9 +156,9 @@ BOX = Body("box", 1.0, (1, 1, 1))
 @pytest.mark.parametrize(
     ("make", "error", "sentence"),
     [
-        (lambda: Skate("a b", CART.frame()), PosingError, "is a word"),
-        (lambda: Skate("s", CART.centre), PosingError, "sits on a frame of a body"),
-        (lambda: Skate("s", GROUND.frame((0, 0))), PosingError, "sits on a frame of a body"),
+        (lambda: Skate("a b", CART.frame()), PosingError, "must be a word"),
+        (lambda: Skate("s", CART.centre), PosingError, "must be on a frame of a body"),
+        (lambda: Skate("s", GROUND.frame((0, 0))), PosingError, "must be on a frame of a body"),
         (lambda: Skate("s", TOP.frame()), PosingError, "spin with 'top'"),
         (lambda: WheelPair("w", BOX.frame(), 0.1, 1.0), PosingError, "seen from above"),
         (lambda: WheelPair("w", CART.frame(), 0.0, 1.0), OutOfRangeError, "radius .* is 0.0"),

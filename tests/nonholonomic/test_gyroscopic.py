@@ -143,7 +143,7 @@ def test_what_cannot_be_separated_is_refused():
         ((-np.eye(2), np.zeros((2, 2))), "positive definite"),
         ((np.eye(2), np.zeros((3, 3))), "shapes"),
         ((np.ones((2, 3)), np.eye(2)), "not square"),
-        ((np.eye(2), "G"), "no matrix"),
+        ((np.eye(2), "G"), "not a matrix"),
         ((np.eye(2) * np.nan, np.zeros((2, 2))), "not finite"),
     ],
 )

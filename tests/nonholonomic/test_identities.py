@@ -68,7 +68,7 @@ def test_the_field():
     assert element(-2.0) == PRIME - 2
     with pytest.raises(ZeroDivisionError):
         inverse(0)
-    with pytest.raises(UnsupportedError, match="inf is no element"):
+    with pytest.raises(UnsupportedError, match="inf is not an element"):
         element(float("inf"))
     roots = [square_root(value) for value in range(1, 200)]
     assert 60 < sum(root is None for root in roots) < 140

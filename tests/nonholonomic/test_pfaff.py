@@ -222,7 +222,7 @@ def test_velocities_bound_by_kinematics_are_no_pfaff_system_of_goals():
         kinetic=ca.sumsqr(wider.vector) / 2,
         goals=[ds.Nonholonomic("lift", wider.slide - z.x * wider.speed)],
     )
-    with pytest.raises(PosingError, match="kinematics bind the velocities"):
+    with pytest.raises(PosingError, match="kinematics restrict the velocities"):
         substitutable_combinations(bound)
 
 

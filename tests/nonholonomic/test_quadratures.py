@@ -92,7 +92,7 @@ def test_a_constraint_or_an_energy_on_a_quadrature_is_refused():
     rope = ds.Holonomic("rope", q.y - path.path)
     with pytest.raises(PosingError, match="'rope' contains a quadrature"):
         ds.MechanicalSystem(q, kinetic=kinetic, goals=[rope], **given)
-    with pytest.raises(PosingError, match="potential must depend on coordinates"):
+    with pytest.raises(PosingError, match="potential must depend only on coordinates"):
         ds.MechanicalSystem(q, kinetic=kinetic, potential=path.path, **given)
 
 

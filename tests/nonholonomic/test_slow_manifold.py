@@ -124,7 +124,9 @@ def test_forces_beyond_those_of_coulomb_have_no_slow_manifold(size, angle, value
     force, moment = size * np.cos(angle), size * np.sin(angle)
     parameters = {"force": force, "moment": moment, "swing": 0.0}
     if size > 2.0:
-        with pytest.raises(NoSlowManifoldError, match="these exceed what small velocities"):
+        with pytest.raises(
+            NoSlowManifoldError, match="these exceed the forces that small velocities"
+        ):
             SATURATED.start(state, parameters)
         return
     found = SATURATED.start(state, parameters)

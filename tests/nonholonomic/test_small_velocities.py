@@ -379,7 +379,7 @@ def slider(**changes):
     [
         (slider(), ["z_dot"], UnknownNameError, "unknown velocity 'z_dot'"),
         (slider(), ["y"], UnknownNameError, "there are 'x_dot', 'y_dot'"),
-        (slider(), [], PosingError, "small must name some velocities"),
+        (slider(), [], PosingError, "small must name at least one velocity"),
         (slider(), ["y_dot", "y_dot"], PosingError, "each once"),
         (slider(), "y_dot", PosingError, r"\['y_dot'\] for a single one"),
         (slider(), None, PosingError, "must be a list of names of velocities, not None"),
@@ -401,7 +401,7 @@ def slider(**changes):
             ),
             ["y_dot"],
             PosingError,
-            "cannot take the resets of 'back'",
+            "does not support the resets of 'back'",
         ),
         (
             slider(kinetic=lambda q: None, mass_matrix=lambda q: ca.SX.eye(2)),
@@ -413,7 +413,7 @@ def slider(**changes):
             ds.ControlSystem(ds.states(x="m"), {"x": 1.0}),
             ["x"],
             PosingError,
-            "not of ControlSystem",
+            "not a ControlSystem",
         ),
     ],
 )

@@ -68,7 +68,7 @@ def test_what_fails_does_not_cost_the_rest_and_what_is_slow_is_left_out_when_qui
     assert first.shown.rows[1].exact == 4
     assert second.shown is None
     assert not second.failed
-    assert third.why == "could not be made: ZeroDivisionError: by zero"
+    assert third.why == "failed: ZeroDivisionError: by zero"
     assert "must give a daesolve.papers.Shown, not int" in fourth.why
     assert made.failed == (third, fourth)
     assert make(PAPER).items[1].shown.rows[1].exact == 5
@@ -134,7 +134,7 @@ def test_the_command_writes_the_page_and_says_what_failed(offered, tmp_path):
     assert ended.exit_code == 3
     assert "3.311958798 s" in ended.stdout
     assert "page:" in ended.stdout
-    assert "could not be made: figure 3, figure 4" in ended.stderr
+    assert "these items failed: figure 3, figure 4" in ended.stderr
     assert (tmp_path / "out" / "paper.html").is_file()
 
 

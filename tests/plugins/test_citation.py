@@ -66,5 +66,5 @@ def test_a_system_of_ones_own_is_cited_without_a_problem(capsys):
 
 def test_where_nothing_was_run_it_says_so(monkeypatch):
     monkeypatch.setattr("daesolve.trajectory.trajectory._latest", [])
-    with pytest.raises(ds.DaesolveError, match="nothing was run yet"):
+    with pytest.raises(ds.DaesolveError, match="nothing has been run yet"):
         ds.citation()

@@ -107,7 +107,7 @@ def test_a_case_at_its_sample_times_keeps_them_exactly():
 
 
 def test_two_cases_of_one_name_are_refused():
-    with pytest.raises(PosingError, match="one name"):
+    with pytest.raises(PosingError, match="the same name"):
         ds.Problem(
             "rod",
             title="a rod",

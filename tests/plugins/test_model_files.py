@@ -63,7 +63,7 @@ def test_a_run_of_a_file_is_stored_and_gone_on_with_only_by_the_same_file(rod, t
     assert run.end_state == pytest.approx(whole.end_state, rel=1e-11, abs=1e-11)
     assert any("left out of the file: contacts" in note for note in run.description["notes"])
     rod.write_text(ROD.replace('stiffness="0.1"', 'stiffness="0.2"'))
-    with pytest.raises(NotResumableError, match="not as it was"):
+    with pytest.raises(NotResumableError, match="has changed since"):
         ds.resume(place, 2.0, source=rod)
 
 
@@ -125,7 +125,8 @@ def test_a_sweep_of_a_model_file_runs(rod, tmp_path):
 def test_a_file_that_is_none_ends_in_a_sentence_and_a_status(tmp_path):
     found = invoked("run", tmp_path / "absent.xml")
     assert found.exit_code == 2
-    assert "there is no model file" in found.output
+    assert "the model file" in found.output
+    assert "does not exist" in found.output
     assert "Traceback" not in found.output
 
 

@@ -77,5 +77,5 @@ def test_the_directory_of_a_run_is_said_to_be_no_problem(tmp_path):
 
 
 def test_a_missing_file_is_told(tmp_path):
-    with pytest.raises(PluginError, match="no file"):
+    with pytest.raises(PluginError, match="does not exist"):
         registry.problem(str(tmp_path / "absent.py"))

@@ -108,7 +108,9 @@ def test_a_file_that_is_given_is_run_and_the_command_says_so(place):
     for words in (["report"], ["animate", "--quiet"], ["resume", "--until", "0.4", "--quiet"]):
         found = typed(*words, place.run, "--source", place.file)
         assert found.exit_code == 0, found.stderr
-        assert found.stderr == f"daesolve: runs {place.file}, the file that poses the problem\n"
+        assert (
+            found.stderr == f"daesolve: running {place.file}, the file that defines the problem\n"
+        )
         assert place.ran()
     assert ds.resume(place.run, until=0.6, source=place.file).end_time == 0.6
 
@@ -126,9 +128,9 @@ def test_a_file_that_is_another_by_now_is_not_run(place, tmp_path):
     for words in ("report", "animate", "resume"):
         found = typed(words, place.run, "--source", other)
         assert found.exit_code == 2
-        assert "not as it was when the run began" in found.stderr
+        assert "has changed since the run began" in found.stderr
         assert not other.with_suffix(".ran").exists()
-    with pytest.raises(NotResumableError, match="not as it was"):
+    with pytest.raises(NotResumableError, match="has changed since"):
         ds.resume(place.run, until=0.4, source=other)
     assert not other.with_suffix(".ran").exists()
 
@@ -156,7 +158,7 @@ def test_an_installed_problem_needs_no_file(tmp_path):
 
 
 def test_a_run_without_the_digest_of_its_file_is_not_compared_with_one(place):
-    with pytest.raises(PluginError, match="did not keep the digest"):
+    with pytest.raises(PluginError, match="did not store the digest"):
         posed_again({"problem": "mine", "path": "mine.py"}, place.file)
 
 

@@ -89,5 +89,5 @@ def test_a_stop_where_the_motion_cannot_go_on_is_no_good_end():
     assert run.message == "at t = 2 s the table ends"
     beyond = ds.solve(falling, 4.0, {"x": 3.0, "x_dot": 0.5})
     assert beyond.message == "at t = 0 s the table ends"
-    with pytest.raises(PosingError, match="in words"):
+    with pytest.raises(PosingError, match="must be text"):
         ds.Stop(3)  # pyright: ignore[reportArgumentType]

@@ -122,7 +122,7 @@ def test_another_goal_of_a_control_system_is_approached_from_the_start():
 
 def test_a_constraint_holds_at_the_start_in_any_case():
     q = ds.coordinates(x="m")
-    with pytest.raises(PosingError, match="'wall' is met at the start in any case"):
+    with pytest.raises(PosingError, match="'wall' always holds at the start"):
         ds.Holonomic("wall", q.x, at_start=True)
 
 

@@ -26,16 +26,16 @@ SPACE: dict[str, Any] = {"normal": (0.0, 0.0, 1.0), "point": (Q.x, Q.y, Q.z)}
     ("given", "sentence"),
     [
         ({**FLAT, "normal": (1.0,)}, "must have 2 or 3"),
-        ({"normal": (0.0, 1.0)}, "by its point, or by the velocity"),
-        ({**FLAT, "velocity": (Q.dot.x, Q.dot.y)}, "by its point, or by the velocity"),
-        ({**FLAT, "point": (Q.x, Q.y, Q.z)}, "must have 2 entries, as its normal"),
+        ({"normal": (0.0, 1.0)}, "its point, or the velocity"),
+        ({**FLAT, "velocity": (Q.dot.x, Q.dot.y)}, "its point, or the velocity"),
+        ({**FLAT, "point": (Q.x, Q.y, Q.z)}, "must have 2 entries, like its normal"),
         ({**FLAT, "normal": "up"}, "must be a list of expressions"),
         ({**SPACE, "pad": 0.1, "spin": Q.dot.phi}, "must be a Pad or PadNodes"),
         (
             {**FLAT, "pad": Pad(0.1), "spin": Q.dot.phi},
             "a pad needs a support in space",
         ),
-        ({**SPACE, "pad": Pad(0.1)}, "both or neither of pad and spin"),
+        ({**SPACE, "pad": Pad(0.1)}, "both a pad and a spin"),
     ],
 )
 def test_what_makes_no_support_is_refused(given, sentence):
@@ -46,15 +46,15 @@ def test_what_makes_no_support_is_refused(given, sentence):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("two words", [Support(**FLAT)] * 2), "is no word"),
+        (("two words", [Support(**FLAT)] * 2), "is not a word"),
         (("pair", [Support(**FLAT)] * 2, "loose"), "must be two-sided or unilateral"),
         (("pair", [Support(**FLAT)]), "takes 2 supports, not 1"),
         (("pair", [Support(**FLAT)] * 2, "unilateral"), "takes 1 support, not 2"),
         (
             ("pair", [Support(**FLAT), Support(**SPACE)]),
-            "in the plane or in space",
+            "all lie in the plane or all in space",
         ),
-        (("pair", [FLAT, FLAT]), "takes a list of Supports"),
+        (("pair", [FLAT, FLAT]), "needs a list of Supports"),
     ],
 )
 def test_what_makes_no_pair_is_refused(arguments, sentence):
@@ -125,7 +125,10 @@ def test_normals_of_length_one_are_taken_as_numbers_and_as_columns():
     ("goals", "told"),
     [
         ([], "and there are none"),
-        ([ds.Holonomic("side", PLATE.y), ds.Holonomic("level", PLATE.turn)], "and there are none"),
+        (
+            [ds.Holonomic("side", PLATE.y), ds.Holonomic("level", PLATE.turn)],
+            "and there are none",
+        ),
         ([ds.Holonomic("side", PLATE.y), LEVEL], "and there is 1: 'level'"),
     ],
 )
@@ -141,7 +144,10 @@ def test_pairs_without_as_many_goals_to_keep_are_refused(goals, told):
     [
         (pair("front", 0.5), "must be a list of VariantPairs, not a VariantPair"),
         ([corner(0.5, 0.2)], "one is a Support"),
-        ([pair("front", 0.5), pair("front", -0.5)], "two pairs of supports are called 'front'"),
+        (
+            [pair("front", 0.5), pair("front", -0.5)],
+            "two pairs of supports have the same name, 'front'",
+        ),
         ([pair("front", 0.5)], "1 pair of supports (front)"),
     ],
 )

@@ -68,7 +68,7 @@ def test_unknown_names_are_attribute_and_lookup_errors_too():
 
 @pytest.mark.parametrize("name", ["2x", "x y", "", "x-1"])
 def test_a_name_that_is_no_identifier_is_refused(name):
-    with pytest.raises(PosingError, match="is no identifier"):
+    with pytest.raises(PosingError, match="is not a valid identifier"):
         ds.coordinates(**{name: "m"})
 
 

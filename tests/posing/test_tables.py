@@ -159,23 +159,27 @@ def test_tables_come_from_series_and_from_files(tmp_path):
 
 
 REFUSED = {
-    "no word": (("a pull", [0, 1], [0, 1]), PosingError, "is a word"),
-    "one node": (("pull", [0], [0]), PosingError, "needs two at least"),
+    "no word": (("a pull", [0, 1], [0, 1]), PosingError, "must be a word"),
+    "one node": (("pull", [0], [0]), PosingError, "needs at least two"),
     "nothing": (("pull", [], []), PosingError, "are empty"),
-    "not rising": (("pull", [0, 2, 1], [0, 1, 2]), PosingError, "2 is followed by 1, in place 3"),
+    "not rising": (("pull", [0, 2, 1], [0, 1, 2]), PosingError, "2 is followed by 1 at index 3"),
     "twice": (("pull", [0, 0, 1], [0, 1, 2]), PosingError, "do not rise"),
-    "a gap": (("pull", [0, 1], [0, np.nan]), OutOfRangeError, "contain nan in place 2"),
+    "a gap": (("pull", [0, 1], [0, np.nan]), OutOfRangeError, "contain nan at index 2"),
     "lengths": (("pull", [0, 1, 2], [0, 1]), PosingError, "3 nodes, but 2 values"),
     "kind": (("pull", [0, 1], [0, 1], "spline"), OutOfRangeError, "must be one of steps"),
     "outside": (("pull", [0, 1], [0, 1], "linear", "nan"), OutOfRangeError, "'hold' or 'refuse'"),
-    "period": (("pull", [0, 1], [0, 1], "periodic cubic"), PosingError, "last value is its first"),
+    "period": (
+        ("pull", [0, 1], [0, 1], "periodic cubic"),
+        PosingError,
+        "last value must equal its first",
+    ),
     "no file": (("pull", ("no.csv", "t"), [0, 1]), PosingError, "cannot be read as a table"),
     "a table": (("pull", [[0, 1]], [0, 1]), PosingError, "one column of numbers"),
     "steep": (("pull", [0, 1e-310], [0, 1]), OutOfRangeError, "is too steep"),
     "masked": (
         ("pull", [0, 1], np.ma.array([0, 1], mask=[0, 1])),
         OutOfRangeError,
-        "nan in place 2",
+        "nan at index 2",
     ),
     "complex": (("pull", [0, 1], [1j, 2]), PosingError, "must be numbers"),
     "symbols": (("pull", [0, 1], [ca.SX.sym("a"), 2]), PosingError, "must be numbers"),
@@ -305,7 +309,7 @@ def test_spans_of_time_are_seconds_and_dates_are_refused():
     spans = pd.to_timedelta([0, 500, 1500], unit="ms")
     assert ds.table("pull", spans, [0, 1, 2]).axes[0].nodes.tolist() == [0.0, 0.5, 1.5]
     dates = pd.Series([0.0, 1.0], index=pd.date_range("2020-01-01", periods=2, freq="s"))
-    with pytest.raises(PosingError, match="are dates: give the seconds since one of them"):
+    with pytest.raises(PosingError, match="are dates: give the seconds since a reference date"):
         ds.table("pull", dates.index, dates)
     seconds = (dates.index - dates.index[0]) / pd.Timedelta(seconds=1)
     assert ds.table("pull", seconds, dates).axes[0].nodes.tolist() == [0.0, 1.0]

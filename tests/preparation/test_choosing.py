@@ -74,7 +74,7 @@ def test_an_explicit_solver_is_warned_of_with_its_steps(solver: Solver) -> None:
     assert taken is solver
     assert notes == [
         f"the equations are stiff for {solver.name}: fastest rate 1e+06 1/s over 2 s; stability "
-        "alone asks for about 3e+05 steps; radau takes far fewer"
+        "alone requires about 3e+05 steps; radau needs far fewer"
     ]
 
 

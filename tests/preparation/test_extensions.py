@@ -160,7 +160,9 @@ def test_without_the_package_a_run_is_not_resumed_and_says_what_to_do(installed,
     case = ds.problem("pendulum").case()
     case.solve(1.0, store=place, **chosen)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry != str(installed)])
-    with pytest.raises(NotResumableError, match=r"'two-gains' of the run is not here .*: install"):
+    with pytest.raises(
+        NotResumableError, match=r"'two-gains' of the run is not available .*: install"
+    ):
         ds.resume(place, 2.0)
 
 

@@ -74,7 +74,7 @@ def test_branches_that_are_kept_are_refused_by_taylor_and_the_automatic_choice_a
         ds.solve(system, 1.0, {"x": 1.0}, solver=ds.Taylor())
     run = ds.solve(system, 1.0, {"x": 1.0})
     assert run.description["solver"] == "cvodes"
-    assert any("cvodes, since taylor" in note for note in run.description["notes"])
+    assert any("cvodes, because taylor" in note for note in run.description["notes"])
     assert run["x"][-1] == pytest.approx(np.cos(1.0), abs=1e-7)
 
 

@@ -222,13 +222,13 @@ def test_the_collapse_raises_where_that_is_asked_for():
 def test_a_run_that_passes_the_collapse_tells_that_nothing_determines_what_follows():
     run = problem.case("collapse").solve(rank_loss="pass")
     assert run.outcome is ds.Outcome.COMPLETED
-    assert "do not tell how the motion goes on" in run.description["notes"][-1]
+    assert "do not determine how the motion continues" in run.description["notes"][-1]
 
 
 def test_the_reduced_collapse_ends_degenerate_by_its_event():
     run = problem.case("collapse", model="reduced").solve()
     assert run.outcome is ds.Outcome.DEGENERATE
-    assert "leaves that of its motion open" in run.message
+    assert "its direction of motion is open" in run.message
     assert [event.name for event in run.events] == ["degenerate"]
     assert abs(run.end_time) < 1e-6
     distance = np.hypot(*(np.cos(run.end_state[f"theta_{k}"]) for k in (1, 2)))
@@ -296,7 +296,7 @@ def test_the_window_is_where_the_theory_has_an_attracting_root(
         ("regular", {"sign": 0.5}, "must be 1 or -1"),
         ("regular", {"level": 0.0}, "must be positive"),
         ("regular", {"distance": 0.1}, "leave it out"),
-        ("near-miss", {"distance": 0.0}, "leave that of its motion open"),
+        ("near-miss", {"distance": 0.0}, "its direction of motion is open"),
     ],
 )
 @each_model
@@ -313,9 +313,9 @@ def test_a_body_that_cannot_be_is_refused():
 def test_questions_that_have_no_answer_are_refused():
     with pytest.raises(OutOfRangeError, match="does not change"):
         near_miss(0.1).starting({"integral_1": 0.9}).analyse("degeneracy")
-    with pytest.raises(OutOfRangeError, match="take the case near-miss"):
+    with pytest.raises(OutOfRangeError, match="use the case near-miss"):
         problem.case("regular").analyse("passage")
-    with pytest.raises(OutOfRangeError, match="the degenerate point is not passed"):
+    with pytest.raises(OutOfRangeError, match="the motion does not pass the degenerate point"):
         near_miss(1e-7).analyse("passage")
     with pytest.raises(OutOfRangeError, match="take the model 'full'"):
         near_miss(0.1, "reduced").analyse("passage")

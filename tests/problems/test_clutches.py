@@ -67,7 +67,7 @@ def test_a_pressure_below_zero_ends_the_run():
     case = problem.case("engage")
     run = case.solve(inputs={"torque": 3.0, "pressure_1": "1 - t"})
     assert run.outcome.name == "DEGENERATE"
-    assert "clutches push together alone" in run.message
+    assert "clutches only push together" in run.message
     assert run.end_time == pytest.approx(1.0, abs=1e-8)
 
 

@@ -120,8 +120,8 @@ def test_a_pole_is_no_contact():
     [
         (CIRCLE, {"contact_x": 0.6}, "does not grow through zero downwards"),
         (CIRCLE, {"contact_x": math.nan}, "cannot touch"),
-        (CIRCLE, {"contact_x": 0.1, "polar_angle": 0.2}, "not by both"),
-        (CIRCLE, {"speed": 1.0}, "not by neither"),
+        (CIRCLE, {"contact_x": 0.1, "polar_angle": 0.2}, "but has both"),
+        (CIRCLE, {"speed": 1.0}, "but has neither"),
         (QUARTIC, {"polar_angle": 0.2}, "not by polar_angle"),
         (QUARTIC, {"speed": 1.0}, "contact_x, which is missing"),
         (QUARTIC, {"contact_x": math.inf}, "no point"),

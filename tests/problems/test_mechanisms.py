@@ -116,7 +116,7 @@ def test_the_coin_stays_on_its_circle():
 
 @pytest.mark.parametrize("beta", [-0.2, 0.0])
 def test_a_circle_needs_a_lean_to_the_inside(beta):
-    with pytest.raises(OutOfRangeError, match=r"no steady circle.*leans to the inside"):
+    with pytest.raises(OutOfRangeError, match=r"no steady circle.*must lean inwards"):
         rolling_coin.problem.case("circle").solve(initial={"beta": beta})
 
 

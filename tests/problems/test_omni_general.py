@@ -385,7 +385,7 @@ def on_rims(turned):
         ({"roller_angle_2": math.pi / 2}, "roller_angle_2 is 1.5708 rad, but must lie between"),
         ({"roller_angle_1": -2.0}, "roller_angle_1 is -2 rad, but must lie between"),
         (on_rims(math.pi / 2), r"all pass through the point \(-?0, -?0\) m"),
-        ({f"heading_{i}": 0.3 for i in (1, 2, 3)}, "are all parallel, so that the vehicle slides"),
+        ({f"heading_{i}": 0.3 for i in (1, 2, 3)}, "are all parallel, so the vehicle slides"),
         (
             {f"wheel_{a}_{i}": 0.1 * i + 0.02 for i in (1, 2, 3) for a in "xy"},
             "the wheels stand on one line",

@@ -265,7 +265,7 @@ def test_the_closed_form_is_the_limit_of_rollers_that_roll_without_slipping():
 
 
 @pytest.mark.parametrize(
-    ("wheels", "centre", "said"), [(2, 0.0, "3 wheels or more"), (3, 0.01, "in the middle")]
+    ("wheels", "centre", "said"), [(2, 0.0, "needs at least 3 wheels"), (3, 0.01, "in the middle")]
 )
 def test_no_other_vehicle_is_given_the_closed_form(wheels, centre, said):
     parameters = problem.case("mixed").full_parameters | {"centre_y": centre}

@@ -77,16 +77,16 @@ def test_the_time_from_which_errors_count_may_depend_on_the_parameter():
 
 
 def test_a_run_that_ends_early_is_no_measurement():
-    with pytest.raises(OutOfRangeError, match=r"'stops' does not come to its end at eps = 0\.1"):
+    with pytest.raises(OutOfRangeError, match=r"'stops' does not reach its end at eps = 0\.1"):
         measured("stops")
 
 
 @pytest.mark.parametrize(
     ("values", "errors", "why"),
     [
-        ([0.1], [1.0], "two different values"),
-        ([0.1, 0.1], [1.0, 1.0], "two different values"),
-        ([0.1, 0.2], [1.0], "two different values"),
+        ([0.1], [1.0], "two or more different values"),
+        ([0.1, 0.1], [1.0, 1.0], "two or more different values"),
+        ([0.1, 0.2], [1.0], "two or more different values"),
         ([0.1, 0.2], [1.0, 0.0], "positive"),
         ([0.1, -0.2], [1.0, 1.0], "positive"),
     ],

@@ -245,7 +245,7 @@ def test_the_command_line_ends_with_status_3_and_says_why(name):
     result = call("run", "prism", "--case", name)
     assert result.exit_code == 3, (result.output, result.exception)
     told = " ".join(result.stderr.split())
-    assert "self-locking" in told if name == "none-jam" else "divergent" in told
+    assert "self-locking" in told if name == "none-jam" else "diverges" in told
 
 
 def test_the_command_line_runs_the_prism():

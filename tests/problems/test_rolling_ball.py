@@ -245,7 +245,7 @@ def test_a_surface_of_one_s_own_is_the_same_as_the_named_one(surface):
         ({"surface": 3.0}, {}, PosingError, "'incline' or 'paraboloid' or a Surface"),
         (
             {"surface": Surface(lambda x, y, z, p: -z, {"radius": 1.0})}, {},
-            PosingError, "'radius' is the ball's own",
+            PosingError, "'radius' is reserved for the ball",
         ),
         ({"surface": "paraboloid", "radius": 1.2}, {"contact_x": 0.0}, OutOfRangeError, "not fit"),
         ({"surface": DOME}, {"contact_x": 2.0}, InconsistentStateError, "no height at"),

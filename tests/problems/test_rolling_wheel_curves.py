@@ -68,7 +68,7 @@ def test_a_wheel_that_is_not_held_cannot_start_under_the_ceiling_of_the_bowl():
     run = PROBLEM.case("bowl", one_sided=True).solve()
     assert run.outcome is ds.Outcome.STOPPED_BY_EVENT
     assert run.end_time == 0.0
-    assert "'contact_lost' holds at the start" in run.message
+    assert "'contact_lost' already holds at the start" in run.message
 
 
 def test_an_explicit_curve_and_the_same_one_written_implicitly_give_one_motion():
@@ -202,12 +202,12 @@ def test_a_place_that_is_given_goes_before_that_of_the_case():
         (
             lambda: PROBLEM.case("hoop", curve=curves.explicit(lambda x, p: x, radius=(1.0, "m"))),
             PosingError,
-            "the wheel's own",
+            "reserved for the wheel",
         ),
         (
             lambda: throw(curves.explicit(lambda x, p: p["radius"] * x)),
             PosingError,
-            "its own parameters alone",
+            "only its own parameters",
         ),
         (
             lambda: PROBLEM.case("hoop", stop_radius_1=0.1).solve(until=1.0),

@@ -309,8 +309,13 @@ def test_a_racer_whose_axles_meet_is_refused():
 @pytest.mark.parametrize(
     ("problem", "name", "start", "sentence"),
     [
-        (caster.problem, "trails", {"y": 1e-3}, "pin is fixed to the cart, so that y is 0"),
-        (roller_racer.problem, "wriggle", {"angle": 0.1}, "angle of the start is the rider's"),
+        (caster.problem, "trails", {"y": 1e-3}, "pin is fixed to the cart, so y must be 0"),
+        (
+            roller_racer.problem,
+            "wriggle",
+            {"angle": 0.1},
+            "angle of the start follows from the rider's",
+        ),
     ],
 )
 def test_start_values_of_the_other_model_are_refused(problem, name, start, sentence):

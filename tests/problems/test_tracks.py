@@ -185,5 +185,5 @@ def test_the_lowest_centre_over_a_quartic_is_above_its_lowest_level_point():
 
 @pytest.mark.parametrize("stretch", [(-9.0, 1.0), (0.1, 1.0), (-1.0, 9.0), (1.0, -1.0)])
 def test_a_stretch_off_the_track_or_without_the_start_is_refused(stretch):
-    with pytest.raises(OutOfRangeError, match="must hold the start"):
+    with pytest.raises(OutOfRangeError, match="must contain the start"):
         lowest_centre(traced(FLAT, 2.0, contact_x=0.0), 0.1, stretch)

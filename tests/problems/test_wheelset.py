@@ -258,7 +258,7 @@ def test_validity_is_asked_for():
 
 
 def test_a_root_locus_of_another_case_is_not_taken_for_what_was_set():
-    with pytest.raises(OutOfRangeError, match="'eps' would not count"):
+    with pytest.raises(OutOfRangeError, match="'eps' would have no effect"):
         problem.case("forced", eps=0.02).analyse("root-locus")
 
 

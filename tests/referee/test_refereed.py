@@ -149,4 +149,5 @@ def test_the_command_gives_one_object_or_one_sentence(file):
     assert "times" not in document["runs"][0]
     missing = CliRunner().invoke(app, ["referee", "nowhere.xml"])
     assert missing.exit_code == 2
-    assert "there is no model file" in missing.output
+    assert "the model file" in missing.output
+    assert "does not exist" in missing.output

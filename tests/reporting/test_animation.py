@@ -216,14 +216,14 @@ def test_an_animation_that_is_broken_off_leaves_what_was_there(tmp_path):
 @pytest.mark.parametrize(
     ("name", "options", "kind", "sentence"),
     [
-        ("a.avi", {}, UnknownNameError, "'.avi': name a file .html, .gif or .mp4"),
+        ("a.avi", {}, UnknownNameError, "'.avi': choose a file ending in .html, .gif or .mp4"),
         ("a", {}, UnknownNameError, "''"),
-        ("absent/a.gif", {}, AnimationError, "there is no directory"),
+        ("absent/a.gif", {}, AnimationError, "does not exist"),
         ("report.html", {}, AnimationError, "is the report of a run"),
         ("a.gif", {"width": 201}, OutOfRangeError, "must be even, from 200 to 3840"),
         ("a.gif", {"width": 100}, OutOfRangeError, "100 pixels"),
-        ("a.gif", {"rate": 60.0}, OutOfRangeError, "at most 50 pictures a second, not 60"),
-        ("a.gif", {"seconds": -1.0}, OutOfRangeError, "the time of playing is -1 s"),
+        ("a.gif", {"rate": 60.0}, OutOfRangeError, "at most 50 pictures per second, not 60"),
+        ("a.gif", {"seconds": -1.0}, OutOfRangeError, "the playing time is -1 s"),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_is_written(tmp_path, name, options, kind, sentence):
@@ -234,5 +234,5 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(tmp_path, name, option
 
 
 def test_a_missing_run_is_told(tmp_path):
-    with pytest.raises(ArchiveError, match="holds no run"):
+    with pytest.raises(ArchiveError, match="contains no run"):
         animate(tmp_path / "absent", tmp_path / "a.gif")

@@ -105,7 +105,7 @@ def test_a_stored_run_keeps_its_beginning_and_its_report_shows_it(tmp_path):
 )
 def test_a_damaged_beginning_is_refused(tmp_path, sparse, content):
     (tmp_path / FILE).write_bytes(content)
-    with pytest.raises(ArchiveError, match="does not hold the beginning"):
+    with pytest.raises(ArchiveError, match="does not contain the beginning"):
         with_kept_opening(document(sparse, {}), tmp_path)
 
 
@@ -113,7 +113,7 @@ def test_a_word_among_the_numbers_of_a_beginning_is_refused(tmp_path, told, spar
     begun = json.loads(json.dumps(told["opening"]))
     begun["states"]["x"][0] = "<script>"
     (tmp_path / FILE).write_text(json.dumps(begun))
-    with pytest.raises(ArchiveError, match="does not hold the beginning"):
+    with pytest.raises(ArchiveError, match="does not contain the beginning"):
         with_kept_opening(document(sparse, {}), tmp_path)
 
 

@@ -155,7 +155,7 @@ def test_a_missing_directory_is_told(tmp_path):
 
 
 def test_a_directory_without_a_run_is_told(tmp_path):
-    with pytest.raises(DaesolveError, match="holds no run"):
+    with pytest.raises(DaesolveError, match="contains no run"):
         load(tmp_path)
 
 

@@ -275,7 +275,7 @@ def test_the_energy_balance_counts_work_and_impacts(told):
     assert largest_unaccounted(told) < 1e-14
     upper, lower = figures.energy([told]).axes
     names = [text.get_text() for text in upper.get_legend().get_texts()]
-    assert names == ["energy", "work", "taken by impacts"]
+    assert names == ["energy", "work", "lost in impacts"]
     assert lower.get_ylabel() == "E − E₀ − work + lost in impacts (J)"
 
 

@@ -75,7 +75,7 @@ def test_between_samples_the_motion_is_interpolated_and_this_is_told():
     bound = 0.04**4 / 384 * 0.5**4
     np.testing.assert_allclose(places(shown), exact, atol=bound + 1e-15)
     [note] = shown.notes
-    assert "for drawing alone" in note
+    assert "for drawing only" in note
     assert f"{shown.at_samples} of 150 pictures" in note
 
 
@@ -188,12 +188,12 @@ def test_any_part_is_shown_at_even_times_for_as_long_as_asked(seconds, rate, beg
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"seconds": 0.0}, "the time of playing is 0 s, but must be > 0"),
-        ({"seconds": math.nan}, "the time of playing is nan s"),
+        ({"seconds": 0.0}, "the playing time is 0 s, but must be > 0"),
+        ({"seconds": math.nan}, "the playing time is nan s"),
         ({"seconds": 1e9}, "<= 600"),
-        ({"rate": -1.0}, "the number of pictures a second is -1"),
-        ({"begin": -1.0}, "the beginning of what is shown is -1 s, but the samples"),
-        ({"end": 5.0}, "the end of what is shown is 5 s, but the samples"),
+        ({"rate": -1.0}, "the number of pictures per second is -1"),
+        ({"begin": -1.0}, "the beginning of the time shown is -1 s, but the samples"),
+        ({"end": 5.0}, "the end of the time shown is 5 s, but the samples"),
         ({"begin": 3.0, "end": 2.0}, "nothing to show from 3 to 2 s"),
         ({"begin": 2.0, "end": 2.0}, "nothing to show"),
     ],

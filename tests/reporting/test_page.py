@@ -153,7 +153,7 @@ def test_a_run_that_was_killed_is_reported_as_unfinished(two):
     directory = two[0]
     (directory / "result.json").unlink()
     text = rebuild([directory]).read_text()
-    assert "This run is not finished: it has come to t = 4 s of 4 s, 100 %" in text
+    assert "This run is not finished: it has reached t = 4 s of 4 s, 100 %" in text
     assert f"daesolve resume {directory}" in text
     assert json.loads((directory / "report.json").read_text())["finished"] is False
 
@@ -163,7 +163,7 @@ def test_what_follows_from_verification_is_told(told):
     text = page([bare(told)])
     for name, unit in (("x", "m"), ("y_dot", "m/s")):
         assert re.search(rf">{name}</th><td class=.number.>[0-9.e-]+ {unit}</td>", text)
-    assert "a digit is lost every 2.3 s, and the 16 of a double in 36.8 s" in text
+    assert "which costs one digit every 2.3 s, and the 16 of a double in 36.8 s" in text
 
 
 def test_what_was_not_verified_comes_with_the_command_that_does(told_measured):
@@ -181,8 +181,8 @@ def test_the_grip_of_each_goal_is_shown(told):
 @pytest.mark.parametrize(
     ("outcome", "headline"),
     [
-        ("interrupted", "This run was interrupted: it has come to t = 1 s of 3 s, 33.3 %."),
-        ("failed", "The run ended failed; its motion is known up to t = 1 s of 3 s, 33.3 %."),
+        ("interrupted", "This run was interrupted: it has reached t = 1 s of 3 s, 33.3 %."),
+        ("failed", "The run ended failed; the motion is known up to t = 1 s of 3 s, 33.3 %."),
         ("completed", None),
     ],
 )

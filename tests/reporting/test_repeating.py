@@ -145,7 +145,7 @@ def test_the_command_names_an_installed_formulation_where_it_has_its_usual_setti
 def test_a_formulation_that_is_not_installed_here_is_named(told):
     told["formulation"] = "forgotten"
     assert command(told) is None
-    assert "# forgotten is not installed here: make it with the settings" in python(told)
+    assert "# forgotten is not installed here: create it with its original settings" in python(told)
 
 
 def _name(node):

@@ -79,7 +79,7 @@ def test_how_code_was_made_is_a_cost_and_no_note(told):
 
 
 def test_a_bad_end_is_told_once_and_its_two_times_are_explained(told):
-    message = "at t = 2 s the goals 'a', 'b' come near to depending on each other: " + "so " * 80
+    message = "at t = 2 s the goals 'a', 'b' almost depend on each other: " + "so " * 80
     event = {"time": 2.0, "name": "degenerate", "detail": {}}
     bad = told | {"outcome": "degenerate", "message": message, "end_time": 1.5, "events": [event]}
     assert facts.cards(bad)[0].detail == "the motion is known up to t = 1.5 s"

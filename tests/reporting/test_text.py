@@ -67,7 +67,7 @@ def test_a_residual_beyond_bounds_is_named(told):
     [
         ("regular", None, "no exponential growth"),
         ("exponential", 12.5, "e-fold in 12.5 s"),
-        ("unknown", None, "was not found out"),
+        ("unknown", None, "was not measured"),
     ],
 )
 def test_tells_whether_it_is_chaotic(told, growth, time, sentence):
@@ -76,7 +76,7 @@ def test_tells_whether_it_is_chaotic(told, growth, time, sentence):
 
 
 def test_a_system_without_a_problem(run):
-    assert shown(document(run, {})).startswith("a system of one's own\n")
+    assert shown(document(run, {})).startswith("your own system\n")
 
 
 def test_tells_what_was_changed_at_the_start(told):

@@ -127,7 +127,7 @@ class Broken(Stepper):
 
 @pytest.mark.parametrize(
     ("kind", "steps", "reached", "reason"),
-    [(Shrinking, 238, 2.0, "too small to go on"), (Broken, 2, 2.0, "one too many")],
+    [(Shrinking, 238, 2.0, "too small to continue"), (Broken, 2, 2.0, "one too many")],
 )
 def test_steps_that_lead_nowhere_or_end_are_a_failure_that_keeps_its_data(
     kind, steps, reached, reason

@@ -373,7 +373,7 @@ def test_what_no_step_agrees_with_fails_with_the_time(monkeypatch) -> None:
     monkeypatch.setattr(StepChecks, "_rounding", lambda checks, course, steps: 0.0 * steps)
     run = ds.solve(oscillator(), 1.0, {"x": 1.0})
     assert run.outcome is ds.Outcome.FAILED
-    assert "do not agree with the equations" in run.message
+    assert "no step agrees with the equations" in run.message
 
 
 @pytest.mark.parametrize("drag", [2e-7, 1e-7, 5e-8])

@@ -326,7 +326,7 @@ def test_runs_that_met_other_events_are_told_with_the_time_from_which():
     assert np.all(widened[resets.same :] > 1e14)
     assert resets.apart_from <= float(exact[resets.same].time)
     assert told.standard.note.endswith(
-        f"{resets.count} resets against {resets.standard_count}, not the same from "
+        f"{resets.count} resets against {resets.standard_count}, different from "
         f"t = {resets.apart_from:.10g} s on"
     )
     assert told.runs[0].error > 0.1

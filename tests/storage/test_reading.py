@@ -144,7 +144,7 @@ def test_the_result_comes_and_goes(run):
 def test_what_holds_no_run_is_refused(tmp_path, opened):
     (tmp_path / "file").write_text("")
     for place in (tmp_path, tmp_path / "file", tmp_path / "absent"):
-        with pytest.raises(errors.NotARunError, match=r"holds no run.*name the directory"):
+        with pytest.raises(errors.NotARunError, match=r"contains no run.*give the directory"):
             opened(place)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
@@ -152,7 +152,7 @@ def test_what_holds_no_run_is_refused(tmp_path, opened):
 @pytest.mark.parametrize("opened", [Stored, Writer.open])
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [("{", "spoilt"), ("[1]", "spoilt"), ("{}", "format None"), ('{"format": 99}', "format 99")],
+    [("{", "damaged"), ("[1]", "damaged"), ("{}", "format None"), ('{"format": 99}', "format 99")],
 )
 def test_another_format_is_refused(run, opened, content, reason):
     (run / "manifest.json").write_text(content)

@@ -162,7 +162,7 @@ def test_what_may_not_be_written_is_told(run, monkeypatch):
 
     with Writer.open(run) as writer, monkeypatch.context() as patched:
         patched.setattr(os, "replace", refuse)
-        with pytest.raises(errors.StorageError, match=r"result\.json.*the permission to write"):
+        with pytest.raises(errors.StorageError, match=r"result\.json.*permission to write"):
             writer.write_result({})
 
 

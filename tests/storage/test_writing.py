@@ -56,7 +56,7 @@ def miscount(path):
     [
         (shorten, "samples/000002.parquet", "bytes, not the"),
         (Path.unlink, "samples/000002.parquet", "cannot be found"),
-        (spoil_footer, "samples/000002.parquet", "cannot be read"),
+        (spoil_footer, "samples/000002.parquet", "its digest differs"),
         (miscount, "samples/000002.parquet", "40 rows, not the 41"),
         (shorten, "events/000002.parquet", "bytes, not the"),
         (Path.unlink, "events/000002.parquet", "cannot be found"),
@@ -160,7 +160,7 @@ def test_the_manifest_is_to_the_first_process_what_it_is_to_the_next(tmp_path):
 
 
 def test_a_run_does_not_begin_where_something_is(run, tmp_path):
-    with pytest.raises(OutputExistsError, match=r"holds a run already.*daesolve resume"):
+    with pytest.raises(OutputExistsError, match=r"already contains a run.*daesolve resume"):
         Writer.create(run, {})
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "thesis.tex").write_text("")

@@ -426,7 +426,7 @@ def test_a_run_into_painleves_paradox_ends_with_its_name():
     start = {"x": 0.0, "x_dot": -1.0, "angle": math.pi / 3.0, "angle_dot": 0.0}
     run = ds.solve(rod, until=1.0, initial=start)
     assert run.outcome is ds.Outcome.FAILED
-    assert "nothing decides which of the contacts 'end' open" in run.message
+    assert "it is not determined which of the contacts 'end' open" in run.message
 
 
 # -- edges under a contact -------------------------------------------------------------------------

@@ -79,17 +79,17 @@ def test_inputs_may_depend_on_states_and_on_each_other():
     system, q = cart()
     run = ds.solve(system, 1.0, {"x": 1.0}, inputs={"push": -8 * q.x, "drag": "-push / 2 - 0"})
     assert abs(run.end_state["x"] - np.cos(np.sqrt(2.0))) < 1e-14
-    with pytest.raises(PosingError, match="are written in each other"):
+    with pytest.raises(PosingError, match="are defined in terms of each other"):
         ds.solve(system, 1.0, inputs={"push": "drag", "drag": "push"})
 
 
 REFUSED = {
     "missing": ({}, OutOfRangeError, "the input 'push' is not given"),
     "unknown": ({"pusch": 1.0}, UnknownNameError, "did you mean 'push'"),
-    "words": ({"push": "2 *"}, PosingError, "which is no expression"),
+    "words": ({"push": "2 *"}, PosingError, "which is not an expression"),
     "a name": ({"push": "2 * z"}, UnknownNameError, "unknown name in the input 'push' 'z'"),
     "code": ({"push": "__import__('os')"}, UnknownNameError, "unknown function"),
-    "attributes": ({"push": "t.real"}, PosingError, "but takes numbers, names"),
+    "attributes": ({"push": "t.real"}, PosingError, "but may contain only numbers, names"),
     "no number": ({"push": np.nan}, OutOfRangeError, "must be a finite number"),
     "a list": ({"push": [1.0]}, OutOfRangeError, "must be a finite number, an expression"),
     "a column": ({"push": ca.SX.zeros(2)}, PosingError, "scalar expression"),
@@ -189,7 +189,7 @@ def test_a_law_that_branches_in_python_is_called_with_numbers(delay):
 
 def test_a_law_in_python_that_gives_no_number_is_named():
     system, law = plant(lambda seen: (np.nan, {"sum": 0.0}), traced=False)
-    with pytest.raises(ResetError, match="the sampled law 'loop' gave nan"):
+    with pytest.raises(ResetError, match="the sampled law 'loop' returned nan"):
         ds.solve(system, 1.0, inputs={"push": law})
 
 
@@ -214,13 +214,15 @@ def test_limits_do_not_hide_what_is_no_number():
     system, sampled = plant(law, limits=(-1, 1))
     run = ds.solve(system, 1.0, inputs={"push": sampled})
     assert run.outcome is ds.Outcome.FAILED
-    assert "the reset of 'loop_tick' at t = 0.5 s leads to no finite state" in run.message
+    assert "the reset of 'loop_tick' at t = 0.5 s does not lead to a finite state" in run.message
 
 
 def test_an_input_is_said_once():
     system, _ = cart()
     for given in (2.0, "t", ds.table("pull", [0, 1], [0, 1])):
-        with pytest.raises(OutOfRangeError, match=r"'push' is given as a parameter, 1\.0, and in"):
+        with pytest.raises(
+            OutOfRangeError, match=r"'push' is given twice, as the parameter value 1\.0 and in"
+        ):
             ds.solve(system, 1.0, parameters={"push": 1.0}, inputs={"push": given})
     assert ds.solve(system, 1.0, parameters={"push": 4.0}).end_state["x_dot"] == 2.0
 
@@ -241,9 +243,13 @@ def test_a_consistent_state_has_the_reactions_of_its_inputs():
 LAWS = {
     "a period": (("loop", 0.0, 1.0), OutOfRangeError, "the period of the sampled law 'loop'"),
     "a delay": (("loop", 1.0, 1.0, -1.0), OutOfRangeError, "must be >= 0 s"),
-    "a name": (("my loop", 1.0, 1.0), PosingError, "is a word"),
-    "limits": (("loop", 1.0, 1.0, 0.0, {}, (2, 1)), OutOfRangeError, "the first is the lower one"),
-    "a state": (("loop", 1.0, 1.0, 0.0, {"held": 0.0}), PosingError, "that name is its own"),
+    "a name": (("my loop", 1.0, 1.0), PosingError, "must be a word"),
+    "limits": (
+        ("loop", 1.0, 1.0, 0.0, {}, (2, 1)),
+        OutOfRangeError,
+        "the first must be the lower one",
+    ),
+    "a state": (("loop", 1.0, 1.0, 0.0, {"held": 0.0}), PosingError, "that name is reserved"),
 }
 
 
@@ -258,7 +264,7 @@ def test_a_law_that_gives_something_else_is_refused():
     for law, words in (
         (lambda seen: seen.pos, "must return"),
         (lambda seen: (seen.poss, {"sum": 0.0}), "did you mean 'pos'"),
-        (lambda seen: (seen.pos, {"total": 0.0}), "all of its own next states"),
+        (lambda seen: (seen.pos, {"total": 0.0}), "all its next states"),
     ):
         system, sampled = plant(law)
         with pytest.raises((PosingError, UnknownNameError), match=words):

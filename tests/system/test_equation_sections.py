@@ -95,7 +95,7 @@ def test_events_tell_what_they_do():
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, discrete=d, events=events)
     text = told(system)["Events"]
     assert "`hit`, where this falls through zero: an impact imposes `wall`." in text
-    assert "`change`, where this rises through zero: `mode` change, it is written down." in text
+    assert "`change`, where this rises through zero: `mode` change, it is recorded." in text
     assert "`end`, where this passes through zero: the run ends." in text
 
 

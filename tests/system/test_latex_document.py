@@ -78,7 +78,7 @@ def test_a_file_is_written_over_where_an_export_wrote_it_alone(tmp_path):
     assert system.to_latex(str(file), reduced=True) == file.read_text() != text
     other = tmp_path / "mine.tex"
     other.write_text("mine")
-    with pytest.raises(OutputExistsError, match="no export"):
+    with pytest.raises(OutputExistsError, match="not an export"):
         system.to_latex(other)
     assert other.read_text() == "mine"
     with pytest.raises((OutputExistsError, StorageError)):

@@ -309,8 +309,8 @@ def test_a_spring_may_stiffen_at_a_time():
 @pytest.mark.parametrize(
     ("condition", "words"),
     [
-        (lambda q: q.x == 1.0, "true for an instant alone"),
-        (lambda q: q.x, "no comparison"),
+        (lambda q: q.x == 1.0, "equal only for an instant"),
+        (lambda q: q.x, "not a comparison"),
     ],
 )
 def test_a_condition_that_no_motion_passes_is_refused(condition, words):

@@ -39,8 +39,8 @@ def momentary(residual, **options):
     [
         ({"impose": "rod"}, "impose must be a list"),
         ({"impose": ds.Holonomic("rod", ca.SX.sym("x"))}, "impose must be a list"),  # pyright: ignore
-        ({"impose": [3]}, "impose takes names"),
-        ({"impose": [ds.Relation("rod", ca.SX.sym("u"))]}, "impose takes names"),  # pyright: ignore
+        ({"impose": [3]}, "impose must list names"),
+        ({"impose": [ds.Relation("rod", ca.SX.sym("u"))]}, "impose must list names"),  # pyright: ignore
         ({"restitution": 1.5}, r"1\.5, but must lie in \[0, 1\]"),
         ({"restitution": -0.1}, r"must lie in \[0, 1\]"),
         ({"restitution": float("nan")}, r"must lie in \[0, 1\]"),
@@ -126,7 +126,7 @@ def test_a_reset_may_not_depend_on_reactions():
 def test_a_control_system_has_nothing_to_impose_constraints_on():
     x = ds.states(level="m")
     reset = ds.Reset(impose=[ds.Holonomic("floor", x.level)])
-    with pytest.raises(PosingError, match=r"'floor' cannot be imposed.*no masses"):
+    with pytest.raises(PosingError, match=r"'floor' cannot be imposed.*no mass matrix"):
         ds.ControlSystem(x, rate=-x.vector, events=[ds.Event("hit", x.level, ds.FALLING, reset)])
 
 

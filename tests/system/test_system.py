@@ -115,7 +115,7 @@ def test_a_coordinate_without_mass_is_named():
     ("more", "words"),
     [
         ({"kinetic": lambda q: q.dot.x**4 + q.dot.y**2}, "quadratic"),
-        ({"gyroscopic": [1.0, 0.0]}, "beside a mass matrix"),
+        ({"gyroscopic": [1.0, 0.0]}, "need a mass matrix"),
         ({"mass_matrix": ca.SX.eye(2), "gyroscopic": [1.0, 0.0]}, "do work"),
         ({"velocities": ds.velocities(u="m/s", v="m/s")}, "kinematics"),
         ({"force": [1.0]}, "must have 2 entries"),
@@ -330,7 +330,7 @@ def test_several_laws_give_their_discrete_values_in_a_list():
 @pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        (lambda d: [d, ds.discrete(mode=1.0)], "two discrete values are called 'mode'"),
+        (lambda d: [d, ds.discrete(mode=1.0)], "two discrete values have the same name, 'mode'"),
         (lambda d: {"mode": 0.0}, "from discrete.. or from laws"),
         (lambda d: [d, None], "from discrete.. or from laws"),
     ],

@@ -62,11 +62,11 @@ def test_every_name_of_the_rule_gives_files_that_can_be_read(name, tmp_path_fact
         ("a\n", "lower case"),
         ("../a", "lower case"),
         ("a" * (LONGEST + 1), "longer than 50"),
-        ("class", "word of Python"),
-        ("json", "can be imported"),
-        ("numpy", "can be imported"),
-        ("daesolve-problems", "can be imported"),
-        ("rolling-wheel", "installed already"),
+        ("class", "Python keyword"),
+        ("json", "already exists"),
+        ("numpy", "already exists"),
+        ("daesolve-problems", "already exists"),
+        ("rolling-wheel", "already installed"),
     ],
 )
 def test_a_name_that_would_not_work_is_refused_before_anything_is_written(name, told, tmp_path):

@@ -197,7 +197,7 @@ def test_a_stop_that_holds_at_the_start_is_reported():
         return [ds.Event("low", q.y - 2.0, ds.FALLING, ds.Stop())]
 
     run = ds.analysis.reference_run(bouncing_ball(events=more), 3.0, DROP, at=[0.0, 3.0])
-    assert run.message == "the event 'low' holds at the start already"
+    assert run.message == "the event 'low' already holds at the start"
     assert run.times.tolist() == [0.0]
 
 

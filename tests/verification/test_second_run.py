@@ -110,7 +110,7 @@ def test_a_repetition_that_ends_otherwise_is_reported():
 
 
 def test_a_solver_that_cannot_take_what_was_run_is_refused():
-    with pytest.raises(UnsupportedError, match="the solver 'idas' cannot take"):
+    with pytest.raises(UnsupportedError, match="the solver 'idas' cannot integrate"):
         ds.solve(pendulum(), 1.0, {"x": -1.0}, verify=ds.Idas())
 
 

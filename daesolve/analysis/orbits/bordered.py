@@ -293,7 +293,7 @@ def solve_special(curve: Curve, start: Point, condition: Condition) -> Solution:
         steps.append(length)
         if length <= FINISHED or settled:
             linear = newton.place(guess, value).linear
-            # Where two branches cross, F does not tell which of them this is.
+            # Where two branches cross, F does not show which of them this is.
             crosses = condition.kernel > 1
             tangent = start.tangent if crosses else curve.tangent(linear, start.tangent)
             point = Point(value, linear.shot, linear.slopes, tangent, len(steps), length)

@@ -123,7 +123,7 @@ class SpecialPoint:
         """
         if self.kind in UNSWITCHED:
             raise UnsupportedError(
-                f"no branch of other orbits begins here, for this is a {self.kind}: "
+                f"no branch of other orbits begins here, because this is a {self.kind}: "
                 f"{UNSWITCHED[self.kind]}"
             )
         if amplitude is not None and not (is_number(amplitude) and 0.0 < amplitude < 1.0):
@@ -212,8 +212,8 @@ class Branch(Shown):
                 return finished(self.curve.task_at(value), whole, verify=True)
         reached = [entry.value for entry in self.entries]
         raise OutOfRangeError(
-            f"the branch reaches {self.axis.name} from {min(reached):.10g} to "
-            f"{max(reached):.10g}, and not {value:.10g}"
+            f"the branch covers {self.axis.name} from {min(reached):.10g} to "
+            f"{max(reached):.10g}, but not {value:.10g}"
         )
 
     def __str__(self) -> str:

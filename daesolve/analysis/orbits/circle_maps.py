@@ -217,11 +217,11 @@ class CircleMap:
             The motion ends before.
         """
         if not isinstance(periods, int) or periods < 16:
-            raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number from 16 on")
+            raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number >= 16")
         system, request, _ = self._requested(angle, periods)
         run = flown(prepare(system, request), every(self.seconds))
         if run.outcome is not Outcome.COMPLETED:
-            raise NotPeriodicError(f"the motion ends before: {run.message}")
+            raise NotPeriodicError(f"the motion ends earlier: {run.message}")
         advances = np.diff(run.states[self.angle]) / self.modulo
         mean, half = weighted_mean(advances), weighted_mean(advances[: len(advances) // 2])
         locked = self._locked(mean, float(run.states[self.angle][-1]))

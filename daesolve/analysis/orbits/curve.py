@@ -323,7 +323,7 @@ class Curve:
             try:
                 guess, value = self.moved(guess, value, change)
             except DaesolveError as refusal:
-                raise NotPeriodicError(f"the branch does not go on: {refusal}") from refusal
+                raise NotPeriodicError(f"the branch does not continue: {refusal}") from refusal
         raise NotPeriodicError(
             f"no orbit was found at {self.axis.name} = {value:.10g}: the last correction is "
             f"{shortest:.2g} of its size"

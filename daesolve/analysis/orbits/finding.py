@@ -153,7 +153,7 @@ def periodic_orbit(
     >>> round(orbit.period, 12)
     2.139137600559
     """
-    check_options("periodic_orbit", options, {"at": "its run has samples of its own"})
+    check_options("periodic_orbit", options, {"at": "its run chooses its own samples"})
     rule = period if isinstance(period, ca.SX) else None
     period = None if isinstance(period, ca.SX) else period
     _check(period, passages, pieces)
@@ -174,7 +174,7 @@ def periodic_orbit(
         elif name not in [event.name for event in system.events]:
             raise unknown_name("event", name, [event.name for event in system.events])
         elif direction is not EITHER:
-            raise PosingError(f"the event {name!r} has a direction of its own: leave it out here")
+            raise PosingError(f"the event {name!r} already has a direction: leave it out here")
         passage = Passage(name, passages)
     begin = request.start_time
     end = begin + (period or request.until - begin)
@@ -182,8 +182,8 @@ def periodic_orbit(
     flow = Flow(prepared)
     if not flow.autonomous and period is None:
         raise UnsupportedError(
-            "the equations contain time, of which a section keeps no account: give the period, a "
-            "multiple of that of the drive, in place of the section"
+            "the equations contain time, which a section ignores: instead of the section, give "
+            "the period, a multiple of the drive's period"
         )
     if not flow.autonomous and section is not None:
         raise UnsupportedError(
@@ -217,7 +217,7 @@ def found_from(
     guess = divided(task, shot, count)
     task = replace(task, pieces=count)
     if faster:
-        notes = [*notes, f"the guess did not reach its end: it was made {faster:+.0%} faster"]
+        notes = [*notes, f"the guess did not reach its end, so it was made {faster:+.0%} faster"]
     return finished(task, solve(task, guess), verify, notes)
 
 
@@ -284,12 +284,12 @@ def _check_is_orbit(task: Task, shot: Shot) -> None:
     for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True):
         if not abs(alpha) <= UNFOLDED:
             raise NotPeriodicError(
-                f"{integral.name!r} is no first integral of this motion: it is {alpha:.2g} of its "
-                "size off after a period"
+                f"{integral.name!r} is not a first integral of this motion: it is off by "
+                f"{alpha:.2g} of its size after a period"
             )
     if not shot.residual <= AMISS:
         raise NotPeriodicError(
-            f"this is no orbit: the state misses itself by {shot.residual:.2g} of its size"
+            f"this is not an orbit: the state misses itself by {shot.residual:.2g} of its size"
         )
     check_mode(task, shot)
     if task.steady:
@@ -314,7 +314,10 @@ def _of_least(task: Task, shot: Shot) -> list[str]:
     if times == 1:
         return []
     return [
-        f"the period is {times} times the least one, {shot.period / times:.12g} s: ask for that"
+        (
+            f"the period is {times} times the shortest one, {shot.period / times:.12g} s: "
+            "request that"
+        )
     ]
 
 
@@ -348,8 +351,8 @@ def _how_exact(
         known = -math.log10(found.accuracy)
         digits = float(np.fmin(digits, known))
         notes.append(
-            f"it is known to {known:.1f} digits of its size, worst in {found.least!r}: rounding "
-            "hides what a smaller change of that does in a period"
+            f"it is known to {known:.1f} digits of its size, worst in {found.least!r}: "
+            "rounding hides the effect of smaller changes over a period"
         )
     return digits, of_multipliers, notes
 
@@ -388,14 +391,14 @@ def _check(period: float | None, passages: int, pieces: int | None) -> None:
         if number is not None and not (
             isinstance(number, int) and not isinstance(number, bool) and number >= 1
         ):
-            raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number from 1 on")
+            raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number >= 1")
 
 
 def _check_steady(flow: Flow, passage: Passage | None) -> None:
     if not flow.autonomous or passage is not None:
         raise UnsupportedError(
-            "a steady motion has no time and no section in it: give a period, of any length, and "
-            "name what is shifted (up_to=Shift(...)), unless it is an equilibrium"
+            "a steady motion has neither a period nor a section: give any period, and name the "
+            "shifted states (up_to=Shift(...)), unless it is an equilibrium"
         )
 
 

@@ -169,8 +169,8 @@ def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float
         first = next(name for name in names if name not in family)
         value = integrals[names.index(first)].value(start, task.own)
         raise NotPeriodicError(
-            f"{listed} {'is' if len(names) == 1 else 'are'} conserved, so orbits come in families: "
-            f"name a value, family={{{first!r}: {value:.6g}}}, or continue over it"
+            f"{listed} {'is' if len(names) == 1 else 'are'} conserved, so orbits form "
+            f"families: give a value, family={{{first!r}: {value:.6g}}}, or continue over it"
         )
     by_name = dict(zip(names, integrals, strict=True))
     wanted: list[tuple[Integral, float]] = [
@@ -256,8 +256,8 @@ def _in_mode_of_end(task: Task, shot: Shot) -> Node:
 def _other_mode(task: Task, shot: Shot) -> str:
     name, _, before, after = _modes(task, shot)[0]
     return (
-        f"the motion returns in another mode: {name!r} is {after:.6g} in place of {before:.6g}; "
-        "ask for more passages, a longer period, or a symmetry (up_to)"
+        f"the motion returns in another mode: {name!r} is {after:.6g} instead of {before:.6g}; "
+        "request more passages, a longer period, or a symmetry (up_to)"
     )
 
 
@@ -271,8 +271,8 @@ def check_is_steady(task: Task, shot: Shot) -> None:
     if not np.max(np.abs(rest)) <= STEADY * max(float(np.max(np.abs(rate))), 1.0 / shot.period):
         worst = task.flow.names[int(np.argmax(np.abs(rest)))]
         raise NotPeriodicError(
-            f"the motion is not steady, for {worst!r} changes: find it as a periodic one "
-            "(steady=False), or let that be shifted too (up_to=Shift(...))"
+            f"the motion is not steady, because {worst!r} changes: find it as a periodic "
+            "motion (steady=False), or shift this state too (up_to=Shift(...))"
         )
 
 
@@ -285,7 +285,7 @@ def check_moves(task: Task, shot: Shot) -> None:
         Nothing moves.
     """
     if task.flow.autonomous and still(task, shot) <= REST:
-        raise NotPeriodicError(f"what was found is an equilibrium: {EQUILIBRIUM}")
+        raise NotPeriodicError(f"the result is an equilibrium: {EQUILIBRIUM}")
 
 
 def check_mode(task: Task, shot: Shot) -> None:

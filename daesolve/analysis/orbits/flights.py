@@ -350,8 +350,9 @@ class Flow:
             self._check_reached(run)
             duration *= 2.0
         raise NotPeriodicError(
-            f"the event {passage.event!r} passes {len(found)} times within {duration / 2.0:.3g} s, "
-            f"and not {passage.count} times as asked for: give a nearer guess, or a longer period"
+            f"the event {passage.event!r} passes {len(found)} times within "
+            f"{duration / 2.0:.3g} s, not {passage.count} times as requested: give a closer "
+            "guess, or a longer period"
         )
 
     def _run(self, start: Node, duration: float) -> tuple[Prepared, Trajectory, RunRecord]:
@@ -369,7 +370,7 @@ class Flow:
         check_not_interrupted(run)
         if run.outcome is not Outcome.COMPLETED:
             raise NotPeriodicError(
-                f"the motion does not return, for it ends {run.outcome.value} at t = "
+                f"the motion does not return, because it ends {run.outcome.value} at t = "
                 f"{run.end_time:.10g} s: {run.message}"
             )
 

@@ -155,7 +155,7 @@ def continue_orbit(
 
 def _range(over: Mapping[str, tuple[float, float]], step: float, most: int) -> Range:
     if not isinstance(over, Mapping) or len(over) != 1:
-        raise OutOfRangeError(f"over is {over!r}, but must name one thing with a pair of values")
+        raise OutOfRangeError(f"over is {over!r}, but must map one name to a pair of values")
     pair = next(iter(over.values()))
     if not (isinstance(pair, (tuple, list)) and len(pair) == 2 and all(map(is_number, pair))):
         raise OutOfRangeError(f"the range is {pair!r}, but must be a pair of numbers")
@@ -165,7 +165,7 @@ def _range(over: Mapping[str, tuple[float, float]], step: float, most: int) -> R
     if not is_number(step) or not 0.0 < step <= 1.0:
         raise OutOfRangeError(f"the step is {step!r}, but must lie between 0 and 1")
     if not isinstance(most, int) or most < 1:
-        raise OutOfRangeError(f"most is {most!r}, but must be a whole number from 1 on")
+        raise OutOfRangeError(f"most is {most!r}, but must be a whole number >= 1")
     return Range(low, high, float(step), most)
 
 
@@ -244,7 +244,7 @@ class _Way:
         if not self.end:
             self.end = (
                 f"stopped at {curve.axis.name} = {here[0].value:.10g} after {self.bounds.most} "
-                "points: ask for more (most), or a longer step"
+                "points: allow more (most), or a longer step"
             )
 
     def _on(self, point: Point, tests: Tests) -> tuple[Point, Tests]:

@@ -37,15 +37,15 @@ MISSED = 1e-8
 NOISE = 4e-15
 """Of the entries of the equations and in sizes, what rounding makes of them over a period."""
 EQUILIBRIUM = (
-    "its period is free; ds.analysis.linearize tells about it, and steady=True follows it along a "
-    "branch"
+    "its period is arbitrary; analyse it with ds.analysis.linearize, or follow it along a "
+    "branch with steady=True"
 )
 NEAR_REST = 1e-3
-"""In sizes a period: rates so near to an equilibrium that nothing tells periods apart."""
+"""In sizes a period: rates so near to an equilibrium that periods cannot be distinguished."""
 FARTHEST = 30.0
 """In sizes, how far from a guess an orbit is looked for."""
 DOUBTFUL = 1e-3
-"""In sizes: how well a place is known at least, else nothing tells it from its neighbours."""
+"""In sizes: how well a place is known at least, to be distinguished from its neighbours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Found:
     residuals
         What was missed at each step.
     accuracy
-        In sizes: the step left over, and how far rounding lets a place be told from others.
+        In sizes: the step left over, and how far rounding blurs a place among others.
     least
         The state that is known worst, where that is less than `CONVERGED`; else empty.
     """
@@ -201,10 +201,10 @@ def _factored(task: Task, shot: Shot, matrix: np.ndarray) -> Factors:
             raise NotPeriodicError(f"the guess leads to an equilibrium: {EQUILIBRIUM}")
         most = _most(task, shot, np.linalg.svd(matrix)[2][-1])
         raise NotPeriodicError(
-            "orbits lie beside each other that nothing tells apart, which differ most in "
-            f"{' and '.join(map(repr, most))}: name the value of such a state in family={{...}}, "
-            "let a coordinate be shifted (up_to=Shift(...)), or, where two branches meet here, go "
-            "aside"
+            "neighbouring orbits cannot be distinguished; they differ most in "
+            f"{' and '.join(map(repr, most))}: name the value of such a state in "
+            "family={...}, let a coordinate be shifted (up_to=Shift(...)), or, where two "
+            "branches meet here, go aside"
         )
     return Factors(left, values, right)
 
@@ -241,6 +241,7 @@ def _missed(task: Task, shot: Shot) -> str:
     worst = int(np.argmax(np.max(np.abs(shot.defects), axis=0)))
     more = max(4, 2 * task.pieces)
     return (
-        f"no orbit was found: after Newton's steps the state misses itself by {shot.residual:.2g} "
-        f"of its size, most in {names_of(task)[worst]!r}; give a nearer guess, or pieces={more}"
+        "no orbit was found: after Newton's steps the state misses itself by "
+        f"{shot.residual:.2g} of its size, most in {names_of(task)[worst]!r}; give a closer "
+        f"guess, or pieces={more}"
     )

@@ -123,7 +123,7 @@ class PeriodicOrbit(Shown):
             How many.
         """
         if not isinstance(periods, int) or isinstance(periods, bool) or periods < 0:
-            raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number from 0 on")
+            raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number >= 0")
         return most_growth(self.spectrum, periods)
 
     def directional_rates(self, starts: int = 8, periods: int = 4000) -> DirectionalRates | None:
@@ -144,7 +144,7 @@ class PeriodicOrbit(Shown):
         """
         for name, number in (("starts", starts), ("periods", periods)):
             if not isinstance(number, int) or isinstance(number, bool) or number < 2:
-                raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number from 2 on")
+                raise OutOfRangeError(f"{name} is {number!r}, but must be a whole number >= 2")
         return directional_rates(self.orders, self.period, starts, periods)
 
     def __str__(self) -> str:
@@ -156,7 +156,7 @@ class PeriodicOrbit(Shown):
             f"  {name} = {known(value, part * sizes[name])}" for name, value in self.state.items()
         ]
         lines += [
-            f"  {name} goes by {known(value, part * max(sizes[name], abs(value)))}"
+            f"  {name} advances by {known(value, part * max(sizes[name], abs(value)))}"
             for name, value in self.shift.items()
         ]
         lines += [f"  multiplier {self._told(value)}" for value in self.multipliers.tolist()]

@@ -30,7 +30,7 @@ def remarks(task: Task, shot: Shot, spectrum: Multipliers) -> list[str]:
         events = dict.fromkeys(name for names in sticking for name in names)
         many = "multiplier is" if lost == 1 else f"{lost} multipliers are"
         begin = f"sticks after {' and '.join(map(repr, events))}: its" if events else "its"
-        found.append(f"{begin} {many} zero, what the state was before is forgotten")
+        found.append(f"{begin} {many} zero, because the earlier state is forgotten")
     near = nearest_degenerate(task, shot)
     if near < NEAR:
         digits = max(0.0, 2.0 * math.log10(near) - math.log10(np.finfo(float).eps))

@@ -1,4 +1,4 @@
-"""Where orbits change along a branch: folds, doublings, tori, and what they are told apart from.
+"""Where orbits change along a branch: folds, doublings, tori, and what they are distinguished from.
 
 Each kind has a test, a smooth function along the branch that passes through zero there. A step over
 which it changes its sign shows where Newton's method begins on the equations of the special point.

@@ -297,5 +297,5 @@ def _checked(
                 f"{pair[0]:g} to {pair[1]:g} does not contain"
             )
     if len(cells) != 2 or not all(isinstance(n, int) and n >= 2 for n in cells):
-        raise OutOfRangeError(f"cells is {cells!r}, but must be two whole numbers from 2 on")
+        raise OutOfRangeError(f"cells is {cells!r}, but must be two whole numbers >= 2")
     return list(over), [(float(low), float(high)) for low, high in over.values()]

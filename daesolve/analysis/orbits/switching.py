@@ -23,14 +23,14 @@ from daesolve.errors import NotPeriodicError
 UNSWITCHED: Mapping[Kind, str] = {
     "fold": "both parts of a fold belong to the branch itself",
     "neutral saddle": "nothing branches off at a neutral saddle",
-    "Neimark-Sacker": "what begins at a Neimark-Sacker point is a torus, no periodic orbit",
+    "Neimark-Sacker": "what begins at a Neimark-Sacker point is a torus, not a periodic orbit",
     "several at once": (
         "several multipliers pass through the unit circle, and no one direction leads to what "
         "begins; give periodic_orbit a guess beside the orbit"
     ),
-    "degenerate passage": "constraints depend on each other there, and nothing says what follows",
+    "degenerate passage": "constraints depend on each other there: the continuation is open",
     "grazing": (
-        "an orbit that touches belongs to the branch of orbits with one event more or less: give "
+        "a touching orbit belongs to the branch of orbits with one event more or less: give "
         "periodic_orbit a guess beyond it"
     ),
 }
@@ -96,7 +96,8 @@ def hopf_period(curve: Curve, guess: Guess, value: float) -> float:
 def _pair(curve: Curve, guess: Guess, value: float) -> tuple[float, np.ndarray]:
     """Return the period of the pair on the circle, and its direction (n,) in sizes, complex.
 
-    The map of a long time tells the angle but for whole turns: that of a short time is taken.
+    The map of a long time determines the angle except for whole turns: that of a short time is
+    taken.
     """
     task = replace(curve.task_at(value), pieces=1)
     duration = guess.period
@@ -109,7 +110,7 @@ def _pair(curve: Curve, guess: Guess, value: float) -> tuple[float, np.ndarray]:
             k = min(rotating, key=lambda k: abs(abs(spectrum.values[k]) - 1.0))
             return 2.0 * math.pi * duration / angles[k], spectrum.vectors[:, k]
         duration /= 2.0
-    raise NotPeriodicError("the pair of multipliers turns too fast to tell its period")
+    raise NotPeriodicError("the pair of multipliers rotates too fast to determine its period")
 
 
 def _oscillation(curve: Curve, guess: Guess, value: float, amplitude: float) -> PeriodicOrbit:

@@ -47,7 +47,7 @@ class Shift:
     def __init__(self, *free: str, **by: float) -> None:
         for name in free:
             if not isinstance(name, str):
-                raise PosingError(f"a shift takes names of coordinates, not {name!r}")
+                raise PosingError(f"a shift needs names of coordinates, not {name!r}")
         for name, amount in by.items():
             if not is_number(amount):
                 raise OutOfRangeError(f"{name!r} is shifted by {amount!r}, but must be by a number")
@@ -77,7 +77,7 @@ class Relabel:
 
     def __init__(self, mapping: Mapping[str, str | tuple[str, float]]) -> None:
         if not isinstance(mapping, Mapping) or not mapping:
-            raise PosingError(f"a relabelling maps names to names, not {mapping!r}")
+            raise PosingError(f"a relabelling must map names to names, not {mapping!r}")
         self.mapping: dict[str, tuple[str, float]] = {
             name: (source, 0.0) if isinstance(source, str) else (source[0], float(source[1]))
             for name, source in mapping.items()
@@ -100,7 +100,7 @@ class Reflect:
 
     def __init__(self, *names: str) -> None:
         if not names or not all(isinstance(name, str) for name in names):
-            raise PosingError("a reflection takes names of coordinates, one at least")
+            raise PosingError("a reflection needs at least one name of a coordinate")
         self.names = names
 
     def __repr__(self) -> str:
@@ -268,7 +268,7 @@ def group_of(flow: Flow, up_to: UpTo, nodes: Sequence[Node], lag: float = 0.0) -
     coordinates = flow.names[: flow.dynamics.position_count] or flow.names
     for name in free:
         if name not in coordinates:
-            raise unknown_name("coordinate to be shifted", name, coordinates)
+            raise unknown_name("coordinate to shift", name, coordinates)
     words = ", ".join(map(repr, asked))
     group = Group(size, fixed, offset, words=words)
     if not group.trivial or lag:
@@ -406,6 +406,6 @@ def check_symmetry(
         worst = int(np.argmax(np.where(np.isfinite(apart), apart, np.inf)))
         if not apart[worst] <= ALIKE * size:
             raise NotPeriodicError(
-                f"the motion up to this symmetry is not one of the system: {words} changes the "
-                f"rate of {flow.names[worst]!r} by {apart[worst]:.2g}"
+                f"the system does not have this symmetry: {words} changes the rate of "
+                f"{flow.names[worst]!r} by {apart[worst]:.2g}"
             )

@@ -89,7 +89,7 @@ def around(misses: Misses, modulo: float) -> tuple[np.ndarray, np.ndarray]:
     grid = np.linspace(0.0, modulo, GRID + 1) + BESIDE * modulo
     found = [_value(misses, float(angle)) for angle in grid[:-1]]
     if not np.any(np.isfinite(found)):
-        raise NotPeriodicError("from no angle the motion goes on for a period")
+        raise NotPeriodicError("the motion does not continue for a period from any angle")
     return grid, np.array([*found, found[0]])
 
 
@@ -211,7 +211,7 @@ def tongue(
         if looked[0] * looked[-1] > 0.0:
             raise OutOfRangeError(
                 f"the tongue {ratio[0]}/{ratio[1]} does not lie between {name} = {low:g} and "
-                f"{high:g}, or reaches beyond: give a range with both its ends"
+                f"{high:g}, or extends beyond: give a range that contains both its ends"
             )
         signs = np.sign(looked)
         # A value that is exactly an end has neither sign.

@@ -79,7 +79,7 @@ class _Touch(Condition):
             if event.name == self.name
         ]
         if not found:
-            raise NotPeriodicError(f"the motion does not come near to the event {self.name!r}")
+            raise NotPeriodicError(f"the motion does not come near the event {self.name!r}")
         return np.array([min(found, key=abs)])
 
 

@@ -63,8 +63,8 @@ def check_by_run(task: Task, found: Found, spectrum: Multipliers) -> str:
         worst = max(worst, float(np.max(apart)))
         if not worst <= expected:
             raise NotPeriodicError(
-                f"what was found is no orbit: after {count} periods its own run is {worst:.2g} of "
-                f"its size off, where {expected:.2g} is allowed"
+                f"the result is not an orbit: after {count} periods its own run is off by "
+                f"{worst:.2g} of its size, but {expected:.2g} is allowed"
             )
         states = len(first.x)
         here = replace(first, x=back[:states], p=back[states:])
@@ -80,7 +80,7 @@ def _transient(found: Found) -> float:
 
 def _sentence(count: int, worst: float) -> str:
     if count == 0:
-        return "changes grow too fast, for the digits that it has, to compare a run of its own"
+        return "changes grow too fast for its digits to compare a separate run"
     return f"its own run over {count} periods stays within {worst:.1g} of its size"
 
 

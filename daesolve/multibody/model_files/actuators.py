@@ -111,7 +111,7 @@ def add_actuators(found: Assembly, left: Left) -> Inputs:
 
 
 def _unit(actuator: FileActuator, *, turns: bool) -> str:
-    """Return the unit of the control, as far as its bias tells it."""
+    """Return the unit of the control, as far as its bias determines it."""
     if actuator.bias_kind and actuator.bias[1] and actuator.bias[1] == -actuator.gain[0]:
         return "rad" if turns else "m"
     if actuator.bias_kind and actuator.bias[2] and actuator.bias[2] == -actuator.gain[0]:

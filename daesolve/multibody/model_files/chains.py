@@ -73,25 +73,25 @@ class Chain(Joint):
         axes = [link.axis for link in self.links if link.kind == "hinge"]
         if "free" in kinds or (len(turns) > 1 and "ball" in turns) or len(turns) > 3:
             raise UnsupportedError(
-                f"the joints {names} of one body cannot be taken together: a chain has slides, and "
-                "up to three hinges or one ball"
+                f"the joints {names} of one body cannot be combined: a chain can have slides, "
+                "and up to three hinges or one ball"
             )
         for one, other in pairwise(axes):
             if np.linalg.norm(np.cross(one, other)) < PARALLEL:
                 raise UnsupportedError(
                     f"two hinges in a row of one body, among {names}, have parallel axes, and "
-                    "nothing with a mass is between them: give each a body of its own"
+                    "no mass is between them: give each its own body"
                 )
         slides = [link.axis for link in self.links if link.kind == "slide"]
         if (slides and np.linalg.svd(np.array(slides))[1][-1] < PARALLEL) or len(slides) > 3:
             raise UnsupportedError(
-                f"the slides among {names} of one body go in directions that depend on each other"
+                f"the slides among {names} of one body have directions that depend on each other"
             )
         if len({sum(kind != "slide" for kind in kinds[:place])
                 for place, kind in enumerate(kinds) if kind == "slide"}) > 1:  # fmt: skip
             raise UnsupportedError(
-                f"the slides among {names} of one body have a turn between them: give the outer "
-                "ones a body of their own"
+                f"the slides among {names} of one body have a hinge between them: give the "
+                "outer ones their own body"
             )
 
     @cached_property
@@ -172,8 +172,8 @@ class Chain(Joint):
         if not len(self.side):
             return own
         why = (
-            f"the axes of the three hinges {', '.join(link.name for link in self.links)} come into "
-            "one plane, where their turns are not told apart"
+            f"the axes of the three hinges {', '.join(link.name for link in self.links)} come "
+            "into one plane, where their turns cannot be distinguished"
         )
         guard = self._volume_squared - IN_ONE_PLANE**2
         locked = Event(f"{self.name}_locked", guard, FALLING, Stop(why, whenever_past=True))
@@ -183,7 +183,7 @@ class Chain(Joint):
     def turns(self) -> list[tuple[ca.SX, ca.SX]]:
         """Cosine and sine of the turns of its hinges from where they are not moved.
 
-        Both times the same, so that they tell the angle.
+        Both times the same, so that they determine the angle.
         """
         if not self.axes:
             return []

@@ -28,9 +28,9 @@ def main(path: str) -> None:
     except ImportError:
         answer = {"missing": "mujoco"}
     except AttributeError as error:
-        answer = {"error": f"this version of MuJoCo lacks something, install 4.0 or newer: {error}"}
+        answer = {"error": f"this version of MuJoCo is too old, install 4.0 or newer: {error}"}
     except MemoryError:
-        answer = {"error": "it needs more memory than a model may"}
+        answer = {"error": "it needs more memory than allowed for a model"}
     except (ValueError, OSError, RuntimeError) as error:
         answer = {"error": " ".join(str(error).split())}
     json.dump(answer, sys.stdout)
@@ -93,8 +93,9 @@ def _without(spec: Any, message: str, mujoco: Any) -> list[str]:
                 moves = geom.parent.name != "world"
                 if moves and (computed or not geom.parent.explicitinertial):
                     raise ValueError(
-                        f"the file {name} is missing, from which the body {geom.parent.name!r} "
-                        "takes its inertia: give the file, or the inertia in its place"
+                        f"the file {name} is missing, and the inertia of the body "
+                        f"{geom.parent.name!r} depends on it: give the file, or the inertia "
+                        "itself"
                     )
                 spec.delete(geom)
             spec.delete(mesh)

@@ -18,7 +18,7 @@ from daesolve.posing.symbols import ANY, Parameters
 from daesolve.system.system import Output
 
 TOLD_ANEW = 3.0
-"""rad, how far an angle turns before that from which it is counted is told anew; below pi."""
+"""rad, how far an angle turns before that from which it is counted is chosen anew; below pi."""
 STARTS = {
     "hinge": (("angle",), ("rate",)),
     "slide": (("displacement",), ("speed",)),
@@ -208,7 +208,7 @@ class Freedom:
         return found
 
     def _counting(self) -> tuple[Event, ...]:
-        """Return the event that tells whole turns: what it changes has no effect on the motion."""
+        """Return the event that counts whole turns: its changes have no effect on the motion."""
         if not self.counted:
             return ()
         turned = self.place - float(self.joint.reference[0])

@@ -12,17 +12,17 @@ MOST_NAMES = 6
 """Names of one kind that a sentence lists."""
 EFFECTS = {
     "contacts between geoms": "bodies pass through each other and through the floor",
-    "limits of joints": "joints go on beyond them",
+    "limits of joints": "joints move beyond them",
     "tendons": "their springs, dampers and limits do not act",
     "actuators of other kinds": "they do not act",
     "actuators that are switched off": "they do not act",
-    "ranges of controls": "inputs act as they are given",
-    "ranges of forces": "forces are as large as inputs ask for",
-    "limits of forces at joints": "forces are as large as inputs ask for",
+    "ranges of controls": "inputs act unlimited",
+    "ranges of forces": "forces are as large as the inputs demand",
+    "limits of forces at joints": "forces are as large as the inputs demand",
     "equalities of tendons and flexes": "they do not hold",
-    "equalities within one body": "they hold by themselves",
+    "equalities within one body": "they always hold",
     "inactive equalities": "they do not hold",
-    "bodies that a program moves": "they stand still where the file has them",
+    "bodies that a program moves": "they stay where the file places them",
     "the fluid": "bodies move as in empty space",
     "plugins": "they do not act",
     "files that are missing": "what they show is not drawn",
@@ -89,8 +89,8 @@ def add_what_is_not_read(model: FileModel, left: Left) -> None:
     """
     if model.counts["flex"]:
         raise UnsupportedError(
-            "the file has flexes, bodies that are deformed, which are not taken: it would be "
-            "another mechanism without them"
+            "the file has flexes (deformable bodies), which are not supported: without them it "
+            "would be a different mechanism"
         )
     for number, joint in enumerate(model.joints):
         _check_joint(joint, joint.name or f"number {number}")
@@ -130,13 +130,13 @@ def _check_joint(joint: FileJoint, title: str) -> None:
     """Refuse springs and dampers that would be other ones without what is not taken."""
     if joint.stiffness and joint.kind in ("ball", "free"):
         raise UnsupportedError(
-            f"the joint {title} is a {joint.kind} joint with a spring, which is not taken: give it "
-            "hinges, or take the spring out"
+            f"the joint {title} is a {joint.kind} joint with a spring, which is not supported: "
+            "use hinges, or remove the spring"
         )
     if joint.stiffness_more.any() or joint.damping_more.any() or joint.yields:
         raise UnsupportedError(
-            f"the joint {title} has a spring or a damper that is not linear, or yields, which is "
-            "not taken: give it one number"
+            f"the joint {title} has a nonlinear or yielding spring or damper, which is not "
+            "supported: give one number"
         )
 
 

@@ -75,14 +75,12 @@ def _model_of(path: Path, seconds: float) -> dict[str, Any]:
                 cwd=place,
             )
     except subprocess.TimeoutExpired:
-        raise ModelFileError(
-            f"{path} was not read within {seconds:g} s: it is larger than a model may be"
-        ) from None
+        raise ModelFileError(f"{path} was not read within {seconds:g} s: it is too large") from None
     try:
         answer: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
         raise ModelFileError(
-            f"{path} cannot be read: MuJoCo's parser fell over it (status {done.returncode})"
+            f"{path} cannot be read: MuJoCo's parser crashed (status {done.returncode})"
         ) from None
     if "missing" in answer:
         raise MissingPackageError(answer["missing"], "import")

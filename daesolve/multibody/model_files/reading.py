@@ -260,7 +260,9 @@ def read(path: str | Path, *, within: str | Path | None = None) -> FileMechanism
     home = path if within is None else within
     for given in (path, home):
         if not isinstance(given, str | Path):
-            raise ModelFileError(f"the path of a model file is a text or a Path, not {given!r}")
+            raise ModelFileError(
+                f"the path of a model file must be a string or a Path, not {given!r}"
+            )
     home = None if within is None else Path(within)
     return mechanism_of(parsed(Path(path), home), Path(path))
 
@@ -319,8 +321,8 @@ def _check_lifting(model: FileModel, gravity: np.ndarray) -> None:
     through = [joint.name or f"number {n}" for n, joint in enumerate(model.joints) if joint.lifts]
     if lifts and through and (model.switched_off(NO_ACTUATION) or not model.actuators):
         raise UnsupportedError(
-            f"the actuators of the joint {through[0]} are to take weight off bodies, and there are "
-            "none, or they are switched off: take out actuatorgravcomp, or gravcomp"
+            f"the actuators of the joint {through[0]} should compensate gravity, but there are "
+            "none, or they are switched off: remove actuatorgravcomp, or gravcomp"
         )
 
 

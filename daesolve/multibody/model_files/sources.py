@@ -59,7 +59,7 @@ class _Looked:
         self.root = self.root or name
         self.open.append(name)
         if len(self.open) > DEEPEST:
-            raise ModelFileError(f"{self.path} has more than {DEEPEST} elements within each other")
+            raise ModelFileError(f"{self.path} has more than {DEEPEST} nested elements")
         times = 1
         if name == "replicate":
             times = _whole(attributes.get("count", "1"))
@@ -117,10 +117,14 @@ def sources(path: Path, within: Path | None = None) -> list[Path]:
     root = looked[path].root
     if root not in ROOTS:
         known = " or ".join(f"<{name}> ({kind})" for name, kind in ROOTS.items())
-        raise ModelFileError(f"{path} is no model file: it begins with <{root}>, not with {known}")
+        raise ModelFileError(
+            f"{path} is not a model file: it begins with <{root}>, not with {known}"
+        )
     count = sum(own.bodies for own in looked.values())
     if count > MOST_BODIES:
-        raise ModelFileError(f"{path} has {count} bodies, and a model may have {MOST_BODIES}")
+        raise ModelFileError(
+            f"{path} has {count} bodies, but a model may have at most {MOST_BODIES}"
+        )
     found = dict.fromkeys(looked)
     folders = [path.parent, *(path.parent / f for own in looked.values() for f in own.folders)]
     for name in (name for own in looked.values() for name in own.names):
@@ -141,7 +145,7 @@ def _assets(path: Path, home: Path, folders: list[Path], name: str) -> list[Path
 def _leads_out(path: Path, name: str, home: Path) -> NoReturn:
     raise ModelFileError(
         f"{path} names the file {name!r}, which lies outside {home}: keep a model in one "
-        "directory, or say which one in Python, daesolve.multibody.read(path, within=DIR)"
+        "directory, or allow another one in Python, daesolve.multibody.read(path, within=DIR)"
     )
 
 
@@ -158,7 +162,7 @@ def _gather(
         if not inner.is_relative_to(home):
             _leads_out(path, name, home)
         if not inner.is_file():
-            raise ModelFileError(f"{path} includes {name!r}, and there is no such file")
+            raise ModelFileError(f"{path} includes {name!r}, which does not exist")
         _gather(inner, base, home, (*above, path), looked)
 
 
@@ -172,20 +176,20 @@ def _looked_at(path: Path) -> _Looked:
     try:
         reader.Parse(content, True)
     except expat.ExpatError as error:
-        raise ModelFileError(f"{path} is no XML: {error}") from None
+        raise ModelFileError(f"{path} is not XML: {error}") from None
     except ValueError as error:  # an encoding that it does not know
         if isinstance(error, ModelFileError):
             raise
-        raise ModelFileError(f"{path} is no XML: {error}") from None
+        raise ModelFileError(f"{path} is not XML: {error}") from None
     return found
 
 
 def _content(path: Path) -> bytes:
     try:
         if not path.is_file():
-            raise ModelFileError(f"there is no model file {path}")
+            raise ModelFileError(f"the model file {path} does not exist")
         if path.stat().st_size > LARGEST:
-            raise ModelFileError(f"{path} is larger than {LARGEST >> 20} MB, which no model needs")
+            raise ModelFileError(f"{path} is larger than {LARGEST >> 20} MB, the limit for a model")
         return path.read_bytes()
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error}") from None

@@ -311,7 +311,7 @@ def _shown(axes: Axes) -> np.ndarray:
 
 
 def _settle_gaps(axes: Axes) -> None:
-    axes.set_title("time since the one before (s)")
+    axes.set_title("time since the previous event (s)")
     sizes = _shown(axes)
     settle(axes, [np.append(sizes, 0.0)])
     positive = sizes[sizes > 0.0]

@@ -37,7 +37,7 @@ EDGES = 1.2
 """What the labels beside a panel take, inches."""
 SPANS = 250
 ENERGIES = ("energy", "work")
-IMPACTS = "taken by impacts"
+IMPACTS = "lost in impacts"
 SMALLEST_ERROR = 2.0**-53
 """Smaller errors are rounding; they are drawn at this size."""
 MARKERS = "osD^v<>Ph*"
@@ -51,7 +51,7 @@ def drift(documents: Sequence[Document]) -> Figure:
     """Draw the root mean square of the residuals per bin of time, over their scales."""
     names = list(dict.fromkeys(name for d in documents for name in d.get("drift_history", {})))
     if not names:
-        return empty("nothing was watched")
+        return empty("nothing was monitored")
     several = len(documents) > 1
     groups = [[name] for name in names[:MOST_PANELS]] if several else _alike(names)[:MOST_PANELS]
     columns = 1 if len(groups) == 1 else 2
@@ -290,7 +290,7 @@ def work_precision(document: Document) -> Figure:
     """
     lines = _lines(document)
     if not lines:
-        return empty("there are no errors to show: no completed run, or no reference")
+        return empty("there are no errors to show: no run finished, or there is no reference")
     with style():
         figure = Figure(figsize=(PANEL_WIDTH, 4.2))
         by_work, by_tolerance = figure.subplots(1, 2, sharey=True)

@@ -298,7 +298,7 @@ def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> lis
     ]
     hidden = len(having) - MOST_PANELS
     if hidden > 0:
-        found[-1].supxlabel(f"and {hidden} panels more, not drawn", fontsize=9, color=QUIET)
+        found[-1].supxlabel(f"and {hidden} more panels, not drawn", fontsize=9, color=QUIET)
     return found
 
 

@@ -401,6 +401,6 @@ def ffmpeg() -> str:
     if find_spec("imageio_ffmpeg") is not None:
         return import_module("imageio_ffmpeg").get_ffmpeg_exe()
     raise MissingFfmpegError(
-        "an .mp4 needs the program ffmpeg, which is not installed: add it by `pip install "
-        "imageio-ffmpeg` or your system's packages, or write an .html or a .gif"
+        "an .mp4 needs the program ffmpeg, which is not installed: install it with `pip "
+        "install imageio-ffmpeg` or your system's packages, or write an .html or a .gif"
     )

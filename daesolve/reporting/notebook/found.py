@@ -83,15 +83,15 @@ def sweep_block(found: Sweep) -> str:
     lines: list[dict[str, Any]] = members.slice(0, MEMBERS_SHOWN).to_pylist()
     rows = [[_cell(line[name]) for name in names] for line in lines]
     more = members.num_columns - len(names)
-    hidden = [f"{found.done - len(rows):,} members more"] if found.done > len(rows) else []
-    hidden += [f"{more} columns more"] if more else []
+    hidden = [f"{found.done - len(rows):,}more members"] if found.done > len(rows) else []
+    hidden += [f"{more}more columns"] if more else []
     return block(
         "Sweep",
         "interrupted" if found.interrupted else "",
         cards,
         [
             Part("", table(names, rows, ())) if rows else None,
-            Part("", paragraph(f"and {', '.join(hidden)}: sweep.to_pandas() has all"))
+            Part("", paragraph(f"and {', '.join(hidden)}: sweep.to_pandas() returns all"))
             if hidden
             else None,
         ],
@@ -143,7 +143,7 @@ def orbit_block(orbit: PeriodicOrbit) -> str:
         for name, value in orbit.state.items()
     ]
     shifts = [
-        f"{name} goes by {value:.{EXACT}g} in a period" for name, value in orbit.shift.items()
+        f"{name} advances by {value:.{EXACT}g} in a period" for name, value in orbit.shift.items()
     ]
     return block(
         "Periodic orbit",

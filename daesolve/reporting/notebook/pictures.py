@@ -61,7 +61,8 @@ class Plot:
         first = Path(file)
         if first.suffix.lower() not in KINDS:
             raise UnknownNameError(
-                f"unknown kind of figure {first.suffix!r}: name a file {', '.join(KINDS)}"
+                f"unknown figure format {first.suffix!r}: choose a file ending in "
+                f"{', '.join(KINDS)}"
             )
         files = [
             first if number == 1 else first.with_stem(f"{first.stem}-{number}")

@@ -33,7 +33,7 @@ def circle_of(case: BoundCase, difference: float, first: float = 3.0) -> ds.anal
         D is zero, so that the angle between the bogies does not change.
     """
     if not difference:
-        raise OutOfRangeError("C_2 - C_1 is 0, so that the angle between the bogies never returns")
+        raise OutOfRangeError("C_2 - C_1 is 0, so the angle between the bogies never returns")
 
     def start(theta: float, C1: float) -> dict[str, float]:  # noqa: N803
         turning = {"integral_1": C1, "integral_2": C1 + difference}

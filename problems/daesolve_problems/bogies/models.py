@@ -12,7 +12,7 @@ from daesolve_problems.bogies.reduction import Turned, square_of_speed
 
 Named = Mapping[str, ca.SX] | SymbolVector
 
-OPEN = "both skates hold the vehicle in one direction, which leaves that of its motion open"
+OPEN = "both skates hold the vehicle in one direction, so its direction of motion is open"
 LEAST_DISTANCE = 1e-7
 """sqrt(cos^2 theta_1 + cos^2 theta_2) below which the reduced model has fewer than nine digits."""
 

@@ -64,13 +64,14 @@ def passage(case: BoundCase) -> ds.Answer:
         The case does not start near a degenerate point, or runs into it.
     """
     if case.model != "full":
-        raise OutOfRangeError("'passage' reports the forces of the skates: take the model 'full'")
+        raise OutOfRangeError("'passage' reports the forces of the skates: use the model 'full'")
     guess, _ = case.guess()
     distance = max(abs(float(np.cos(guess[f"theta_{k}"]))) for k in (1, 2))
     if distance > NEAR:
         raise OutOfRangeError(
             "'passage' runs to either side of a start near a degenerate point, but here the "
-            f"larger of |cos theta_1| and |cos theta_2| is {distance:.2g}; take the case near-miss"
+            f"larger of |cos theta_1| and |cos theta_2| is {distance:.2g}; use the case "
+            "near-miss"
         )
     begin, until = case.case.start_time, abs(case.case.until - case.case.start_time)
     away = np.geomspace(distance / 100, until, 400)
@@ -98,8 +99,8 @@ def _passed(case: BoundCase, until: float, at: np.ndarray) -> ds.Trajectory:
     run = case.solve(until, at=at, formulation=ds.NullSpace())
     if run.outcome is not ds.Outcome.COMPLETED:
         raise OutOfRangeError(
-            "the degenerate point is not passed, so that 'passage' has no forces to report: "
-            f"{run.message}; start farther from it"
+            "the motion does not pass the degenerate point, so 'passage' has no forces to "
+            f"report: {run.message}; start farther from it"
         )
     return run
 

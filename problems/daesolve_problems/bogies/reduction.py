@@ -122,15 +122,15 @@ def reduced_start(
     angles = ("theta_1", "theta_2")
     if "distance" in given and all(name in given for name in angles):
         raise OutOfRangeError(
-            "distance stands for theta_1 and theta_2: leave it out, or take a case without them"
+            "distance replaces theta_1 and theta_2: leave it out, or use a case without them"
         )
     for name in angles:
         state[name] = given[name] if name in given else math.pi / 2 + given["distance"]
     length = float(Turned.of(state, parameters).length)
     if length < 1e-12 * (parameters["front"] + parameters["rear"]):
         raise OutOfRangeError(
-            "cos theta_1 = cos theta_2 = 0 at the start, where both skates hold the vehicle in one "
-            "direction and leave that of its motion open; start beside it"
+            "cos theta_1 = cos theta_2 = 0 at the start, where both skates hold the vehicle in "
+            "one direction and its direction of motion is open; choose another start"
         )
     return state
 
@@ -151,8 +151,9 @@ def check(given: Mapping[str, float], parameters: Mapping[str, float]) -> None:
         raise OutOfRangeError(f"sign is {given['sign']!r}, but must be 1 or -1")
     if not central_square(parameters) > 0.0:
         raise OutOfRangeError(
-            f"inertia is {parameters['inertia']!r}, but contains that of both bogies and of the "
-            "mass off the origin: it must be more than 2 bogie_inertia + mass centre^2"
+            f"inertia is {parameters['inertia']!r}, but includes the inertia of both bogies "
+            "and of the mass off the origin: it must be more than 2 bogie_inertia + mass "
+            "centre^2"
         )
 
 

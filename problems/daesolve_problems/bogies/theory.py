@@ -88,8 +88,9 @@ class LocalTheory:
         first, second = given["integral_1"], given["integral_2"]
         if first == second:
             raise OutOfRangeError(
-                f"integral_1 and integral_2 are both {first!r}, so that the angle between the "
-                "bogies does not change, and no motion passes a degenerate point; let them differ"
+                f"integral_1 and integral_2 are both {first!r}, so the angle between the "
+                "bogies does not change, and no motion passes a degenerate point; choose "
+                "different values"
             )
         front, rear = parameters["front"], parameters["rear"]
         return LocalTheory(

@@ -67,7 +67,7 @@ problem = ds.Problem(
             parameters={**SPRINGS, **TORQUES},
             start=START,
             until=5.0,
-            note="motors turn each wheel with a torque of its own",
+            note="motors turn each wheel with its own torque",
         ),
     ],
 )

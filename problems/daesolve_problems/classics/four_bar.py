@@ -116,7 +116,7 @@ problem = ds.Problem(
             until=10.0,
             rate=50.0,
             rank_loss="pass",
-            note="upright at first; turns round, and passes lost rank at every half turn",
+            note="upright at first; turns round, and loses rank at every half turn",
         ),
     ],
 )

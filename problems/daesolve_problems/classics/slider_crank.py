@@ -74,8 +74,8 @@ def start(
     height = crank * math.sin(angle)
     if abs(height) >= rod:
         raise OutOfRangeError(
-            f"the crank's pin is {abs(height):g} m off the slider's line, farther than the rod of "
-            f"{rod:g} m can reach"
+            f"the crank's pin is {abs(height):g} m off the slider's line, farther than the "
+            f"{rod:g} m rod can reach"
         )
     rod_angle = -math.asin(height / rod)
     rod_rate = -crank * rate * math.cos(angle) / (rod * math.cos(rod_angle))

@@ -95,7 +95,7 @@ problem = ds.Problem(
             "stick-slip",
             parameters={"mu_rear": 0.3, "mu_front": 0.3, "static_share": 1.5},
             until=20.0,
-            note="friction of rest is higher by a half: it sticks and slips for ever",
+            note="static friction is higher by half: it sticks and slips for ever",
         ),
     ],
 )

@@ -4,8 +4,8 @@ Equal balls hang side by side on strings of equal length and touch each other; o
 pulled aside and let go. Balls only push. The unknown reactions are the forces between neighbours.
 Between impacts, and at impacts where restitution is one, the energy is conserved.
 
-All balls that touch take part in an impact, and rigid bodies do not tell what it does: a law must
-be named. With restitution e = 1 one ball that strikes two at rest leaves them, by Newton's and
+All balls that touch take part in an impact, and rigid bodies do not determine what it does: a law
+must be named. With restitution e = 1 one ball that strikes two at rest leaves them, by Newton's and
 Poisson's laws, with -1/3, 2/3 and 2/3 of its speed; where neighbours strike one after the other,
 with 0, 0 and 1, as the toy does. Balls that are a hair's breadth apart do that by themselves,
 whatever law is named (`spacing`). Where balls come from both sides the order of the impacts
@@ -60,7 +60,7 @@ def _numbers(balls: int) -> Parameters:
 
 def _check(balls: int) -> None:
     if not FEWEST <= balls <= MOST:
-        raise OutOfRangeError(f"balls is {balls}, but a cradle has from {FEWEST} to {MOST} of them")
+        raise OutOfRangeError(f"balls is {balls}, but must be from {FEWEST} to {MOST}")
 
 
 def hanging(balls: int) -> ds.MechanicalSystem:

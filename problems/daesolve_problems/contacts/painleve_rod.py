@@ -208,27 +208,27 @@ problem = ds.Problem(
             parameters={"friction": 1.45},
             start={"angle": 0.6, "rate": 2.0, "slip": -6.0},
             until=0.3,
-            note="friction is too small for a jam: the end leaves the floor before",
+            note="friction is too small for a jam: the end leaves the floor first",
         ),
         ds.Case(
             "no-motion",
             start={"angle": 1.1, "rate": 0.0, "slip": -3.0},
             until=0.3,
-            note="no forces let it go on: it is refused, or begins with the impact without a "
-            "collision where on_jam = 'impact'",
+            note="no forces let it continue: the run is refused, or begins with an impact "
+            "without collision if on_jam = 'impact'",
         ),
         ds.Case(
             "ambiguous",
             start={"angle": 1.1, "rate": 6.0, "slip": -3.0},
             until=0.1,
-            note="it may fly off or slide on: it is refused, or slides on where on_ambiguous = "
-            "'keep'",
+            note="it may fly off or slide on: the run is refused, or slides on if on_ambiguous "
+            "= 'keep'",
         ),
         ds.Case(
             "away",
             start={"angle": 0.8, "rate": 0.0, "slip": 3.0},
             until=0.3,
-            note="sliding to the side to which it leans, nothing is paradoxical",
+            note="it slides to the side to which it leans, without a paradox",
         ),
     ],
 )

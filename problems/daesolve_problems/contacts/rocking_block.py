@@ -94,7 +94,7 @@ problem = ds.Problem(
             "housner",
             start={"theta": 0.2},
             until=3.0,
-            note="each impact leaves 0.85 of the rate; it rests after 2.786 s",
+            note="each impact keeps 0.85 of the rate; it rests after 2.786 s",
         ),
         ds.Case(
             "squat",

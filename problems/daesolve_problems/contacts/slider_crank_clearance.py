@@ -192,7 +192,7 @@ problem = ds.Problem(
             parameters={"torque": 0.19},
             start=SPUN,
             until=180.0,
-            note="a torque makes up for friction: a thousand turns",
+            note="a torque compensates friction: a thousand turns",
         ),
     ],
 )

@@ -10,7 +10,7 @@ answers to impulses along its gap and along its slip by
     A_NN = (1 + 3 cos^2 phi) / m,    A_NT = -+3 sin phi cos phi / m,    A_TT = (1 + 3 sin^2 phi) / m
 
 as both tilt it: an impulse along the gap changes the slip. With it, laws of impact differ. Whether
-an end that comes with the slip c and the speed w sticks is told by c / (1 + e) w: between
+an end that comes with the slip c and the speed w sticks is decided by c / (1 + e) w: between
 (-mu A_TT - A_NT) / (A_NN + mu A_NT) and (mu A_TT - A_NT) / (A_NN - mu A_NT) it sticks.
 
 A start has the height `y` of the centre, the angle `theta` and the rates `x_dot`, `y_dot`,
@@ -120,7 +120,7 @@ THROWN = {"y": 1.0, "theta": 0.6, "x_dot": 1.0, "theta_dot": 2.0}
 
 problem = ds.Problem(
     "thrown-rod",
-    title="A rod that is thrown, and bounces on both ends",
+    title="A thrown rod that bounces on both ends",
     models={"rod": posed},
     sources=[
         "C. Glocker, Set-Valued Force Laws: Dynamics of Non-Smooth Systems (2001)",

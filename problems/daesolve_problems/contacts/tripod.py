@@ -128,7 +128,7 @@ def start(
 
 
 def stopping(case: BoundCase) -> ds.Answer:
-    """Run a case, and tell which foot stops when, and where the body comes to rest."""
+    """Run a case, and report which foot stops when, and where the body comes to rest."""
     run = case.solve()
     stops = [event for event in run.events if event.name.endswith("_sticks")]
     end = run.end_state
@@ -200,7 +200,7 @@ problem = ds.Problem(
             "spins",
             start={"speed_x": 0.6, "speed_y": 0.2, "spin": 6.0},
             until=0.3,
-            note="the first foot stops 1.7 ms before the body, which turns about it meanwhile",
+            note="the first foot stops 1.7 ms before the body, which turns about it until then",
         ),
         ds.Case(
             "slides-down",

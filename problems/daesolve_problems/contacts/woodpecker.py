@@ -231,7 +231,7 @@ problem = ds.Problem(
             "caught",
             start={"phi_B_dot": 16.0},
             until=1.5,
-            note="from a slower bird: the cycle attracts it, by -0.839 a period",
+            note="from a slower bird: the cycle attracts it, by a factor of -0.839 per period",
         ),
     ],
 )

@@ -239,7 +239,7 @@ problem = ds.Problem(
             "damped",
             parameters={"damping": 0.4, "belt_speed": 0.05},
             until=10.0,
-            note="the cycle lasts up to a belt of 0.188327991447274 m/s",
+            note="the cycle exists up to a belt speed of 0.188327991447274 m/s",
         ),
         ds.Case(
             "slips-for-ever",

@@ -263,7 +263,7 @@ problem = ds.Problem(
             parameters={"amplitude": 1.02},
             start={"phase": 0.0, "speed": 1.5},
             until=10 * TURN,
-            note="its bounces end; it rides on the table, and leaves when that falls away",
+            note="its bounces end; it rides on the table, and leaves when the table falls away",
         ),
     ],
 )

@@ -264,7 +264,7 @@ problem = ds.Problem(
             model="pivot",
             start={"theta": np.pi - 0.1, "theta_dot": 0.0},
             until=30.0,
-            note="stands upright, on a pivot that is shaken faster than w = 14.1728900208",
+            note="stays upright on a pivot shaken faster than w = 14.1728900208",
         ),
     ],
 )

@@ -87,8 +87,8 @@ def response(p: Values) -> complex:
     resisting = resistance(p)
     if resisting == 0.0:
         raise OutOfRangeError(
-            "without a damper the drive has the mass's own frequency, and no periodic motion: "
-            "start from x and x_dot, or set damping"
+            "without a damper the drive is at resonance, so there is no periodic motion: start "
+            "from x and x_dot, or set damping"
         )
     return p["force"] / resisting
 
@@ -133,7 +133,7 @@ def one_impact(p: Values, periods: int = 1) -> tuple[float, float]:
     rates = np.roots([p["mass"], p["damping"], p["stiffness"]])
     if np.min(np.abs(np.exp(between * rates) - 1.0)) < ROUNDING:
         raise OutOfRangeError(
-            f"after {periods} periods of the drive the mass without a damper is where it was, "
+            f"after {periods} periods of the drive the undamped mass returns to its place, "
             "whatever the impact: start from x and x_dot, or set damping"
         )
     a, b = np.linalg.solve(back, [0.0, 1.0 + r])
@@ -316,7 +316,7 @@ problem = ds.Problem(
         ds.Case(
             "near-grazing",
             until=20.0,
-            note="one weak impact a period, so unstable that errors grow by 193 in each",
+            note="one weak impact per period, so unstable that errors grow 193-fold in each",
         ),
         ds.Case(
             "below-grazing",

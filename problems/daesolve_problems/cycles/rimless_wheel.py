@@ -68,7 +68,7 @@ def _numbers(**more: Any) -> Parameters:
 def _checked(spokes: int) -> int:
     if spokes < FEWEST:
         raise OutOfRangeError(
-            f"the wheel has {spokes} spokes, but needs at least {FEWEST} to go on them"
+            f"the wheel has {spokes} spokes, but needs at least {FEWEST} to roll on them"
         )
     return spokes
 
@@ -323,13 +323,13 @@ problem = ds.Problem(
         ds.Case(
             "steady",
             until=20.0,
-            note="a step takes 1.0345498114232793 s; what is off is halved by each",
+            note="a step takes 1.0345498114232793 s; each step halves a deviation",
         ),
         ds.Case(
             "settles",
             start={"rate": 2.5},
             until=20.0,
-            note="from a faster start it comes to the same steps",
+            note="from a faster start it reaches the same steps",
         ),
         ds.Case(
             "unit",

@@ -18,7 +18,7 @@ change places, and the angular momentum about the foot that lands leaves
     theta -> -theta,     theta' -> cos(2 theta) theta'
     phi -> -2 theta,     phi' -> cos(2 theta) (1 - cos(2 theta)) theta'
 
-so that a state after a strike is told by theta and theta' alone. Periodic walks of two kinds exist
+so that a state after a strike is given by theta and theta' alone. Periodic walks of two kinds exist
 down from slope zero. As slope -> 0, theta = (slope tanh(tau/2)^2)^(1/3) and theta' = -theta
 coth(tau/2), with the period tau = 3.812091795 (long), the root of tan(tau/2) = -3 tanh(tau/2), or
 tau = pi (short). The long one is stable up to the slope 0.01508843794; beyond, periods double.

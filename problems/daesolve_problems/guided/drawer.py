@@ -153,14 +153,14 @@ problem = ds.Problem(
             "jams",
             parameters={"off": 0.65},
             until=1.0,
-            note="pulled at its corner it does not move, however hard it is pulled",
+            note="pulled at its corner it does not move, however hard you pull",
         ),
         ds.Case("wheels", structure=ON_WHEELS, until=2.0, note="opens to its end"),
         ds.Case(
             "rollers",
             structure={"wheels": False, "rollers": True},
             until=2.0,
-            note="rollers at the edge alone are enough: it opens to its end",
+            note="rollers only at the edge are enough: it opens fully",
         ),
     ],
 )

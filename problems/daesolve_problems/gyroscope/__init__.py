@@ -70,21 +70,21 @@ problem = ds.Problem(
         "limit": limit,
         "guiding-centre": guiding_centre,
     },
-    figures={"way of the rotor's axis": way_of_the_axis},
+    figures={"path of the rotor's axis": way_of_the_axis},
     drawing=drawing,
     cases=[
         ds.Case(
             "on-manifold",
             start=PLACE,
             until=1.0,
-            note="the rings start with the velocities of the precession: hardly a nutation",
+            note="the rings start with the velocities of the precession: almost no nutation",
         ),
         ds.Case(
             "nutation",
             start=KICKED,
             until=1.0,
-            note="the rings are kicked, and nutate on: velocities never are those of the reduced "
-            "models, angles are to the order eps",
+            note="the rings are kicked, and keep nutating: velocities never agree with the "
+            "reduced models, angles agree to the order eps",
         ),
         ds.Case(
             "damped",

@@ -84,8 +84,8 @@ def full_start(
         return _precessing(given, parameters)
     except SecondaryConstraintsError as error:
         raise SecondaryConstraintsError(
-            "without spin and in gimbal lock nothing determines the precession with which the "
-            "rings would start: give both alpha_dot and beta_dot"
+            "without spin, and in gimbal lock, the initial precession of the rings is "
+            "undetermined: give both alpha_dot and beta_dot"
         ) from error
 
 

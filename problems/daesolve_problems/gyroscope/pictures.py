@@ -93,7 +93,7 @@ def drawing(document: Mapping[str, Any]) -> Drawing:
         [
             Line([(0.0, 0.0, -1.3 * RING), (0.0, 0.0, -RING)], role="ground"),
             Line([(0.0, 0.0, RING), (0.0, 0.0, 1.3 * RING)], role="ground", label="outer axis"),
-            Trace(tip, label="way of the rotor's axis"),
+            Trace(tip, label="path of the rotor's axis"),
             Line(inner, role="detail"),
             Outline(poses["ring"].places(ring(RING, 0)), label="outer ring"),
             Outline(poses["housing"].places(ring(HOUSING, 2)), role="force", label="housing"),

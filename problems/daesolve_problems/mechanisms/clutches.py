@@ -95,7 +95,7 @@ def shafts() -> ds.MechanicalSystem:
 
 def _pulled_apart(*pressures: ca.SX) -> ds.Event:
     """Return what ends a run in which a clutch is pressed with less than nothing."""
-    why = "a pressure is negative, but clutches push together alone: give 0 for an open one"
+    why = "a pressure is negative, but clutches only push together: give 0 for an open one"
     guards = [-pressure - NOTHING for pressure in pressures]
     return ds.Event("negative_pressure", guards, ds.RISING, ds.Stop(why, whenever_past=True))
 

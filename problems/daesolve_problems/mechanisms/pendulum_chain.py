@@ -101,7 +101,7 @@ problem = ds.Problem(
             structure={"rods": 2},
             start={"angle": 2.0},
             until=10.0,
-            note="a double pendulum, let go above the horizontal",
+            note="a double pendulum, released above the horizontal",
         ),
         ds.Case(
             "long",

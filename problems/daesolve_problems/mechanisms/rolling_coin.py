@@ -119,7 +119,7 @@ def steady_circle(beta: float, circle: float, parameters: Mapping[str, float]) -
     if not square > 0:
         raise OutOfRangeError(
             f"no steady circle has the radius {circle:g} m and the lean {beta:g} rad: the coin "
-            "leans to the inside, 0 < beta < pi/2, and the circle is not too small"
+            "must lean inwards, 0 < beta < pi/2, and the circle must not be too small"
         )
     alpha_dot = -float(np.sqrt(square))
     return {

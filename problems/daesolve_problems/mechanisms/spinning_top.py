@@ -172,7 +172,7 @@ problem = ds.Problem(
             "cusps",
             start={"spin": 200.0, "tilt": 0.5, "precession": 0.0},
             until=10.0,
-            note="let go: its axis falls, and comes to rest again and again",
+            note="released: its axis falls, and comes to rest repeatedly",
         ),
         ds.Case(
             "loops",

@@ -122,7 +122,7 @@ def check_sizes(p: Mapping[str, float], rollers: int) -> None:
     if p["roller_end_radius"] >= largest:
         raise OutOfRangeError(
             f"roller_end_radius is {p['roller_end_radius']:g} m, but must be less than "
-            f"{largest:g} m: {rollers} rollers have their axes within the wheel"
+            f"{largest:g} m: the axes of {rollers} rollers must lie within the wheel"
         )
 
 

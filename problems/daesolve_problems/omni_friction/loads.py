@@ -98,14 +98,15 @@ def check_pressed(
     if min(found.leverages) < SOLVABLE:
         raise OutOfRangeError(
             f"friction is {parameters['friction']:g}, which leaves the normal reactions "
-            f"undetermined with the slip at the start; below {found.limit:g} no slip does"
+            f"undetermined for the slip at the start; below {found.limit:g} every slip "
+            "determines them"
         )
     lowest = min(found.normals)
     if lowest < 0.0:
         raise OutOfRangeError(
             f"the floor would have to pull wheel {found.normals.index(lowest) + 1} down with "
-            f"{-lowest:g} N at the start: move platform_centre_x, platform_centre_y, or start "
-            "slower"
+            f"{-lowest:g} N at the start: change platform_centre_x or platform_centre_y, or "
+            "start slower"
         )
 
 

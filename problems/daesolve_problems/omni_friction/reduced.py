@@ -141,10 +141,9 @@ def _shares(stands: list[Stand], compliant: bool) -> list[ds.Relation]:
     if count > BALANCES and not compliant:
         surplus = f"{count - BALANCES} normal reaction{'s' * (count > BALANCES + 1)}"
         raise UndeterminedMotionError(
-            f"{count} wheels on a plane have {surplus} more than the "
-            f"{BALANCES} balances of forces and moments determine, and friction makes the motion "
-            "depend on them: set compliant to let the wheels share the load as equal springs do, "
-            f"or take {BALANCES} wheels"
+            f"{count} wheels on a plane have {surplus} more than the {BALANCES} balances of "
+            "forces and moments determine, and friction makes the motion depend on them: set "
+            f"compliant to share the load as equal springs do, or use {BALANCES} wheels"
         )
     return [
         ds.Relation(

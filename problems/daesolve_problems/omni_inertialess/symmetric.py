@@ -55,12 +55,12 @@ def closed_form(
     """
     if wheels < FEWEST_WHEELS:
         raise OutOfRangeError(
-            f"the closed form is that of {FEWEST_WHEELS} wheels or more, not of {wheels}"
+            f"the closed form needs at least {FEWEST_WHEELS} wheels, not {wheels}"
         )
     if parameters.get("centre_x", 0.0) or parameters.get("centre_y", 0.0):
         raise OutOfRangeError(
-            "the closed form is that of a vehicle with its mass centre in the middle: centre_x and "
-            "centre_y must be zero"
+            "the closed form needs the mass centre in the middle: centre_x and centre_y must "
+            "be zero"
         )
     t = np.asarray(times, dtype=float)
     x, y, theta, v_1, v_2, omega = (float(start.get(name, 0.0)) for name in STATES)

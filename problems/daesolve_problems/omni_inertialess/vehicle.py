@@ -133,7 +133,7 @@ def derived(
     if p["inertia"] <= least:
         raise OutOfRangeError(
             f"inertia is {p['inertia']:g} kg m^2, but must be more than mass * (centre_x^2 + "
-            f"centre_y^2), {least:g} kg m^2: it is taken about the platform's own point"
+            f"centre_y^2), {least:g} kg m^2: it refers to the platform's reference point"
         )
     found: dict[str, float] = {}
     for i, wheel in enumerate(wheels_of(p, structure["wheels"]), start=1):

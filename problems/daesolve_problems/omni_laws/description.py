@@ -197,8 +197,8 @@ def _check_rollers(law: str, p: Values, rollers: int) -> None:
     end = p["roller_end_radius"]
     if end >= largest:
         raise OutOfRangeError(
-            f"roller_end_radius is {end:g} m, but must be less than {largest:g} m: {rollers} "
-            "rollers have their axes within the wheel"
+            f"roller_end_radius is {end:g} m, but must be less than {largest:g} m: the axes of "
+            f"{rollers} rollers must lie within the wheel"
         )
     if law == IMPACTS and end <= 0.0:
         raise OutOfRangeError(

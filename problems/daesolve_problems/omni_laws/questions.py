@@ -154,8 +154,8 @@ def _judged(found: Slipping | None, light: Convergence, strong: Convergence) -> 
             told[f"error_of_{name}"] = wrong / whole
     if found is None:
         said = (
-            "no wheel turns while its next roller lacks more than slip_velocity: hardly anything "
-            "has to be brought to a speed"
+            "no wheel turns while its next roller differs by more than slip_velocity: almost "
+            "nothing has to be accelerated"
         )
         return {"said": said, **told}
     right = found.ratio < SMALL_ENOUGH

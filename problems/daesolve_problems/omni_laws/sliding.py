@@ -39,14 +39,14 @@ def friction(wheels: int, rollers: int, imposition: Order, compliant: bool) -> d
     """
     if imposition != "simultaneous":
         raise OutOfRangeError(
-            "imposition is sequential, but the law 'friction' imposes nothing: leave it out, or "
-            "take the model impacts or inertialess"
+            "imposition is sequential, but the law 'friction' imposes nothing: leave it out, "
+            "or use the model impacts or inertialess"
         )
     if wheels > FEWEST_WHEELS and not compliant:
         raise UndeterminedMotionError(
-            f"{wheels} wheels have more normal reactions than the 3 balances of forces and moments "
-            "determine, and friction makes the motion depend on them: set compliant to let the "
-            "wheels share the load as equal springs under a stiff platform do, or take 3 wheels"
+            f"{wheels} wheels have more normal reactions than the 3 balances of forces and "
+            "moments determine, and friction makes the motion depend on them: set compliant "
+            "to share the load as equal springs under a stiff platform do, or use 3 wheels"
         )
     saturated = dict.fromkeys(numbered("saturated", wheels), 0.0)
     model = model_of(FRICTION, wheels, rollers, saturated)

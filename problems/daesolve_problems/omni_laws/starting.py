@@ -67,8 +67,8 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
     named = [name for name in numbered("spin", wheels, rollers) if name in given]
     if law == INERTIALESS and named:
         raise OutOfRangeError(
-            f"{named[0]} is given, but the law '{law}' has no use for it (its rollers turn without "
-            "inertia): leave it out, or take the model impacts or friction"
+            f"{named[0]} is given, but the law '{law}' does not use it (its rollers have no "
+            "inertia): leave it out, or use the model impacts or friction"
         )
     for i, chi in enumerate(contact_angles(given, structure), start=1):
         rate, spins = _rolling(car, i, chi, touching[i - 1], found)
@@ -191,18 +191,18 @@ def _check_pressed(car: Description, p: Values, touching: list[int], at: Values)
     first, second, third = car.frame.wheels[:3]
     if abs(float(triangle(first, second, third))) < 1e-9 * float(p["platform_radius"]) ** 2:
         raise OutOfRangeError(
-            "the wheels 1, 2 and 3 stand on one line, from which nothing follows of how the load "
-            "is shared: number the wheels otherwise"
+            "the wheels 1, 2 and 3 stand on one line, which does not determine how they share "
+            "the load: number the wheels differently"
         )
     normals, share = loads(car, p, touching, at)
     if share < SOLVABLE:
         raise OutOfRangeError(
-            f"friction is {p['friction']:g}, which leaves the normal reactions undetermined with "
-            "the slip at the start: take less friction"
+            f"friction is {p['friction']:g}, which leaves the normal reactions undetermined "
+            "for the slip at the start: use less friction"
         )
     if min(normals) < 0.0:
         raise OutOfRangeError(
             f"the floor would have to pull wheel {normals.index(min(normals)) + 1} down with "
-            f"{-min(normals):g} N at the start: move platform_centre_x, platform_centre_y, or "
-            "start slower"
+            f"{-min(normals):g} N at the start: change platform_centre_x or platform_centre_y, "
+            "or start slower"
         )

@@ -82,14 +82,14 @@ problem = ds.Problem(
             "straight",
             start=REST | {"nu_1": 1.0},
             until=1000.0,
-            note="along the axle of the first wheel; once every roller has turned, no energy is "
-            "lost any more",
+            note="along the axle of the first wheel; once every roller has turned, no more "
+            "energy is lost",
         ),
         ds.Case(
             "twist",
             start=REST | {"nu_1": 1.0, "nu_3": 1.0},
             until=1000.0,
-            note="it comes to turn on the spot, faster than it began",
+            note="it ends up turning on the spot, faster than it began",
         ),
         ds.Case(
             "mecanum",

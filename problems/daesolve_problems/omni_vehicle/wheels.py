@@ -267,7 +267,7 @@ def _check_places(car: Vehicle) -> None:
     if spread[1] <= LEAST_SHARE * np.max(np.abs(places)):
         raise OutOfRangeError(
             "the wheels stand on one line, over which the platform would tip: move one of them "
-            "off it by wheel_x_i and wheel_y_i"
+            "off it with wheel_x_i and wheel_y_i"
         )
 
 
@@ -295,6 +295,6 @@ def _check_directions(car: Vehicle) -> None:
         where = f"all pass through the point ({centre[0]:.3g}, {centre[1]:.3g}) m of the platform"
         leaves = "turns about it"
     raise OutOfRangeError(
-        f"the axes of the rollers at the contacts {where}, so that the vehicle {leaves} whatever "
+        f"the axes of the rollers at the contacts {where}, so the vehicle {leaves} whatever "
         "the wheels do: change heading_i, roller_angle_i or the places of the wheels"
     )

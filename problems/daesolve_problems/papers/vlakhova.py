@@ -105,7 +105,7 @@ def gyroscope(quick: bool) -> Shown:
         ),
     ]
     run = problem.case("nutation").solve()
-    title = "way of the rotor's axis"
+    title = "path of the rotor's axis"
     return Shown(rows, {title: figure(problem.case("nutation"), run, title), **answer.figures})
 
 

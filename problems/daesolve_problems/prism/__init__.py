@@ -107,7 +107,7 @@ problem = ds.Problem(
                 ),
             },
             until=2.0,
-            note="three answers, two of them physical: it depends on the past which one is real",
+            note="three answers, two of them physical: the past decides which one is real",
         ),
         ds.Case(
             "unique-but-negative-det",

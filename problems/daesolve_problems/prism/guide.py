@@ -170,8 +170,8 @@ class Guide:
         """
         if force_y == 0.0:
             raise OutOfRangeError(
-                "force_y is 0, so that the answers depend on nothing but the sign of the moment: "
-                "give force_y a value"
+                "force_y is 0, so the answers depend only on the sign of the moment: give "
+                "force_y a nonzero value"
             )
         return sorted({lever * force_y for lever in self.levers.values()})
 

@@ -112,16 +112,16 @@ problem = ds.Problem(
             structure={"drive": True, "limited": True},
             start={"contact_x": -0.42, "speed": 0.0, "phi": 0.0, "phi_dot": 0.0},
             until=3.0,
-            note="a drive on the axle pushes the wheel off the pendulum, out of the left hollow "
-            "and over the hill, until rolling asks for more friction than there is",
+            note="a drive on the axle pushes the wheel off the pendulum, out of the left "
+            "hollow and over the hill, until rolling needs more friction than there is",
         ),
         ds.Case(
             "bowl",
             structure={"pendulum": False, "one_sided": False, "curve": "circle"},
             start={"polar_angle": 2.0, "speed": 0.0},
             until=30.0,
-            note="inside a circle, from above its middle, where a wheel that is not held would "
-            "fall: the contact holds both ways",
+            note="inside a circle, starting above its middle, where a free wheel would fall: "
+            "the contact holds both ways",
         ),
     ],
 )

@@ -52,7 +52,8 @@ def check_energy(drive: bool) -> None:
     """
     if drive:
         raise PosingError(
-            "this model holds the energy, which a drive changes: take 'physical' or 'friction'"
+            "this model keeps the energy constant, but a drive changes it: use 'physical' "
+            "or 'friction'"
         )
 
 
@@ -89,8 +90,8 @@ def _with_the_curves(curve: Curve, entries: dict[str, Entry]) -> dict[str, Entry
     for name in curve.parameters:
         if name in entries:
             raise PosingError(
-                f"the curve {curve.label!r} has a parameter {name!r}, which is the wheel's own; "
-                "rename it"
+                f"the curve {curve.label!r} has a parameter {name!r}, which is reserved for "
+                "the wheel; rename it"
             )
     return entries | dict(curve.parameters)
 

@@ -97,12 +97,12 @@ def friction(
 def _check(one_sided: bool, limited: bool) -> None:
     if limited:
         raise PosingError(
-            "the model 'friction' goes on where friction does not suffice: it knows no limited = "
-            "true"
+            "the model 'friction' continues where friction is insufficient, so limited = true "
+            "does not apply"
         )
     if not one_sided:
         raise PosingError(
-            "the model 'friction' has a contact that opens: it knows no one_sided = false"
+            "the model 'friction' has a contact that opens, so one_sided = false does not apply"
         )
 
 

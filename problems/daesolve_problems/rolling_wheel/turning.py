@@ -64,7 +64,7 @@ def turning_points(case: BoundCase) -> ds.Answer:
     """
     if case.model != "physical":
         raise OutOfRangeError(
-            f"turning-points compares all models: leave the model {case.model!r} out"
+            f"turning-points compares all models: leave out the model {case.model!r}"
         )
     until = min(HORIZON, case.case.until)
     samples = np.arange(0.0, until, INTERVAL)

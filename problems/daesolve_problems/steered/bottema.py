@@ -206,7 +206,7 @@ problem = ds.Problem(
             "round-and-round",
             start={"angle": 0.3, "speed": 1.0, "rate": 3.0},
             until=20.0,
-            note="the front axle turns round and round: cusps and inflections without end",
+            note="the front axle keeps turning round: endless cusps and inflections",
         ),
         ds.Case(
             "settling",
@@ -219,8 +219,8 @@ problem = ds.Problem(
             parameters={"mass": 3.0, "centre": 0.8, "inertia": 1.08},
             start={"angle": 0.3, "speed": 1.0, "rate": 2.0},
             until=20.0,
-            note="m = (m a^2 + J) / L^2: the pin goes evenly round a circle, the rear axle draws "
-            "a tractrix of it",
+            note="m = (m a^2 + J) / L^2: the pin moves evenly round a circle, the rear axle "
+            "follows a tractrix of it",
         ),
     ],
 )

@@ -148,8 +148,8 @@ def fixed_start(
     for name in ("y", "y_dot"):
         if given.get(name, 0.0) != 0.0:
             raise OutOfRangeError(
-                f"the pin is fixed to the cart, so that {name} is 0, not {given[name]:g}: take the "
-                "model 'soft'"
+                f"the pin is fixed to the cart, so {name} must be 0, not {given[name]:g}: use "
+                "the model 'soft'"
             )
     place = (given.get(name, 0.0) for name in ("theta", "speed"))
     return caster(*place, soft=False).start_at(parameters)

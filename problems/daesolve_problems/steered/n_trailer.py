@@ -177,7 +177,7 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
         if np.cos(beta) <= np.cos(p["fold"]):
             raise OutOfRangeError(
                 f"hitch_{k} is {beta:g} rad at the start, but the train is folded at "
-                f"{p['fold']:g} rad: start with less, or set fold to more"
+                f"{p['fold']:g} rad: start with a smaller angle, or set a larger fold"
             )
         axle -= p["hitch"] * np.exp(1j * angle)
         speed, rate = (
@@ -304,7 +304,7 @@ problem = ds.Problem(
             "straight",
             start={"speed": 3.0, "hitch_1": 1.2, "hitch_2": -0.9, "hitch_3": 0.6},
             until=12.0,
-            note="a folded train is drawn straight; the first angle is known in closed form",
+            note="a folded train is pulled straight; the first angle is known in closed form",
         ),
         ds.Case(
             "back",

@@ -133,7 +133,7 @@ def _motions(start: Mapping[str, float], p: Values) -> list[Any]:
     Raises
     ------
     OutOfRangeError
-        The front axle stands so that the speed does not tell how the seat turns.
+        The front axle stands so that the speed does not determine how the seat turns.
     """
     heading, speed, phi, phi_dot = (
         start.get(name, 0.0) for name in ("heading", "speed", "angle", "rate")
@@ -141,8 +141,8 @@ def _motions(start: Mapping[str, float], p: Values) -> list[Any]:
     lever = p["rear_length"] * np.cos(phi) + p["front_length"]
     if abs(lever) < 1e-6 * p["rear_length"]:
         raise OutOfRangeError(
-            f"at the angle {phi:g} rad both axles meet in the rear one: the speed does not tell "
-            "how the seat turns; start at another angle"
+            f"at the angle {phi:g} rad both axles meet in the rear one, so the speed does not "
+            "determine how the seat turns; start at another angle"
         )
     omega = (speed * np.sin(phi) - p["front_length"] * phi_dot) / lever
     along = np.exp(1j * heading)
@@ -210,8 +210,8 @@ def steered_start(
     for name in ("angle", "rate"):
         if name in given:
             raise OutOfRangeError(
-                f"the {name} of the start is the rider's, by mean, swing and period: leave it out, "
-                "or take the model 'torque'"
+                f"the {name} of the start follows from the rider's mean, swing and period: "
+                "leave it out, or use the model 'torque'"
             )
     own = {"angle": p["mean"], "rate": 2 * np.pi * p["swing"] / p["period"]}
     return racer({**given, **own}, p, steered=True)[0].start_at(p)
@@ -281,7 +281,7 @@ def path(document: Document) -> Figure:
 
 problem = ds.Problem(
     "roller-racer",
-    title="A roller racer, which goes ahead by wriggling",
+    title="A roller racer, which moves ahead by wriggling",
     models={"steered": steered, "torque": torque},
     sources=[
         "P. S. Krishnaprasad, D. P. Tsakiris, Oscillations, SE(2)-snakes and motion control: a "

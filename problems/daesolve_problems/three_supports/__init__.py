@@ -58,7 +58,7 @@ problem = ds.Problem(
             "reference",
             start=START,
             until=2.0,
-            note="other pads are loaded four times before it comes to rest after 0.825 s",
+            note="the loaded pads change four times before it comes to rest after 0.825 s",
         ),
         ds.Case(
             "tall-jam",

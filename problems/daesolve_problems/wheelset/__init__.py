@@ -75,14 +75,14 @@ problem = ds.Problem(
             "forced",
             start=START,
             until=6.0,
-            note="a lateral force and a moment act: the motion is not near that without slip",
+            note="a lateral force and a moment act: the motion differs from rolling without slip",
         ),
         ds.Case(
             "free",
             parameters=STRAIGHT,
             start=START,
             until=6.0,
-            note="creep alone acts: the motion is near that without slip",
+            note="only creep acts: the motion is close to rolling without slip",
         ),
         ds.Case(
             "hunting",
@@ -103,7 +103,7 @@ problem = ds.Problem(
             },
             start={"y": 0.001, "psi": 0.0, "y_dot": 0.0, "psi_dot": 0.0},
             until=6.0,
-            note="a side wind comes and goes, by a table: a flange comes to its rail",
+            note="a side wind comes and goes, given by a table: a flange reaches its rail",
         ),
         ds.Case(
             "suspended",

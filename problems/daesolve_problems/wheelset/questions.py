@@ -134,8 +134,7 @@ def derailment(case: BoundCase) -> ds.Answer:
     p = case.full_parameters
     if "play" not in p:
         raise OutOfRangeError(
-            "normalised parameters have no free play and no load of a wheel: ask for "
-            "units=dimensional"
+            "normalised parameters have no free play and no wheel load: set units=dimensional"
         )
     until = float(case.case.until)
     even = np.linspace(0.0, until, 1001)
@@ -164,8 +163,8 @@ def derailment(case: BoundCase) -> ds.Answer:
 def _check_normalised(case: BoundCase, analysis: str) -> None:
     if "speed" in case.full_parameters:
         raise OutOfRangeError(
-            f"the analysis {analysis!r} varies eps alone, which in dimensional parameters is no "
-            "scale of the motion: ask for units=normalised"
+            f"the analysis {analysis!r} varies only eps, which is not a scale of the motion in "
+            "dimensional parameters: set units=normalised"
         )
 
 
@@ -183,8 +182,8 @@ def locus(case: BoundCase) -> ds.Answer:
         if case.parameters:
             names = ", ".join(map(repr, case.parameters))
             raise OutOfRangeError(
-                f"normalised parameters have no speed, and {names} would not count: ask for "
-                "units=dimensional, or for another case"
+                f"normalised parameters have no speed, and {names} would have no effect: set "
+                "units=dimensional, or choose another case"
             )
         assert isinstance(case.problem, ds.Problem)
         creep = case.full_structure["creep"]

@@ -49,7 +49,7 @@ def test_a_walker_doubles_its_period_and_again() -> None:
     two = onward.at(0.0153884379411163)
     assert abs(two.period - 7.8179201941788) < 1e-12
     assert abs(two.multipliers - [0.726294469, 0.120683580]).max() < 1e-8
-    with pytest.raises(ds.errors.OutOfRangeError, match=r"the branch reaches slope from .* not 1"):
+    with pytest.raises(ds.errors.OutOfRangeError, match=r"the branch covers slope from .* not 1"):
         onward.at(1.0)
 
 
@@ -198,7 +198,7 @@ def test_an_interrupted_branch_goes_on_to_the_same_bits(tmp_path: Path) -> None:
         assert np.array_equal(column, resumed.points[name])
     assert [str(point) for point in resumed.special] == [str(point) for point in whole.special]
     assert (tmp_path / "part" / "branch.jsonl").read_text().splitlines() == lines
-    with pytest.raises(ds.errors.StorageError, match="has another branch"):
+    with pytest.raises(ds.errors.StorageError, match="contains another branch"):
         continue_orbit(orbit, over, step=0.2, out=tmp_path / "part")
 
 
@@ -210,7 +210,7 @@ def test_orbits_of_another_period_are_another_branch(tmp_path: Path) -> None:
         if count == 1:
             continue_orbit(orbit, over, step=0.5, out=tmp_path)
             continue
-        with pytest.raises(ds.errors.StorageError, match="has another branch"):
+        with pytest.raises(ds.errors.StorageError, match="contains another branch"):
             continue_orbit(orbit, over, step=0.5, out=tmp_path)
 
 
@@ -231,7 +231,7 @@ def test_a_branch_is_drawn_with_its_special_points() -> None:
         ({"slop": (0.01, 0.02)}, "unknown parameter or first integral to vary 'slop'"),
         ({"slope": (0.01, 0.01)}, "must have two ends"),
         ({"slope": 0.01}, "must be a pair of numbers"),
-        ({}, "must name one thing"),
+        ({}, "must map one name"),
     ],
 )
 def test_a_range_that_cannot_be_is_refused(over: dict[str, object], sentence: str) -> None:

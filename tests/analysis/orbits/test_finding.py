@@ -64,7 +64,7 @@ def test_a_pendulum_turns_over_up_to_a_turn() -> None:
 
 
 def test_orbits_that_come_in_families_are_refused_without_a_value() -> None:
-    with pytest.raises(ds.errors.NotPeriodicError, match="'energy' is conserved, so orbits come"):
+    with pytest.raises(ds.errors.NotPeriodicError, match="'energy' is conserved, so orbits form"):
         periodic_orbit(pendulum(), {"theta": 1.0, "theta_dot": 0.0}, 2.2)
 
 
@@ -194,7 +194,9 @@ def test_orbits_of_kepler_need_more_than_an_energy() -> None:
     planet = ds.MechanicalSystem(q, kinetic=kinetic, potential=-1 / ca.sqrt(q.x**2 + q.y**2))
     guess = {"x": 1.0, "y": 0.0, "x_dot": 0.0, "y_dot": 1.1}
     energy = 1.1**2 / 2 - 1
-    with pytest.raises(ds.errors.NotPeriodicError, match="orbits lie beside each other"):
+    with pytest.raises(
+        ds.errors.NotPeriodicError, match="neighbouring orbits cannot be distinguished"
+    ):
         periodic_orbit(planet, guess, 9.0, family={"energy": energy})
     held = {"energy": energy, "x": 1.0, "x_dot": 0.0}
     orbit = periodic_orbit(planet, guess, 9.0, family=held)

@@ -47,10 +47,10 @@ HOSTILE: list[tuple[Any, Mapping[str, float], float | None, Mapping[str, Any], s
     (oscillator, {"x": 1e-3, "x_dot": 0.0}, 6.6, {}, "leads to an equilibrium"),
     (damped, {"x": 0.1, "x_dot": 0.0}, 6.28, {}, "leads to an equilibrium"),
     (damped, {"x": 10.0, "x_dot": 0.0}, 6.28, {}, "leads to an equilibrium"),
-    (oscillator, AT, 6.6, {"up_to": Shift("x")}, "not one of the system"),
+    (oscillator, AT, 6.6, {"up_to": Shift("x")}, "does not have this symmetry"),
     (oscillator, AT, 6.6, {"up_to": Reflect("x")}, "leads to an equilibrium"),
     (oscillator, AT, 0.5, {}, "no orbit was found"),
-    (oscillator, AT, 1e-6, {}, "orbits lie beside each other"),
+    (oscillator, AT, 1e-6, {}, "neighbouring orbits cannot be distinguished"),
     (oscillator, AT, None, {}, "a period or a section must be given"),
     (oscillator, AT, math.nan, {}, "must be a positive number"),
     (oscillator, {"x": math.nan, "x_dot": 0.0}, 6.6, {}, "not a finite number"),
@@ -120,16 +120,16 @@ def test_a_period_that_is_a_multiple_of_the_least_one_is_told(times: int) -> Non
     drive = 2 * math.pi / 1.3
     guess = {"x": 0.5, "x_dot": 1.0}
     forced = periodic_orbit(systems.duffing(), guess, times * drive, verify=False)
-    (note,) = [note for note in forced.notes if "the least one" in note]
-    assert note.startswith(f"the period is {times} times the least one, {drive:.12g} s")
-    assert any(f"{times} times the least one" in note for note in cycle.notes)
+    (note,) = [note for note in forced.notes if "the shortest one" in note]
+    assert note.startswith(f"the period is {times} times the shortest one, {drive:.12g} s")
+    assert any(f"{times} times the shortest one" in note for note in cycle.notes)
 
 
 def test_passages_and_half_periods_that_are_too_many_are_told() -> None:
     steps = periodic_orbit(
         systems.walker(), start(0.2, -0.2), section="strike", passages=2, verify=False
     )
-    assert any("2 times the least one" in note for note in steps.notes)
+    assert any("2 times the shortest one" in note for note in steps.notes)
     halves = periodic_orbit(
         systems.duffing(),
         {"x": 0.5, "x_dot": 1.0},
@@ -137,7 +137,7 @@ def test_passages_and_half_periods_that_are_too_many_are_told() -> None:
         up_to=Reflect("x"),
         verify=False,
     )
-    assert any("3 times the least one" in note for note in halves.notes)
+    assert any("3 times the shortest one" in note for note in halves.notes)
 
 
 @pytest.mark.parametrize("amplitude", [0.5, 1.0, 2.0, 3.0])

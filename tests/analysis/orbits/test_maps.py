@@ -252,7 +252,7 @@ def test_questions_to_a_circle_that_make_no_sense_are_refused() -> None:
         circle.fixed_points((3.0, 1))  # pyright: ignore[reportArgumentType]
     with pytest.raises(ds.errors.UnknownNameError, match="unknown value of the start 'C3'"):
         circle.tongue({"C3": (1.0, 2.0)}, (3, 1))
-    with pytest.raises(ds.errors.OutOfRangeError, match="a whole number from 16 on"):
+    with pytest.raises(ds.errors.OutOfRangeError, match="a whole number >= 16"):
         circle.rotation_number(3)
 
 

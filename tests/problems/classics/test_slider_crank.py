@@ -53,5 +53,5 @@ def test_the_start_rule_closes_the_loop(angle):
 
 def test_a_rod_that_is_too_short_is_told():
     case = PROBLEM.case("spin", rod_length=0.3).starting({"phi_1": 1.5})
-    with pytest.raises(OutOfRangeError, match=r"0\.498747 m off .* rod of 0\.3 m"):
+    with pytest.raises(OutOfRangeError, match=r"0\.498747 m off .* 0\.3 m rod"):
         case.solve()

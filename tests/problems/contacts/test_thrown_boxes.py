@@ -169,7 +169,7 @@ def rests_or_is_told(seed: int) -> bool:
     assert np.sum(np.abs(heights(run)[-1]) < 1e-9) == 4
     if last == "ambiguous_motion":
         return False
-    assert "minimum-norm" in run.message or "take Newton's law" in run.message
+    assert "minimum-norm" in run.message or "use Newton's law" in run.message
     return False
 
 

@@ -121,7 +121,7 @@ def test_an_orbit_that_would_pass_the_wall_in_between_is_refused():
 @pytest.mark.parametrize("frequency", [2.0, 4.0])
 def test_without_a_damper_a_drive_in_resonance_is_refused(frequency):
     free = {"damping": 0.0, "stiffness": 4.0, "frequency": frequency, "force": 20.0}
-    with pytest.raises(OutOfRangeError, match="without a damper"):
+    with pytest.raises(OutOfRangeError, match=r"undamped mass|without a damper"):
         problem.case("struck", **free).starting({"periods": 2}).solve(until=1.0)
     given = problem.case("struck", **free).starting({"x": 0.0, "x_dot": 0.0})
     assert given.solve(until=2.0).outcome.good

@@ -113,6 +113,6 @@ def test_a_verification_at_events_is_that_of_the_run_in_memory(tmp_path):
 
 def test_how_to_go_on_can_be_pasted_into_a_shell(tmp_path):
     run = swing(tmp_path / "a run", interrupting(3.0))
-    command = f"`daesolve resume '{tmp_path}/a run'` goes on"
+    command = f"`daesolve resume '{tmp_path}/a run'` resumes it"
     assert command in run.message
     assert command in ds.Trajectory.from_run(tmp_path / "a run").message

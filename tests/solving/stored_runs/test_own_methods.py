@@ -52,12 +52,14 @@ def test_a_run_is_resumed_where_its_module_is_imported(tmp_path):
 def test_a_run_is_resumed_with_what_is_given_and_never_imports_a_module(tmp_path, monkeypatch):
     swing(tmp_path / "run", until=5.0, **CHOSEN)
     monkeypatch.delitem(sys.modules, __name__)
-    with pytest.raises(NotResumableError, match=r"is not imported by itself.*formulation=\.\.\."):
+    with pytest.raises(
+        NotResumableError, match=r"is not imported automatically.*formulation=\.\.\."
+    ):
         ds.resume(tmp_path / "run", 10.0, source=pendulum())
     assert __name__ not in sys.modules
-    with pytest.raises(NotResumableError, match=r"was begun with .*is given"):
+    with pytest.raises(NotResumableError, match=r"the run started with .*resume it with"):
         ds.resume(tmp_path / "run", 10.0, source=pendulum(), formulation=Mine(), solver=Own())
-    with pytest.raises(NotResumableError, match=r"was begun with .*is given"):
+    with pytest.raises(NotResumableError, match=r"the run started with .*resume it with"):
         ds.resume(tmp_path / "run", 10.0, source=pendulum(), formulation="feedback")
     run = ds.resume(tmp_path / "run", 10.0, source=pendulum(), **CHOSEN)
     assert run.end_time == 10.0
@@ -70,7 +72,7 @@ def test_what_could_not_be_found_again_is_refused_before_the_run(tmp_path):
     class Local(ds.Feedback):
         name = "local"
 
-    for formulation, words in ((Local(), "Local cannot be stored.*top of a module"),
+    for formulation, words in ((Local(), "Local cannot be stored.*top level of a module"),
                                (Odd(), "its setting 'rule' is a builtin_function")):  # fmt: skip
         with pytest.raises(UnsupportedError, match=words):
             swing(tmp_path / "run", formulation=formulation)

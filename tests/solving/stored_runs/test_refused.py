@@ -40,7 +40,7 @@ def test_a_run_of_other_versions_is_gone_on_with_only_when_allowed(tmp_path):
 def test_a_run_of_other_equations_is_not_gone_on_with(tmp_path):
     swing(tmp_path / "run", interrupting(3.0))
     other = pendulum(events=lambda q, p: [ds.Event("bottom", q.x, ds.EITHER)])
-    with pytest.raises(NotResumableError, match="the equations are not those"):
+    with pytest.raises(NotResumableError, match="the equations differ from those"):
         ds.resume(tmp_path / "run", source=other)
     with pytest.raises(NotResumableError, match="source=system"):
         ds.resume(tmp_path / "run")
@@ -60,7 +60,7 @@ def test_a_file_of_something_else_is_named(tmp_path, name):
     swing(tmp_path / "run", until=1.0)
     (tmp_path / "run" / name).write_text('{"format": 1}')
     for use in (ds.Trajectory.from_run, lambda run: ds.resume(run, source=pendulum())):
-        with pytest.raises(FormatError, match=f"{name}' is none of a run"):
+        with pytest.raises(FormatError, match=f"{name}' is not the file of a run"):
             use(tmp_path / "run")
     (tmp_path / "run" / name).write_text("[" * 100_000)
     with pytest.raises(ArchiveError, match="nested too deeply"):
@@ -110,4 +110,4 @@ def test_a_run_under_way_can_be_read(tmp_path):
             seen.append((run.outcome, run.message, run.times[-1], run.end_time))
 
     swing(tmp_path / "run", look)
-    assert seen == [(Outcome.INTERRUPTED, "under way, at t = 4 s so far", 4.0, 4.0)]
+    assert seen == [(Outcome.INTERRUPTED, "running, at t = 4 s so far", 4.0, 4.0)]
