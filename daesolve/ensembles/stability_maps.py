@@ -113,7 +113,9 @@ def sweep_stability(
 def _check(orbit: Mapping[str, Any]) -> None:
     for name, value in orbit.items():
         if name not in ORBIT:
-            raise OutOfRangeError(f"{name!r} says nothing of an orbit: give of {', '.join(ORBIT)}")
+            raise OutOfRangeError(
+                f"{name!r} does not describe an orbit: use some of {', '.join(ORBIT)}"
+            )
         plain = {"near": Mapping, "period": (int, float, ca.SX), "section": str}
         if name in plain and value is not None and not isinstance(value, plain[name]):
             raise OutOfRangeError(

@@ -165,9 +165,9 @@ def test_processes_share_a_map_to_the_same_bits(wheel: Path, tmp_path: Path) -> 
     ("words", "sentence"),
     [
         (("--cells", "3x3"), "--cells takes NX:NY, two whole numbers, not '3x3'"),
-        (("--cells", "1:3"), "two whole numbers from 2 on"),
+        (("--cells", "1:3"), "two whole numbers >= 2"),
         (("--workers", "-1"), "workers is -1, but must be a whole number >= 0"),
-        (("--workers", "1", "--scheduler", "tcp://a:1"), "leave out one"),
+        (("--workers", "1", "--scheduler", "tcp://a:1"), "leave one of them out"),
         (("--step", "0.1"), "the analysis 'stability-map' takes no --step"),
     ],
 )

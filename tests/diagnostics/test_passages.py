@@ -103,7 +103,7 @@ def test_a_residual_as_large_as_what_separates_the_branches_is_a_lost_branch(pre
     monitor = watched(prepared, states)
     assert monitor.breach is not None
     assert monitor.breach.event == BRANCH_LOST
-    assert "separates" in monitor.breach.reason
+    assert "the distance between the branches" in monitor.breach.reason
 
 
 # -- runs ----------------------------------------------------------------------------------------

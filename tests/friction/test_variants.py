@@ -86,7 +86,7 @@ def test_a_guide_that_rises_at_a_constant_rate_changes_nothing_but_the_frame():
     assert rising["x"][0] == pytest.approx(still["x"][0], rel=1e-11)
     assert rising["y"][0] == pytest.approx(0.4, rel=1e-11)
     assert rising["rear"][0] == pytest.approx(still["rear"][0], rel=1e-9)
-    assert ended.events[-1].name == "support_sticks"
+    assert ended.events[-1].name == "at_rest"
     assert ended.end_state["y_dot"] == pytest.approx(0.4, rel=1e-11)
 
 

@@ -142,4 +142,4 @@ def test_the_command_gives_json_alone(offered):
     ended = CliRunner().invoke(app, ["paper", "law-of-falling", "--quick", "--json"])
     found = json.loads(ended.stdout)
     assert found["quick"] is True
-    assert found["items"][1]["why_not"].startswith("not made")
+    assert found["items"][1]["why_not"].startswith("skipped")

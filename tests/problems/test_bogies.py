@@ -317,7 +317,7 @@ def test_questions_that_have_no_answer_are_refused():
         problem.case("regular").analyse("passage")
     with pytest.raises(OutOfRangeError, match="the motion does not pass the degenerate point"):
         near_miss(1e-7).analyse("passage")
-    with pytest.raises(OutOfRangeError, match="take the model 'full'"):
+    with pytest.raises(OutOfRangeError, match="use the model 'full'"):
         near_miss(0.1, "reduced").analyse("passage")
 
 

@@ -48,7 +48,8 @@ class Lines:
             lines = list(_whole(self._path)) if self._path.exists() else []
             if lines and lines[0] != head:
                 raise StorageError(
-                    f"{self._path.parent} has another {what}: give another directory, or remove it"
+                    f"{self._path.parent} contains another {what}: use another directory, or "
+                    "remove this one"
                 )
             # What was cut off is written anew.
             text = "\n".join(json.dumps(line) for line in (lines or [head])) + "\n"

@@ -3,8 +3,8 @@
 A rigid platform on three wheels or more, whose rollers touch a level floor with Coulomb's friction.
 Nothing keeps it level: it tilts about the wheels that stand, leaves the floor, flies, and lands
 with impacts. The unknown reactions are the normal force, which never pulls, and the friction of
-every roller that touches. Friction and impacts take energy; what turns and touches nothing keeps
-its spin.
+every roller that touches. Nothing is conserved: friction and impacts take energy; what turns and
+touches nothing keeps its spin.
 
 N wheels stand at equal angles about the platform, at the distance R from its middle, their axles
 radial and without friction; the platform's mass centre lies `platform_height` over the axles. In
