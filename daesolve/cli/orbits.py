@@ -81,7 +81,7 @@ class Asked:
             given = value != 1 if name == "passages" else value not in (None, False, [])
             if given and name not in takes.get(analysis, set()):
                 raise OutOfRangeError(
-                    f"the analysis {analysis!r} does not accept --{name.replace('_', '-')}"
+                    f"the analysis {analysis!r} takes no --{name.replace('_', '-')}"
                 )
 
 

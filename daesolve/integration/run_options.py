@@ -308,7 +308,7 @@ def check_options(
     for name, value in options.items():
         if name in refused:
             if value is not None:
-                raise UnsupportedError(f"{owner} does not accept {name!r}: {refused[name]}")
+                raise UnsupportedError(f"{owner} takes no {name!r}: {refused[name]}")
         elif name not in known:
             raise unknown_name(f"option of {owner}", name, known)
 
