@@ -181,7 +181,7 @@ class _QuadGuides(GuideLaw):
         """Return state and values after supports have changed, in 113 bits."""
         doubles = [np.array(part, dtype=float) for part in (x, before, p)]
         old, new = doubles[1:]
-        _, settled, rests = self.sliding.settle(float(time), events, *doubles)
+        _, settled, rests = self.sliding.settle(float(time), events, *doubles, self.zero)
         p = p.copy()
         for place in np.flatnonzero(settled != new):
             back = settled[place] == -old[place]
