@@ -11,7 +11,7 @@ sense, and is at rest where they grow in neither; see `sticking`.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Literal
 
@@ -200,11 +200,10 @@ class Sliding:
         """Turn round where friction lets the body, else rest; slide on where a slip has jumped."""
         split = self.dynamics.position_count
         sizes = np.asarray(self._slips(time, x, before)[0]).ravel()
-        if np.any(np.abs(sizes) > zero):
-            jumped = self._jumped(time, x, (before, p), sizes, zero)
-            if jumped is not None:
-                return x, jumped, False
         turned = [n for n in self.senses if before[self._places[n]] != p[self._places[n]]]
+        left = dict(zip(self.senses, sizes.tolist(), strict=True))
+        if any(abs(left[name]) > zero for name in turned):
+            return x, self._jumped(time, x, p, left, zero), False
         if zero < np.inf:
             # Slips that are one, but for rounding, end together though their guards do not.
             ended = np.abs(sizes) <= SAME * zero
@@ -226,27 +225,17 @@ class Sliding:
         return still, before, True
 
     def _jumped(
-        self,
-        time: float,
-        x: np.ndarray,
-        around: tuple[np.ndarray, np.ndarray],
-        slips: np.ndarray,
-        zero: float,
-    ) -> np.ndarray | None:
-        """Return the values with which slips go on that have jumped; None where none did.
+        self, time: float, x: np.ndarray, p: np.ndarray, slips: Mapping[str, float], zero: float
+    ) -> np.ndarray:
+        """Return the values with which slips go on that have jumped.
 
         Coulomb's friction is bounded: where a guide, or the body, is set in motion at once, it
         does not take the body along at once.
         """
-        before, p = around
-        values, jumped = p.copy(), False
-        for name, slip in zip(self.senses, slips, strict=True):
-            place = self._places[name]
+        values = p.copy()
+        for name, slip in slips.items():
             if abs(slip) > zero:
-                values[place] = np.sign(slip)
-                jumped |= values[place] != before[place]
-        if not jumped:
-            return None
+                values[self._places[name]] = np.sign(slip)
         chosen = solve(self._in_senses(time, x, values).complementarity, policy="homotopy").chosen
         return self._with(chosen, values)
 
