@@ -18,6 +18,7 @@ import scipy
 from daesolve.algebra.singular_values import rank
 from daesolve.errors import VariantError
 from daesolve.friction.direction_flow import Branch, attraction, attractor_from
+from daesolve.friction.short_loads import ShortLoads
 from daesolve.friction.sliding import Sliding
 from daesolve.friction.stiction import YieldingBody, resting_body
 from daesolve.friction.variants import with_variant
@@ -29,6 +30,8 @@ LEAST = 1e-9
 """Of the same, the shortest step."""
 AGREES = 0.1
 """Of the margin, how far its value in the middle of a step may be off a straight line."""
+UNKNOWN = 1.0 / 64.0
+"""Of the longest step, one that is short enough where no bound on the loads within it is known."""
 ACCURACY = 1e-13
 """Relative and absolute error of a step of the motion that a guide imposes."""
 TIME = 4e-16
@@ -103,6 +106,7 @@ class Holding:
         self.count = len(self.dynamics.labels.states)
         self.own = len(self.dynamics.values)
         self.evaluations, self.freedom = 0, 1
+        self._loads = ShortLoads(sliding.sticking)
         self._branches = {1.0: Branch(), -1.0: Branch()}
 
     def follow(
@@ -301,19 +305,30 @@ class Holding:
             inside, end = margin(middle), margin(after)
             bent = abs(inside - 0.5 * (before + end)) if before != -np.inf else 0.0
             least = min(abs(before), abs(inside), abs(end))
-            if inside <= 0.0 and end <= 0.0 and bent > AGREES * least and step > LEAST * longest:
+            held = inside <= 0.0 and end <= 0.0
+            limit = AGREES * (least if held else abs(before))
+            bow = self._bow(path, (here, middle, after), p)
+            hidden = bow > limit and (bow != np.inf or step > UNKNOWN * longest)
+            if (hidden or (held and bent > AGREES * least)) and step > LEAST * longest:
                 step *= 0.5
                 continue
             passed = middle if inside > 0.0 else after if end > 0.0 else None
             if passed is not None:
-                held = here if passed == middle else middle
-                moment = self._let_go(margin, held, passed)
+                last = here if passed == middle else middle
+                moment = self._let_go(margin, last, passed)
                 times.append(moment)
                 return times, self.release(moment, path(moment), p)
             here, before = after, end
             times.append(here)
             step = min(2.0 * step, longest)
         return times, None
+
+    def _bow(
+        self, path: Callable[[float], np.ndarray], times: tuple[float, ...], p: np.ndarray
+    ) -> float:
+        """Return by how much the margin may be off a straight line within a step."""
+        states = np.array([path(moment)[: self.count] for moment in times])
+        return self._loads.bow((times[0], times[-1]), states, p[: self.own])
 
     @staticmethod
     def _let_go(margin: Callable[[float], float], held: float, free: float) -> float:
