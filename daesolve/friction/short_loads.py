@@ -16,6 +16,8 @@ from daesolve.friction.sticking import Sticking
 
 BOW = 0.25
 """Of step times difference of slopes, how far a curve may be off its chord."""
+ROUNDING = 1e-12
+"""Of what loads would do without friction, what passes the limit by rounding alone."""
 
 
 class ShortLoads:
@@ -29,7 +31,9 @@ class ShortLoads:
 
     def __init__(self, sticking: Sticking) -> None:
         self.sticking, dynamics = sticking, sticking.dynamics
-        acting = ca.vertcat(dynamics.force, sticking.carried)
+        # How reactions and coefficients of friction act counts as much as the forces they bear.
+        acting = ca.vertcat(dynamics.force, ca.vec(dynamics.influence), sticking.carried)
+        self._shape = dynamics.influence.shape
         self._count = dynamics.force.numel()
         slopes = ca.densify(ca.jacobian(acting, dynamics.t))
         self.timed = slopes.nnz() > 0 and not slopes.is_zero()
@@ -37,7 +41,7 @@ class ShortLoads:
         self._slopes = function_of("slopes_in_time", arguments, [slopes], names)
 
     def bow(self, times: tuple[float, float], states: np.ndarray, p: np.ndarray) -> float:
-        """Return by how much accelerations of slips may be off their chord, m/s^2.
+        """Return by how much accelerations of slips may be off their chord beyond rounding, m/s^2.
 
         Parameters
         ----------
@@ -58,5 +62,10 @@ class ShortLoads:
         if not np.all(np.isfinite(widths)):
             return np.inf
         pushes = self.sticking.pushes(times[0], states[0], p)
-        pushed = float(np.max(pushes @ widths[: self._count], initial=0.0))
-        return pushed + float(np.max(widths[self._count :], initial=0.0))
+        borne = self._count + self._shape[0] * self._shape[1]
+        force = self.sticking.dynamics.matrices(times[0], states[0], p)["force"]
+        turned = widths[self._count : borne].reshape(self._shape, order="F").sum(axis=1)
+        loads = widths[: self._count] + turned * float(np.max(np.abs(force)))
+        carried = float(np.max(widths[borne:], initial=0.0))
+        rounding = float(np.max(pushes @ np.abs(force).ravel(), initial=0.0)) * ROUNDING
+        return float(np.max(pushes @ loads, initial=0.0)) + carried - rounding

@@ -430,3 +430,22 @@ def test_a_block_that_a_short_push_moved_by_little_stops_whole(width):
     assert run.end_state["x_dot"] == 0.0
     begun = 0.4321 - width * math.sqrt(math.log(8.0 / 0.4 / GRAVITY))
     assert run.events[1].time == pytest.approx(begun, rel=1e-12)
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-5, 1e-6])
+def test_a_push_that_passes_the_limit_for_a_moment_is_not_passed_over(width):
+    """It is 8 / (1 + z^2) N, z = (t - t0) / w, and the block goes at 0.4 m g."""
+    push = 8.0 / (1.0 + ((ds.time - 0.4321) / width) ** 2)
+    run = ds.solve(block(push), 1.0, {"x": 0.0, "x_dot": 0.0})
+    begun = 0.4321 - width * math.sqrt(8.0 / (0.4 * GRAVITY) - 1.0)
+    assert [event.name for event in run.events] == ["at_rest", "breaks_loose", "at_rest"]
+    assert run.events[1].time == pytest.approx(begun, abs=1e-15)
+
+
+@pytest.mark.parametrize(("peak", "goes"), [(1.0 + 1e-6, True), (1.0 - 1e-6, False)])
+def test_a_short_push_that_reaches_the_limit_sets_a_block_in_motion_only_beyond_it(peak, goes):
+    rest = 0.999 * 0.4 * GRAVITY
+    high = (0.4 * GRAVITY - rest) * peak
+    push = rest + high / (1.0 + ((ds.time - 0.4321) / 1e-4) ** 2)
+    run = ds.solve(block(push), 1.0, {"x": 0.0, "x_dot": 0.0})
+    assert ("breaks_loose" in [event.name for event in run.events]) is goes
