@@ -41,19 +41,23 @@ def enclosed(
     found: list[Interval] = []
     for operation, taken in read.steps:
         if operation == ca.OP_INPUT:
-            place, element = taken
-            found.append((float(low[place][element]), float(high[place][element])))
+            place, element = int(taken[0]), int(taken[1])
+            found.append((float(low[place].item(element)), float(high[place].item(element))))
         elif operation == ca.OP_CONST:
             found.append((float(taken[0]), float(taken[0])))
         else:
-            found.append(_step(operation, [found[value] for value in taken]))
+            found.append(_step(operation, [found[int(value)] for value in taken]))
     return [found[value] for _, value in read.outputs[0]]
 
 
 def _step(operation: int, taken: Sequence[Interval]) -> Interval:
-    known = _OPERATIONS.get(operation)
     try:
-        low, high = ALL if known is None else known(*taken)
+        if operation in _ONE:
+            low, high = _ONE[operation](taken[0])
+        elif operation in _TWO:
+            low, high = _TWO[operation](taken[0], taken[1])
+        else:
+            return ALL
     except (ValueError, OverflowError, ZeroDivisionError):
         return ALL
     return ALL if math.isnan(low) or math.isnan(high) else (low, high)
@@ -146,16 +150,17 @@ def _hyperbolic(a: Interval) -> Interval:
     return math.cosh(low), math.cosh(high)
 
 
+def _length(a: Interval, b: Interval) -> Interval:
+    (low, high), (least, most) = _size(a), _size(b)
+    return math.hypot(low, least), math.hypot(high, most)
+
+
 def _sign(value: float) -> float:
     return float(np.sign(value))
 
 
-_OPERATIONS: dict[int, Callable[..., Interval]] = {
+_ONE: dict[int, Callable[[Interval], Interval]] = {
     ca.OP_ASSIGN: lambda a: a,
-    ca.OP_ADD: lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    ca.OP_SUB: lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    ca.OP_MUL: _product,
-    ca.OP_DIV: _quotient,
     ca.OP_INV: lambda a: _quotient((1.0, 1.0), a),
     ca.OP_NEG: lambda a: (-a[1], -a[0]),
     ca.OP_TWICE: lambda a: (2.0 * a[0], 2.0 * a[1]),
@@ -179,17 +184,23 @@ _OPERATIONS: dict[int, Callable[..., Interval]] = {
     ca.OP_ACOSH: _rising(math.acosh),
     ca.OP_ATANH: _rising(math.atanh),
     ca.OP_ERF: _rising(math.erf),
-    ca.OP_POW: _power,
-    ca.OP_CONSTPOW: _power,
-    ca.OP_HYPOT: lambda a, b: tuple(map(math.hypot, _size(a), _size(b))),
-    ca.OP_FMIN: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
-    ca.OP_FMAX: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
     ca.OP_SIGN: _rising(_sign),
     ca.OP_FLOOR: _rising(math.floor),
     ca.OP_CEIL: _rising(math.ceil),
+    ca.OP_NOT: lambda a: _truth(a == (0.0, 0.0), a[0] > 0.0 or a[1] < 0.0),
+}
+_TWO: dict[int, Callable[[Interval, Interval], Interval]] = {
+    ca.OP_ADD: lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    ca.OP_SUB: lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    ca.OP_MUL: _product,
+    ca.OP_DIV: _quotient,
+    ca.OP_POW: _power,
+    ca.OP_CONSTPOW: _power,
+    ca.OP_HYPOT: _length,
+    ca.OP_FMIN: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
+    ca.OP_FMAX: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
     ca.OP_LT: lambda a, b: _truth(a[1] < b[0], a[0] >= b[1]),
     ca.OP_LE: lambda a, b: _truth(a[1] <= b[0], a[0] > b[1]),
-    ca.OP_NOT: lambda a: _truth(a == (0.0, 0.0), a[0] > 0.0 or a[1] < 0.0),
     ca.OP_AND: lambda a, b: (min(a[0], b[0]), min(a[1], b[1])),
     ca.OP_OR: lambda a, b: (max(a[0], b[0]), max(a[1], b[1])),
     ca.OP_IF_ELSE_ZERO: _zero_or,

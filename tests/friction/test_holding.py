@@ -364,7 +364,7 @@ def test_a_run_on_disk_that_stopped_within_a_hold_is_that_in_memory(tmp_path):
     assert kept.end_state == ds.solve(system, 1.1, start).end_state
 
 
-# -- guides and bodies that are set in motion at once, and loads that are short ---------------------
+# -- what is set in motion at once, and loads that are short ---------------------------------------
 
 
 def block(load=0.0, belt=None, events=(), values=None):
