@@ -236,7 +236,11 @@ class GuideLaw(ResetLaw):
         others = [dynamics.events[k].guards for k in dynamics.resets if k not in self.events]
         acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *others)
         acting = ca.substitute(acting, dynamics.p, numbers)
-        return bool(ca.depends_on(acting, dynamics.t))
+        # Integrals go on while the body stands still, and may act on it.
+        rest = ca.SX.zeros(dynamics.velocity_count)
+        rates = ca.substitute(dynamics.position_rates, dynamics.velocities, rest)
+        going = [k for k in range(rates.numel()) if not ca.simplify(rates[k]).is_zero()]
+        return bool(ca.depends_on(acting, ca.vertcat(dynamics.t, dynamics.x[going])))
 
     def _motion(self, time: float, x: np.ndarray, p: np.ndarray) -> SlidingMotion:
         """Return the motion from here on, for scaled time."""

@@ -367,7 +367,7 @@ def test_a_run_on_disk_that_stopped_within_a_hold_is_that_in_memory(tmp_path):
 # -- what is set in motion at once, and loads that are short ---------------------------------------
 
 
-def block(load=0.0, belt=None, events=(), values=None):
+def block(load=0.0, belt=None, events=(), more=None):
     """A block of 1 kg on a belt that moves as it is told, against 0.4 m g."""
     q = ds.coordinates(x="m", y="m")
     velocity = (q.dot.x - (0.0 if belt is None else belt), q.dot.y)
@@ -381,7 +381,7 @@ def block(load=0.0, belt=None, events=(), values=None):
         goals=[ds.Holonomic("floor", q.y, ideal=False, scale=1.0)],
         pairs=[ds.friction.VariantPair("floor_force", supports)],
         events=list(events),
-        **({} if values is None else {"discrete": values}),
+        **(more or {}),
     )
 
 
@@ -394,7 +394,7 @@ def test_a_belt_that_starts_at_once_takes_a_block_along_no_faster_than_friction_
         values = ds.discrete(belt=0.0)
         start = ds.Event("starts", ds.time - 0.5, ds.RISING, ds.Reset({"belt": speed}))
         still = 0.1 * ca.sin(ds.time)
-        system = block(still, values.belt, [start], values)
+        system = block(still, values.belt, [start], {"discrete": values})
     run = ds.solve(system, 1.0, {"x": 0.0, "x_dot": 0.0}, at=[0.51, 1.0])
     assert run.outcome is Outcome.COMPLETED
     grip, load = 0.4 * GRAVITY, 0.1 * math.sin(0.505) if by == "reset" else 0.0
@@ -449,3 +449,13 @@ def test_a_short_push_that_reaches_the_limit_sets_a_block_in_motion_only_beyond_
     push = rest + high / (1.0 + ((ds.time - 0.4321) / 1e-4) ** 2)
     run = ds.solve(block(push), 1.0, {"x": 0.0, "x_dot": 0.0})
     assert ("breaks_loose" in [event.name for event in run.events]) is goes
+
+
+def test_an_integral_that_acts_on_a_held_block_goes_on_and_sets_it_in_motion():
+    """z' = 5 - z from 0 acts as z, and reaches 0.4 m g = 3.924 at ln(5 / (5 - 3.924))."""
+    z = ds.states(z="N")
+    system = block(z.z, more={"quadratures": z, "integrands": {"z": 5.0 - z.z}})
+    run = ds.solve(system, 3.0, {"x": 0.0, "x_dot": 0.0, "z": 0.0})
+    assert run.outcome is Outcome.COMPLETED
+    loose = next(event.time for event in run.events if event.name == "breaks_loose")
+    assert loose == pytest.approx(math.log(5.0 / (5.0 - 0.4 * GRAVITY)), rel=1e-11)
