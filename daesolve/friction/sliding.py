@@ -224,6 +224,11 @@ class Sliding:
                 return still, found, False
         return still, before, True
 
+    def slid_off(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return the values with which a body slides on guides that have jumped beneath it."""
+        sizes = np.asarray(self._slips(time, x, p)[0]).ravel()
+        return self._jumped(time, x, p, dict(zip(self.senses, sizes.tolist(), strict=True)), 0.0)
+
     def _jumped(
         self, time: float, x: np.ndarray, p: np.ndarray, slips: Mapping[str, float], zero: float
     ) -> np.ndarray:

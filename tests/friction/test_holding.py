@@ -459,3 +459,10 @@ def test_an_integral_that_acts_on_a_held_block_goes_on_and_sets_it_in_motion():
     assert run.outcome is Outcome.COMPLETED
     loose = next(event.time for event in run.events if event.name == "breaks_loose")
     assert loose == pytest.approx(math.log(5.0 / (5.0 - 0.4 * GRAVITY)), rel=1e-11)
+
+
+def test_a_second_run_without_switches_sees_a_belt_that_starts_at_once_as_the_first():
+    system = block(belt=ca.if_else(ds.time > 0.5, 0.3, 0.0))
+    run = ds.solve(system, 1.0, {"x": 0.0, "x_dot": 0.0}, verify=True)
+    assert run.verification.difference["x"] < 1e-11
+    assert not run.verification.apart_from
