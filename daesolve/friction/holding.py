@@ -18,6 +18,7 @@ import scipy
 from daesolve.algebra.singular_values import rank
 from daesolve.errors import VariantError
 from daesolve.friction.direction_flow import Branch, attraction, attractor_from
+from daesolve.friction.short_loads import ShortLoads
 from daesolve.friction.sliding import Sliding
 from daesolve.friction.stiction import YieldingBody, resting_body
 from daesolve.friction.variants import with_variant
@@ -29,6 +30,12 @@ LEAST = 1e-9
 """Of the same, the shortest step."""
 AGREES = 0.1
 """Of the margin, how far its value in the middle of a step may be off a straight line."""
+STEEP = 4.0
+"""Times what their rates at its ends make of it, how far velocities change in a step at most."""
+LASTS = 0.1
+"""Of such a change, what is left of it in no time where they jump."""
+UNKNOWN = 1.0 / 64.0
+"""Of the longest step, one that is short enough where no bound on the loads within it is known."""
 ACCURACY = 1e-13
 """Relative and absolute error of a step of the motion that a guide imposes."""
 TIME = 4e-16
@@ -79,10 +86,13 @@ class Release:
         Negative while it is held: an acceleration in the direction of sliding.
     values
         The discrete values of the sliding that would begin.
+    state
+        With the velocities before it, where a guide has jumped away beneath the body.
     """
 
     margin: float
     values: Mapping[str, float]
+    state: np.ndarray | None = None
 
 
 class Holding:
@@ -103,6 +113,7 @@ class Holding:
         self.count = len(self.dynamics.labels.states)
         self.own = len(self.dynamics.values)
         self.evaluations, self.freedom = 0, 1
+        self._loads = ShortLoads(sliding.sticking)
         self._branches = {1.0: Branch(), -1.0: Branch()}
 
     def follow(
@@ -138,6 +149,7 @@ class Holding:
         track = [path(moment) for moment in found]
         end, last = found[-1], track[-1]
         if release is not None:
+            last = track[-1] = last if release.state is None else release.state
             return self._ended(end, last, p, release, (found, track), times, path)
         wanted = times[times <= end]
         samples = np.array([path(t) for t in wanted]).reshape(-1, len(x))
@@ -298,23 +310,72 @@ class Holding:
         while here < stop:
             step = min(step, stop - here)
             after = stop if step == stop - here else here + step
+            jump = self._jump(path, here, after, p)
+            if jump is not None:
+                return [*times, jump[0]], jump[1]
             middle = 0.5 * (here + after)
             inside, end = margin(middle), margin(after)
             bent = abs(inside - 0.5 * (before + end)) if before != -np.inf else 0.0
             least = min(abs(before), abs(inside), abs(end))
-            if inside <= 0.0 and end <= 0.0 and bent > AGREES * least and step > LEAST * longest:
+            held = inside <= 0.0 and end <= 0.0
+            limit = AGREES * (least if held else abs(before))
+            bow = self._bow(path, (here, middle, after), p)
+            hidden = bow > limit and (bow != np.inf or step > UNKNOWN * longest)
+            if (hidden or (held and bent > AGREES * least)) and step > LEAST * longest:
                 step *= 0.5
                 continue
             passed = middle if inside > 0.0 else after if end > 0.0 else None
             if passed is not None:
-                held = here if passed == middle else middle
-                moment = self._let_go(margin, held, passed)
+                last = here if passed == middle else middle
+                moment = self._let_go(margin, last, passed)
                 times.append(moment)
                 return times, self.release(moment, path(moment), p)
             here, before = after, end
             times.append(here)
             step = min(2.0 * step, longest)
         return times, None
+
+    def _jump(
+        self, path: Callable[[float], np.ndarray], a: float, b: float, p: np.ndarray
+    ) -> tuple[float, Release] | None:
+        """Return when guides jump away beneath the body within a step, and how it slides then.
+
+        They do so where no event marks it, as in a system without switches.
+        """
+        if self.sliding.guides_stand_still:
+            return None
+        moving = slice(self.split, self.count)
+
+        def change(low: float, high: float) -> float:
+            return float(np.linalg.norm(path(high)[moving] - path(low)[moving]))
+
+        def rate(moment: float) -> float:
+            state = path(moment)[: self.count]
+            held = self.sliding.sticking.accelerations(moment, state, p[: self.own])
+            return float(np.linalg.norm(held))
+
+        whole = change(a, b)
+        if whole <= STEEP * (b - a) * max(rate(a), rate(b)):
+            return None
+        while b - a > TIME * max(abs(a), abs(b)):
+            middle = 0.5 * (a + b)
+            if not a < middle < b:
+                break
+            a, b = (a, middle) if change(a, middle) >= change(middle, b) else (middle, b)
+        if change(a, b) <= LASTS * whole:
+            return None
+        state = path(b).copy()
+        state[moving] = path(a)[moving]
+        values = self.sliding.slid_off(b, state[: self.count], p[: self.own])
+        changed = dict(zip(self.dynamics.values, values.tolist(), strict=True))
+        return b, Release(np.inf, changed, state)
+
+    def _bow(
+        self, path: Callable[[float], np.ndarray], times: tuple[float, ...], p: np.ndarray
+    ) -> float:
+        """Return by how much the margin may be off a straight line within a step."""
+        states = np.array([path(moment)[: self.count] for moment in times])
+        return self._loads.bow((times[0], times[-1]), states, p[: self.own])
 
     @staticmethod
     def _let_go(margin: Callable[[float], float], held: float, free: float) -> float:

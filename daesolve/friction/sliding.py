@@ -11,7 +11,7 @@ sense, and is at rest where they grow in neither; see `sticking`.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Literal
 
@@ -33,6 +33,8 @@ from daesolve.posing.symbols import symbol
 from daesolve.posing.value_names import ValueKind
 
 VariantPolicy = Literal["continuity", "homotopy", "strict"]
+SAME = 1e-3
+"""Of how large a slip may be that ends, how large another may be that ends with it."""
 FOLD = 1e-6
 """Of the largest reaction, how far the reactions of another answer lie from those of a fold."""
 
@@ -91,6 +93,7 @@ class Sliding:
         x: np.ndarray,
         before: np.ndarray,
         p: np.ndarray,
+        zero: float = np.inf,
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """Return state and values after supports have changed, and whether the body rests.
 
@@ -105,6 +108,9 @@ class Sliding:
         before, p
             The values before, and with every support switched and every sense turned that asked
             for it.
+        zero
+            How large a slip may be where it ends, m/s; a larger one has jumped through zero, as
+            where a guide is set in motion at once.
 
         Raises
         ------
@@ -112,7 +118,7 @@ class Sliding:
             The motion has no continuation, by its kind.
         """
         if AT_REST in events:
-            return self._stopped(time, x, before, p)
+            return self._stopped(time, x, before, p, zero)
         if SWITCH in events:
             p = self._switched(time, x, before, p)
         if TURNED in events:
@@ -189,11 +195,22 @@ class Sliding:
     # -- the slip ends ------------------------------------------------------------------------
 
     def _stopped(
-        self, time: float, x: np.ndarray, before: np.ndarray, p: np.ndarray
+        self, time: float, x: np.ndarray, before: np.ndarray, p: np.ndarray, zero: float
     ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Turn round where friction lets the body, else rest."""
+        """Turn round where friction lets the body, else rest; slide on where a slip has jumped."""
         split = self.dynamics.position_count
+        sizes = np.asarray(self._slips(time, x, before)[0]).ravel()
         turned = [n for n in self.senses if before[self._places[n]] != p[self._places[n]]]
+        left = dict(zip(self.senses, sizes.tolist(), strict=True))
+        if any(abs(left[name]) > zero for name in turned):
+            return x, self._jumped(time, x, p, left, zero), False
+        if zero < np.inf:
+            # Slips that are one, but for rounding, end together though their guards do not.
+            ended = np.abs(sizes) <= SAME * zero
+            turned = [n for n, at in zip(self.senses, ended, strict=True) if at or n in turned]
+            p = p.copy()
+            for name in turned:
+                p[self._places[name]] = -before[self._places[name]]
         held = (
             self.sticking.velocities(time, x, before) if len(turned) == len(self.senses) else None
         )
@@ -206,6 +223,26 @@ class Sliding:
             if found is not None:
                 return still, found, False
         return still, before, True
+
+    def slid_off(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return the values with which a body slides on guides that have jumped beneath it."""
+        sizes = np.asarray(self._slips(time, x, p)[0]).ravel()
+        return self._jumped(time, x, p, dict(zip(self.senses, sizes.tolist(), strict=True)), 0.0)
+
+    def _jumped(
+        self, time: float, x: np.ndarray, p: np.ndarray, slips: Mapping[str, float], zero: float
+    ) -> np.ndarray:
+        """Return the values with which slips go on that have jumped.
+
+        Coulomb's friction is bounded: where a guide, or the body, is set in motion at once, it
+        does not take the body along at once.
+        """
+        values = p.copy()
+        for name, slip in slips.items():
+            if abs(slip) > zero:
+                values[self._places[name]] = np.sign(slip)
+        chosen = solve(self._in_senses(time, x, values).complementarity, policy="homotopy").chosen
+        return self._with(chosen, values)
 
     def _reversed(
         self, time: float, x: np.ndarray, before: np.ndarray, turned: list[str]

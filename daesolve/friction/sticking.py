@@ -65,6 +65,17 @@ class Sticking:
         self._all = self._linear("all", ca.vertcat(*slips, *held))
         self._held = ca.vertcat(*slips, *held)
 
+    @property
+    def carried(self) -> ca.SX:
+        """What slips and constraints change by with time alone, at rest or not."""
+        return ca.jacobian(self._held, self.dynamics.t)
+
+    def pushes(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """Return how much each force on a velocity may accelerate each slip: (slips, nv)."""
+        mass = self.dynamics.matrices(time, x, p)["mass"]
+        slopes = np.asarray(self._planar_slopes(time, x, p))
+        return np.abs(np.linalg.solve(mass, slopes.T).T)
+
     @cached_property
     def _held_rates(self) -> ca.Function:
         """(t, x, p) -> rates of slips and constraints without accelerations, and their slopes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -19,7 +19,8 @@ from daesolve.friction.scaled_time import Rate, SlidingMotion
 from daesolve.friction.sliding import Sliding, refuse_open
 from daesolve.friction.stiction import stiction_at
 from daesolve.friction.variants import with_variant
-from daesolve.modes.law import Beginning, Ending, Setting, Stretch, Switching
+from daesolve.modes.guard_book import GuardBook
+from daesolve.modes.law import Beginning, Ending, Jump, Setting, Stretch, Switching
 from daesolve.modes.reset_law import ResetLaw
 from daesolve.posing.guides import (
     AT_REST,
@@ -35,6 +36,10 @@ from daesolve.trajectory.results import StepBlock
 
 EVENTS = frozenset({SWITCH, AT_REST}) | OF_THEIR_OWN
 """The events of guides at which something follows."""
+JUMPED = 1e-9
+"""Of the time, what friction may still take to end a slip that has ended."""
+OUT = 1e6
+"""Times what counts as zero of a slip, what may be left of one that has ended."""
 ENDINGS = {
     RestStatus.AT_REST: Ending.RESTS,
     RestStatus.SPEEDS_UP: Ending.GOES_ON,
@@ -61,6 +66,8 @@ class GuideLaw(ResetLaw):
     ----------
     slow, stopping
         The guards at which the motion has become slow, and at which a slip in the plane ends.
+    zero
+        How large a slip was at most, m/s, where one ended last.
     """
 
     def __init__(self, setting: Setting, events: Sequence[int]) -> None:
@@ -69,6 +76,7 @@ class GuideLaw(ResetLaw):
         self.slow = frozenset(self._guards_of(SLOW))
         self.stopping = frozenset(self._guards_of(AT_REST))
         self._loaded = self._guards_of(SWITCH)
+        self.zero = np.inf
 
     def _guards_of(self, name: str) -> list[int]:
         table = self.setting.table
@@ -101,7 +109,18 @@ class GuideLaw(ResetLaw):
         self, time: float, events: Collection[str], x: np.ndarray, before: np.ndarray, p: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """Return state and values after supports have changed, and whether the body rests."""
-        return self.sliding.settle(time, events, x, before, p)
+        return self.sliding.settle(time, events, x, before, p, self.zero)
+
+    def decide(
+        self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
+    ) -> Iterator[Jump]:
+        """Reset what changes at events of guides; find how large a slip may be that ends."""
+        if not self.stopping.isdisjoint(fired):
+            own = sorted(self.stopping)
+            rates = np.abs(np.array(book.measure(time, x, p)[1], dtype=float)[own])
+            late = float(np.nanmax(rates, initial=0.0)) * abs(float(time))
+            self.zero = max(JUMPED * late, OUT * float(np.max(book.tolerances[own])))
+        yield from super().decide(time, x, p, fired, book)
 
     # -- the end of a motion ------------------------------------------------------------------
 
@@ -217,7 +236,11 @@ class GuideLaw(ResetLaw):
         others = [dynamics.events[k].guards for k in dynamics.resets if k not in self.events]
         acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *others)
         acting = ca.substitute(acting, dynamics.p, numbers)
-        return bool(ca.depends_on(acting, dynamics.t))
+        # Integrals go on while the body stands still, and may act on it.
+        rest = ca.SX.zeros(dynamics.velocity_count)
+        rates = ca.substitute(dynamics.position_rates, dynamics.velocities, rest)
+        going = [k for k in range(rates.numel()) if not ca.simplify(rates[k]).is_zero()]
+        return bool(ca.depends_on(acting, ca.vertcat(dynamics.t, dynamics.x[going])))
 
     def _motion(self, time: float, x: np.ndarray, p: np.ndarray) -> SlidingMotion:
         """Return the motion from here on, for scaled time."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import casadi as ca
@@ -23,6 +23,7 @@ from daesolve.posing.goals import (
     as_scalar,
     expression_of,
 )
+from daesolve.posing.guides import Guides, Rubbing
 from daesolve.posing.inputs import NO_INPUTS, Drive, Inputs
 from daesolve.posing.supports import VariantPair
 from daesolve.posing.symbols import (
@@ -240,6 +241,30 @@ class PosedControl(Piecewise):
         for event in self.events:
             if jumps(event.guards):
                 yield event.name, event.guards, None
+
+
+def with_switches(guides: Guides, posed: Piecewise) -> Guides:
+    """Write what the supports of guides do with the switches of a system that holds their forces.
+
+    Else what is decided at the instant of a switch is decided with the value before it.
+    """
+
+    def written(support: Rubbing) -> Rubbing:
+        # Of slips only those that jump have switches: the others pass no guard at once.
+        return replace(
+            support,
+            normal=posed.smoothed(support.normal),
+            friction=posed.smoothed(support.friction),
+            slip=posed.smoothed(support.slip) if jumps(support.slip) else support.slip,
+        )
+
+    if posed.switching is None or posed.switching.plain:
+        return guides
+    supports = tuple(
+        (None if first is None else written(first), written(second))
+        for first, second in guides.supports
+    )
+    return replace(guides, supports=supports)
 
 
 def _entries(

@@ -40,7 +40,14 @@ from daesolve.system.contact_records import with_contact_meters, with_contact_ou
 from daesolve.system.drives import take_drives
 from daesolve.system.equations_of_motion import control_equations, equations_of_motion
 from daesolve.system.exporting import Exportable
-from daesolve.system.posed import Forces, Output, PosedControl, PosedMechanics, is_empty
+from daesolve.system.posed import (
+    Forces,
+    Output,
+    PosedControl,
+    PosedMechanics,
+    is_empty,
+    with_switches,
+)
 from daesolve.system.rows import check_resets
 from daesolve.system.unilateral import (
     check_held,
@@ -267,7 +274,8 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
         if self.guides is None:
             posed = self.posed
             return equations_of_motion(self) if posed is self else posed.dynamics
-        return watched_for_jams(replace(self.posed.dynamics, guides=self.guides), self.guides)
+        written = with_switches(self.guides, self.posed.posed)
+        return watched_for_jams(replace(self.posed.dynamics, guides=written), written)
 
     def without(self, names: Iterable[str]) -> MechanicalSystem:
         """Return the system without some goals: their reactions are zero wherever they occur."""

@@ -179,9 +179,8 @@ class _QuadGuides(GuideLaw):
         self, time: float, events: Collection[str], x: np.ndarray, before: np.ndarray, p: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """Return state and values after supports have changed, in 113 bits."""
-        doubles = [np.array(part, dtype=float) for part in (x, before, p)]
-        old, new = doubles[1:]
-        _, settled, rests = self.sliding.settle(float(time), events, *doubles)
+        here, old, new = (np.array(part, dtype=float) for part in (x, before, p))
+        _, settled, rests = self.sliding.settle(float(time), events, here, old, new, self.zero)
         p = p.copy()
         for place in np.flatnonzero(settled != new):
             back = settled[place] == -old[place]

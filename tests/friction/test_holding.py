@@ -362,3 +362,107 @@ def test_a_run_on_disk_that_stopped_within_a_hold_is_that_in_memory(tmp_path):
     assert kept.outcome is Outcome.COMPLETED
     assert kept.end_state["x_dot"] == 0.0
     assert kept.end_state == ds.solve(system, 1.1, start).end_state
+
+
+# -- what is set in motion at once, and loads that are short ---------------------------------------
+
+
+def block(load=0.0, belt=None, events=(), more=None):
+    """A block of 1 kg on a belt that moves as it is told, against 0.4 m g."""
+    q = ds.coordinates(x="m", y="m")
+    velocity = (q.dot.x - (0.0 if belt is None else belt), q.dot.y)
+    supports = [
+        ds.friction.Support(velocity=velocity, normal=(0.0, side), friction=0.4) for side in SIDES
+    ]
+    return ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        force={"x": load, "y": -GRAVITY},
+        goals=[ds.Holonomic("floor", q.y, ideal=False, scale=1.0)],
+        pairs=[ds.friction.VariantPair("floor_force", supports)],
+        events=list(events),
+        **(more or {}),
+    )
+
+
+@pytest.mark.parametrize("speed", [0.3, -0.3])
+@pytest.mark.parametrize("by", ["condition", "reset"])
+def test_a_belt_that_starts_at_once_takes_a_block_along_no_faster_than_friction_can(speed, by):
+    if by == "condition":
+        system = block(belt=ca.if_else(ds.time > 0.5, speed, 0.0))
+    else:
+        values = ds.discrete(belt=0.0)
+        start = ds.Event("starts", ds.time - 0.5, ds.RISING, ds.Reset({"belt": speed}))
+        still = 0.1 * ca.sin(ds.time)
+        system = block(still, values.belt, [start], {"discrete": values})
+    run = ds.solve(system, 1.0, {"x": 0.0, "x_dot": 0.0}, at=[0.51, 1.0])
+    assert run.outcome is Outcome.COMPLETED
+    grip, load = 0.4 * GRAVITY, 0.1 * math.sin(0.505) if by == "reset" else 0.0
+    assert run["x_dot"][0] == pytest.approx((math.copysign(grip, speed) + load) * 0.01, rel=1e-5)
+    assert run["x_dot"][1] == pytest.approx(speed, rel=1e-12)
+    if by == "condition":
+        assert run["x"][1] == pytest.approx(speed * (0.5 - abs(speed) / grip / 2.0), rel=1e-10)
+
+
+def test_a_belt_that_overtakes_a_sliding_block_at_once_turns_its_friction_round():
+    belt = ca.if_else(ds.time > 0.02, 0.5, 0.0)
+    run = ds.solve(block(belt=belt), 0.04, {"x": 0.0, "x_dot": 0.3}, at=[0.02, 0.04])
+    # As much faster after it as slower before it.
+    assert run["x_dot"][1] == pytest.approx(0.3, rel=1e-12)
+    assert run["x"][1] == pytest.approx(0.3 * 0.04 - 0.4 * GRAVITY * 0.02**2, rel=1e-12)
+
+
+@pytest.mark.parametrize("speed", [0.3, -0.3])
+def test_a_held_block_that_a_reset_sets_in_motion_slides_to_its_stop(speed):
+    knock = ds.Event("knock", ds.time - 0.5, ds.RISING, ds.Reset({"x_dot": speed}))
+    system = block(1e-9 * ds.time, events=[knock])
+    run = ds.solve(system, 1.0, {"x": 0.0, "x_dot": 0.0})
+    assert run.end_state["x"] == pytest.approx(math.copysign(0.09, speed) / 0.8 / GRAVITY, rel=1e-7)
+    assert run.end_state["x_dot"] == 0.0
+
+
+@pytest.mark.parametrize("width", [1e-2, 1e-3])
+def test_a_block_that_a_short_push_moved_by_little_stops_whole(width):
+    """One slip of the pair passes zero before the other does, by rounding."""
+    push = 8.0 * ca.exp(-(((ds.time - 0.4321) / width) ** 2))
+    run = ds.solve(block(push), 1.0, {"x": 0.0, "x_dot": 0.0})
+    assert run.outcome is Outcome.COMPLETED, run.message
+    assert run.end_state["x_dot"] == 0.0
+    begun = 0.4321 - width * math.sqrt(math.log(8.0 / 0.4 / GRAVITY))
+    assert run.events[1].time == pytest.approx(begun, rel=1e-12)
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-5, 1e-6])
+def test_a_push_that_passes_the_limit_for_a_moment_is_not_passed_over(width):
+    """It is 8 / (1 + z^2) N, z = (t - t0) / w, and the block goes at 0.4 m g."""
+    push = 8.0 / (1.0 + ((ds.time - 0.4321) / width) ** 2)
+    run = ds.solve(block(push), 1.0, {"x": 0.0, "x_dot": 0.0})
+    begun = 0.4321 - width * math.sqrt(8.0 / (0.4 * GRAVITY) - 1.0)
+    assert [event.name for event in run.events] == ["at_rest", "breaks_loose", "at_rest"]
+    assert run.events[1].time == pytest.approx(begun, abs=1e-15)
+
+
+@pytest.mark.parametrize(("peak", "goes"), [(1.0 + 1e-6, True), (1.0 - 1e-6, False)])
+def test_a_short_push_that_reaches_the_limit_sets_a_block_in_motion_only_beyond_it(peak, goes):
+    rest = 0.999 * 0.4 * GRAVITY
+    high = (0.4 * GRAVITY - rest) * peak
+    push = rest + high / (1.0 + ((ds.time - 0.4321) / 1e-4) ** 2)
+    run = ds.solve(block(push), 1.0, {"x": 0.0, "x_dot": 0.0})
+    assert ("breaks_loose" in [event.name for event in run.events]) is goes
+
+
+def test_an_integral_that_acts_on_a_held_block_goes_on_and_sets_it_in_motion():
+    """z' = 5 - z from 0 acts as z, and reaches 0.4 m g = 3.924 at ln(5 / (5 - 3.924))."""
+    z = ds.states(z="N")
+    system = block(z.z, more={"quadratures": z, "integrands": {"z": 5.0 - z.z}})
+    run = ds.solve(system, 3.0, {"x": 0.0, "x_dot": 0.0, "z": 0.0})
+    assert run.outcome is Outcome.COMPLETED
+    loose = next(event.time for event in run.events if event.name == "breaks_loose")
+    assert loose == pytest.approx(math.log(5.0 / (5.0 - 0.4 * GRAVITY)), rel=1e-11)
+
+
+def test_a_second_run_without_switches_sees_a_belt_that_starts_at_once_as_the_first():
+    system = block(belt=ca.if_else(ds.time > 0.5, 0.3, 0.0))
+    run = ds.solve(system, 1.0, {"x": 0.0, "x_dot": 0.0}, verify=True)
+    assert run.verification.difference["x"] < 1e-11
+    assert not run.verification.apart_from

@@ -332,7 +332,7 @@ def test_supports_are_those_that_double_precision_settled_on(monkeypatch):
     """An answer in which the one that asked for a switch stays, and the other takes over: the
     switch is asked for again at once, in both precisions."""
 
-    def settle(sliding, time, events, x, before, p):
+    def settle(sliding, time, events, x, before, p, zero):
         values = p.copy()
         values[[list(sliding.dynamics.values).index(f"variant_normal_{k}") for k in (1, 2)]] = -1.0
         return x, values, False

@@ -1,0 +1,71 @@
+"""How far what acts on a held body may bow between two looks: loads that are there for a moment.
+
+A load that passes the limit of friction between two looks is not seen at them. The slope of what
+acts is enclosed over the whole step: where it lies between two numbers, what acts is off its chord
+by no more than a quarter of their difference times the step.
+"""
+
+from __future__ import annotations
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.enclosures import enclosed
+from daesolve.algebra.translation import function_of
+from daesolve.friction.sticking import Sticking
+
+BOW = 0.25
+"""Of step times difference of slopes, how far a curve may be off its chord."""
+ROUNDING = 1e-12
+"""Of what loads would do without friction, what passes the limit by rounding alone."""
+
+
+class ShortLoads:
+    """Bounds how far accelerations of slips may be off a straight line within a step.
+
+    Parameters
+    ----------
+    sticking
+        Which slips.
+    """
+
+    def __init__(self, sticking: Sticking) -> None:
+        self.sticking, dynamics = sticking, sticking.dynamics
+        # How reactions and coefficients of friction act counts as much as the forces they bear.
+        acting = ca.vertcat(dynamics.force, ca.vec(dynamics.influence), sticking.carried)
+        self._shape = dynamics.influence.shape
+        self._count = dynamics.force.numel()
+        slopes = ca.densify(ca.jacobian(acting, dynamics.t))
+        self.timed = slopes.nnz() > 0 and not slopes.is_zero()
+        arguments, names = [dynamics.t, dynamics.x, dynamics.p], (["t", "x", "p"], ["slopes"])
+        self._slopes = function_of("slopes_in_time", arguments, [slopes], names)
+
+    def bow(self, times: tuple[float, float], states: np.ndarray, p: np.ndarray) -> float:
+        """Return by how much accelerations of slips may be off their chord beyond rounding, m/s^2.
+
+        Parameters
+        ----------
+        times
+            The ends of the step, s.
+        states
+            (k, nx) the states at some of its times.
+        p
+            The values.
+        """
+        if not self.timed:
+            return 0.0
+        low, high = states.min(axis=0), states.max(axis=0)
+        first, last = np.array(times[:1]), np.array(times[1:])
+        found = np.array(enclosed(self._slopes, [first, low, p], [last, high, p]))
+        with np.errstate(invalid="ignore"):
+            widths = BOW * (times[1] - times[0]) * (found[:, 1] - found[:, 0])
+        if not np.all(np.isfinite(widths)):
+            return np.inf
+        pushes = self.sticking.pushes(times[0], states[0], p)
+        borne = self._count + self._shape[0] * self._shape[1]
+        force = self.sticking.dynamics.matrices(times[0], states[0], p)["force"]
+        turned = widths[self._count : borne].reshape(self._shape, order="F").sum(axis=1)
+        loads = widths[: self._count] + turned * float(np.max(np.abs(force)))
+        carried = float(np.max(widths[borne:], initial=0.0))
+        rounding = float(np.max(pushes @ np.abs(force).ravel(), initial=0.0)) * ROUNDING
+        return float(np.max(pushes @ loads, initial=0.0)) + carried - rounding
