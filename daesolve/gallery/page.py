@@ -131,7 +131,7 @@ def write_page(
     target, stem = Path(directory), file_stem(problem.name)
     beside = target / stem
     figures = _write_figures(problem, run, beside)
-    animation = _write_animation(run, beside)
+    animation = _write_animation(problem, run, beside)
     text = _template().render(
         problem=problem,
         case=bound.case,
@@ -245,11 +245,17 @@ def _drawn(problem: Problem, run: dict[str, Any]) -> Iterator[tuple[str, Figure]
             yield title if len(sheets) == 1 else f"{title}, the first of them", sheets[0]
 
 
-def _write_animation(run: dict[str, Any], directory: Path) -> str | None:
+def _write_animation(problem: Problem, run: dict[str, Any], directory: Path) -> str | None:
     """Write the player of a run's drawing, and return its file; None where nothing is drawn."""
     if "drawing" not in run or len(run["times"]) < 2:
         return None
-    animate(run, directory / ANIMATION, seconds=SECONDS, rate=PICTURES_A_SECOND)
+    animate(
+        run,
+        directory / ANIMATION,
+        seconds=SECONDS,
+        rate=PICTURES_A_SECOND,
+        drawing=problem.drawing,
+    )
     return f"{directory.name}/{ANIMATION}"
 
 

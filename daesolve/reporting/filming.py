@@ -89,6 +89,8 @@ def filmed(
 def _beginning(known: Trajectory | Document, origin: _Origin, playing: Playing) -> Film | None:
     """Return the film of the first oscillations; None where none of them can be followed."""
     begun = _closely_sampled(known)
+    if begun is not known and origin.rule is None and _has_own_series(begun):
+        return None
     if isinstance(begun, Trajectory):
         times, found = begun.times, list(begun.states.values())
     else:
@@ -100,6 +102,11 @@ def _beginning(known: Trajectory | Document, origin: _Origin, playing: Playing) 
         if shown.followable:
             return shown
     return None
+
+
+def _has_own_series(run: Trajectory | Document) -> bool:
+    """Return whether a document's drawing has series, which are those of its samples alone."""
+    return not isinstance(run, Trajectory) and bool((run.get("drawing") or {}).get("series"))
 
 
 def _lengths(times: np.ndarray, values: Sequence[np.ndarray], seconds: float) -> Iterator[int]:
@@ -174,7 +181,7 @@ def _origin(
 ) -> _Origin:
     """Return where a run comes from; a run's own rule is that of its problem."""
     if not isinstance(run, Trajectory):
-        return _Origin({}, None, None, None)
+        return _Origin({}, None, None, drawing)
     kept = run.samples
     if not isinstance(kept, StoredSamples):
         case = run.origin if isinstance(run.origin, BoundCase) else None
@@ -199,7 +206,8 @@ def _own_rule(origin: object) -> DrawingRule | None:
 def _part(run: Trajectory | Document, origin: _Origin, playing: Playing) -> Excerpt:
     """Return what is needed of a run, with its drawing."""
     if not isinstance(run, Trajectory):
-        return from_document(run, playing)
+        drawn = run if origin.rule is None else with_drawing(dict(run), origin.rule)
+        return from_document(drawn, playing)
     part = from_run(run, origin.identity, playing)
     posed_by_hand = origin.rule is None and origin.source is None
     rule = drawing_of_points if posed_by_hand else origin.rule

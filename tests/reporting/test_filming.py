@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.drawing import Dot
+from daesolve.drawing import Dot, Drawing
 from daesolve.reporting import animate, document, keep_opening, load, with_drawing
 from daesolve.reporting.filming import filmed
 from daesolve.reporting.opening import with_opening
@@ -62,6 +62,17 @@ def test_a_stored_run_shows_the_beginning_that_was_kept(tmp_path):
 def test_a_document_shows_its_opening(long):
     told = with_drawing(with_opening(document(long, IDENTITY), long), lambda _: DOT)
     is_a_beginning(filmed(told))
+
+
+def test_series_of_a_drawing_s_own_are_made_anew_for_the_beginning(long):
+    def rule(run):
+        height = np.array(run["states"]["y"]) + 1.0
+        return Drawing([Dot(("x", "height"))], series={"height": height})
+
+    told = with_drawing(with_opening(document(long, IDENTITY), long), rule)
+    is_a_beginning(filmed(told, drawing=rule))
+    # Without the rule there is no more than the series of the samples.
+    assert len(filmed(told)) == 1
 
 
 def test_close_samples_of_a_long_run_are_their_own_beginning(tmp_path):
