@@ -15,6 +15,12 @@ from daesolve.analysis.orbits.circle_maps import weighted_mean
 from daesolve.analysis.orbits.tongues import tongue, zeros
 from tests.analysis.orbits import bogies_by_scipy as own
 
+
+def slow_or_long(chosen: bool) -> pytest.MarkDecorator:
+    """Return the mark of a row of a table: one or two are slow tests, the others are long."""
+    return pytest.mark.slow if chosen else pytest.mark.long
+
+
 circle_map, stability_map = ds.analysis.circle_map, ds.analysis.stability_map
 
 
@@ -53,8 +59,9 @@ STAIRCASE = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("value", STAIRCASE)
+@pytest.mark.parametrize(
+    "value", [pytest.param(v, marks=slow_or_long(v in (2.5, 2.7183))) for v in STAIRCASE]
+)
 def test_rotation_numbers_lie_on_a_staircase(value: float) -> None:
     # Two starts of 12 000 periods by DOP853 agree to 1e-11 at 2.3 and 2.85, and to 1e-8 at 2.7183,
     # which lies near to the end of a tongue.
@@ -68,7 +75,7 @@ def test_rotation_numbers_lie_on_a_staircase(value: float) -> None:
         assert abs(found.value - expected) < max(10 * found.uncertainty, 1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_slow_rotation_number_is_known_to_its_uncertainty() -> None:
     # Two starts by DOP853: 1.41674009 and 1.41674010 after 12 000 periods.
     found = bogies(-1.3).at(C1=0.9).rotation_number(12000)
@@ -104,8 +111,14 @@ def test_a_tongue_has_two_ends() -> None:
     check_tongue(-2.0, 3)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("difference", "k"), [key for key in TONGUES if key != (-2.0, 3)])
+@pytest.mark.parametrize(
+    ("difference", "k"),
+    [
+        pytest.param(*key, marks=slow_or_long(key in ((-3.0, 2), (2.0, 1))))
+        for key in TONGUES
+        if key != (-2.0, 3)
+    ],
+)
 def test_tongues_end_where_two_other_routes_have_it(difference: float, k: int) -> None:
     check_tongue(difference, k)
 
@@ -152,7 +165,8 @@ OTHERS = [
 
 
 @pytest.mark.parametrize(
-    "row", [OTHERS[0], *(pytest.param(r, marks=pytest.mark.slow) for r in OTHERS[1:])]
+    "row",
+    [OTHERS[0], *(pytest.param(r, marks=slow_or_long(r is OTHERS[1])) for r in OTHERS[1:])],
 )
 def test_maps_of_other_vehicles_are_those_of_one_coordinate(row: Any) -> None:
     first, second, changed, ratio = row
@@ -309,7 +323,8 @@ def hill(amplitude: float) -> float:
 
 
 @pytest.mark.parametrize(
-    "amplitude", [HELD[1], *(pytest.param(a, marks=pytest.mark.slow) for a in HELD if a != 0.1)]
+    "amplitude",
+    [HELD[1], *(pytest.param(a, marks=slow_or_long(a == 0.3)) for a in HELD if a != 0.1)],
 )
 def test_an_upright_pendulum_is_held_by_shaking(amplitude: float) -> None:
     # l theta'' = (g - A W^2 cos W t) sin theta; stable above W = 14.1728900208 at A/l = 0.1.

@@ -254,8 +254,13 @@ def test_a_circle_of_a_bicycle_has_every_column_of_a_balance() -> None:
     check_circle(CIRCLES[0])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("row", [*CIRCLES[1:], *FURTHER])
+@pytest.mark.parametrize(
+    "row",
+    [
+        pytest.param(row, marks=pytest.mark.slow if row == CIRCLES[-1] else pytest.mark.long)
+        for row in (*CIRCLES[1:], *FURTHER)
+    ],
+)
 def test_circles_of_a_bicycle_have_every_column_of_a_balance(row: tuple[float, ...]) -> None:
     check_circle(row)
 
