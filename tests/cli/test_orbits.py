@@ -104,7 +104,7 @@ def test_show_lists_orbits_among_the_analyses(wheel: Path) -> None:
 LONG = {
     "branch": ("--over", "slope=0.03:0.06", "--step", "0.02"),
     "stability-map": (
-        "--over", "slope=0.04:0.06", "--over", "stiff=0.9:1.1", "--cells", "2:90", "--workers", "0",
+        "--over", "slope=0.04:0.06", "--over", "stiff=0.9:1.1", "--cells", "4:90", "--workers", "0",
     ),
 }  # fmt: skip
 
@@ -131,11 +131,11 @@ def test_what_is_stopped_goes_on_to_the_same_bits(
     with subprocess.Popen(
         command(wheel, analysis, part), stderr=subprocess.PIPE, text=True
     ) as running:
-        while len(kept(part)) < 5 and running.poll() is None:
+        while len(kept(part)) < 4 and running.poll() is None:
             time.sleep(0.01)
         running.send_signal(number)
         _, said = running.communicate(timeout=60)
-    assert 5 <= len(kept(part)) < len(kept(whole))
+    assert 4 <= len(kept(part)) < len(kept(whole))
     if number is signal.SIGINT:
         assert running.returncode == 3
         assert "interrupted; the same command goes on from what" in said
