@@ -191,6 +191,21 @@ class Counted:
         return None if most is None else max(most - self.spent, 1)
 
 
+_left: list[int] = []
+"""Signals that came so late in a run that it was finished all the same."""
+
+
+def interruption_left() -> bool:
+    """Return, once, whether the last run was finished although it was to be interrupted.
+
+    Whoever makes many short runs asks after each: a Ctrl-C in the last segment of one would be
+    lost.
+    """
+    left = bool(_left)
+    _left.clear()
+    return left
+
+
 @contextmanager
 def interruptible(*, by_termination: bool = False) -> Generator[Callable[[], bool]]:
     """Turn the first Ctrl-C into a flag, so that the segment under way is finished and kept.
@@ -207,6 +222,8 @@ def interruptible(*, by_termination: bool = False) -> Generator[Callable[[], boo
     Says whether there was an interruption.
     """
     pressed: list[int] = []
+    seen: list[int] = []
+    _left.clear()
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
@@ -219,10 +236,16 @@ def interruptible(*, by_termination: bool = False) -> Generator[Callable[[], boo
             raise KeyboardInterrupt
         pressed.append(number)
 
+    def asked() -> bool:
+        seen[:] = pressed
+        return bool(pressed)
+
     for number in numbers:
         signal.signal(number, remember)
     try:
-        yield lambda: bool(pressed)
+        yield asked
     finally:
+        if pressed and not seen:
+            _left.extend(pressed)
         for number, handler in previous.items():
             signal.signal(number, handler)

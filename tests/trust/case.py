@@ -30,7 +30,8 @@ LIMIT = 60.0
 """Seconds of a processor after which a run is taken not to return."""
 DOUBT = re.compile(
     r"doubt|trusted|cannot trust|may be wrong|not resolved|unresolved|could not|cannot be|"
-    r"not finite|not a number|not met|may have missed|rests on|differs? from|beyond rounding|breach",
+    r"not finite|not a number|not met|may have missed|rests on|differs? from|beyond rounding|"
+    r"breach",
     re.IGNORECASE,
 )
 """Words of a note that names a doubt."""

@@ -19,6 +19,7 @@ from daesolve.analysis.propagation import TOGETHER, Propagation, legs_of
 from daesolve.analysis.variational import guard_slopes
 from daesolve.equations.consistency import Start, complete_start
 from daesolve.errors import NotPeriodicError
+from daesolve.integration.effort import interruption_left
 from daesolve.integration.record import Boundary, Happening, RunRecord
 from daesolve.integration.run_options import At
 from daesolve.integration.simulation import simulate, simulate_recorded
@@ -107,8 +108,8 @@ def flown(prepared: Prepared, at: At = None) -> Trajectory:
 
 
 def check_not_interrupted(run: Trajectory) -> None:
-    """Raise KeyboardInterrupt where a run was interrupted: its end is no end of the motion."""
-    if run.outcome is Outcome.INTERRUPTED:
+    """Raise KeyboardInterrupt where a run was interrupted, or finished in spite of that."""
+    if interruption_left() or run.outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
 
 
@@ -364,10 +365,10 @@ class Flow:
             until=start.time + duration,
         )
         run, record = simulate_recorded(prepared, [])
+        check_not_interrupted(run)
         return prepared, run, record
 
     def _check_reached(self, run: Trajectory) -> None:
-        check_not_interrupted(run)
         if run.outcome is not Outcome.COMPLETED:
             raise NotPeriodicError(
                 f"the motion does not return, because it ends {run.outcome.value} at t = "
