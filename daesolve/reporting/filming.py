@@ -106,7 +106,10 @@ def _beginning(known: Trajectory | Document, origin: _Origin, playing: Playing) 
 
 def _has_own_series(run: Trajectory | Document) -> bool:
     """Return whether a document's drawing has series, which are those of its samples alone."""
-    return not isinstance(run, Trajectory) and bool((run.get("drawing") or {}).get("series"))
+    if isinstance(run, Trajectory):
+        return False
+    stored: Mapping[str, Any] = run.get("drawing") or {}
+    return bool(stored.get("series"))
 
 
 def _lengths(times: np.ndarray, values: Sequence[np.ndarray], seconds: float) -> Iterator[int]:

@@ -76,7 +76,7 @@ def comes_to_rest(seed: int, **laws: str) -> None:
     assert np.max(np.diff(energy(run))) < 1e-10
 
 
-@pytest.mark.parametrize("seed", [3, 5, 7, 10, 23])
+@pytest.mark.parametrize("seed", [pytest.param(3, marks=pytest.mark.slow), 5, 7, 10, 23])
 def test_a_thrown_box_comes_to_rest_on_a_face(seed):
     comes_to_rest(seed)
 
@@ -138,7 +138,7 @@ def test_time_steps_come_to_the_same_motion():
     assert misses[2] < 5e-3
 
 
-@pytest.mark.parametrize("seed", [3, 10])
+@pytest.mark.parametrize("seed", [pytest.param(3, marks=pytest.mark.slow), 10])
 def test_a_thrown_box_comes_to_rest_by_poissons_law_too(seed):
     """Its expansion takes the impulses of compression that equal springs would have."""
     comes_to_rest(seed, impact="poisson")
@@ -173,6 +173,7 @@ def rests_or_is_told(seed: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_a_box_that_sticks_where_it_lands_rests_whatever_its_loads_are():
     assert {rests_or_is_told(seed) for seed in (3, 5, 7, 10)} == {True, False}
 
