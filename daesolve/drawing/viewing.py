@@ -10,6 +10,8 @@ from daesolve.multibody.places import axes_with_third
 
 FROM_THE_FRONT = (0.3, -1.0, 0.25)
 """Towards the eye: the third axis of space points upwards."""
+STRAIGHT = 1e-150
+"""The eye is straight above or below where it is aside by less; smaller numbers lose digits."""
 
 
 def axes_seen_from(towards: Sequence[float]) -> np.ndarray:
@@ -24,6 +26,6 @@ def axes_seen_from(towards: Sequence[float]) -> np.ndarray:
     """
     eye = axes_with_third(towards)[:, 2]
     across = np.cross((0.0, 0.0, 1.0), eye)
-    size = float(np.linalg.norm(across))
-    across = across / size if size > 0.0 else np.array([1.0, 0.0, 0.0])
+    size = float(np.hypot(across[0], across[1]))
+    across = across / size if size > STRAIGHT else np.array([1.0, 0.0, 0.0])
     return np.array([across, np.cross(eye, across), eye])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.spatial.transform import Rotation
@@ -48,6 +48,7 @@ def test_quaternions_turn_as_those_of_scipy(quaternion):
 
 
 @settings(max_examples=50, deadline=None)
+@example(np.array([6.2e-162, 0.0, 1.0]), np.ones(3), np.zeros(3), np.ones(3))
 @given(DIRECTION, DIRECTION, arrays(float, 3, elements=PARTS), DIRECTION)
 def test_a_point_of_a_body_is_seen_where_it_is_from_any_side(eye, turn, place, point):
     pose = Pose("body")
