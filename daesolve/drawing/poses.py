@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from daesolve.drawing.shapes import Line, Linear, Outline, Shape, Triple
 from daesolve.errors import PosingError
@@ -146,27 +147,16 @@ def axes_by_turns(turns: Sequence[tuple[int, np.ndarray]]) -> np.ndarray:
     turns
         About which axis of the turned body, counted from zero, and by which angles, (k,) rad.
     """
-    found = np.eye(3)[None, :, :]
+    found = Rotation.identity()
     for axis, angles in turns:
-        cosine, sine = np.cos(angles), np.sin(angles)
-        one = np.zeros((len(cosine), 3, 3))
-        first, second = (axis + 1) % 3, (axis + 2) % 3
-        one[:, axis, axis] = 1.0
-        one[:, first, first], one[:, second, second] = cosine, cosine
-        one[:, second, first], one[:, first, second] = sine, -sine
-        found = found @ one
-    return found
+        found = found * Rotation.from_rotvec(np.outer(angles, np.eye(3)[axis]))
+    return np.array(found.as_matrix(), dtype=float)
 
 
 def axes_by_quaternions(quaternions: np.ndarray) -> np.ndarray:
     """Return axes, (k, 3, 3) as columns, by quaternions (k, 4), the scalar part first."""
-    w, x, y, z = (quaternions / np.linalg.norm(quaternions, axis=1, keepdims=True)).T
-    rows = [
-        [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
-    ]
-    return np.moveaxis(np.array(rows), 2, 0)
+    # SciPy has the scalar part last.
+    return np.array(Rotation.from_quat(np.roll(quaternions, -1, axis=1)).as_matrix(), dtype=float)
 
 
 def tiles(places: np.ndarray, margin: float, height: float = 0.0) -> list[Shape]:
