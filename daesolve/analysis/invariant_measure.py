@@ -33,9 +33,9 @@ import scipy
 from daesolve.algebra.identity import vanishes
 from daesolve.analysis.bracket_equations import BracketEquations, bracket_equations
 from daesolve.analysis.constrained_flow import ConstrainedFlow, constrained_flow
+from daesolve.analysis.logarithmic_gradient import known_rates, place_of, ratio_along_line
 from daesolve.analysis.measure_of_fields import measure_of_field
-from daesolve.equations.consistency import check_named
-from daesolve.errors import UnsupportedError, unknown_name
+from daesolve.errors import UnsupportedError
 from daesolve.system.system import MechanicalSystem, System
 
 ROUNDING = 1e-11
@@ -116,24 +116,13 @@ class InvariantMeasure:
                 "constraints bind the positions, so no straight line joins two of them: use "
                 "gradient() along a motion"
             )
-        end, begin = self._vector(state), self._vector(reference)
-        way = end - begin
-        total, _ = scipy.integrate.quad(
-            lambda s: float(self._rates(begin + s * way) @ way), 0.0, 1.0, epsabs=1e-13, limit=200
-        )
-        return float(np.exp(total))
+        return ratio_along_line(self._rates, self._vector(state), self._vector(reference))
 
     def _rates(self, place: np.ndarray) -> np.ndarray:
-        if self._gradient is None:
-            raise UnsupportedError(f"there is no density to evaluate: {self.said}")
-        return self._gradient(place)
+        return known_rates(self._gradient, "density", self.said)(place)
 
     def _vector(self, state: Mapping[str, float]) -> np.ndarray:
-        given = check_named("state", state)
-        for name in given:
-            if name not in self.positions:
-                raise unknown_name("variable of the density", name, self.positions)
-        return np.array([given.get(name, 0.0) for name in self.positions])
+        return place_of(state, self.positions, "variable of the density")
 
 
 def invariant_measure(

@@ -21,13 +21,12 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 import numpy as np
-import scipy
 
 from daesolve.algebra.identity import vanishes
 from daesolve.algebra.linear import solve_small
 from daesolve.analysis.constrained_flow import ConstrainedFlow, constrained_flow
-from daesolve.equations.consistency import check_named
-from daesolve.errors import DegenerateStartError, OutOfRangeError, UnsupportedError, unknown_name
+from daesolve.analysis.logarithmic_gradient import known_rates, place_of, ratio_along_line
+from daesolve.errors import DegenerateStartError, OutOfRangeError, unknown_name
 from daesolve.system.system import System
 
 ROUNDING = 1e-9
@@ -86,24 +85,13 @@ class ReducingMultiplier:
         UnknownNameError
             A name is none of the shape.
         """
-        end, begin = self._vector(state), self._vector(reference)
-        way = end - begin
-        total, _ = scipy.integrate.quad(
-            lambda s: float(self._rates(begin + s * way) @ way), 0.0, 1.0, epsabs=1e-13, limit=200
-        )
-        return float(np.exp(total))
+        return ratio_along_line(self._rates, self._vector(state), self._vector(reference))
 
     def _rates(self, place: np.ndarray) -> np.ndarray:
-        if self._gradient is None:
-            raise UnsupportedError(f"there is no multiplier to evaluate: {self.said}")
-        return self._gradient(place)
+        return known_rates(self._gradient, "multiplier", self.said)(place)
 
     def _vector(self, state: Mapping[str, float]) -> np.ndarray:
-        given = check_named("state", state)
-        for name in given:
-            if name not in self.shape:
-                raise unknown_name("coordinate of the shape", name, self.shape)
-        return np.array([given.get(name, 0.0) for name in self.shape])
+        return place_of(state, self.shape, "coordinate of the shape")
 
 
 def reducing_multiplier(
