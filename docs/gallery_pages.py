@@ -265,7 +265,7 @@ def _list(titles: dict[str, str]) -> str:
 
 
 def _picture(name: str, folder: str) -> str:
-    """Return the picture of a problem: its scene, else one of its special figures, else its motion."""
+    """Return a problem's picture: its scene, else one of its special figures, else its motion."""
     files = sorted(file.name for file in (GALLERY / name).glob("*.svg"))
     usual = ("residuals.svg", "energy.svg")
     own = [file for file in files if file not in usual and not file.startswith("positions")]
