@@ -30,6 +30,7 @@ from daesolve.errors import DaesolveError, NoDerivativeError, OutOfRangeError
 from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_options import (
     At,
+    Initial,
     RunOptions,
     Source,
     check_options,
@@ -129,7 +130,7 @@ class LyapunovExponent:
 def lyapunov_exponent(
     source: Source,
     until: float | None = None,
-    initial: Mapping[str, float] | None = None,
+    initial: Initial | None = None,
     *,
     count: int | None = 1,
     **options: Unpack[RunOptions],

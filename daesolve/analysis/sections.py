@@ -27,6 +27,7 @@ from daesolve.errors import (
 from daesolve.integration.record import Happening, RunRecord
 from daesolve.integration.run_options import (
     At,
+    Initial,
     RunOptions,
     Source,
     check_options,
@@ -110,7 +111,7 @@ def sections(
     source: Source,
     guard: ca.SX | str,
     until: float | None = None,
-    initial: Mapping[str, float] | None = None,
+    initial: Initial | None = None,
     *,
     direction: Direction = EITHER,
     **options: Unpack[RunOptions],

@@ -9,6 +9,9 @@ import casadi as ca
 
 from daesolve.posing.inputs import Lookup, PythonLaw
 
+ROUNDING = 1e-9
+"""Of a period, by how much a time may miss a sample."""
+
 
 @dataclass(frozen=True, eq=False)
 class DriveRow:
@@ -24,8 +27,8 @@ class DriveRow:
         What gives some of them by Python, where something does.
     events
         The names of what changes them.
-    together
-        Whether it begins with what was there before others of these began.
+    period
+        Of a sampled law, s; None of others.
     leans
         By the name of a value that is 1.0 where an argument falls at the start, the argument.
     lookup
@@ -37,6 +40,21 @@ class DriveRow:
     begin: Mapping[str, ca.SX]
     law: PythonLaw | None = None
     events: tuple[str, ...] = ()
-    together: bool = False
+    period: float | None = None
     leans: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
     lookup: Lookup | None = None
+
+    @property
+    def together(self) -> bool:
+        """Whether it begins with what was there before others of these began."""
+        return self.period is not None
+
+    def goes_on(self, before: Mapping[str, float], time: float) -> bool:
+        """Tell whether a sampled law is between two samples of a run that ended with these values.
+
+        It is not if its period is another now.
+        """
+        if self.period is None or not before.keys() >= {*self.values}:
+            return False
+        latest = before[f"{self.name}_first"] + self.period * before[f"{self.name}_sample"]
+        return -ROUNDING <= (time - latest) / self.period <= 1.0 + ROUNDING

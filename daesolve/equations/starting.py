@@ -23,6 +23,7 @@ def started(
     *,
     guess: Mapping[str, float] | None = None,
     time: float = 0.0,
+    kept: Mapping[str, float] | None = None,
 ) -> tuple[Start, dict[str, float]]:
     """Return the consistent start, and the values of p by name with those of modes that fit it.
 
@@ -34,6 +35,8 @@ def started(
         p by name, those of modes as they are by default.
     initial, guess, time
         As in `complete_start`.
+    kept
+        What `continued` returned of a run that goes on here: its sampled laws do not begin anew.
 
     Raises
     ------
@@ -41,13 +44,15 @@ def started(
         As in `complete_start`.
     """
     before, found = dict(values), dict(values)
+    drives = {name for row in dynamics.drives for name in row.values}
+    held = {name: value for name, value in (kept or {}).items() if name in drives}
 
     def completed() -> Start:
         numbers = dynamics.value_vector(found)
         return complete_start(dynamics, numbers, initial, guess=guess, time=time)
 
     near_guess = near(dynamics, initial, guess)
-    found |= begun(dynamics, before, near_guess, time)
+    found |= begun(dynamics, before, near_guess, time) | held
     # Where no mode agrees with the guess, one may with the start.
     with suppress(InconsistentStateError):
         found |= _sides(dynamics, found, near_guess, time)
@@ -62,15 +67,34 @@ def started(
     if dynamics.drives:
         # A table of coordinates, in a constraint, shows where the coordinates are.
         for _ in range(MOST_SIDES):
-            first = begun(dynamics, before, start.state, time)
+            first = begun(dynamics, before, start.state, time) | held
             if first.items() <= found.items():
                 break
             found |= first
             start = completed()
         leans = leaning(dynamics, found, start.state, time)
         found |= leans
-        found |= begun(dynamics, before | leans, start.state, time)
+        found |= begun(dynamics, before | leans, start.state, time) | held
     return start, found
+
+
+def continued(dynamics: Dynamics, ended: Mapping[str, float], time: float) -> dict[str, float]:
+    """Return the discrete values that a run begins with where another ended, by name.
+
+    Tables follow the time and the state, and a sampled law begins anew if its period is another.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    ended
+        The discrete values with which the other run ended.
+    time
+        Where this one starts, s.
+    """
+    rows = [row for row in dynamics.drives if not row.goes_on(ended, time)]
+    anew = {name for row in rows for name in row.values}
+    return {n: v for n, v in ended.items() if n in dynamics.discrete and n not in anew}
 
 
 def refuse_drives(dynamics: Dynamics, what: str) -> None:
@@ -83,7 +107,7 @@ def refuse_drives(dynamics: Dynamics, what: str) -> None:
     """
     if dynamics.drives:
         raise UnsupportedError(
-            f"{what} cannot follow tables and sampled lawssuch as {dynamics.drives[0].name!r}: "
+            f"{what} cannot follow tables and sampled laws, such as {dynamics.drives[0].name!r}: "
             "write a smooth function instead"
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -266,6 +267,7 @@ class Assembly:
             end_time=last.time,
             start=prepared.start.changes,
             end_state=self.named([last])[0],
+            end_values=self._discrete(last),
             units=prepared.problem.labels.units(),
             description=description,
             statistics=self._statistics(),
@@ -295,6 +297,7 @@ class Assembly:
         return {
             "end_time": here.time,
             "end_state": self.named([here])[0],
+            "end_values": self._discrete(here),
             "event_count": self.record.event_count,
             "drift": {name: asdict(drift) for name, drift in self.monitor.drift().items()},
             "conditioning": self.monitor.conditioning(),
@@ -350,14 +353,19 @@ class Assembly:
         states[:, list(self.prepared.wrapped)] += 2.0 * math.pi * whole_turns
         return [dict(zip(problem.labels.states, row, strict=True)) for row in states.tolist()]
 
+    @cached_property
+    def _discrete_places(self) -> dict[str, int]:
+        places = {name: place for place, name in enumerate(self.prepared.problem.values)}
+        return {name: places[name] for name in self.prepared.dynamics.discrete}
+
+    def _discrete(self, place: Boundary) -> dict[str, float]:
+        p = self.record.modes[place.mode]
+        return {name: float(p[index]) for name, index in self._discrete_places.items()}
+
     def events(self) -> tuple[EventRecord, ...]:
         """Return the events that are in memory, but for those that nobody is to see."""
         hidden = self.prepared.dynamics.hidden_events
         events = [event for event in self.record.events if event.name not in hidden]
-        discrete = [
-            (list(self.prepared.problem.values).index(name), name)
-            for name in self.prepared.dynamics.discrete
-        ]
         afters = [event.after for event in events if event.after is not None]
         found = iter(zip(afters, self.named(afters), strict=True))
 
@@ -365,8 +373,7 @@ class Assembly:
             if event.after is None:
                 return None
             place, states = next(found)
-            p = self.record.modes[place.mode]
-            return states | {name: float(p[index]) for index, name in discrete}
+            return states | self._discrete(place)
 
         details = self.named([event.at for event in events])
         return tuple(

@@ -313,8 +313,32 @@ def check_options(
             raise unknown_name(f"option of {owner}", name, known)
 
 
+@runtime_checkable
+class EndedRun(Protocol):
+    """A run, from whose end another may begin."""
+
+    @property
+    def end_time(self) -> float:
+        """When it ended, s."""
+        ...
+
+    @property
+    def end_state(self) -> Mapping[str, float]:
+        """The state there, by name."""
+        ...
+
+    @property
+    def end_values(self) -> Mapping[str, float]:
+        """The discrete values there, by name."""
+        ...
+
+
+Initial = Mapping[str, float] | EndedRun
+"""Start values by name, or the run whose end is the start."""
+
+
 def requested(
-    until: float, initial: Mapping[str, float] | None, options: RunOptions | Mapping[str, Any]
+    until: float, initial: Initial | None, options: RunOptions | Mapping[str, Any]
 ) -> tuple[Request, At]:
     """Return what is to be run, and its sample times.
 
@@ -323,7 +347,8 @@ def requested(
     until
         The end, s.
     initial
-        Start values to keep, by the names of states.
+        Start values to keep, by the names of states; or a run, from whose end this one begins: with
+        its state, its discrete values and, unless options have another, its time.
     options
         Those of `RunOptions`; None leaves the default.
 
@@ -334,7 +359,12 @@ def requested(
     """
     given = {name: value for name, value in options.items() if value is not None}
     at: Any = given.pop("at", None)
-    kept: Mapping[str, float] = {} if initial is None else initial
+    kept: Mapping[str, float] = {}
+    if isinstance(initial, EndedRun):
+        given = {"start_time": initial.end_time, **given, "begun": dict(initial.end_values)}
+        kept = initial.end_state
+    elif initial is not None:
+        kept = initial
     return Request(until=until, initial=kept, **made_by_name(given)), at
 
 
@@ -383,6 +413,19 @@ def with_values(
     return changed.starting({} if initial is None else initial)
 
 
+def beginning(
+    initial: Initial | None, wanted: dict[str, Any], options: RunOptions | Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of `daesolve.solve` for a case, which may begin where a run ended."""
+    if not isinstance(initial, EndedRun):
+        return wanted
+    asked: Mapping[str, Any] = options.get("parameters") or {}
+    ended = {*initial.end_values} - {*asked}
+    parameters = {name: v for name, v in wanted["parameters"].items() if name not in ended}
+    begin = {"initial": initial, "guess": None, "start_time": options.get("start_time")}
+    return {**wanted, **begin, "parameters": parameters}
+
+
 def requested_by(
     case: BoundProblem, until: float | None, options: RunOptions | Mapping[str, Any]
 ) -> tuple[Request, At]:
@@ -394,7 +437,7 @@ def requested_by(
 def requested_of(
     source: Source,
     until: float | None,
-    initial: Mapping[str, float] | None,
+    initial: Initial | None,
     options: RunOptions,
 ) -> tuple[System, Request, At]:
     """Return the system of a source, what is to be run of it, and its sample times.
@@ -406,7 +449,7 @@ def requested_of(
     until
         The end, s; None takes the horizon of a case.
     initial
-        Start values to keep; of a case, by its own names too.
+        Start values to keep; of a case, by its own names too. Or a run, from whose end this begins.
     options
         What else is chosen.
 
@@ -420,8 +463,9 @@ def requested_of(
         Nothing has the name of a start value.
     """
     if isinstance(source, BoundProblem):
-        case = with_values(source, initial, options)
-        return case.system, *requested_by(case, until, options)
+        case = with_values(source, None if isinstance(initial, EndedRun) else initial, options)
+        wanted: dict[str, Any] = beginning(initial, case.solve_options(until, options), options)
+        return case.system, *requested(wanted.pop("until"), wanted.pop("initial"), wanted)
     check_system(source)
     if until is None:
         raise OutOfRangeError("until is missing: a system has no horizon")

@@ -23,7 +23,10 @@ from daesolve.errors import (
 from daesolve.fmu import Exported, to_fmu
 from daesolve.formulations import Formulation
 from daesolve.integration.run_options import (
+    EndedRun,
+    Initial,
     RunOptions,
+    beginning,
     check_options,
     requested_by,
     with_values,
@@ -199,7 +202,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
     def solve(
         self,
         until: float | None = None,
-        initial: Mapping[str, float] | None = None,
+        initial: Initial | None = None,
         **options: Unpack[SolveOptions],
     ) -> Trajectory:
         """Run the case; see `daesolve.solve`.
@@ -209,18 +212,21 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         until
             In place of the case's horizon, s.
         initial
-            Start values by the case's own names or by those of states.
+            Start values by the case's own names or by those of states; or a run, from whose end
+            this one begins.
         **options
             As for `daesolve.solve`; one that is left out is the case's own.
         """
         check_options("solve", options, more=tuple(SolveOptions.__annotations__))
-        case = with_values(self, initial, options)
+        case = with_values(self, None if isinstance(initial, EndedRun) else initial, options)
+        if isinstance(initial, EndedRun):
+            case = replace(case, start={}, initial=dict(initial.end_state))
         store = options.get("store")
         if store is not None and not isinstance(store, Destination):
             source = source_of(case.problem, case.model, case.full_structure)
             known = case.identity(), source, tuple(case.derived)
             options["store"] = Destination(located(store), *known)
-        run = solve(case.system, **case.solve_options(until, options))
+        run = solve(case.system, **beginning(initial, case.solve_options(until, options), options))
         return case.of_problem(run) if store is None else case._with_sources(run)
 
     def of_problem(self, run: Trajectory) -> Trajectory:

@@ -162,8 +162,9 @@ class Drive:
         Some of them at the start of a run, as expressions of time, states and values there.
     law
         What gives some of them by Python, where something does.
-    together
-        Whether what it sees at an instant is what was there before others changed as well.
+    period
+        Of a sampled law, s: what it sees at an instant is what was there before others changed as
+        well. None of others.
     leans
         By the name of a value that is 1.0 where an argument falls at the start, the argument.
     lookup
@@ -175,7 +176,7 @@ class Drive:
     events: tuple[Event, ...] = ()
     begin: Mapping[str, Any] = field(default_factory=dict[str, Any])
     law: PythonLaw | None = None
-    together: bool = False
+    period: float | None = None
     leans: Mapping[str, ca.SX] = field(default_factory=dict[str, ca.SX])
     lookup: Lookup | None = None
 

@@ -121,7 +121,8 @@ class _Loop:
         events = [Event(tick, time - due, RISING, Reset(changed), listed=False)]
         if self.rest:
             events.append(self._application())
-        drive = Drive(self.name, self.values, tuple(events), begin, python, together=True)
+        period = self.sampled.period
+        drive = Drive(self.name, self.values, tuple(events), begin, python, period)
         return self.values[self._of("held")], drive
 
     @property

@@ -27,7 +27,7 @@ from daesolve.equations.rank import (
     friction_on_redundant,
 )
 from daesolve.equations.regular_samples import regular_samples
-from daesolve.equations.starting import started
+from daesolve.equations.starting import continued, started
 from daesolve.errors import (
     DegenerateStartError,
 )
@@ -111,9 +111,16 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
         A parameter cannot be, or no consistent state agrees with the start values.
     """
     values = dict(dynamics.values)
+    kept = continued(dynamics, request.begun, request.start_time)
+    values |= kept
     values |= parameter_values(dynamics, check_named("parameters", request.parameters))
     start, values = started(
-        dynamics, values, request.initial, guess=request.guess, time=request.start_time
+        dynamics,
+        values,
+        request.initial,
+        guess=request.guess,
+        time=request.start_time,
+        kept=kept,
     )
     return start, values | _references(dynamics, start.state, request.start_time, values)
 

@@ -76,6 +76,8 @@ class Request:
         What follows where no forces let contacts slide on, and where several motions are possible.
     inputs
         What the inputs are, by name; see `system.driving`.
+    begun
+        Discrete values at the start, where another run ended with them.
     """
 
     until: float
@@ -100,6 +102,7 @@ class Request:
     on_jam: OnJam = "end"
     on_ambiguous: OnAmbiguous = "refuse"
     inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    begun: Mapping[str, float] = field(default_factory=dict[str, float])
 
     @property
     def contact_policy(self) -> ContactPolicy:

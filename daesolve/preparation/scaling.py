@@ -30,7 +30,7 @@ SMALL = 1e-4
 """Of the largest of its unit, a state that is scaled by a size of its own where that unit is large:
 it is not to lose digits to its neighbours."""
 ROUNDING = 1e-12
-"""Of the largest of its unit, a state that is zero but for rounding."""
+"""Of the largest of its unit, or of states of about one, a state that is zero but for rounding."""
 EPSILON = float(np.finfo(float).eps)
 NUDGE = 4.0 * EPSILON
 """Of each state and value, a change that shows how rates are rounded."""
@@ -116,8 +116,9 @@ class Begin:
         sizes[len(labels) :] = np.maximum(sizes[len(labels) :], 1.0)
         own = sizes[: len(labels)]
         if np.any((own >= USUAL[0]) & (own <= USUAL[1])):
-            # Beside states of about one, what is below their rounding is zero but for rounding.
-            sizes = np.where(sizes > EPSILON, sizes, 0.0)
+            # Beside states of about one, smaller ones are what a run is off by: a body that came
+            # to rest has velocities of 1e-14, and steps that resolve them would be without end.
+            sizes = np.where(sizes > ROUNDING, sizes, 0.0)
         units = [*labels, *(f"work {k}" for k in range(self.problem.size - len(labels)))]
         found = exponents_of(units, sizes)
         if not found.any():

@@ -24,7 +24,14 @@ from daesolve.integration.effort import Effort
 from daesolve.integration.event_handling import at_start, with_values
 from daesolve.integration.points import last_before, point_after
 from daesolve.integration.record import Boundary, untrusted_sentence
-from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
+from daesolve.integration.run_options import (
+    EndedRun,
+    Initial,
+    RunOptions,
+    Source,
+    check_options,
+    requested_of,
+)
 from daesolve.integration.run_state import RunState, fresh_state
 from daesolve.integration.simple_resets import SimpleResets
 from daesolve.integration.simulation import to_boundary
@@ -96,7 +103,7 @@ class Simulator:
     def __init__(
         self,
         source: Source,
-        initial: Mapping[str, float] | None = None,
+        initial: Initial | None = None,
         *,
         horizon: float = 10.0,
         record: bool = True,
@@ -105,7 +112,9 @@ class Simulator:
         if not (is_number(horizon) and horizon > 0):
             raise OutOfRangeError(f"the horizon is {horizon!r}, but must be a number > 0")
         check_options("Simulator", options, REFUSED, ("horizon", "record"))
-        begin = options.get("start_time") or 0.0
+        begin = options.get("start_time")
+        if begin is None:
+            begin = initial.end_time if isinstance(initial, EndedRun) else 0.0
         until = begin + horizon if is_number(begin) else math.nan
         system, request, _ = requested_of(source, until, initial, options)
         request, unset = _with_unset(system, request)

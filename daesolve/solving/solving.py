@@ -11,7 +11,7 @@ from daesolve.contact.laws import Law, OnAmbiguous, OnGain, OnJam
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
-from daesolve.integration.run_options import At, RunOptions, check_options, requested
+from daesolve.integration.run_options import At, Initial, RunOptions, check_options, requested
 from daesolve.integration.simulation import Progress, simulate
 from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.naming import solver_of
@@ -41,9 +41,9 @@ class SolveOptions(RunOptions, total=False):
 def solve(
     system: System,
     until: float,
-    initial: Mapping[str, float] | None = None,
+    initial: Initial | None = None,
     *,
-    start_time: float | None = 0.0,
+    start_time: float | None = None,
     guess: Mapping[str, float] | None = None,
     parameters: Mapping[str, object] | None = None,
     inputs: Mapping[str, Any] | None = None,
@@ -79,7 +79,8 @@ def solve(
         The end of the run, s; before `start_time` to integrate backwards.
     initial
         Start values to keep, by the names of states. The others are made consistent; what was
-        changed is in `Trajectory.start`.
+        changed is in `Trajectory.start`. Or a run, from whose end this one begins: with its state,
+        its discrete values and its time, and with the parameters and inputs that are given here.
     start_time, guess, parameters, inputs, formulation, solver, rtol, atol, at, default_rate, \
 scales, redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, \
 impact_order, on_gain, on_jam, on_ambiguous

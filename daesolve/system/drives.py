@@ -71,5 +71,5 @@ def drive_rows(
         if lookup is not None:
             lookup = replace(lookup, arguments=tuple(map(written, lookup.arguments)))
         own = drive.values.names
-        found.append(DriveRow(drive.name, own, begin, law, names, drive.together, leans, lookup))
+        found.append(DriveRow(drive.name, own, begin, law, names, drive.period, leans, lookup))
     return tuple(found)

@@ -203,6 +203,7 @@ class Ended(Record):
 
     end_time: Finite
     end_state: dict[str, Number]
+    end_values: dict[str, Number]
     event_count: Count
     drift: dict[str, OfDrift]
     conditioning: dict[str, Number]

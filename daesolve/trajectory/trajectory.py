@@ -47,6 +47,7 @@ KINDS = {
     "drift": "residual in the drift",
     "start": "changed start value",
     "end_state": "state",
+    "end_values": "discrete value",
     "units": "state, reaction or output",
     "description": "entry of the description",
     "conditioning": "goal",
@@ -78,8 +79,10 @@ class Trajectory(ShownRun):
         How and when it ended.
     start
         What was changed to make the start consistent: name -> (given, value).
-    end_state
-        The state at `end_time`, by name: the start of another run.
+    end_state, end_values
+        The state and the discrete values at `end_time`, by name. To begin there, give the run
+        itself to `daesolve.solve` as `initial`: a state alone does not say which contacts are
+        closed.
     units
         The unit of each state, reaction and output.
     description
@@ -117,6 +120,7 @@ class Trajectory(ShownRun):
     end_time: float
     start: Mapping[str, tuple[float, float]]
     end_state: Mapping[str, float]
+    end_values: Mapping[str, float]
     units: Mapping[str, str]
     description: Mapping[str, Any]
     statistics: Statistics
@@ -384,6 +388,7 @@ def summary_of(run: Trajectory) -> dict[str, Any]:
         "drift": {name: asdict(drift) for name, drift in run.drift.items()},
         "start": dict(run.start),
         "end_state": dict(run.end_state),
+        "end_values": dict(run.end_values),
         "units": dict(run.units),
         "description": dict(run.description),
         "statistics": asdict(run.statistics),
@@ -429,6 +434,7 @@ def _read(stored: Stored) -> Trajectory:
         end_time=result["end_time"],
         start={name: (given, value) for name, (given, value) in result["start"].items()},
         end_state=result["end_state"],
+        end_values=result["end_values"],
         units=result["units"],
         description={**description, "notes": remarks},
         statistics=Statistics(**result["statistics"]),

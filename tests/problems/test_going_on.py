@@ -1,0 +1,110 @@
+"""A run that begins where another ended is the motion of one run, whatever the problem."""
+
+from __future__ import annotations
+
+import pytest
+
+import daesolve as ds
+
+LONGEST = 2.0
+"""Of the runs, s."""
+PART = 0.55
+"""Of a run, what the first of two takes: a time that is no sample of any law."""
+SHORT = 0.3
+"""Of problems whose runs take long, s."""
+LONG = {"omni-friction", "omni-lifting"}
+QUICK = ["omni-rolling", "woodpecker", "slider-crank-clearance", "clutches", "robot-arm"]
+"""Which roller, which contact, which of two clutches, and which sample of a law."""
+
+
+def cases(problem):
+    return [pytest.param(problem.name, case.name, id=f"{problem.name}-{case.name}")
+            for case in problem.cases[:2]]  # fmt: skip
+
+
+ALL = [case for problem in ds.problems()[0] for case in cases(problem)]
+
+
+def in_two(name, case_name):
+    """One run, and the second of two that take its place."""
+    case = ds.problem(name).case(case_name)
+    horizon = min(case.case.until, SHORT if name in LONG else LONGEST)
+    whole = case.solve(until=horizon)
+    end = whole.end_time if whole.outcome.good else 0.9 * whole.end_time
+    if end != whole.end_time:
+        whole = case.solve(until=end)
+    first = case.solve(until=PART * end)
+    return whole, first, case.solve(until=end, initial=first)
+
+
+def assert_same(whole, first, second):
+    assert second.outcome.good
+    assert whole.outcome.good
+    assert second.times[0] == first.end_time
+    largest = max(1.0, *map(abs, whole.end_state.values()))
+    # Each is right to 1e-12 of its states; impacts and switches multiply that.
+    for name, value in whole.end_state.items():
+        assert second.end_state[name] == pytest.approx(value, abs=1e-9 * largest)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "case"), ALL)
+def test_two_runs_are_the_motion_of_one(name, case):
+    if (name, case) == ("drawer", "jams"):
+        pytest.skip("it is jammed from the start on")
+    assert_same(*in_two(name, case))
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_run_goes_on_with_the_contacts_and_the_laws_of_the_first(name):
+    case = "sampled" if name == "robot-arm" else ds.problem(name).cases[0].name
+    assert_same(*in_two(name, case))
+
+
+def test_a_sampled_law_of_another_period_begins_anew():
+    q, u = ds.coordinates(x="m"), ds.inputs(push="N")
+    cart = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": u.push}, inputs=u)
+
+    def law(period):
+        return {"push": ds.sampled("push", period, ds.time)}
+
+    first = ds.solve(cart, 1.0, {"x": 0.0, "x_dot": 0.0}, inputs=law(0.01))
+    second = ds.solve(cart, 2.0, first, inputs=law(0.25), at=[1.0, 1.1, 1.3])
+    assert second["push"].tolist() == pytest.approx([1.0, 1.0, 1.25], abs=1e-15)
+    same = ds.solve(cart, 2.0, first, inputs=law(0.01), at=[1.005])
+    assert same["push"][0] == pytest.approx(1.0, abs=1e-9)
+
+
+def test_what_is_said_of_the_start_is_newer_than_the_run_that_ended():
+    q = ds.coordinates(x="m")
+    free = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2)
+    first = ds.solve(free, 1.0, {"x": 0.0, "x_dot": 1.0})
+    assert ds.solve(free, 3.0, first).times[0] == 1.0
+    elsewhere = ds.solve(free, 3.0, first, start_time=2.0)
+    assert (elsewhere.times[0], elsewhere["x"][-1]) == (2.0, pytest.approx(2.0, rel=1e-14))
+
+
+def test_a_run_on_disk_goes_on(tmp_path):
+    case = ds.problem("woodpecker").case()
+    first = case.solve(until=1.0, store=tmp_path / "first")
+    read = ds.Trajectory.from_run(tmp_path / "first")
+    ahead = case.solve(until=1.5, initial=read)
+    assert ahead.end_state == case.solve(until=1.5, initial=first).end_state
+
+
+def test_a_simulator_begins_where_a_run_ended():
+    case = ds.problem("omni-rolling").case()
+    first = case.solve(until=0.9)
+    sim = ds.Simulator(case, first)
+    assert sim.time == first.end_time
+    sim.step(0.3)
+    assert sim.state == pytest.approx(
+        dict(case.solve(until=1.2, initial=first).end_state), abs=1e-9
+    )
+
+
+def test_a_sweep_takes_no_run_as_its_start():
+    case = ds.problem("pendulum").case()
+    first = case.solve(until=1.0)
+    with pytest.raises(ds.errors.OutOfRangeError, match="initial must be a mapping"):
+        case.compare(initial=first)
