@@ -35,6 +35,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from benchmark_figures import BENCHMARKS
+from guide_figures import GUIDES
 from page_figures import PAGES
 from PIL import Image
 from scipy.special import ellipj, ellipk
@@ -58,6 +60,7 @@ from daesolve.reporting.film import film
 
 HALF = np.sin(np.pi / 4)  # of the amplitude, a right angle
 COLOURS = ("#1f77b4", "#dd8452", "#2a7f4f")
+ALL = PAGES | GUIDES | THEORY | BENCHMARKS
 WANTED = Path(__file__).parent / "_static"
 RUNS = {
     "standard: index 1": (ds.Index1(), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#c44e52"),
@@ -395,7 +398,7 @@ def motion() -> None:
 
 def of_page(name: str) -> None:
     """Draw a figure of a page from the page's own code."""
-    figure = (PAGES | THEORY)[name]()
+    figure = ALL[name]()
     _written(figure, figure.axes, name)
 
 
@@ -431,10 +434,10 @@ FIGURES: dict[str, Callable[[], None]] = {
     "limping-walker": limping_walker,
     "one-omni-wheel": one_omni_wheel,
     "motion": motion,
-    **{name: partial(of_page, name) for name in (*PAGES, *THEORY)},
+    **{name: partial(of_page, name) for name in ALL},
 }
 
 if __name__ == "__main__":
-    plt.rcParams["svg.hashsalt"] = "daesolve"
+    plt.rcParams |= {"svg.hashsalt": "daesolve", "svg.fonttype": "none"}  # text stays text
     for asked in sys.argv[1:] or FIGURES:
         FIGURES[asked]()

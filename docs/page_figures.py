@@ -31,7 +31,7 @@ WIDE = (8.0, 3.0)
 def computed(page: str, having: str) -> dict[str, Any]:
     """Return the names that a block of a page defines, found by what it contains."""
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    blocks = re.findall(r"```(?:python|\{code-cell\})\n(.*?)```", text, re.DOTALL)
     (block,) = [block for block in blocks if having in block]
     names: dict[str, Any] = {}
     exec(compile(block, f"{page}.md", "exec"), names)
