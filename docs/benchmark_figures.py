@@ -128,7 +128,9 @@ def driven_costs() -> Figure:
     for kind, mark in (("linear", "o"), ("cubic", "D")):
         points.plot([], [], mark, color="black", markerfacecolor="white", label=kind)
     figure.legend(loc="outside upper center", ncols=3, **LEGEND)
-    points.set(xlabel="processor (s)", ylabel="error of the end", xlim=(0.15, 10), ylim=(1e-17, 1e-4))
+    points.set(
+        xlabel="processor (s)", ylabel="error of the end", xlim=(0.15, 10), ylim=(1e-17, 1e-4)
+    )
     points.set_title("1000 points; 0 is drawn at 10⁻¹⁶", fontsize="small")
     samples.set(xlabel="processor, µs a sample", xlim=(0, 150))
     samples.set_title("1 000 000 samples of a law", fontsize="small")
@@ -156,7 +158,9 @@ def orbit_digits() -> Figure:
         axes.set_xticks([10, 20, 50, 100], ["10", "20", "50", "100"])
         axes.xaxis.set_minor_formatter(NullFormatter())
     both[1].set(xlabel="ms")
-    figure.legend(*both[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, **LEGEND)
+    figure.legend(
+        *both[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, **LEGEND
+    )
     return figure
 
 

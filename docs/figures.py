@@ -32,11 +32,11 @@ from typing import Any
 import casadi as ca
 import matplotlib.pyplot as plt
 import numpy as np
+from benchmark_figures import BENCHMARKS
+from guide_figures import GUIDES
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from benchmark_figures import BENCHMARKS
-from guide_figures import GUIDES
 from page_figures import PAGES
 from PIL import Image
 from scipy.special import ellipj, ellipk

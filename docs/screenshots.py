@@ -59,7 +59,15 @@ def drift_report(directory: Path) -> None:
     page = (DOCS / "how-to/drift-tests.md").read_text(encoding="utf-8")
     (code,) = [found for found in blocks(page) if "def bead()" in found]
     (directory / "test_bead.py").write_text(code)
-    pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--drift-report=drift"]
+    pytest = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--drift-report=drift",
+    ]
     run(*pytest, inside=directory, fails=True)
     page_of(directory / "drift" / "drift.html", "drift-report", 560, "h2")
 
@@ -75,7 +83,19 @@ def equations(directory: Path) -> None:
     text = text.replace(document, NARROW + document)
     (directory / "sleigh.tex").write_text(text, encoding="utf-8")
     run("pdflatex", "-interaction=nonstopmode", "sleigh.tex", inside=directory)
-    run("pdftoppm", "-r", "170", "-png", "-f", "1", "-l", "1", "sleigh.pdf", "page", inside=directory)
+    run(
+        "pdftoppm",
+        "-r",
+        "170",
+        "-png",
+        "-f",
+        "1",
+        "-l",
+        "1",
+        "sleigh.pdf",
+        "page",
+        inside=directory,
+    )
     (file,) = directory.glob("page*.png")
     picture = Image.open(file).convert("RGB")
     box = ImageChops.invert(picture).getbbox()

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
-import matplotlib.pyplot as plt
 import numpy as np
 from benchmark_figures import rows_of
 from guide_figures import LEGEND, RED, stacked
