@@ -143,6 +143,7 @@ def orbit_digits() -> Figure:
     rows = rows_of(page, "| case | by | ms")[2:]
     figure, both = stacked(2, 2.4)
     looks = {"SciPy,": (RED, "s-"), "SciPy with": (COLOURS[1], "^-"), "daesolve": (COLOURS[0], "D")}
+    labels = {"SciPy,": "SciPy", "SciPy with": "SciPy with slopes", "daesolve": "daesolve"}
     for axes, case in zip(both, ("walker", "Duffing"), strict=True):
         mine = [row for row in rows if row[0] == case and "first call" not in row[1]]
         for start, (colour, mark) in looks.items():
@@ -151,7 +152,7 @@ def orbit_digits() -> Figure:
                 [(float(row[2]), float(row[4]), float(row[5])) for row in there]
             ).T
             axes.semilogx(times, multipliers, mark, color=colour, markersize=5,
-                          label=f"{start.rstrip(',')}{' slopes' if 'with' in start else ''}")  # fmt: skip
+                          label=labels[start])  # fmt: skip
             axes.semilogx(times, states, mark, color=colour, markersize=5, alpha=0.35)
         axes.set(ylabel="digits", ylim=(5, 17), xlim=(8, 150))
         axes.set_title(f"{case}: multipliers (pale: the state)", fontsize="small")

@@ -77,7 +77,7 @@ def shrinking_patch() -> Figure:
     for path in paths[::4]:
         axes.plot(*path, color=COLOURS[4], linewidth=0.6)
     for colour, time in zip(COLOURS, (0.0, 4.0, 8.0, 16.0), strict=False):
-        patch = paths[:, :, int(round(time * 10))]
+        patch = paths[:, :, round(time * 10)]
         x, y = patch.T
         area = abs(np.dot(x, np.roll(y, 1)) - np.dot(y, np.roll(x, 1))) / 2
         axes.add_patch(
@@ -176,7 +176,7 @@ def loop_from_a_file() -> Figure:
         turned = here["drive_angle"] + here["upper_angle"]
         knee = _turned((0.0, 0.2), here["drive_angle"])
         coupler = [knee + _turned(place, turned) for place in ((0.0, 0.0), (0.5, 0.0), (0.5, 0.2))]
-        top = (0.5, 0.0) + _turned((0.0, 0.4), here["pivot_angle"])
+        top = np.array([0.5, 0.0]) + _turned((0.0, 0.4), here["pivot_angle"])
         if np.hypot(*(coupler[-1] - top)) > 1e-12:
             raise RuntimeError("the drawing and the file differ")
         bars = ([np.zeros(2), knee], coupler, [np.array([0.5, 0.0]), top])
@@ -270,8 +270,8 @@ def declared() -> Figure:
         "force: drag × 20": (-20 * 0.1 * speed / 25, RED, (-4, 8)),
     }
     for label, (arrow, colour, shift) in arrows.items():
-        axes.annotate("", xy=tuple(place + arrow), xytext=tuple(place),
-                      arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.6})  # fmt: skip
+        look = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.6}
+        axes.annotate("", xy=tuple(place + arrow), xytext=tuple(place), arrowprops=look)
         axes.annotate(label, tuple(place + arrow), shift, textcoords="offset points",
                       color=colour, fontsize="small")  # fmt: skip
     axes.annotate("goal: x² + y² = length²", tuple(0.45 * place), (8, 2),

@@ -196,7 +196,7 @@ def levels() -> Figure:
     """Draw error over residual of the formulations that the page compares."""
     names = computed("theory/formulations-compared", '"overdetermined": (')
     figure, (axes,) = stacked(1, 3.4)
-    for number, (label, (formulation, solver)) in enumerate(names["pairs"].items()):
+    for label, (formulation, solver) in names["pairs"].items():
         found = ds.compare(
             names["pendulum"], [formulation], [solver], 10.0, names["start"], tolerances=[1e-8],
             reference=names["exact"], at=ds.every(0.5),
