@@ -7,10 +7,9 @@ from collections.abc import Callable
 
 import matplotlib.pyplot as plt
 import numpy as np
-from guide_figures import LEGEND, RED, stacked
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
-from page_figures import COLOURS, DOCS, panels
+from page_figures import COLOURS, DOCS, LEGEND, RED, panels
 
 
 def chain_costs() -> Figure:
@@ -25,7 +24,7 @@ def chain_costs() -> Figure:
     axes.set(xlabel="rods", ylabel="ms of a step")
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xticks(numbers, [str(number) for number in numbers])
-    axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    figure.legend(loc="outside upper center", **LEGEND)
     return figure
 
 
@@ -41,7 +40,7 @@ def peers() -> Figure:
     page = (DOCS / "benchmarks/index.md").read_text(encoding="utf-8")
     heading = r"^### (.+)\n\n<details>\n.*\n\n\| package \| method \| error"
     tasks = re.findall(heading, page, re.MULTILINE)[:4]
-    figure, grid = plt.subplots(2, 2, figsize=(8.0, 5.6), layout="constrained")
+    figure, grid = plt.subplots(2, 2, figsize=(5.4, 5.4), layout="constrained")
     shades: dict[str, str] = {}
     wheel = iter((*COLOURS, "#c44e52", "#937860", "#64b5cd", "#b8860b"))
     for axes, task in zip(grid.ravel(), tasks, strict=True):
@@ -55,11 +54,12 @@ def peers() -> Figure:
             marker = "D" if package == "daesolve" else "o"
             seconds, errors = np.array(points).T
             axes.loglog(seconds, errors, marker, color=shades[package], markersize=4)
-        axes.set_title(task, fontsize="small")
+        axes.set_title(re.sub(r" \(.*?\)", "", task), fontsize="small")
+        axes.minorticks_off()
         axes.set(xlabel="s", ylabel="error")
     for package, shade in shades.items():
         grid[0, 0].plot([], [], "o", color=shade, label=package, markersize=4)
-    figure.legend(loc="outside upper center", ncols=5, frameon=False, fontsize="small")
+    figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize="small")
     return figure
 
 
@@ -77,7 +77,11 @@ def contact_errors() -> Figure:
         axes.set(xlabel="s", ylabel="error (m)")
         axes.set_title(title, fontsize="small")
     figure.legend(
-        *both[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False
+        *both[0].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=2,
+        frameon=False,
+        fontsize="small",
     )
     return figure
 
@@ -99,7 +103,11 @@ def loops() -> Figure:
         axes.set(ylim=(1e-17, 10.0), ylabel=label, xticks=range(len(names)))
         axes.set_xticklabels(names)
     figure.legend(
-        *gap.get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False
+        *gap.get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=1,
+        frameon=False,
+        fontsize="small",
     )
     return figure
 
@@ -108,7 +116,7 @@ def driven_costs() -> Figure:
     """Draw error over seconds of a force with a thousand points, and the cost of a sample."""
     page = (DOCS / "benchmarks/driven.md").read_text(encoding="utf-8")
     rows = rows_of(page, "| case | by | processor")[2:]
-    figure, (points, samples) = stacked(2, 2.0, height_ratios=(3, 1.4))
+    figure, (points, samples) = panels(2, 2.0, height_ratios=(3, 1.4))
     shades = {"piece by piece": COLOURS[4], "a table": COLOURS[0], "solve_ivp": RED}
     for row in rows:
         if "points" in row[0]:
@@ -141,7 +149,7 @@ def orbit_digits() -> Figure:
     """Draw the digits of periodic orbits over milliseconds, by daesolve and by loops of SciPy."""
     page = (DOCS / "benchmarks/periodic-orbits.md").read_text(encoding="utf-8")
     rows = rows_of(page, "| case | by | ms")[2:]
-    figure, both = stacked(2, 2.4)
+    figure, both = panels(2, 2.4)
     looks = {"SciPy,": (RED, "s-"), "SciPy with": (COLOURS[1], "^-"), "daesolve": (COLOURS[0], "D")}
     labels = {"SciPy,": "SciPy", "SciPy with": "SciPy with slopes", "daesolve": "daesolve"}
     for axes, case in zip(both, ("walker", "Duffing"), strict=True):

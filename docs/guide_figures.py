@@ -1,7 +1,6 @@
 """Figures of more how-to pages: `python docs/figures.py NAME`.
 
-They are as wide as a telephone needs them: panels stand above each other. Like those of
-`page_figures.py`, they draw what the code of their own pages computes.
+Like those of `page_figures.py`, they draw what the code of their own pages computes.
 """
 
 from __future__ import annotations
@@ -12,35 +11,21 @@ from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pyarrow.parquet as parquet
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
-from page_figures import COLOURS, DOCS, computed
+from page_figures import COLOURS, DOCS, LEGEND, RED, computed, panels
 from scipy.integrate import solve_ivp
 
 import daesolve as ds
-
-RED = "#c44e52"
-LEGEND: dict[str, Any] = {"frameon": False, "fontsize": "small"}
-
-
-def stacked(count: int = 1, height: float = 2.4, **options: Any) -> tuple[Figure, list[Axes]]:
-    """Return a figure that can be read on a telephone, with panels above each other."""
-    figure, axes = plt.subplots(
-        count, 1, figsize=(5.0, 0.5 + count * height), layout="constrained", squeeze=False,
-        **options,
-    )  # fmt: skip
-    return figure, list(axes[:, 0])
 
 
 def compared() -> Figure:
     """Draw error over wall time of the usual pairs for the pendulum of the page."""
     pendulum = computed("how-to/compare", "comparison = ds.compare(")["pendulum"]
     found = ds.compare(pendulum, until=2.0, initial={"x": -1.0})
-    figure, (axes,) = stacked(1, 3.6)
+    figure, (axes,) = panels(1, 3.6)
     shades = dict(zip(("taylor", "dop853", "idas"), COLOURS, strict=False))
     marks = dict(zip(("feedback", "null-space", "index-1", "index-2", "ggl"), "os^vD", strict=True))
     for runs in found.pairs.values():
@@ -62,7 +47,7 @@ def compared() -> Figure:
 def shrinking_patch() -> Figure:
     """Draw how the states of the page's reduced sleigh attract others: a patch of them shrinks."""
     sleigh = computed("how-to/distributions", "x = ds.states(speed=")["sleigh"]
-    figure, (axes,) = stacked(1, 3.4)
+    figure, (axes,) = panels(1, 3.4)
     turn = np.linspace(0.0, 2 * np.pi, 33)[:-1]
     edge = np.array([-1.2 + 0.25 * np.cos(turn), 0.35 + 0.25 * np.sin(turn)]).T
     times = np.linspace(0.0, 16.0, 161)
@@ -93,7 +78,7 @@ def exported() -> Figure:
     """Draw how far the exported equations of the page leave the rod, with a rate and without."""
     names = computed("how-to/export", 'pendulum.function("rhs")')
     pendulum, state = names["pendulum"], names["state"]
-    figure, (axes,) = stacked(1, 2.8)
+    figure, (axes,) = panels(1, 2.8)
     times = np.geomspace(0.1, 100.0, 200)
     for colour, rate in zip((RED, COLOURS[0]), (None, 10.0), strict=True):
         options: dict[str, Any] = {} if rate is None else {"rate": rate}
@@ -120,7 +105,7 @@ def unit() -> Figure:
 
     names = computed("how-to/fmu", "wall = ds.Contact(")
     times = np.linspace(0.0, 5.0, 501)
-    figure, (place, apart) = stacked(2, 2.0, sharex=True)
+    figure, (place, apart) = panels(2, 2.0, sharex=True)
     with tempfile.TemporaryDirectory() as directory, chdir(directory):
         names["pendulum"].to_fmu("pendulum.fmu", {"x": 0.9})
         run = ds.solve(names["pendulum"], 5.0, {"x": 0.9}, inputs={"wind": 0.0}, at=times)
@@ -145,7 +130,7 @@ def unit() -> Figure:
 def parts_of_a_run() -> Figure:
     """Draw a stored run: its parts, and where it was extended."""
     case = ds.problem("pendulum").case()
-    figure, (axes,) = stacked(1, 2.8)
+    figure, (axes,) = panels(1, 2.8)
     with tempfile.TemporaryDirectory() as directory:
         run = case.solve(until=600.0, at=ds.every(0.1), store=directory)
         ds.resume(directory, until=1200.0)
@@ -170,7 +155,7 @@ def loop_from_a_file() -> Figure:
     with tempfile.TemporaryDirectory() as directory, chdir(directory):
         names = computed("how-to/model-files", "four_bar.xml")
     run = names["run"]
-    figure, (moving, gap) = stacked(2, 2.2, height_ratios=(3, 2))
+    figure, (moving, gap) = panels(2, 2.2, height_ratios=(3, 2))
     for number, moment in enumerate(np.linspace(0.0, 0.9, 4)):
         here = run.at(float(moment))
         turned = here["drive_angle"] + here["upper_angle"]
@@ -209,7 +194,7 @@ def pads() -> Figure:
     from daesolve.friction import reduced_friction, simplified_lengths
 
     ratio = np.linspace(0.0, 3.0, 241)
-    figure, both = stacked(2, 2.0, sharex=True)
+    figure, both = panels(2, 2.0, sharex=True)
     names = {-0.5: "stamp, n = −0.5", 0.0: "uniform, n = 0", 2.0: "n = 2"}
     for colour, (exponent, label) in zip(COLOURS, names.items(), strict=False):
         for axes, part in zip(both, reduced_friction(ratio, exponent=exponent), strict=True):
@@ -234,7 +219,7 @@ def duffing() -> Figure:
     w, x, v = (np.asarray(branch.points[name]) for name in ("w", "x", "x_dot"))
     size = np.hypot(x, v / w)
     stable = np.array([str(verdict) == "stable" for verdict in branch.verdicts])
-    figure, (axes,) = stacked(1, 3.0)
+    figure, (axes,) = panels(1, 3.0)
     axes.plot(w, size, color=COLOURS[4], linewidth=0.8)
     axes.plot(w[stable], size[stable], "o", color=COLOURS[0], markersize=3.5, label="stable")
     axes.plot(w[~stable], size[~stable], "o", color=RED, markersize=3.5, label="unstable",
@@ -258,7 +243,7 @@ def declared() -> Figure:
     index = int(np.argmax(run.times >= 1.25))
     place = np.array([run["x"][index], run["y"][index]])
     speed = np.array([run["x_dot"][index], run["y_dot"][index]])
-    figure, (axes,) = stacked(1, 3.4)
+    figure, (axes,) = panels(1, 3.4)
     axes.plot(run["x"], run["y"], color=COLOURS[4], linewidth=0.8)
     axes.plot(*np.array([[0.0, 0.0], place]).T, color="#555", linewidth=1.5)
     axes.plot(0.0, 0.0, "^", color="#555", markersize=8)
@@ -287,7 +272,7 @@ def true_reactions() -> Figure:
     """Draw the skate's multiplier after the substitution, and the force of the ground."""
     names = computed("how-to/quasi-holonomic", "sleigh = ds.nonholonomic.eliminate")
     run = ds.solve(names["sleigh"], 10.0, names["start"], at=ds.every(0.02))
-    figure, (axes,) = stacked(1, 2.8)
+    figure, (axes,) = panels(1, 2.8)
     shown = {"skate_apparent": (RED, "multiplier of the smaller system"),
              "skate": (COLOURS[0], "true reaction of the ground")}  # fmt: skip
     for name, (colour, label) in shown.items():
@@ -302,7 +287,7 @@ def refereed_loop() -> Figure:
     from daesolve.referee import refereed
 
     found = refereed(DOCS.parent / "benchmarks/referee/redundant.xml", 10.0).verdict
-    figure, (gap, drift) = stacked(2, 2.0, sharex=True)
+    figure, (gap, drift) = panels(2, 2.0, sharex=True)
     finest = found.others[-1]
     for colour, side in ((COLOURS[0], found.own), (RED, finest)):
         motion = side.motion
@@ -323,7 +308,7 @@ def boundary_layer() -> Figure:
     model, wheelset, start = names["model"], names["wheelset"], names["start"]
     times = np.concatenate([np.linspace(0.0, 0.12, 121), np.linspace(0.125, 6.0, 236)])
     full = ds.solve(wheelset, 6.0, start, at=times)
-    figure, (speed, error) = stacked(2, 2.1)
+    figure, (speed, error) = panels(2, 2.1)
     speed.plot(full.times, full["y_dot"], color="#333", label="full system", linewidth=1.8)
     for order, (system, colour) in enumerate(
         ((model.system, COLOURS[1]), (model.refined, COLOURS[0]))
@@ -349,7 +334,7 @@ def order_four() -> Figure:
                      solver=names["RungeKutta"](float(step)))["x"][0] - np.cos(10.0))
         for step in steps
     ]  # fmt: skip
-    figure, (axes,) = stacked(1, 2.6)
+    figure, (axes,) = panels(1, 2.6)
     axes.loglog(steps, errors, "o-", color=COLOURS[0], markersize=4, label="runge-kutta")
     axes.loglog(steps, errors[-1] * (steps / steps[-1]) ** 4, "--", color=COLOURS[4],
                 label="step⁴", linewidth=1.0)  # fmt: skip
@@ -361,7 +346,7 @@ def order_four() -> Figure:
 def laws_of_contact() -> Figure:
     """Draw the energy that the page's vehicle loses under its three laws of contact."""
     names = computed("problems/omni-laws", 'problem = ds.problem("omni-laws")')
-    figure, (axes,) = stacked(1, 2.8)
+    figure, (axes,) = panels(1, 2.8)
     for colour, law in zip(COLOURS, ("inertialess", "impacts", "friction"), strict=False):
         case = names["problem"].case("mixed", model=law, **names["vehicle"])
         run = case.solve(0.5, at=np.linspace(0.0, 0.5, 501))

@@ -8,10 +8,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 from benchmark_figures import rows_of
-from guide_figures import LEGEND, RED, stacked
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
-from page_figures import COLOURS, DOCS, computed, panels
+from page_figures import COLOURS, DOCS, LEGEND, RED, computed, panels
 
 import daesolve as ds
 
@@ -82,20 +81,21 @@ def projections() -> Figure:
     axes.set(xlabel="velocity of 1 kg (m/s)", ylabel="velocity of 4 kg (m/s)")
     axes.set(xlim=(-2.2, 2.2), ylim=(-1.3, 1.3))
     axes.set_aspect("equal")
-    axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    figure.legend(loc="outside upper center", ncols=2, **LEGEND)
     return figure
 
 
 def three_balls() -> Figure:
     """Draw the three balls of the page, by two models of impacts at one instant."""
     names = computed("theory/impacts", "def balls(order)")
-    figure, axes = panels(2, 3.0, sharey=True)
+    figure, axes = panels(2, 1.8, sharex=True)
     for panel, order in zip(axes, ("simultaneous", "sequential"), strict=True):
         run = ds.solve(names["balls"](order), 1.5, names["start"], at=ds.every(0.01))
         for number in (1, 2, 3):
             panel.plot(run.times, run[f"x_{number}"], color=COLOURS[number - 1])
-        panel.set(title=order, xlabel="t (s)")
-    axes[0].set(ylabel="places of the balls (m)")
+        panel.set(ylabel="balls (m)")
+        panel.set_title(order, fontsize="small")
+    axes[-1].set(xlabel="t (s)")
     return figure
 
 
@@ -180,7 +180,7 @@ def elimination() -> Figure:
     page = (DOCS / "theory/elimination.md").read_text(encoding="utf-8")
     numbers, *rows = [row for row in rows_of(page, "| rods | 1 |") if "---" not in row[0]]
     rods = [int(cell) for cell in numbers[1:]]
-    figure, (axes,) = stacked(1, 2.6)
+    figure, (axes,) = panels(1, 2.6)
     looks = (("o-", COLOURS[0], "LΔLᵀ in this order"), ("s-", RED, "generic solve (QR)"))
     for row, (mark, colour, label) in zip(rows, looks, strict=True):
         counts = [int(cell.replace(" ", "")) for cell in row[1:]]
@@ -195,7 +195,7 @@ def elimination() -> Figure:
 def levels() -> Figure:
     """Draw error over residual of the formulations that the page compares."""
     names = computed("theory/formulations-compared", '"overdetermined": (')
-    figure, (axes,) = stacked(1, 3.4)
+    figure, (axes,) = panels(1, 3.4)
     for label, (formulation, solver) in names["pairs"].items():
         found = ds.compare(
             names["pendulum"], [formulation], [solver], 10.0, names["start"], tolerances=[1e-8],
@@ -243,7 +243,7 @@ def passages() -> Figure:
         root = np.linalg.cholesky(np.linalg.inv(np.asarray(mass(time, x, values))))
         found = np.linalg.svd(rows @ root, compute_uv=False)
         smallest.append(found[-1] / found[0])
-    figure, (turn, grip) = stacked(2, 1.8, sharex=True)
+    figure, (turn, grip) = panels(2, 1.8, sharex=True)
     angle = np.unwrap(np.arctan2(run["y_1"], run["x_1"]))
     turn.plot(run.times, angle / np.pi, color=COLOURS[0])
     turn.set(ylabel="first bar (half turns)")
@@ -257,7 +257,7 @@ def orders() -> Figure:
     names = computed("theory/dirac", "sizes = (0.02, 0.005)")
     model, wheelset, start, at = (names[name] for name in ("model", "wheelset", "start", "at"))
     sizes = np.array([0.0025, 0.005, 0.01, 0.02, 0.04, 0.08])
-    figure, (axes,) = stacked(1, 3.0)
+    figure, (axes,) = panels(1, 3.0)
     shown = (
         ("order 0", model.system, 0, COLOURS[1]),
         ("refined", model.refined, 1, COLOURS[0]),
@@ -286,7 +286,7 @@ def painleve() -> Figure:
     from daesolve.complementarity import HorizontalComplementarity, solve
 
     angle = np.linspace(0.02, np.pi / 2, 200)
-    figure, (axes,) = stacked(1, 3.0)
+    figure, (axes,) = panels(1, 3.0)
     shades = zip((0.5, 1.0, 4 / 3, 2.0), (*COLOURS[:3], RED), strict=True)
     for friction, colour in shades:
         cosine, sine = np.cos(angle), np.sin(angle)
@@ -319,7 +319,7 @@ def answers_found() -> Figure:
     page = page[page.index("Friction changes some determinant's sign") :]
     head, _, *rows = rows_of(page, "| method | m = 2")
     pairs = [int(cell.removeprefix("m = ")) for cell in head[1:]]
-    figure, (share, cost) = stacked(2, 2.1, sharex=True)
+    figure, (share, cost) = panels(2, 2.1, sharex=True)
     for number, row in enumerate(row for row in rows if not row[0].startswith("*")):
         cells = [cell.split(", ") for cell in row[1:]]
         look: dict[str, Any] = {"color": (*COLOURS, RED, "#b8860b")[number], "markersize": 4}
