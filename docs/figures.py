@@ -378,7 +378,9 @@ def motion() -> None:
         for number, (title, shown) in enumerate(zip(STAGE, films, strict=True)):
             axes = figure.add_axes((number / 3 + 0.005, 0.02, 0.323, 0.78))
             axes.set_axis_off()
-            figure.text((number + 0.5) / 3, 0.98, title, fontsize=14, color="#333", ha="center", va="top")
+            figure.text(
+                (number + 0.5) / 3, 0.98, title, fontsize=14, color="#333", ha="center", va="top"
+            )
             picture = shown.pictures[place]
             for entry in (*shown.surroundings, *picture.bodies):
                 paint(axes, entry)
