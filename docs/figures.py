@@ -181,7 +181,7 @@ def elements() -> None:
     ):
         run = _with_play(rule)
         hole.plot(1e3 * run["pin_x"], 1e3 * run["pin_y"], color=colour, label=label, linewidth=1.0)
-    hole.set(aspect="equal", xlabel="pin across (mm)", ylabel="pin up (mm)")
+    hole.set(aspect="equal", xlabel="pin across (mm)", ylabel="pin up (mm)", ylim=(None, 1.7))
     hole.legend(loc="upper center", frameon=False, fontsize="small")
     run = _train()
     for body, colour in (("car", "#1f77b4"), ("trailer", "#2a7f4f")):
@@ -323,8 +323,8 @@ def prescribed_linkage() -> None:
     for axis, colour in zip("xy", COLOURS, strict=False):
         force = found.reactions[f"joint_{axis}"]
         panels[2].plot(found.times, force, color=colour, label=f"along {axis}")
-    for panel in (panels[0], panels[2]):
-        panel.legend(loc="center right", frameon=False, fontsize="small", ncols=2)
+    for panel, place in ((panels[0], "center right"), (panels[2], "lower left")):
+        panel.legend(loc=place, frameon=False, fontsize="small", ncols=2)
     panels[0].set(ylabel="prescribed (rad)")
     panels[1].set(ylabel="torque (N m)")
     panels[2].set(ylabel="joint (N)", xlabel="t (s)")
@@ -418,7 +418,8 @@ def one_omni_wheel() -> None:
         panel.set(ylabel="spin (rad/s)", title=title)
         speeds = [run[f"wheel_{axis}_dot"] for axis in "xyz"]
         energies.plot(run.times, 0.075 * sum(s**2 for s in speeds), color=colour, label=title)
-    spins[0].legend(loc="lower left", frameon=False, fontsize="small", ncols=2)
+    shown = spins[0].get_legend_handles_labels()
+    figure.legend(*shown, loc="outside upper center", frameon=False, fontsize="small", ncols=4)
     energies.set(ylabel="energy of the centre (J)", xlabel="t (s)")
     energies.legend(loc="upper right", frameon=False, fontsize="small")
     _written(figure, panels, "one-omni-wheel")

@@ -279,7 +279,7 @@ def friction_laws() -> Figure:
 def bicycle_speeds() -> Figure:
     """Draw the eigenvalues of the upright bicycle over its speed."""
     bicycle = ds.problem("bicycle").case().system
-    speeds = np.linspace(0.5, 9.0, 120)
+    speeds = np.linspace(0.5, 9.0, 86)
     figure, (axes,) = panels(1, 3.4)
     found: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
     for speed in speeds:
