@@ -54,7 +54,7 @@ def peers() -> Figure:
             marker = "D" if package == "daesolve" else "o"
             seconds, errors = np.array(points).T
             axes.loglog(seconds, errors, marker, color=shades[package], markersize=4)
-        axes.set_title(re.sub(r" \(.*?\)|, 10 s$", "", task), fontsize="small")
+        axes.set_title(re.sub(r" \(.*?\)", "", task), fontsize="x-small")
         axes.minorticks_off()
         axes.set(xlabel="s", ylabel="error")
     for package, shade in shades.items():
