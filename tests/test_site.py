@@ -169,11 +169,15 @@ def test_what_is_folded_is_open_on_paper(site, browser):
     context = browser.new_context(offline=True)
     tab = context.new_page()
     tab.goto((site / "how-to" / "notebooks.html").as_uri())
-    height = "() => document.querySelector('article details').offsetHeight"
-    folded = tab.evaluate(height)
+    seen = """() => [...document.querySelectorAll('article details > :last-child')]
+      .map((shown) => shown.checkVisibility())"""
+    folded = tab.evaluate(seen)
     tab.emulate_media(media="print")
-    assert tab.evaluate(height) > 2 * folded > 0
+    unfolded = tab.evaluate(seen)
     context.close()
+    assert folded
+    assert not any(folded)
+    assert all(unfolded)
 
 
 def test_figures_are_legible_on_a_telephone():
