@@ -103,11 +103,10 @@ def unit() -> Figure:
     """Draw the pendulum with a wall by FMPy, in Co-Simulation, and the run's difference."""
     import fmpy
 
-    names = computed("how-to/fmu", "wall = ds.Contact(")
     times = np.linspace(0.0, 5.0, 501)
     figure, (place, apart) = panels(2, 2.0, sharex=True)
     with tempfile.TemporaryDirectory() as directory, chdir(directory):
-        names["pendulum"].to_fmu("pendulum.fmu", {"x": 0.9})
+        names = computed("how-to/fmu", "wall = ds.Contact(")  # writes pendulum.fmu
         run = ds.solve(names["pendulum"], 5.0, {"x": 0.9}, inputs={"wind": 0.0}, at=times)
         found = fmpy.simulate_fmu(
             "pendulum.fmu", fmi_type="CoSimulation", stop_time=5.0, output_interval=0.01,
