@@ -3,7 +3,7 @@
 `drift.svg`, of the first page: a pendulum of 1 m, released from the horizontal, three times: as
 index reduction leaves it, with Baumgarte's stabilisation, and as daesolve takes it. IDAS
 integrates the first two, to 1e-10. The third measures the energy and does not drive it, so that
-its drift proves something. On the left is what a user sees, on the right what counts: the
+its drift proves something. Above is what a user sees, below what counts: the
 distance from the closed form.
 
 `tipping-block.svg`, of the page on contacts: a block that is pushed along tips and rocks to rest.
@@ -32,6 +32,8 @@ from typing import Any
 import casadi as ca
 import matplotlib.pyplot as plt
 import numpy as np
+from benchmark_figures import BENCHMARKS
+from guide_figures import GUIDES
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -58,6 +60,7 @@ from daesolve.reporting.film import film
 
 HALF = np.sin(np.pi / 4)  # of the amplitude, a right angle
 COLOURS = ("#1f77b4", "#dd8452", "#2a7f4f")
+ALL = PAGES | GUIDES | THEORY | BENCHMARKS
 WANTED = Path(__file__).parent / "_static"
 RUNS = {
     "standard: index 1": (ds.Index1(), ds.Idas(rtol=1e-10, atol=1e-10), 1e3, "#c44e52"),
@@ -107,7 +110,7 @@ def worst_so_far(run: ds.Trajectory) -> tuple[np.ndarray, np.ndarray]:
 def drift() -> None:
     """Run the pendulum three times and draw what became of it."""
     figure, (energy, error) = plt.subplots(
-        1, 2, figsize=(9.0, 3.6), layout="constrained", sharex=True
+        2, 1, figsize=(5.2, 5.4), layout="constrained", sharex=True
     )
     system = pendulum()
     for label, (formulation, solver, until, colour) in RUNS.items():
@@ -125,7 +128,7 @@ def drift() -> None:
         print(
             f"{label}: {until:g} s, energy {run.drift['energy'].max_relative:.1e}, {off:.1e} m off"
         )
-    energy.set(xlim=(1.0, 1e5), ylim=(1e-17, 1.0), xlabel="t (s)", ylabel="energy drift, relative")
+    energy.set(xlim=(1.0, 1e5), ylim=(1e-17, 1.0), ylabel="energy drift, relative")
     error.set(ylim=(1e-17, 1.0), xlabel="t (s)", ylabel="distance from the closed form (m)")
     energy.legend(loc="upper left", frameon=False, fontsize="small")
     _written(figure, (energy, error), "drift")
@@ -135,7 +138,7 @@ def tipping_block() -> None:
     """Draw the angle of the block, what its feet carry, and their states."""
     run = ds.problem("block").case("tips").solve(at=ds.every(0.004))
     figure, panels = plt.subplots(
-        3, 1, figsize=(8.0, 5.4), layout="constrained", sharex=True, height_ratios=(3, 3, 1.4)
+        3, 1, figsize=(5.2, 5.4), layout="constrained", sharex=True, height_ratios=(3, 3, 1.4)
     )
     angle_of, load, states = panels
     angle_of.plot(run.times, np.degrees(run["theta"]), color="#1f77b4")
@@ -165,7 +168,7 @@ def tipping_block() -> None:
 
 def elements() -> None:
     """Draw a joint with play, and a vehicle of wheels and a skate."""
-    figure, (hole, road) = plt.subplots(1, 2, figsize=(9.0, 3.8), layout="constrained")
+    figure, (hole, road) = plt.subplots(2, 1, figsize=(5.2, 6.4), layout="constrained")
     turn = np.linspace(0.0, 2 * np.pi, 200)
     hole.plot(np.cos(turn), np.sin(turn), color="#8c8c8c", linewidth=1.0)
     for label, rule, colour in (
@@ -178,7 +181,7 @@ def elements() -> None:
     ):
         run = _with_play(rule)
         hole.plot(1e3 * run["pin_x"], 1e3 * run["pin_y"], color=colour, label=label, linewidth=1.0)
-    hole.set(aspect="equal", xlabel="pin across (mm)", ylabel="pin up (mm)")
+    hole.set(aspect="equal", xlabel="pin across (mm)", ylabel="pin up (mm)", ylim=(None, 1.7))
     hole.legend(loc="upper center", frameon=False, fontsize="small")
     run = _train()
     for body, colour in (("car", "#1f77b4"), ("trailer", "#2a7f4f")):
@@ -223,7 +226,7 @@ def driven_pendulum() -> None:
         inputs=u,
     )
     torques = {"2 N m": 2.0, "sin(3 t)": "sin(3 * t)", "−0.2 phi_dot": -0.2 * q.dot.phi}
-    figure, panels = plt.subplots(2, 1, figsize=(8.0, 4.4), layout="constrained", sharex=True)
+    figure, panels = plt.subplots(2, 1, figsize=(5.2, 4.6), layout="constrained", sharex=True)
     for (label, torque), colour in zip(torques.items(), COLOURS, strict=False):
         run = ds.solve(pendulum, 10.0, {"phi": 0.3}, inputs={"torque": torque}, at=ds.every(0.02))
         panels[0].plot(run.times, run["torque"], color=colour, label=label)
@@ -238,7 +241,7 @@ def controlled_cart() -> None:
     """Draw a cart under a sampled law with an integral, limits and a delay."""
     q, u = ds.coordinates(x="m"), ds.inputs(push="N")
     cart = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": u.push - 1.0}, inputs=u)
-    figure, panels = plt.subplots(2, 1, figsize=(8.0, 4.4), layout="constrained", sharex=True)
+    figure, panels = plt.subplots(2, 1, figsize=(5.2, 4.6), layout="constrained", sharex=True)
     for period, colour in zip((0.05, 0.2), COLOURS, strict=False):
 
         def law(seen: Any, period: float = period) -> Any:
@@ -267,7 +270,7 @@ def measured_force() -> None:
     cart = ds.MechanicalSystem(
         q, kinetic=q.dot.x**2, potential=2 * q.x**2, force={"x": u.push}, inputs=u
     )
-    figure, panels = plt.subplots(2, 1, figsize=(8.0, 4.4), layout="constrained", sharex=True)
+    figure, panels = plt.subplots(2, 1, figsize=(5.2, 4.6), layout="constrained", sharex=True)
     panels[0].plot(times, forces, "o", color="#8c8c8c", markersize=3.5)
     for kind, colour in zip(("steps", "linear", "cubic"), COLOURS, strict=False):
         table = ds.table("pull", times, forces, kind)
@@ -297,7 +300,7 @@ def stepped_linkage() -> None:
         sim.step(0.02, motor_left=held[-1])
     run = sim.trajectory()
     times = np.linspace(0.0, run.end_time, 601)
-    figure, panels = plt.subplots(2, 1, figsize=(8.0, 4.4), layout="constrained", sharex=True)
+    figure, panels = plt.subplots(2, 1, figsize=(5.2, 4.6), layout="constrained", sharex=True)
     panels[0].stairs(held, 0.02 * np.arange(len(held) + 1), color=COLOURS[0], baseline=None)
     panels[0].set(ylabel="torque (N m)")
     for name, colour in zip(("left", "right"), COLOURS, strict=False):
@@ -313,15 +316,15 @@ def prescribed_linkage() -> None:
     linkage = ds.problem("five-bar").case("falls")
     motion = {"left": "2.3 + 0.3 * sin(2 * t)", "right": "0.9 + 0.25 * sin(3 * t)"}
     found = ds.inverse_dynamics(linkage, motion, 4.0, at=ds.every(0.01))
-    figure, panels = plt.subplots(3, 1, figsize=(8.0, 5.6), layout="constrained", sharex=True)
+    figure, panels = plt.subplots(3, 1, figsize=(5.2, 5.8), layout="constrained", sharex=True)
     for side, colour in zip(("left", "right"), COLOURS, strict=False):
         panels[0].plot(found.times, found.states[side], color=colour, label=side)
         panels[1].plot(found.times, found[f"motor_{side}"], color=colour)
     for axis, colour in zip("xy", COLOURS, strict=False):
         force = found.reactions[f"joint_{axis}"]
         panels[2].plot(found.times, force, color=colour, label=f"along {axis}")
-    for panel in (panels[0], panels[2]):
-        panel.legend(loc="center right", frameon=False, fontsize="small", ncols=2)
+    for panel, place in ((panels[0], "center right"), (panels[2], "lower left")):
+        panel.legend(loc=place, frameon=False, fontsize="small", ncols=2)
     panels[0].set(ylabel="prescribed (rad)")
     panels[1].set(ylabel="torque (N m)")
     panels[2].set(ylabel="joint (N)", xlabel="t (s)")
@@ -350,8 +353,8 @@ def limping_walker() -> None:
 
 
 STAGE = {
-    "A wheel with a pendulum on a curve": ("rolling-wheel", "pendulum"),
-    "A vehicle on omni-wheels": ("omni-rolling", "spin"),
+    "A wheel with a\npendulum on a curve": ("rolling-wheel", "pendulum"),
+    "A vehicle on\nomni-wheels": ("omni-rolling", "spin"),
     "A rattleback": ("rattleback", "reversal"),
 }
 SHOWN = 10.0
@@ -367,15 +370,17 @@ def motion() -> None:
         run = case.solve(until=SHOWN, at=np.linspace(0.0, SHOWN, 20 * FRAMES + 1))
         drawn = with_drawing(document(run, case.identity()), case.problem.drawing)
         films.append(film(from_document(drawn, Playing(FRAMES / A_SECOND, A_SECOND))))
-    figure = Figure(figsize=(9.0, 3.0), dpi=80)
+    figure = Figure(figsize=(9.0, 3.4), dpi=80)
     canvas = FigureCanvasAgg(figure)
     pictures: list[Image.Image] = []
     for place in range(FRAMES):
         figure.clear()
         for number, (title, shown) in enumerate(zip(STAGE, films, strict=True)):
-            axes = figure.add_axes((number / 3 + 0.005, 0.02, 0.323, 0.86))
+            axes = figure.add_axes((number / 3 + 0.005, 0.02, 0.323, 0.78))
             axes.set_axis_off()
-            figure.text((number + 0.5) / 3, 0.95, title, fontsize=9, color="#444", ha="center")
+            figure.text(
+                (number + 0.5) / 3, 0.98, title, fontsize=14, color="#333", ha="center", va="top"
+            )
             picture = shown.pictures[place]
             for entry in (*shown.surroundings, *picture.bodies):
                 paint(axes, entry)
@@ -395,13 +400,13 @@ def motion() -> None:
 
 def of_page(name: str) -> None:
     """Draw a figure of a page from the page's own code."""
-    figure = (PAGES | THEORY)[name]()
+    figure = ALL[name]()
     _written(figure, figure.axes, name)
 
 
 def one_omni_wheel() -> None:
     """Draw the spins of the rollers of one wheel, and its kinetic energy, by both models."""
-    figure, panels = plt.subplots(3, 1, figsize=(8.0, 6.2), layout="constrained", sharex=True)
+    figure, panels = plt.subplots(3, 1, figsize=(5.2, 6.4), layout="constrained", sharex=True)
     *spins, energies = panels
     problem = ds.problem("omni-wheel")
     for (name, title), panel, colour in zip(
@@ -413,7 +418,8 @@ def one_omni_wheel() -> None:
         panel.set(ylabel="spin (rad/s)", title=title)
         speeds = [run[f"wheel_{axis}_dot"] for axis in "xyz"]
         energies.plot(run.times, 0.075 * sum(s**2 for s in speeds), color=colour, label=title)
-    spins[0].legend(loc="lower left", frameon=False, fontsize="small", ncols=2)
+    shown = spins[0].get_legend_handles_labels()
+    figure.legend(*shown, loc="outside upper center", frameon=False, fontsize="small", ncols=4)
     energies.set(ylabel="energy of the centre (J)", xlabel="t (s)")
     energies.legend(loc="upper right", frameon=False, fontsize="small")
     _written(figure, panels, "one-omni-wheel")
@@ -431,10 +437,10 @@ FIGURES: dict[str, Callable[[], None]] = {
     "limping-walker": limping_walker,
     "one-omni-wheel": one_omni_wheel,
     "motion": motion,
-    **{name: partial(of_page, name) for name in (*PAGES, *THEORY)},
+    **{name: partial(of_page, name) for name in ALL},
 }
 
 if __name__ == "__main__":
-    plt.rcParams["svg.hashsalt"] = "daesolve"
+    plt.rcParams |= {"svg.hashsalt": "daesolve", "svg.fonttype": "none"}  # text stays text
     for asked in sys.argv[1:] or FIGURES:
         FIGURES[asked]()

@@ -24,26 +24,28 @@ from daesolve.reporting import document, with_drawing
 from daesolve.reporting.figures.renderer import paint
 
 DOCS = Path(__file__).parent
+RED = "#c44e52"
 COLOURS = ("#1f77b4", "#dd8452", "#2a7f4f", "#8a3c7c", "#8c8c8c")
-WIDE = (8.0, 3.0)
+LEGEND: dict[str, Any] = {"frameon": False, "fontsize": "small"}
 
 
 def computed(page: str, having: str) -> dict[str, Any]:
     """Return the names that a block of a page defines, found by what it contains."""
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    blocks = re.findall(r"```(?:python|\{code-cell\})\n(.*?)```", text, re.DOTALL)
     (block,) = [block for block in blocks if having in block]
     names: dict[str, Any] = {}
     exec(compile(block, f"{page}.md", "exec"), names)
     return names
 
 
-def panels(count: int = 1, height: float = 3.0, **options: Any) -> tuple[Figure, list[Axes]]:
-    """Return a figure of a page's width, with panels side by side."""
+def panels(count: int = 1, height: float = 2.4, **options: Any) -> tuple[Figure, list[Axes]]:
+    """Return a figure that can be read on a telephone: its panels stand above each other."""
+    size = (5.0, 0.5 + count * height)
     figure, axes = plt.subplots(
-        1, count, figsize=(8.0, height), layout="constrained", squeeze=False, **options
+        count, 1, figsize=size, layout="constrained", squeeze=False, **options
     )
-    return figure, list(axes[0])
+    return figure, list(axes[:, 0])
 
 
 def tabulated(page: str, heading: str) -> list[list[str]]:
@@ -160,7 +162,7 @@ def formulations() -> Figure:
         )
         axes.loglog(*worst_so_far(run), color=colour, label=label)
     axes.set(xlabel="t (s)", ylabel="distance from the closed form (m)", ylim=(1e-17, 1e-2))
-    axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    figure.legend(loc="outside upper center", ncols=2, **LEGEND)
     return figure
 
 
@@ -169,7 +171,7 @@ def work_precision() -> Figure:
     rows = tabulated("how-to/choose-a-solver", "<!-- accuracy: begin -->")
     solvers = [cell.partition(":")[0] for cell in rows[0][2:]]
     cases = ("hoop", "slider-crank", "chain of 50")
-    figure, axes = panels(3, 3.0, sharey=True)
+    figure, axes = panels(3, 1.8, sharex=True)
     for panel, case in zip(axes, cases, strict=True):
         for colour, column in zip(COLOURS, range(2, 2 + len(solvers)), strict=False):
             cells = [row[column] for row in rows[2:] if row[0] == case]
@@ -178,11 +180,13 @@ def work_precision() -> Figure:
                 times, errors = np.array(pairs, dtype=float).T
                 label = solvers[column - 2]
                 panel.loglog(times, errors, "o-", color=colour, markersize=3.5, label=label)
-        panel.set(title=case, xlabel="ms of the processor")
+        panel.set(ylabel="error at the end")
+        panel.set_title(case, fontsize="small")
         panel.xaxis.set_minor_formatter(NullFormatter())
         panel.grid(alpha=0.3)
-    axes[0].set(ylabel="error at the end")
-    axes[1].legend(frameon=False, fontsize="small")
+    axes[-1].set(xlabel="ms of the processor")
+    shown = axes[1].get_legend_handles_labels()
+    figure.legend(*shown, loc="outside upper center", ncols=3, **LEGEND)
     return figure
 
 
@@ -275,19 +279,20 @@ def friction_laws() -> Figure:
 def bicycle_speeds() -> Figure:
     """Draw the eigenvalues of the upright bicycle over its speed."""
     bicycle = ds.problem("bicycle").case().system
-    speeds = np.linspace(0.5, 9.0, 120)
+    speeds = np.linspace(0.5, 9.0, 86)
     figure, (axes,) = panels(1, 3.4)
+    found: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
     for speed in speeds:
         state = {"speed": float(speed), "lean": 0.0, "steer": 0.0}
         values = ds.analysis.linearize(bicycle, state, coordinates=("lean", "steer")).eigenvalues
         for value in values:
-            swings = abs(value.imag) > 1e-9
-            axes.plot(speed, value.real, ".", color=COLOURS[1 if swings else 0], markersize=3)
+            found[abs(value.imag) > 1e-9].append((speed, value.real))
+    for swings, label in enumerate(("real", "real part of a pair")):
+        places = np.array(found[bool(swings)]).T
+        axes.plot(*places, ".", color=COLOURS[swings], markersize=3, label=label)
     axes.axhline(0.0, color=COLOURS[4], linewidth=0.8)
     axes.axvspan(4.2923825363411, 6.024262015388, color=COLOURS[2], alpha=0.12, linewidth=0)
     axes.text(5.16, -7.5, "self-stable", color=COLOURS[2], ha="center", fontsize="small")
-    axes.plot([], [], ".", color=COLOURS[0], label="real")
-    axes.plot([], [], ".", color=COLOURS[1], label="real part of a pair")
     axes.set(xlabel="speed (m/s)", ylabel="real part (1/s)", ylim=(-9.0, 6.0))
     axes.legend(frameon=False, fontsize="small")
     return figure
@@ -358,7 +363,8 @@ def in_space() -> Figure:
         ("bicycle", "m1", 1.5),
         ("gyroscope", "nutation", 1.0),
     )
-    figure, axes = panels(4, 2.2)
+    figure, grid = plt.subplots(2, 2, figsize=(5.0, 4.6), layout="constrained")
+    axes = list(grid.ravel())
     for panel, (problem, case, until) in zip(axes, shown, strict=True):
         still(problem, case, until, panel)
         panel.set_title(problem, fontsize="small")

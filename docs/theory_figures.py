@@ -1,20 +1,16 @@
-"""Figures of the theory and of benchmarks: `python docs/figures.py NAME`.
-
-Those of the theory draw what the code of their pages computes; those of benchmarks the tables of
-their pages.
-"""
+"""Figures of the theory, from the code of its pages: `python docs/figures.py NAME`."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
+from typing import Any
 
 import casadi as ca
-import matplotlib.pyplot as plt
 import numpy as np
+from benchmark_figures import rows_of
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
-from page_figures import COLOURS, DOCS, computed, panels
+from page_figures import COLOURS, DOCS, LEGEND, RED, computed, panels
 
 import daesolve as ds
 
@@ -85,20 +81,21 @@ def projections() -> Figure:
     axes.set(xlabel="velocity of 1 kg (m/s)", ylabel="velocity of 4 kg (m/s)")
     axes.set(xlim=(-2.2, 2.2), ylim=(-1.3, 1.3))
     axes.set_aspect("equal")
-    axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    figure.legend(loc="outside upper center", ncols=2, **LEGEND)
     return figure
 
 
 def three_balls() -> Figure:
     """Draw the three balls of the page, by two models of impacts at one instant."""
     names = computed("theory/impacts", "def balls(order)")
-    figure, axes = panels(2, 3.0, sharey=True)
+    figure, axes = panels(2, 1.8, sharex=True)
     for panel, order in zip(axes, ("simultaneous", "sequential"), strict=True):
         run = ds.solve(names["balls"](order), 1.5, names["start"], at=ds.every(0.01))
         for number in (1, 2, 3):
             panel.plot(run.times, run[f"x_{number}"], color=COLOURS[number - 1])
-        panel.set(title=order, xlabel="t (s)")
-    axes[0].set(ylabel="places of the balls (m)")
+        panel.set(ylabel="balls (m)")
+        panel.set_title(order, fontsize="small")
+    axes[-1].set(xlabel="t (s)")
     return figure
 
 
@@ -178,93 +175,160 @@ def creep() -> Figure:
     return figure
 
 
-def chain_costs() -> Figure:
-    """Draw the cost of a step over the number of rods, from the tables of the page."""
-    page = (DOCS / "benchmarks/chains.md").read_text(encoding="utf-8")
-    found = _table(page, "| package | method | N = 5, ms")
-    numbers = [int(cell.split(",")[0].removeprefix("N = ")) for cell in found[0][2:-1]]
-    figure, (axes,) = panels(1, 3.2)
-    for colour, row in zip((*COLOURS, "#c44e52"), found[2:], strict=False):
-        costs = [float(cell) if cell else np.nan for cell in row[2:-1]]
-        axes.loglog(numbers, costs, "o-", color=colour, markersize=3.5, label=f"{row[0]}, {row[1]}")
-    axes.set(xlabel="rods", ylabel="ms of a step")
+def elimination() -> Figure:
+    """Draw the operations of both factorisations over the length of a chain, from the table."""
+    page = (DOCS / "theory/elimination.md").read_text(encoding="utf-8")
+    numbers, *rows = [row for row in rows_of(page, "| rods | 1 |") if "---" not in row[0]]
+    rods = [int(cell) for cell in numbers[1:]]
+    figure, (axes,) = panels(1, 2.6)
+    looks = (("o-", COLOURS[0], "LΔLᵀ in this order"), ("s-", RED, "generic solve (QR)"))
+    for row, (mark, colour, label) in zip(rows, looks, strict=True):
+        counts = [int(cell.replace(" ", "")) for cell in row[1:]]
+        axes.loglog(rods, counts, mark, color=colour, label=label, markersize=4)
+    axes.set(xlabel="rods", ylabel="instructions", xticks=rods)
+    axes.set_xticklabels([str(number) for number in rods])
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xticks(numbers, [str(number) for number in numbers])
-    axes.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axes.legend(**LEGEND)
     return figure
 
 
-def _table(page: str, head: str) -> list[list[str]]:
-    lines = page[page.index(head) :].splitlines()
-    end = next((k for k, line in enumerate(lines) if not line.startswith("|")), len(lines))
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[:end]]
-
-
-def peers() -> Figure:
-    """Draw error over seconds of every package and setting, from the tables of the page."""
-    page = (DOCS / "benchmarks/index.md").read_text(encoding="utf-8")
-    heading = r"^### (.+)\n\n<details>\n.*\n\n\| package \| method \| error"
-    tasks = re.findall(heading, page, re.MULTILINE)[:4]
-    figure, grid = plt.subplots(2, 2, figsize=(8.0, 5.6), layout="constrained")
-    shades: dict[str, str] = {}
-    wheel = iter((*COLOURS, "#c44e52", "#937860", "#64b5cd", "#b8860b"))
-    for axes, task in zip(grid.ravel(), tasks, strict=True):
-        rows = _table(page[page.index(f"### {task}") :], "| package | method | error")[2:]
-        for package in dict.fromkeys(row[0] for row in rows):
-            shades.setdefault(package, next(wheel, "black"))
-            mine = [row for row in rows if row[0] == package and row[2] != "-" and row[5] != "-"]
-            points = [(float(row[5]), float(row[2])) for row in mine]
-            if not points:
-                continue
-            marker = "D" if package == "daesolve" else "o"
-            seconds, errors = np.array(points).T
-            axes.loglog(seconds, errors, marker, color=shades[package], markersize=4)
-        axes.set_title(task, fontsize="small")
-        axes.set(xlabel="s", ylabel="error")
-    for package, shade in shades.items():
-        grid[0, 0].plot([], [], "o", color=shade, label=package, markersize=4)
-    figure.legend(loc="outside upper center", ncols=5, frameon=False, fontsize="small")
+def levels() -> Figure:
+    """Draw error over residual of the formulations that the page compares."""
+    names = computed("theory/formulations-compared", '"overdetermined": (')
+    figure, (axes,) = panels(1, 3.4)
+    for label, (formulation, solver) in names["pairs"].items():
+        found = ds.compare(
+            names["pendulum"], [formulation], [solver], 10.0, names["start"], tolerances=[1e-8],
+            reference=names["exact"], at=ds.every(0.5),
+        )  # fmt: skip
+        for run in found.runs:
+            if run.trajectory is None or run.error is None:
+                raise RuntimeError(f"{label}: {run.failure}")
+            place = max(run.trajectory.drift["rod"].max_relative, 1e-17), run.error
+            colour = COLOURS[0] if solver == "dop853" else RED
+            axes.loglog(*place, "o", color=colour, markersize=5)
+            shift = SHIFTS.get(label, (6, -3))
+            side = "right" if shift[0] < 0 else "left"
+            axes.annotate(label, place, shift, textcoords="offset points", fontsize=7.5, ha=side)
+    axes.plot([], [], "o", color=COLOURS[0], label="ODE, dop853")
+    axes.plot([], [], "o", color=RED, label="DAE")
+    line = np.array([1e-10, 1e-4])
+    axes.plot(line, line, color=COLOURS[4], linewidth=0.8, label="error = residual")
+    axes.set(xlabel="largest residual of the rod, relative", ylabel="error of the state")
+    figure.legend(loc="outside upper center", ncols=3, **LEGEND)
     return figure
 
 
-def contact_errors() -> Figure:
-    """Draw error over seconds of a block and a box that come to rest, from the page's tables."""
-    page = (DOCS / "benchmarks/contacts.md").read_text(encoding="utf-8")
-    figure, both = panels(2)
-    for axes, title in zip(both, ("a block in the plane", "a box in space"), strict=True):
-        head = "| method | setting | error, m"
-        rows = _table(page, head)[2:]
-        page = page[page.index(head) + len(head) :]
-        for colour, method in zip(COLOURS, dict.fromkeys(row[0] for row in rows), strict=False):
-            mine = np.array([(float(row[3]), float(row[2])) for row in rows if row[0] == method])
-            axes.loglog(*mine.T, "o", color=colour, markersize=4, label=method)
-        axes.set(xlabel="s", ylabel="error (m)")
-        axes.set_title(title, fontsize="small")
-    figure.legend(
-        *both[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False
+SHIFTS = {
+    "index 2": (-6, 5),
+    "index 1, rate 10": (6, -11),
+    "overdetermined": (-6, -9),
+    "ggl": (-4, 6),
+    "index 1, rate 0": (6, 4),
+}
+"""Where labels would lie on each other, points."""
+
+
+def passages() -> Figure:
+    """Draw how the constraints of the four-bar linkage lose their rank at every half turn."""
+    case = ds.problem("four-bar").case("swing")
+    run = case.solve(at=np.linspace(0.0, 10.0, 2001))
+    jacobian, mass = (case.system.function(name) for name in ("jacobian", "mass_matrix"))
+    states, given = jacobian.inputs["x"].names, jacobian.inputs["p"].names
+    values = np.array([case.full_parameters[name] for name in given])
+    smallest: list[float] = []
+    for number, time in enumerate(run.times):
+        x = np.array([run[name][number] for name in states])
+        rows = np.asarray(jacobian(time, x, values))
+        root = np.linalg.cholesky(np.linalg.inv(np.asarray(mass(time, x, values))))
+        found = np.linalg.svd(rows @ root, compute_uv=False)
+        smallest.append(found[-1] / found[0])
+    figure, (turn, grip) = panels(2, 1.8, sharex=True)
+    angle = np.unwrap(np.arctan2(run["y_1"], run["x_1"]))
+    turn.plot(run.times, angle / np.pi, color=COLOURS[0])
+    turn.set(ylabel="first bar (half turns)")
+    grip.plot(run.times, smallest, color=COLOURS[1])
+    grip.set(xlabel="t (s)", ylabel="σ, least over largest", ylim=(0.0, None))
+    return figure
+
+
+def orders() -> Figure:
+    """Draw the errors of the page's reduced models over ε."""
+    names = computed("theory/dirac", "sizes = (0.02, 0.005)")
+    model, wheelset, start, at = (names[name] for name in ("model", "wheelset", "start", "at"))
+    sizes = np.array([0.0025, 0.005, 0.01, 0.02, 0.04, 0.08])
+    figure, (axes,) = panels(1, 3.0)
+    shown = (
+        ("order 0", model.system, 0, COLOURS[1]),
+        ("refined", model.refined, 1, COLOURS[0]),
     )
+    for label, system, order, colour in shown:
+        errors: list[float] = []
+        for eps in sizes:
+            value = {"eps": float(eps)}
+            full = ds.solve(wheelset, 3.0, start, parameters=value, at=at)
+            first = model.start(start, parameters=value, order=order)
+            run = ds.solve(system, 3.0, first, parameters=value, at=at)
+            errors.append(float(np.abs(run["y"] - full["y"]).max()))
+        axes.loglog(sizes, errors, "o-", color=colour, label=label, markersize=4)
+        power = order + 1
+        axes.loglog(sizes, errors[0] * (sizes / sizes[0]) ** power, "--", color=COLOURS[4],
+                    linewidth=1.0, label=("ε", "ε²")[order])  # fmt: skip
+    axes.set(xlabel="ε", ylabel="largest error of y", xticks=sizes)
+    axes.set_xticklabels([f"{size:g}" for size in sizes])
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.legend(**LEGEND, ncols=2)
     return figure
 
 
-def loops() -> Figure:
-    """Draw gaps and energies of closed loops after 1000 s, from the table of the page."""
-    page = (DOCS / "benchmarks/models.md").read_text(encoding="utf-8")
-    rows = _table(page, "| loop | by | gap")[2:]
-    figure, (gap, energy) = panels(2)
-    names = list(dict.fromkeys(row[0] for row in rows))
-    for number, by in enumerate(dict.fromkeys(row[1] for row in rows)):
-        mine = [row for row in rows if row[1] == by]
-        places = [names.index(row[0]) + 0.26 * (number - 1) for row in mine]
-        for axes, column in ((gap, 2), (energy, 3)):
-            axes.bar(places, [float(row[column]) for row in mine], 0.24, color=COLOURS[number],
-                     label=by, bottom=0.0)  # fmt: skip
-    for axes, label in ((gap, "largest gap (m, rad)"), (energy, "energy drift, relative")):
-        axes.set_yscale("log")
-        axes.set(ylim=(1e-17, 10.0), ylabel=label, xticks=range(len(names)))
-        axes.set_xticklabels(names)
-    figure.legend(
-        *gap.get_legend_handles_labels(), loc="outside upper center", ncols=3, frameon=False
-    )
+def painleve() -> Figure:
+    """Draw m A of a rod that slides, over its angle; below zero there is no answer, or two."""
+    from daesolve.complementarity import HorizontalComplementarity, solve
+
+    angle = np.linspace(0.02, np.pi / 2, 200)
+    figure, (axes,) = panels(1, 3.0)
+    shades = zip((0.5, 1.0, 4 / 3, 2.0), (*COLOURS[:3], RED), strict=True)
+    for friction, colour in shades:
+        cosine, sine = np.cos(angle), np.sin(angle)
+        grip = 1 + 3 * cosine * (cosine - friction * sine)
+        label = "f = 4/3" if friction == 4 / 3 else f"f = {friction:g}"
+        axes.plot(np.degrees(angle), grip, color=colour, label=label)
+        for one in grip[::20]:
+            counts = []
+            for lifted in (-9.81, 1.0):
+                rod = HorizontalComplementarity(
+                    first=[[-1.0]], second=[[one]], load=[-lifted],
+                    first_normal=[[-1.0]], second_normal=[[1.0]],
+                )  # fmt: skip
+                counts.append(len(solve(rod, policy="all").answers))
+            if abs(one) > 1e-9 and counts != ([1, 1] if one > 0 else [0, 2]):
+                raise RuntimeError(f"{friction:g}, {one:g}: {counts} answers")
+    axes.axhspan(-1.0, 0.0, color=RED, alpha=0.08, linewidth=0)
+    axes.axhline(0.0, color=COLOURS[4], linewidth=0.8)
+    axes.text(3, -0.55, "A < 0: pressed, no answer; lifted, two", fontsize="small", color=RED)
+    axes.axvline(np.degrees(np.arctan(2.0)), color=COLOURS[4], linewidth=0.8, linestyle=":")
+    axes.text(np.degrees(np.arctan(2.0)) + 1, 3.4, "tan φ = 2", fontsize="small", color="#555")
+    axes.set(xlabel="angle φ to the ground (degrees)", ylabel="m A", ylim=(-1.0, 4.2))
+    axes.legend(**LEGEND, loc="center left", bbox_to_anchor=(0.0, 0.45))
+    return figure
+
+
+def answers_found() -> Figure:
+    """Draw what each algorithm costs over the number of pairs, and how often it finds an answer."""
+    page = (DOCS / "theory/variants-algorithms.md").read_text(encoding="utf-8")
+    page = page[page.index("Friction changes some determinant's sign") :]
+    head, _, *rows = rows_of(page, "| method | m = 2")
+    pairs = [int(cell.removeprefix("m = ")) for cell in head[1:]]
+    figure, (share, cost) = panels(2, 2.1, sharex=True)
+    for number, row in enumerate(row for row in rows if not row[0].startswith("*")):
+        cells = [cell.split(", ") for cell in row[1:]]
+        look: dict[str, Any] = {"color": (*COLOURS, RED, "#b8860b")[number], "markersize": 4}
+        share.plot(pairs, [float(cell[0].rstrip(" %")) for cell in cells], "o-", **look)
+        times = [float(cell[1].removesuffix(" ms")) for cell in cells]
+        cost.semilogy(pairs, times, "o-", **look, label=row[0])
+    share.set(ylabel="answers found (%)", ylim=(0, 105))
+    cost.set(xlabel="pairs of supports m", ylabel="processor (ms)", xticks=pairs)
+    figure.legend(loc="outside upper center", ncols=2, **LEGEND)
     return figure
 
 
@@ -277,8 +341,10 @@ THEORY: dict[str, Callable[[], Figure]] = {
     "guard-passes": guard_passes,
     "undone-choice": undone_choice,
     "creep": creep,
-    "chain-costs": chain_costs,
-    "peers": peers,
-    "contact-errors": contact_errors,
-    "loops": loops,
+    "elimination": elimination,
+    "levels": levels,
+    "passages": passages,
+    "orders": orders,
+    "painleve": painleve,
+    "answers-found": answers_found,
 }

@@ -134,3 +134,57 @@ def test_a_tutorial_can_be_downloaded_as_a_notebook_that_runs(site, browser, tmp
     again.execute()
     ran = [output.text for cell in coded for output in cell.outputs if "text" in output]
     assert ran == printed
+
+
+LOOKS = """() => {
+  const style = (found) => getComputedStyle(document.querySelector(found));
+  return {
+    picture: style('article img[src$=".svg"]').filter,
+    side: style(".sidebar-drawer").display,
+    ground: style("body").backgroundColor,
+  };
+}"""
+
+
+def test_pictures_turn_dark_on_a_dark_screen_and_stay_white_on_paper(site, browser):
+    looks = {}
+    for media in ("screen", "print"):
+        for scheme in ("light", "dark"):
+            context = browser.new_context(offline=True, color_scheme=scheme)
+            tab = context.new_page()
+            tab.emulate_media(media=media, color_scheme=scheme)
+            tab.goto((site / "theory" / "elimination.html").as_uri())
+            looks[media, scheme] = tab.evaluate(LOOKS)
+            context.close()
+    assert "invert" in looks["screen", "dark"]["picture"]
+    assert looks["screen", "light"]["picture"] == "none"
+    assert looks["screen", "light"]["side"] != "none"
+    for scheme in ("light", "dark"):
+        paper = looks["print", scheme]
+        assert paper["picture"] == paper["side"] == "none"
+    assert looks["print", "dark"]["ground"] == looks["print", "light"]["ground"]
+
+
+def test_what_is_folded_is_open_on_paper(site, browser):
+    context = browser.new_context(offline=True)
+    tab = context.new_page()
+    tab.goto((site / "how-to" / "notebooks.html").as_uri())
+    seen = """() => [...document.querySelectorAll('article details > :last-child')]
+      .map((shown) => shown.checkVisibility())"""
+    folded = tab.evaluate(seen)
+    tab.emulate_media(media="print")
+    unfolded = tab.evaluate(seen)
+    context.close()
+    assert folded
+    assert not any(folded)
+    assert all(unfolded)
+
+
+def test_figures_are_legible_on_a_telephone():
+    # On 390 pixels, 400 points are shown at two thirds: letters of 8 points have 7 pixels.
+    wide = {"limping-walker", "long-horizon", "rooms"}  # of other programs, or of many hours
+    for file in (DOCS / "_static").glob("*.svg"):
+        head = file.read_text(encoding="utf-8")[:2000]
+        found = re.search(r'viewBox="0 0 ([\d.]+)', head)
+        if found and "matplotlib" in head.lower() and file.stem not in wide:
+            assert float(found[1]) <= 400, file.name

@@ -1,0 +1,183 @@
+"""Figures of benchmarks, from the tables of their pages: `python docs/figures.py NAME`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
+from page_figures import COLOURS, DOCS, LEGEND, RED, panels
+
+
+def chain_costs() -> Figure:
+    """Draw the cost of a step over the number of rods, from the tables of the page."""
+    page = (DOCS / "benchmarks/chains.md").read_text(encoding="utf-8")
+    found = rows_of(page, "| package | method | N = 5, ms")
+    numbers = [int(cell.split(",")[0].removeprefix("N = ")) for cell in found[0][2:-1]]
+    figure, (axes,) = panels(1, 3.2)
+    for colour, row in zip((*COLOURS, "#c44e52"), found[2:], strict=False):
+        costs = [float(cell) if cell else np.nan for cell in row[2:-1]]
+        axes.loglog(numbers, costs, "o-", color=colour, markersize=3.5, label=f"{row[0]}, {row[1]}")
+    axes.set(xlabel="rods", ylabel="ms of a step")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xticks(numbers, [str(number) for number in numbers])
+    figure.legend(loc="outside upper center", **LEGEND)
+    return figure
+
+
+def rows_of(page: str, head: str) -> list[list[str]]:
+    """Return the rows of the table of a page that begins with a head."""
+    lines = page[page.index(head) :].splitlines()
+    end = next((k for k, line in enumerate(lines) if not line.startswith("|")), len(lines))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[:end]]
+
+
+def peers() -> Figure:
+    """Draw error over seconds of every package and setting, from the tables of the page."""
+    page = (DOCS / "benchmarks/index.md").read_text(encoding="utf-8")
+    heading = r"^### (.+)\n\n<details>\n.*\n\n\| package \| method \| error"
+    tasks = re.findall(heading, page, re.MULTILINE)[:4]
+    figure, grid = plt.subplots(2, 2, figsize=(5.4, 5.4), layout="constrained")
+    shades: dict[str, str] = {}
+    wheel = iter((*COLOURS, "#c44e52", "#937860", "#64b5cd", "#b8860b"))
+    for axes, task in zip(grid.ravel(), tasks, strict=True):
+        rows = rows_of(page[page.index(f"### {task}") :], "| package | method | error")[2:]
+        for package in dict.fromkeys(row[0] for row in rows):
+            shades.setdefault(package, next(wheel, "black"))
+            mine = [row for row in rows if row[0] == package and row[2] != "-" and row[5] != "-"]
+            points = [(float(row[5]), float(row[2])) for row in mine]
+            if not points:
+                continue
+            marker = "D" if package == "daesolve" else "o"
+            seconds, errors = np.array(points).T
+            axes.loglog(seconds, errors, marker, color=shades[package], markersize=4)
+        axes.set_title(re.sub(r" \(.*?\)", "", task), fontsize="x-small")
+        axes.minorticks_off()
+        axes.set(xlabel="s", ylabel="error")
+    for package, shade in shades.items():
+        grid[0, 0].plot([], [], "o", color=shade, label=package, markersize=4)
+    figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize="small")
+    return figure
+
+
+def contact_errors() -> Figure:
+    """Draw error over seconds of a block and a box that come to rest, from the page's tables."""
+    page = (DOCS / "benchmarks/contacts.md").read_text(encoding="utf-8")
+    figure, both = panels(2)
+    for axes, title in zip(both, ("a block in the plane", "a box in space"), strict=True):
+        head = "| method | setting | error, m"
+        rows = rows_of(page, head)[2:]
+        page = page[page.index(head) + len(head) :]
+        for colour, method in zip(COLOURS, dict.fromkeys(row[0] for row in rows), strict=False):
+            mine = np.array([(float(row[3]), float(row[2])) for row in rows if row[0] == method])
+            axes.loglog(*mine.T, "o", color=colour, markersize=4, label=method)
+        axes.set(xlabel="s", ylabel="error (m)")
+        axes.set_title(title, fontsize="small")
+    figure.legend(
+        *both[0].get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=2,
+        frameon=False,
+        fontsize="small",
+    )
+    return figure
+
+
+def loops() -> Figure:
+    """Draw gaps and energies of closed loops after 1000 s, from the table of the page."""
+    page = (DOCS / "benchmarks/models.md").read_text(encoding="utf-8")
+    rows = rows_of(page, "| loop | by | gap")[2:]
+    figure, (gap, energy) = panels(2)
+    names = list(dict.fromkeys(row[0] for row in rows))
+    for number, by in enumerate(dict.fromkeys(row[1] for row in rows)):
+        mine = [row for row in rows if row[1] == by]
+        places = [names.index(row[0]) + 0.26 * (number - 1) for row in mine]
+        for axes, column in ((gap, 2), (energy, 3)):
+            axes.bar(places, [float(row[column]) for row in mine], 0.24, color=COLOURS[number],
+                     label=by, bottom=0.0)  # fmt: skip
+    for axes, label in ((gap, "largest gap (m, rad)"), (energy, "energy drift, relative")):
+        axes.set_yscale("log")
+        axes.set(ylim=(1e-17, 10.0), ylabel=label, xticks=range(len(names)))
+        axes.set_xticklabels(names)
+    figure.legend(
+        *gap.get_legend_handles_labels(),
+        loc="outside upper center",
+        ncols=1,
+        frameon=False,
+        fontsize="small",
+    )
+    return figure
+
+
+def driven_costs() -> Figure:
+    """Draw error over seconds of a force with a thousand points, and the cost of a sample."""
+    page = (DOCS / "benchmarks/driven.md").read_text(encoding="utf-8")
+    rows = rows_of(page, "| case | by | processor")[2:]
+    figure, (points, samples) = panels(2, 2.0, height_ratios=(3, 1.4))
+    shades = {"piece by piece": COLOURS[4], "a table": COLOURS[0], "solve_ivp": RED}
+    for row in rows:
+        if "points" in row[0]:
+            kind = row[0].partition(",")[0]
+            place = float(row[2].removesuffix(" s")), max(float(row[3]), 1e-16)
+            mark = "o" if kind == "linear" else "D"
+            points.loglog(*place, mark, color=shades[row[1]], markersize=6)
+        else:
+            cost = float(row[2].partition(" ")[0])
+            colour = RED if row[1] == "solve_ivp" else COLOURS[0]
+            samples.barh(row[1], cost, color=colour, height=0.6)
+            samples.annotate(f"{cost:g}", (cost, row[1]), (3, -4), textcoords="offset points",
+                             fontsize="small")  # fmt: skip
+    for by, shade in shades.items():
+        label = f"{by}, the reference" if by == "piece by piece" else by
+        points.plot([], [], "s", color=shade, label=label)
+    for kind, mark in (("linear", "o"), ("cubic", "D")):
+        points.plot([], [], mark, color="black", markerfacecolor="white", label=kind)
+    figure.legend(loc="outside upper center", ncols=3, **LEGEND)
+    points.set(
+        xlabel="processor (s)", ylabel="error of the end", xlim=(0.15, 10), ylim=(1e-17, 1e-4)
+    )
+    points.set_title("1000 points; 0 is drawn at 10⁻¹⁶", fontsize="small")
+    samples.set(xlabel="processor, µs a sample", xlim=(0, 150))
+    samples.set_title("1 000 000 samples of a law", fontsize="small")
+    return figure
+
+
+def orbit_digits() -> Figure:
+    """Draw the digits of periodic orbits over milliseconds, by daesolve and by loops of SciPy."""
+    page = (DOCS / "benchmarks/periodic-orbits.md").read_text(encoding="utf-8")
+    rows = rows_of(page, "| case | by | ms")[2:]
+    figure, both = panels(2, 2.4)
+    looks = {"SciPy,": (RED, "s-"), "SciPy with": (COLOURS[1], "^-"), "daesolve": (COLOURS[0], "D")}
+    labels = {"SciPy,": "SciPy", "SciPy with": "SciPy with slopes", "daesolve": "daesolve"}
+    for axes, case in zip(both, ("walker", "Duffing"), strict=True):
+        mine = [row for row in rows if row[0] == case and "first call" not in row[1]]
+        for start, (colour, mark) in looks.items():
+            there = [row for row in mine if row[1].startswith(start)]
+            times, states, multipliers = np.array(
+                [(float(row[2]), float(row[4]), float(row[5])) for row in there]
+            ).T
+            axes.semilogx(times, multipliers, mark, color=colour, markersize=5,
+                          label=labels[start])  # fmt: skip
+            axes.semilogx(times, states, mark, color=colour, markersize=5, alpha=0.35)
+        axes.set(ylabel="digits", ylim=(5, 17), xlim=(8, 150))
+        axes.set_title(f"{case}: multipliers (pale: the state)", fontsize="small")
+        axes.set_xticks([10, 20, 50, 100], ["10", "20", "50", "100"])
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    both[1].set(xlabel="ms")
+    figure.legend(
+        *both[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, **LEGEND
+    )
+    return figure
+
+
+BENCHMARKS: dict[str, Callable[[], Figure]] = {
+    "chain-costs": chain_costs,
+    "peers": peers,
+    "contact-errors": contact_errors,
+    "loops": loops,
+    "driven-costs": driven_costs,
+    "orbit-digits": orbit_digits,
+}
