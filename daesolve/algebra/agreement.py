@@ -13,7 +13,7 @@ from daesolve.algebra.compiling import OPTIONS
 
 @njit(**OPTIONS)
 def miss(slopes, rates, span, size, relative, absolute, late):
-    """Return what a derivative is off over what it may be off; infinite where that is no number.
+    """Return what a derivative is off over what it may be off; infinite where that is not a number.
 
     Parameters
     ----------

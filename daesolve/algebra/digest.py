@@ -22,7 +22,7 @@ POSED = "daesolve.posing."
 
 
 class NoDigestError(TypeError):
-    """Something is no plain data: a function, or an object of a foreign class."""
+    """Something is not plain data: a function, or an object of a foreign class."""
 
 
 def digest_of(value: object) -> str:

@@ -45,7 +45,7 @@ class BufferedFunction:
 
 
 class Evaluator:
-    """A CasADi function called through its buffers, every argument anew.
+    """A CasADi function called through its buffers, every argument again.
 
     Parameters
     ----------

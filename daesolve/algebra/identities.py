@@ -39,7 +39,7 @@ class TooLongError(UnsupportedError):
 
 
 def is_combination(target: ca.SX, others: Sequence[ca.SX], inputs: Sequence[ca.SX]) -> bool:
-    """Tell whether an expression is shown to be a combination of others, constants times them.
+    """Return whether an expression is shown to be a combination of others, constants times them.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ def minimum_degree_order(
         best = heappop(queue)
         node = best[2]
         if ranks.get(node) != best:
-            continue  # It was ranked anew since.
+            continue  # It was ranked again since.
         order.append(node)
         del ranks[node]
         for other in graph.eliminate(node):

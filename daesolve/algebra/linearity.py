@@ -14,7 +14,7 @@ _BEYOND = 2
 
 
 def is_linear(column: ca.SX, symbols: ca.SX) -> bool:
-    """Tell whether a column is a sum of terms each with one of the symbols at most, times others.
+    """Return whether a column is a sum of terms each with one of the symbols at most, times others.
 
     The symbols may pass through sums, products with what is free of them, quotients by it, and
     branches chosen by it.

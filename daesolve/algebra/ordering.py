@@ -181,7 +181,7 @@ def grouped(kinds, firsts, before, computed, late):
 
 @njit(**OPTIONS)
 def _first(kind, other, sizes, since, late):
-    """Tell whether a kind is taken before another one."""
+    """Return whether a kind is taken before another one."""
     if len(late) and late[kind] != late[other]:
         return late[other]
     if sizes[kind] != sizes[other]:

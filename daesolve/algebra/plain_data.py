@@ -24,7 +24,7 @@ HEAD = 8
 
 
 class NotPlainError(TypeError):
-    """Something is no plain data."""
+    """Something is not plain data."""
 
 
 def named(kinds: Iterable[type]) -> Classes:

@@ -137,7 +137,7 @@ def _raised(n, power, known, own, size):
 
 @njit(**OPTIONS)
 def _hides(n, known, moving, grows, high):
-    """Tell whether a product is mostly nothing or overwhelming."""
+    """Return whether a product is mostly nothing or overwhelming."""
     _, sizes, factors, powers = known
     if sizes[n] == NONE:
         return grows[n] or (moving[n] and high <= 1.0)
@@ -153,7 +153,7 @@ def _hides(n, known, moving, grows, high):
 @njit(**OPTIONS)
 # Long: what divides one by one, then together.
 def _divides(n, code, a, b, known, grows, dividing):
-    """Tell whether a value divides by what grows so fast that its poles are not felt from afar."""
+    """Return whether a value divides by something that grows fast enough to hide distant poles."""
     degrees, sizes, factors, powers = known
     total, growing = 0.0, False
     for k in range(sizes[n]):

@@ -70,7 +70,7 @@ def decided(expression: ca.SX, values: Mapping[str, float]) -> dict[str, float]:
 def with_values(
     expression: ca.SX, values: Mapping[str, float], decide: Mapping[str, float]
 ) -> ca.SX:
-    """Put numbers in place of symbols, and decide conditions between others.
+    """Put numbers instead of symbols, and decide conditions between others.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def simplified(matrix: ca.SX, symbols: ca.SX) -> ca.SX:
     matrix
         Of any shape.
     symbols
-        A column; zero is put in place of a symbol on which an entry is proved not to depend.
+        A column; zero is put instead of a symbol on which an entry is proved not to depend.
     """
     matrix = ca.SX(ca.sparsify(ca.SX(matrix)))
     given = [ca.SX(entry) for entry in cast("list[ca.SX]", matrix.nonzeros())]
@@ -179,7 +179,7 @@ def _plain(entry: ca.SX) -> bool:
 
 
 def _free(entry: ca.SX, symbols: ca.SX) -> ca.SX:
-    """Put zero in place of symbols on which an expression does not depend."""
+    """Put zero instead of symbols on which an expression does not depend."""
     names = {symbol.name() for symbol in ca.symvar(symbols)}
     for symbol in ca.symvar(entry):
         if symbol.name() not in names:

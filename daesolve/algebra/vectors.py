@@ -230,7 +230,7 @@ def _size(builder, v, value):
 
 @intrinsic
 def larger(typingctx, u, v):
-    """Return the larger of u and |v|; |v| where that is no number."""
+    """Return the larger of u and |v|; |v| where that is not a number."""
 
     def generate(context, builder, signature, arguments):
         size = _size(builder, v, arguments[1])

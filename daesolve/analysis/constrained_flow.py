@@ -120,7 +120,7 @@ def constrained_flow(
     system
         A mechanical system with ideal constraints that are linear in the velocities.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
     velocities
         The names of those that are kept; None chooses some for which the constraints can be solved.
     at

@@ -7,7 +7,7 @@ orthonormal again and again.
 They are changes from one consistent state to another: tangent to every constraint, hidden
 constraint and implicit equation, orthogonal to none of the motions that are possible. Feedback
 leaves such changes alone and draws all others to zero at its rates; these never enter, since the
-vectors start tangent and are projected anew each time. Driven invariants are different. A motion
+vectors start tangent and are projected again each time. Driven invariants are different. A motion
 of another energy is possible, so the exponents are those of the motion with the energy let go: of
 two zeros in Hamiltonian motion one is the energy's.
 """
@@ -207,7 +207,7 @@ def many_exponents(
     Raises
     ------
     OutOfRangeError
-        There is no member, or one is no mapping.
+        There is no member, or one is not a mapping.
     PosingError
         The source is neither a system nor a case.
 

@@ -143,7 +143,7 @@ def invariant_measure(
         A mechanical system with ideal constraints, or a control system whose states obey equations
         of their own (reduced equations).
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
     velocities
         Of a mechanical system: the names of the independent velocities in which the volume is
         measured. None chooses some for which the constraints can be solved.

@@ -126,7 +126,7 @@ def linearize(
     state
         Values to keep by name; the others are made consistent, starting from zero.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
     inputs
         The numbers that inputs are at the state.
     time

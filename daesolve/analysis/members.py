@@ -52,7 +52,7 @@ def of_members(
     Raises
     ------
     OutOfRangeError
-        There is no member, or one is no mapping.
+        There is no member, or one is not a mapping.
     """
     listed = isinstance(members, Sequence) and not isinstance(members, str)
     if not listed or not members or not all(isinstance(one, Mapping) for one in members):

@@ -369,7 +369,7 @@ class Propagation:
         return np.isin(np.arange(self.problem.events[event].count), chosen).astype(float)
 
     def _decides(self, event: Happening) -> bool:
-        """Tell whether what followed an event was decided by a law, and not by a formula."""
+        """Return whether what followed an event was decided by a law, and not by a formula."""
         transitions = self.prepared.transitions
         if event.after is None or transitions is None:
             return False

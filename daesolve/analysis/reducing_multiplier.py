@@ -106,7 +106,7 @@ def reducing_multiplier(
     shape
         Two coordinates of which the equations of the others do not matter.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
 
     Raises
     ------

@@ -112,7 +112,7 @@ def root_locus(
     state
         Values of states to keep, the same for all.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
     coordinates
         As in `linearize`.
     state_rule

@@ -189,7 +189,7 @@ def many_sections(
     Raises
     ------
     OutOfRangeError
-        There is no member, or one is no mapping.
+        There is no member, or one is not a mapping.
     PosingError
         The source is neither a system nor a case.
 

@@ -100,7 +100,7 @@ def promising_orthants(problem: HorizontalComplementarity) -> Iterator[SolvedOrt
 
 
 def _promising(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> NDArray[np.int_]:
-    """Return the orthants worth a closer look: what is not near the right signs is no answer."""
+    """Return the orthants worth a closer look, where the signs are nearly right."""
     if len(signs) <= _FEW:
         return signs
     scaled = problem.scaling.problem

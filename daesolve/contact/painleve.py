@@ -123,7 +123,7 @@ def friction_margin(contacts: Contacts, slip: ArrayLike) -> float:
 
 
 def paradox(contacts: Contacts, free: ArrayLike, slip: ArrayLike) -> Paradox:
-    """Tell whether sliding contacts have a motion, and one alone.
+    """Return whether sliding contacts have a motion, and one alone.
 
     Parameters
     ----------

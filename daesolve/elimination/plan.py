@@ -134,7 +134,7 @@ def _block_scales(
 def _carries_light(
     dynamics: Dynamics, samples: Sequence[tuple[float, np.ndarray]], values: np.ndarray
 ) -> bool:
-    """Tell whether some body is light, at every sample, beside the others of a constraint."""
+    """Return whether some body is light, at every sample, beside the others of a constraint."""
     if not (dynamics.rows and samples):
         return False
     ratios: np.ndarray | None = None

@@ -165,7 +165,7 @@ def start_value(name: str, value: Any) -> float:
     Raises
     ------
     OutOfRangeError
-        It is no finite number.
+        It is not a finite number.
     """
     try:
         number = float(value)

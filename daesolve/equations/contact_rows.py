@@ -157,5 +157,5 @@ class ContactRow:
 
 
 def in_space(rows: Sequence[ContactRow]) -> bool:
-    """Tell whether one of some contacts rubs that has two directions of slip."""
+    """Return whether one of some contacts rubs that has two directions of slip."""
     return any(isinstance(row.rubbing, SpatialRubbing) for row in rows)

@@ -102,7 +102,7 @@ class CalledLaw:
         Raises
         ------
         ResetError
-            That is no finite number.
+            That is not a finite number.
         """
         numbers = np.asarray(self._seen(time, state, p)).ravel().tolist()
         found = self.law.call(dict(zip(self.law.arguments, numbers, strict=True)))

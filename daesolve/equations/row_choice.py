@@ -1,4 +1,4 @@
-"""Which of several dependent goals are kept, chosen by their grip, and chosen anew on the way.
+"""Which of several dependent goals are kept, chosen by their grip, and chosen again on the way.
 
 Of goals that depend on each other as many are left out as there are dependences. With N the
 combinations of their rows that vanish, orthonormal columns, the squared minors of N over sets of
@@ -212,7 +212,7 @@ def with_alternatives(dynamics: Dynamics, choice: RowChoice, *, shared: bool) ->
     dynamics, choice
         The equations with all goals, and what chooses among them.
     shared
-        Whether loads are shared among all, in place of being carried by those that are kept.
+        Whether loads are shared among all, instead of being carried by those that are kept.
 
     Raises
     ------

@@ -62,9 +62,9 @@ def scaled_constraints(
 
 
 def are_independent(dynamics: Dynamics, t: float, x: np.ndarray, values: np.ndarray) -> bool:
-    """Tell whether all constraints are independent of each other at a state.
+    """Return whether all constraints are independent of each other at a state.
 
-    They count as that where masses are not positive or something is no number: `check_mass` and
+    They count as that where masses are not positive or something is not a number: `check_mass` and
     others refuse it by name.
     """
     try:

@@ -83,7 +83,7 @@ def refuse_drives(dynamics: Dynamics, what: str) -> None:
     """
     if dynamics.drives:
         raise UnsupportedError(
-            f"{what} cannot follow tables and sampled lawssuch as {dynamics.drives[0].name!r}: "
+            f"{what} cannot follow tables and sampled laws such as {dynamics.drives[0].name!r}: "
             "write a smooth function instead"
         )
 

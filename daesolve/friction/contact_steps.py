@@ -70,7 +70,7 @@ class ContactEquations:
     system
         With contacts.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
 
     Raises
     ------

@@ -54,7 +54,7 @@ class StepEquations:
     system
         With two-sided pairs of supports.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
 
     Raises
     ------

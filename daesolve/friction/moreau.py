@@ -124,7 +124,7 @@ def moreau(
     step
         The length of a step, s; it is made a little shorter where it does not divide `until`.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
 
     Raises
     ------

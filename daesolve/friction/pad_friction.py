@@ -35,7 +35,7 @@ def checked_exponent(exponent: float) -> float:
     Raises
     ------
     PosingError
-        It is no number.
+        It is not a number.
     OutOfRangeError
         It is not from -0.95 to 100: at -1 the whole pressure lies on the edge, and far
         above 100 it lies in the centre.

@@ -126,7 +126,7 @@ class Pad:
     OutOfRangeError
         The radius is not positive, or the exponent is out of its range.
     PosingError
-        The radius is neither a number nor one expression, or the exponent is no number.
+        The radius is neither a number nor one expression, or the exponent is not a number.
     """
 
     radius: float | ca.SX

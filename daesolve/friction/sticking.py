@@ -117,7 +117,7 @@ class Sticking:
         return found if missed <= STILL * np.linalg.norm(carried) * len(carried) else None
 
     def is_driven(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:
-        """Tell whether constraints alone determine the motion in a state, as those of a cam."""
+        """Return whether constraints alone determine the motion in a state, as those of a cam."""
         parts = self.dynamics.matrices(time, x, p)
         return rank(parts["jacobian"]) == len(parts["mass"])
 

@@ -139,7 +139,7 @@ def stiction(
     state
         By name, or (nx,); at rest.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
     time
         s
 

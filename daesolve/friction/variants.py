@@ -461,7 +461,7 @@ def variant_problem(
     system
         With pairs of supports.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
 
     Raises
     ------

@@ -97,7 +97,7 @@ def no_slip_closure(
         such as the slips of a model in which creep forces act. Without it all of the system's.
         They must be linear in the velocities; they may contain time.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
     state
         Values of positions near which to look; the others are zero. Invariants on positions, such
         as the norm of a quaternion, keep the value that they have there.

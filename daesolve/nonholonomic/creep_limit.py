@@ -271,7 +271,7 @@ def slip_shares(
     times
         (s,) s
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
 
     Returns
     -------

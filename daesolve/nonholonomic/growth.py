@@ -117,7 +117,7 @@ def growth_vector(
     state
         Values by the names of states; the others are made consistent, starting from zero.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
     time
         s, when the state is to be consistent. Constraints that contain time are refused.
     tolerance

@@ -90,7 +90,7 @@ def substitutable_combinations(
         A mechanical system, in rates of coordinates or quasi-velocities. Holonomic constraints
         count with their rates. Coefficients may depend on every position.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
     at
         A state at which to give the basis; without it a random one. Invariants on positions, such
         as the norm of a quaternion, keep the value that they have there.

@@ -163,7 +163,7 @@ class QuasiHolonomic:
         state
             Values by the names of states; the others are made consistent.
         parameters
-            Values in place of those of the test.
+            Values instead of those of the test.
         time
             s
 
@@ -201,7 +201,7 @@ def is_quasi_holonomic(
         The names of y. The goals that contain y' are solved for it; there may be more of them than
         y, then those that are not needed remain. A holonomic goal counts with its rate.
     parameters
-        Values in place of the defaults. N is compared with the constraints at these: masses for
+        Values instead of the defaults. N is compared with the constraints at these: masses for
         which it vanishes by chance are found out by other values.
     at
         Values by the names of states, near which to look; the others are made consistent. Without

@@ -125,8 +125,8 @@ def nearest_combination(
     parts = held.at(t, x, p, accelerations)
     if not _all_finite(parts):
         raise InconsistentStateError(
-            f"{', '.join(held.by)} cannot be solved for the rates of "
-            f"{', '.join(held.eliminated)} at the given state: give another state state"
+            f"{', '.join(held.by)} cannot be solved for the rates of {', '.join(held.eliminated)} "
+            "at the given state: give another state"
         )
     extra = (parts["hamel"] @ parts["momenta"]).ravel()
     found = shortest_solution(parts["gradients"].T, extra, RANK_TOLERANCE)

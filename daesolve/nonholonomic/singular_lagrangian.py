@@ -246,7 +246,7 @@ def singular_lagrangian(
         Generalised forces that L does not contain, such as friction, by the name of a coordinate;
         linear in the velocities without inertia.
     values
-        Of parameters in place of the defaults, at which ranks are looked at.
+        Of parameters instead of the defaults, at which ranks are looked at.
 
     Returns
     -------

@@ -50,7 +50,7 @@ class Slip:
         P along u, as in the paper's (6): it acts on the system by B^T P. Zero where the system has
         it already.
     sliding
-        The force in place of P where this slip is none of a combination: that of dry friction.
+        The force instead of P where this slip is none of a combination: that of dry friction.
     """
 
     name: str

@@ -71,8 +71,8 @@ class DiracModel:
     Notes
     -----
     In every method `state` is one of the full system, of `system` or of `refined`: values by name,
-    zero where absent, with momenta in place of all large velocities or not (small velocities of
-    order 0 are found anew). `parameters` has those that differ from the defaults, `time` is in s.
+    zero where absent, with momenta instead of all large velocities or not (small velocities of
+    order 0 are found again). `parameters` has those that differ from the defaults, `time` is in s.
     Each may raise
 
     SecondaryConstraintsError
@@ -81,7 +81,7 @@ class DiracModel:
         No small velocities balance the forces; or, by `start`, the fast motion grows or changes
         as fast as it goes. Runs that come to such a place end by the event `slow_manifold_lost`.
     UnknownNameError, OutOfRangeError
-        A name that nothing carries, or a value that is no number.
+        A name that nothing carries, or a value that is not a number.
     """
 
     full: MechanicalSystem
@@ -326,7 +326,7 @@ def small_velocities(
     small
         The names of the small velocities: rates of coordinates, or quasi-velocities such as slips.
     parameters
-        Values in place of the defaults, at which the system is examined.
+        Values instead of the defaults, at which the system is examined.
 
     Raises
     ------

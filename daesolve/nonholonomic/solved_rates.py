@@ -256,7 +256,7 @@ def _checked_names(system: MechanicalSystem, eliminate: Sequence[str]) -> tuple[
     Raises
     ------
     PosingError, UnknownNameError
-        There are none, or all, or one twice, or one is no coordinate.
+        There are none, or all, or one twice, or one is not a coordinate.
     """
     if isinstance(eliminate, str) or not isinstance(eliminate, Sequence) or not len(eliminate):
         raise PosingError(

@@ -117,7 +117,7 @@ def eliminate(
     with the holonomic goals among those that were solved: these hold as they do at the start.
 
     To see what becomes of it without a constraint, leave that out of the given system (`without`)
-    and eliminate anew: constraints that remain are what allowed the substitution.
+    and eliminate again: constraints that remain are what allowed the substitution.
     """
     if gyroscopic not in get_args(Gyroscopic):
         raise PosingError(f"gyroscopic is {gyroscopic!r}, but must be 'refuse' or 'keep'")
@@ -155,7 +155,7 @@ class _Meaning:
     system
         The system that was given.
     corrections
-        Symbols of invariants that are written anew, and those in their place.
+        Symbols of invariants that are written again, and those in their place.
     """
 
     system: MechanicalSystem

@@ -1,7 +1,8 @@
 """Broken powers whose base vanishes where a piecewise expression switches: max(0, -x)^1.5.
 
-In the mode of a branch, (-x)^1.5, such a power is no number just past its switch, so that no step
-could come near to it. These powers are found here, to be left as they stand, 0 past the switch.
+In the mode of a branch, such a power, (-x)^1.5, is not a number just past its switch, so no step
+could approach the switch. This module finds these powers, which are then left unchanged: 0 past the
+switch.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def check_entries(goals: Sequence[AnyGoal], events: Sequence[Event]) -> None:
     Raises
     ------
     PosingError
-        The entry at fault is named, or what was given in place of a list.
+        The entry at fault is named, or what was given instead of a list.
     """
     _check_entries("goal", goals, AnyGoal)
     _check_entries("event", events, Event)
@@ -68,7 +68,7 @@ def check_names(
     Raises
     ------
     PosingError
-        An entry is of the wrong kind, a name is no word, or two symbols or events have one name.
+        An entry is of the wrong kind, a name is not a word, or two symbols or events have one name.
     """
     vectors = list(vectors)
     check_vectors(vectors)
@@ -193,7 +193,7 @@ def check_symbols(expressions: Iterable[tuple[str, ca.SX]], known: ca.SX) -> Non
     Raises
     ------
     PosingError
-        A symbol is no state, reaction, parameter or discrete value; a constant is not finite.
+        A symbol is not a state, reaction, parameter or discrete value; a constant is not finite.
     """
     hashes = {symbol.element_hash() for symbol in ca.symvar(known)}
     expressions = list(expressions)

@@ -97,7 +97,7 @@ def consistent_state(
     fixed
         The names of values in the guess that must not be changed.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
     inputs
         What the inputs are, by name, as in `solve`.
     time
@@ -211,7 +211,7 @@ def parameter_values(dynamics: Dynamics, given: Mapping[str, Any]) -> dict[str, 
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        No parameter has such a name, or its value is no number or lies outside its range.
+        No parameter has such a name, or its value is not a number or lies outside its range.
     """
     known = dynamics.posed_ranges
     found: dict[str, float] = {}

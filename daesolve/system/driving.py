@@ -1,4 +1,4 @@
-"""A system with what a run gives its inputs: expressions in place of their symbols."""
+"""A system with what a run gives its inputs: expressions instead of their symbols."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Exportable(Printable):
             motion that is integrated drifts off them. Goals that are measured from their value at
             the start are left as they are.
         laws
-            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
+            Laws of single constraints instead of the rate, as `Feedback(laws=...)` takes them.
 
         Returns
         -------
@@ -135,11 +135,11 @@ class Exportable(Printable):
         start
             A consistent state by name: START of the module. A random one, where none is given.
         values
-            Of parameters, inputs and discrete values, in place of their defaults.
+            Of parameters, inputs and discrete values, instead of their defaults.
         rate
             In 1/s: with it, constraints attract the motion; see `function`.
         laws
-            Laws of single constraints in place of the rate; see `function`.
+            Laws of single constraints instead of the rate; see `function`.
         time
             Of the start, in s.
 

@@ -328,7 +328,7 @@ class Flow:
         return rate, second
 
     def explicit(self, expressions: ca.SX) -> ca.SX:
-        """Put their meanings in place of auxiliary symbols and of the rates sigma."""
+        """Put their meanings instead of auxiliary symbols and of the rates sigma."""
         if self._named.symbols.numel():
             expressions = ca.substitute(expressions, self._named.rates, self._named_rates)
         if self._tracked.rates.numel():

@@ -47,7 +47,7 @@ class Printable:
         path
             Of the file, such as "plant.tex"; none is written without.
         reduced
-            The reduced equations in place of those that were posed: the mass matrix, the
+            The reduced equations instead of those that were posed: the mass matrix, the
             brackets and the equations of motion in pseudo-velocities, first integrals, and the
             reactions as functions of the motion. They are in pseudo-velocities where all reactions
             act along the gradients of their goals and the velocities follow from some of them:
@@ -65,7 +65,7 @@ class Printable:
             In 1/s: with it, or with laws, the document has the laws that residuals obey, and the
             reactions as functions of the state that make them so, as `Feedback` does.
         laws
-            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
+            Laws of single constraints instead of the rate, as `Feedback(laws=...)` takes them.
 
         Returns
         -------

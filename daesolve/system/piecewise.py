@@ -152,7 +152,7 @@ class Switching:
         return tuple(switch.event for switch in self.switches.values())
 
     def written(self, expression: ca.SX, owner: str = "", goal: AnyGoal | None = None) -> ca.SX:
-        """Write an expression, of any shape, with the switches in place of what is not smooth.
+        """Write an expression, of any shape, with the switches instead of what is not smooth.
 
         Parameters
         ----------
@@ -467,7 +467,7 @@ def jumps(guards: ca.SX) -> bool:
 
 
 def _is_piecewise(function: ca.Function) -> bool:
-    """Tell whether a function has an operation that is not smooth, or what marks one."""
+    """Return whether a function has an operation that is not smooth, or what marks one."""
     for k in range(function.n_instructions()):
         operation = function.instruction_id(k)
         if operation in PIECEWISE:

@@ -76,7 +76,7 @@ class Piecewise:
     def digest(self) -> str | None:
         """Of what it is posed of, taken when it is posed: lists and the like may change later.
 
-        None where that is no plain data (see `digest_of`).
+        None where that is not plain data (see `digest_of`).
         """
         return self.digest_now()
 

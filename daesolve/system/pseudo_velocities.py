@@ -256,7 +256,7 @@ class _Choice:
 
 
 def _independent(dynamics: Dynamics, matrix: ca.SX, p: np.ndarray) -> bool:
-    """Tell whether the rows of a matrix are independent at a random state."""
+    """Return whether the rows of a matrix are independent at a random state."""
     if not matrix.shape[0]:
         return True
     numbers = somewhere(dynamics, matrix, p)

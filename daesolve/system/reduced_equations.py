@@ -7,7 +7,7 @@ With v = Z w + z, M* = Z^T M Z and T* = T at that v, the pseudo-velocities w obe
 (Ya. V. Tatarinov, Equations of classical mechanics in a new form, Moscow Univ. Mech. Bull. 58
 (2003) no. 3). P_a = p . X_a are the momenta along the directions X_a = S Z_a of w_a, {P_a, f} is
 -X_a(f), and {P_a, P_b} = -p . [X_a, X_b] is taken at p = dL/dq'. Where time enters the kinematics
-or the constraints, or where masses are given in place of an energy, Maggi's equations stand here,
+or the constraints, or where masses are given instead of an energy, Maggi's equations stand here,
 
     M* w' = Z^T (h - M (Z' w + z')).                                                          (2)
 """
@@ -136,7 +136,7 @@ def reduced_equations(
 
 
 def _ideal(dynamics: Dynamics) -> bool:
-    """Tell whether all reactions act along the gradients of their goals, and drop out."""
+    """Return whether all reactions act along the gradients of their goals, and drop out."""
     if dynamics.relations or dynamics.guides is not None:
         return False
     count = dynamics.reactions.numel()

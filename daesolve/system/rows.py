@@ -238,7 +238,7 @@ def invariant_row(goal: Invariant, value: ca.SX, feedback: Feedbacks, flow: Flow
 def drive_by_relations(
     goals: Sequence[Invariant], invariants: list[InvariantRow], relations: list[RelationRow]
 ) -> tuple[list[InvariantRow], list[RelationRow]]:
-    """Put rate * (value - reference) in place of the symbols `Invariant.correction`."""
+    """Put rate * (value - reference) instead of the symbols `Invariant.correction`."""
     symbols = ca.vertcat(ca.SX(0, 1), *[goal.correction for goal in goals])
     corrections = ca.vertcat(
         ca.SX(0, 1), *[row.rate * (row.value - row.reference) for row in invariants]

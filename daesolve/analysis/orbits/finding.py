@@ -114,7 +114,7 @@ def periodic_orbit(
         Symmetries up to which the motion repeats itself: `Shift`, `Relabel`, `Reflect`, or several.
     family
         Where first integrals let orbits come in families: the value of each integral by its name,
-        or that of a state at the start in place of one. Where orbits come in families for another
+        or that of a state at the start instead of one. Where orbits come in families for another
         reason, as by their speed, the value of a state at the start for each of these.
     steady
         Whether the motion is that of its symmetry, as a ride in a circle: each state is the first
@@ -280,7 +280,7 @@ def finished(
 
 
 def _check_is_orbit(task: Task, shot: Shot) -> None:
-    """Refuse what solves the equations and is no orbit; see `finished`."""
+    """Refuse what solves the equations and is not an orbit; see `finished`."""
     for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True):
         if not abs(alpha) <= UNFOLDED:
             raise NotPeriodicError(

@@ -134,7 +134,7 @@ def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float
     NotPeriodicError
         An integral is left open.
     OutOfRangeError
-        A value is no number.
+        A value is not a number.
     """
     # A state that only goes on from where it began is conserved from period to period.
     held = [pinned(task.flow, n) for n in task.flow.quadratures if n not in task.group.names]

@@ -100,7 +100,7 @@ def flown(prepared: Prepared, at: At = None) -> Trajectory:
     Raises
     ------
     KeyboardInterrupt
-        The run was interrupted: a part of it is no answer.
+        The run was interrupted: a part of it is not an answer.
     """
     run = simulate(prepared, at)
     check_not_interrupted(run)

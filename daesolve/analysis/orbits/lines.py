@@ -51,7 +51,7 @@ class Lines:
                     f"{self._path.parent} contains another {what}: use another directory, or "
                     "remove this one"
                 )
-            # What was cut off is written anew.
+            # What was cut off is written again.
             text = "\n".join(json.dumps(line) for line in (lines or [head])) + "\n"
             fresh = self._path.with_suffix(".new")
             fresh.write_text(text)

@@ -151,7 +151,7 @@ def _checked(
     Raises
     ------
     NotPeriodicError
-        It is no orbit.
+        It is not an orbit.
     """
     if not shot.residual <= MISSED:
         raise NotPeriodicError(_missed(task, shot))

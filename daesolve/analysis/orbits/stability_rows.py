@@ -161,7 +161,7 @@ class Line:
                 self.borders.append((BorderPoint(kind, x, self.y), point))
 
     def _fold(self, before: tuple[Point, Tests], x: float) -> None:
-        """Look for the fold beyond which there is no orbit, on the way to a cell that has none."""
+        """Look for the fold beyond which there is no orbit, on the way to a cell without one."""
         here, tests = before
         sense = np.sign(x - here.value)
         if here.forward * sense < 0.0:
