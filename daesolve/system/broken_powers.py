@@ -18,7 +18,7 @@ _NO_VALUE = -1
 
 
 def kinked_powers(program: Program) -> frozenset[int]:
-    """Return the broken powers above 1 of |a|, max(a, 0) and min(a, 0), by their numbers."""
+    """Return the numbers of broken powers above 1 of |a|, max(a, 0) and min(a, 0)."""
     steps, found = program.steps, set[int]()
     for number in _broken_powers(program):
         operation, operands = steps[int(steps[number][1][0])]
@@ -29,9 +29,9 @@ def kinked_powers(program: Program) -> frozenset[int]:
 
 
 def one_sided_powers(program: Program) -> frozenset[int]:
-    """Return the broken powers above 1 that count only in branches at whose edge they vanish.
+    """Return the broken powers above 1 used only in branches at whose edge they vanish.
 
-    (-x)^1.5 is one where it stands in a branch for x < 0, and nowhere else.
+    (-x)^1.5 is one if it occurs only in a branch for x < 0.
     """
     powers = _broken_powers(program)
     users = _users(program) if powers else {}
@@ -53,7 +53,7 @@ def one_sided_powers(program: Program) -> frozenset[int]:
 
 
 def _users(program: Program) -> dict[int, list[int]]:
-    """Return by which values each is used; -1 stands for an output."""
+    """Return the values that use each value; -1 represents an output."""
     users: dict[int, list[int]] = defaultdict(list)
     for number, (operation, operands) in enumerate(program.steps):
         if operation not in (ca.OP_CONST, ca.OP_INPUT):
@@ -79,7 +79,7 @@ def _has_zero(program: Program, operands: tuple[int, ...]) -> bool:
 
 
 def _unsigned(program: Program, number: int) -> int:
-    """Return a value without the minus signs before it."""
+    """Return a value without its leading minus signs."""
     operation, operands = program.steps[number]
     return _unsigned(program, operands[0]) if operation == ca.OP_NEG else number
 

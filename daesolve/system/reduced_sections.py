@@ -37,7 +37,7 @@ TIED = " Relations between the reactions are further rows of $A$ and $c$."
 
 
 def pseudo_symbols(reduced: ReducedEquations, symbols: Mapping[str, str]) -> dict[str, str]:
-    """Return the LaTeX of pseudo-velocities and their rates, which no symbol has yet."""
+    """Return the LaTeX of pseudo-velocities and rates that do not have a symbol yet."""
     taken = {*symbols.values()}
     found: dict[str, str] = {}
     for name in reduced.pseudo.names:
@@ -52,7 +52,7 @@ def pseudo_symbols(reduced: ReducedEquations, symbols: Mapping[str, str]) -> dic
 
 
 def mode_section(mode: InMode, symbols: Mapping[str, str]) -> list[Section]:
-    """Return in which mode the equations hold; nothing where there is but one."""
+    """Return the mode in which the equations hold; nothing if there is only one."""
     said = mode.said
     if not said:
         return []
@@ -76,9 +76,9 @@ class ReducedSections:
     reduced
         The equations.
     symbols
-        LaTeX by name, those of `pseudo_symbols` among them.
+        LaTeX by name, including those of `pseudo_symbols`.
     writer
-        What writes the formulas.
+        The writer of the formulas.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class ReducedSections:
         self._names = [symbols[name] for name in reduced.pseudo.names]
 
     def all(self) -> list[Section]:
-        """Return the sections in order; none of them is empty."""
+        """Return the sections in order, without empty ones."""
         reduced = self._reduced
         written = (reduced.position_rates, reduced.mass, reduced.push, *reduced.reactions.values())
         self._writer.prepare(ca.SX(ca.veccat(*written)))
@@ -190,14 +190,14 @@ class ReducedSections:
 
 
 def reaction_symbol(name: str, symbols: Mapping[str, str]) -> str:
-    """Return the LaTeX of a reaction: of a goal's own that of its multiplier."""
+    """Return the LaTeX of a reaction; a goal's reaction has the symbol of its multiplier."""
     return symbols.get(name) or symbol(f"lambda_{name}")
 
 
 def eliminated_sections(
     found: Matrices, symbols: Mapping[str, str], writer: EquationWriter
 ) -> list[Section]:
-    """Return the sections of equations whose reactions are eliminated; none without reactions."""
+    """Return the sections of equations with eliminated reactions; none without reactions."""
     if not found.jacobian.shape[0] + found.ties.shape[0]:
         return []
     text = ELIMINATED + (TIED if found.ties.shape[0] else "")
@@ -217,7 +217,7 @@ def eliminated_sections(
 def matrix_sections(
     found: Matrices, symbols: Mapping[str, str], writer: EquationWriter
 ) -> list[Section]:
-    """Return the matrices of the equations of motion as they are integrated."""
+    """Return the matrices of the equations of motion used for integration."""
     labels = found.mode.dynamics.labels
     count = found.mode.dynamics.velocity_count
     velocities = [symbols.get(n, symbol(n)) for n in labels.states[-count:]] if count else []
