@@ -24,10 +24,7 @@ ROUNDING = 1e-7
 """Real parts below this share of an eigenvalue count as zero."""
 AHEAD = (0.7, 1.9, 3.1, 5.3, 8.9, 13.7, 18.2, 24.0)
 """Further points along the slow motion where its rates are examined, in units of the fast time.
-They are not equidistant, because an oscillation in step with them would appear constant.
-
-Not at equal distances, for what swings in time with them would look as if it stood still.
-"""
+They are not equidistant, because an oscillation in step with them would appear constant."""
 BESIDE = 1e-3
 """The size of the examined neighbourhood of a state, relative to the state and in its units."""
 NEARLY_LINEAR = 1e-8
@@ -36,10 +33,7 @@ ACCURACY = 1e-10
 """The relative tolerance on the way there."""
 PHASES = 0.618033988749895 * 61.0 * np.arange(1, 129)
 """Where averages over an oscillation are sampled, in units of its slowest rate. The golden
-section avoids sampling any frequency at only a few phases.
-
-By the golden section, so that no frequency is sampled at few phases only.
-"""
+section avoids sampling any frequency at only a few phases."""
 QUIET = 0.1
 """The share of velocities in an oscillation that has at most 1 % of their energy."""
 LONG = 1e4
