@@ -52,8 +52,7 @@ class Disturbance:
 
     @property
     def error(self) -> float:
-        """The largest difference of residuals from their laws, relative to the size after the
-        kick."""
+        """The largest deviation of residuals from their laws, over their size after the kick."""
         apart = [
             float(np.max(np.abs(self.residuals[name] - closed))) / size
             for name, closed in self.closed.items()

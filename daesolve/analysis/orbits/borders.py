@@ -146,8 +146,7 @@ class _Way:
         return self.found, f"stopped after {MOST} points"
 
     def _on(self, length: float) -> str | None:
-        """Take a step; return why the border ends, "" if it does not, None if no point was
-        found."""
+        """Take a step; return why the border ends, "" if it goes on, None if it was lost."""
         # The border crosses the direction of the less varying parameter almost at a right angle.
         order = (0, 1) if abs(self.direction[1]) >= abs(self.direction[0]) else (1, 0)
         for along in order:

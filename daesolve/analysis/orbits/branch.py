@@ -173,8 +173,7 @@ class Branch(Shown):
 
     @property
     def points(self) -> Mapping[str, np.ndarray]:
-        """Columns along the branch by name: the varied quantity, "period", all states and
-        shifts."""
+        """Columns along the branch by name: the varied quantity, "period", states and shifts."""
         task, entries = self.curve.task, self.entries
         firsts = np.array([entry.guess.nodes[0].x for entry in entries])
         columns = dict(zip(task.flow.names, firsts.T, strict=True))
