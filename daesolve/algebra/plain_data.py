@@ -1,6 +1,6 @@
-"""Plain data and CasADi's functions as bytes, bit for bit: numbers, words, arrays, dataclasses.
+"""Plain data and CasADi functions as bytes, exactly: numbers, words, arrays, dataclasses.
 
-That is a text in JSON, and behind it the contents of arrays and functions, one after the other.
+The bytes contain a JSON text, followed by the contents of arrays and functions.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from daesolve.algebra.program import LARGE, digest, remember, serialized
 from daesolve.algebra.stored_function import StoredFunction
 
 Classes = Mapping[str, type]
-"""The dataclasses, made by their fields, and kinds of words that may occur, by name."""
+"""The dataclasses, identified by their fields, and enumerations that may occur, by name."""
 HEAD = 8
-"""Bytes that hold the length of the text."""
+"""The number of bytes for the length of the text."""
 
 
 class NotPlainError(TypeError):
-    """Something is not plain data."""
+    """An object is not plain data."""
 
 
 def named(kinds: Iterable[type]) -> Classes:
@@ -38,7 +38,7 @@ def packed(value: object, classes: Classes) -> list[bytes]:
     Raises
     ------
     NotPlainError
-        It has parts that are no data, or of other classes than those.
+        Some parts are not data, or belong to other classes.
     """
     contents: list[bytes] = []
     told = _encoded(value, classes, contents)
@@ -47,7 +47,7 @@ def packed(value: object, classes: Classes) -> list[bytes]:
 
 
 def unpacked(content: bytes, classes: Classes) -> Any:
-    """Return what was packed; nothing else than these classes is made."""
+    """Return the packed value; only objects of these classes are created."""
     begin = HEAD + int.from_bytes(content[:HEAD], "little")
     told, sizes = json.loads(content[HEAD:begin])
     ends = [begin, *itertools.accumulate(sizes, initial=begin)][1:]
@@ -57,7 +57,7 @@ def unpacked(content: bytes, classes: Classes) -> Any:
 
 
 def _encoded(value: object, classes: Classes, contents: list[bytes]) -> Any:
-    """Return a value as what JSON can hold, and add the contents of its arrays to others."""
+    """Return a value that JSON can represent, and collect the contents of its arrays."""
     if value is None or type(value) in (bool, int, str):
         return value
     if type(value) is float:
@@ -140,7 +140,7 @@ def _told(function: ca.Function) -> tuple[tuple[int, list[int], list[int]], tupl
 
 
 def _function(text: memoryview, known: str, sizes: Any, names: Any) -> ca.Function:
-    """Return a function; a large one is read when it is asked for."""
+    """Return a function; a large one is read only on demand."""
     if sizes[0] < LARGE:
         function = ca.Function.deserialize(bytes(text).decode())
     else:
