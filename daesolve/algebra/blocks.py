@@ -242,8 +242,8 @@ def _divided(function: ca.Function, own: bool) -> Layout:
         for element, value in pairs
     ]
     constant = values.sources == CONSTANT
-    told = constant if own else constant | (values.sources == VALUES)
-    fixed, used = compiled.following(compiled.VERSION, told, values.operands)
+    leaves = constant if own else constant | (values.sources == VALUES)
+    fixed, used = compiled.following(compiled.VERSION, leaves, values.operands)
     used[[value for _, value in wanted]] = True
     shared = np.flatnonzero(used & fixed)
     constants = np.flatnonzero(constant)

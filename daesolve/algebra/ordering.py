@@ -22,13 +22,13 @@ NONE = -1
 
 
 @kept
-def following(version, told, operands):
+def following(version, known, operands):
     """Return which values follow from known leaves, and which of these others need.
 
     Parameters
     ----------
-    told
-        (k,) which leaves are told.
+    known
+        (k,) which leaves are known.
     operands
         Of all values.
 
@@ -37,8 +37,8 @@ def following(version, told, operands):
     tuple
         (k,) whether a value follows; (k,) whether it is an operand of one that does not.
     """
-    follows, used = told.copy(), np.zeros(len(told), np.bool_)
-    for n in range(len(told)):
+    follows, used = known.copy(), np.zeros(len(known), np.bool_)
+    for n in range(len(known)):
         a, b = operands[n, 0], operands[n, 1]
         if a != NONE:
             follows[n] = follows[a] and (b == NONE or follows[b])

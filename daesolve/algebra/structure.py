@@ -138,8 +138,7 @@ class _Walk:
         return Turned(np.where(known, sign, 1.0), np.where(known, turns, np.nan))
 
     def of_any(self, operation: int, values: Sequence[Turned]) -> Turned:
-        """Return the result of a function of values: odd ones pass on a sign, even ones remove
-        it."""
+        """Return the result of a function of values: odd ones keep a sign, even ones do not."""
         fixed = np.logical_and.reduce([value.fixed for value in values])
         signs = values[0].sign
         if operation not in _ODD | _EVEN:

@@ -43,10 +43,10 @@ def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
 
         compiled: Any = ordering
         known = whole.values
-        told = (known.kinds == ca.OP_CONST) | (
+        leaves = (known.kinds == ca.OP_CONST) | (
             (known.kinds == ca.OP_INPUT) & (known.operands[:, 0] == source)
         )
-        follows, taken = compiled.following(compiled.VERSION, told, known.taken)
+        follows, taken = compiled.following(compiled.VERSION, leaves, known.taken)
         taken[list(wanted)] = True
         computed = known.taken[:, 0] >= 0
         return tuple(np.flatnonzero(follows & taken & computed).tolist())

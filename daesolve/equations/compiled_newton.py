@@ -16,7 +16,7 @@ from daesolve.algebra.machine import ONE, carry_out
 
 VERSION = version_of(compiling, operations, vectors, machine, sys.modules[__name__])
 SWEEPS = 40
-"""Over all pairs of rows, which are at right angles to rounding long before."""
+"""Sweeps over all pairs of rows, which are orthogonal to rounding long before."""
 ROUNDING = 1e-15
 
 

@@ -101,8 +101,8 @@ def _terms(
     found: list[str] = []
     symbol = r"\varphi" if kind == "friction" else r"\nu"
     for k, (first, second) in enumerate(guides.supports, 1):
-        told = entry(first, second, row, kind)
-        if kind == "normal" and told == "opposite":
+        sign_pattern = entry(first, second, row, kind)
+        if kind == "normal" and sign_pattern == "opposite":
             found.append(f" + n_{{{k},{name}}} N_{{{k}}}")
             continue
         for p, support in ((1, first), (2, second)):

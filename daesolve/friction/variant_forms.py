@@ -230,12 +230,12 @@ class VariantForm:
         )
 
     def _condition(self) -> str:
-        told = [
+        conditions = [
             f"(-1)^{INDICES[k]} N_{k + 1}(\\ldots) \\ge 0" if self.number == 3
             else f"N_{k + 1}(\\ldots) \\ge 0"
             for k in range(len(self.guides.pairs))
         ]  # fmt: skip
-        return "&" + r",\quad ".join(told)
+        return "&" + r",\quad ".join(conditions)
 
     def _row(self, place: int) -> str:
         """Return the contribution of the reactions to a row."""

@@ -220,8 +220,8 @@ class Reset(Action):
             raise PosingError(
                 f"the order is {self.order!r}, but must be one of {', '.join(get_args(Order))}"
             )
-        told = callable(self.energies) or len(self.energies) > 0
-        if told and self.impose:
+        has_energies = callable(self.energies) or len(self.energies) > 0
+        if has_energies and self.impose:
             raise PosingError(
                 "the energies of imposed constraints follow from the masses: leave energies out"
             )
@@ -234,13 +234,13 @@ class Reset(Action):
         PosingError
             There are not exactly three expressions.
         """
-        told = self.energies(fired) if callable(self.energies) else self.energies
-        if not isinstance(told, Sequence) or len(told) not in (0, 3):
+        energies = self.energies(fired) if callable(self.energies) else self.energies
+        if not isinstance(energies, Sequence) or len(energies) not in (0, 3):
             raise PosingError(
                 f"the energies of the event {event!r} must be three: before, after, and of the "
-                f"lost velocities, not {told!r}"
+                f"lost velocities, not {energies!r}"
             )
-        return tuple(as_scalar(f"an energy at the event {event!r}", value) for value in told)
+        return tuple(as_scalar(f"an energy at the event {event!r}", value) for value in energies)
 
     def changes_where(self, event: str, fired: ca.SX) -> dict[str, ca.SX]:
         """Return the changes for the guards that passed.

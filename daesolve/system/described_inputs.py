@@ -3,8 +3,8 @@
     {"number": 2.0}  {"text": "sin(t)"}  {"table": {...}}  {"expression": {...}}
     {"sampled": {..., "law": {"expression": {...}}}}       {"anew": "the law 'c' in Python"}
 
-For expressions see `told_expressions`: reading them executes nothing. An input marked "anew" cannot
-be stored: the user gives it again to resume the run.
+For expressions see `described_expressions`: reading them executes nothing. An input marked "anew"
+cannot be stored; the user gives it again to resume the run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.algebra.told_expressions import expressions, told
+from daesolve.algebra.described_expressions import described, expressions
 from daesolve.errors import NotResumableError, PosingError, is_number
 from daesolve.posing.goals import as_scalar
 from daesolve.posing.sampled import Sampled, Seen, split
@@ -77,7 +77,7 @@ class Written:
     Parameters
     ----------
     saved
-        The data, as stored by `told_expressions`.
+        The data, as stored by `described_expressions`.
     """
 
     saved: Mapping[str, Any]
@@ -141,4 +141,4 @@ def _sampled(law: Sampled, seen: Mapping[str, ca.SX]) -> dict[str, Any]:
 
 def _expression(parts: Sequence[ca.SX]) -> dict[str, Any] | None:
     """Return expressions as data; None if they contain tables."""
-    return None if uses_in(parts) else {"expression": told(parts)}
+    return None if uses_in(parts) else {"expression": described(parts)}

@@ -140,14 +140,14 @@ def continue_orbit(
     store = Store(out, curve, bounds.low, bounds.high, step)
     ways: list[_Way] = []
 
-    def told(value: float) -> None:
+    def report(value: float) -> None:
         if progress is not None:
             progress(sum(len(way.entries) for way in ways), value)
 
     for sense in (-1.0, 1.0):
         end = bounds.high if sense > 0.0 else bounds.low
         if abs(end - value) > 1e-12 * curve.axis.scale:
-            way = _Way(curve, bounds, detect, sense, store, told)
+            way = _Way(curve, bounds, detect, sense, store, report)
             ways.append(way)
             way.follow(orbit.found.shot.guess, value)
     return _joined(curve, ways)
@@ -204,10 +204,10 @@ class _Way:
         detect: tuple[str, ...],
         sense: float,
         store: Store,
-        told: Callable[[float], None],
+        report: Callable[[float], None],
     ) -> None:
         self.curve, self.bounds, self.detect = curve, bounds, detect
-        self.sense, self.store, self._told = sense, store, told
+        self.sense, self.store, self._report = sense, store, report
         self.entries: list[BranchPoint] = []
         self.special: list[SpecialPoint] = []
         self.end = ""
@@ -437,7 +437,7 @@ class _Way:
         self.entries.append(entry)
         self.special += [special_point(self.curve, *one) for one in found]
         self.store.keep(self.sense, entry, found, self.end)
-        self._told(entry.value)
+        self._report(entry.value)
 
     def _detail(self, kind: Kind, found: Solution) -> str:
         if kind == "several at once":

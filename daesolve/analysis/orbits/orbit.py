@@ -161,9 +161,9 @@ class PeriodicOrbit(Shown):
             f"  {name} advances by {known(value, part * max(sizes[name], abs(value)))}"
             for name, value in self.shift.items()
         ]
-        lines += [f"  multiplier {self._told(value)}" for value in self.multipliers.tolist()]
+        lines += [f"  multiplier {self._shown(value)}" for value in self.multipliers.tolist()]
         for other in self.orders[1:]:
-            listed = ", ".join(self._told(value) for value in other.values.tolist())
+            listed = ", ".join(self._shown(value) for value in other.values.tolist())
             lines.append(f"  in the other order: {listed}")
         lines += [f"  trivial: {name}, to {miss:.1g}" for name, miss in self.trivial.items()]
         digits = "" if math.isnan(self.digits) else f", {self.digits:.1f} digits"
@@ -173,7 +173,7 @@ class PeriodicOrbit(Shown):
         lines.append(f"  misses itself by {self.residual:.1g} of its size{digits}")
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
-    def _told(self, value: complex) -> str:
+    def _shown(self, value: complex) -> str:
         """Return a multiplier with its known digits, and its size if complex."""
         off = relative(self.multiplier_digits) * max(1.0, abs(value))
         if not value.imag:

@@ -20,11 +20,11 @@ LEAVES = frozenset({"input", "const", "output", "parameter", "call"})
 """The operations that do not act on scalars."""
 
 
-def told(parts: Sequence[ca.SX]) -> dict[str, Any]:
+def described(parts: Sequence[ca.SX]) -> dict[str, Any]:
     """Return scalar expressions as data."""
     column = ca.densify(ca.vertcat(*parts))
     symbols = ca.symvar(column)
-    function = ca.Function("told", [ca.vertcat(ca.SX(0, 1), *symbols)], [column])
+    function = ca.Function("described", [ca.vertcat(ca.SX(0, 1), *symbols)], [column])
     steps: list[list[Any]] = []
     results = [0] * column.numel()
     places: dict[int, int] = {}
