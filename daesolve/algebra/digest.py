@@ -103,7 +103,7 @@ class _Walk:
             return [part for f in fields(value) for part in (f.name, getattr(value, f.name))]
         elif kind.__module__.startswith(POSED) and hasattr(value, "__dict__"):
             return [part for item in sorted(vars(value).items()) for part in item]
-        raise NoDigestError(f"{kind.__qualname__} is no plain data")
+        raise NoDigestError(f"{kind.__qualname__} is not plain data")
 
 
 def _named(kind: type) -> str:

@@ -51,14 +51,14 @@ def numbered(version, records, ways, registers):
     kinds, operands = np.empty(count, np.int64), np.empty((count, 2), np.int64)
     origins, outputs = np.empty(count, np.int64), np.empty((count, 3), np.int64)
     holds = np.zeros(registers, np.int64)
-    known, filled = 0, 0
+    known, ends = 0, 0
     for n in range(count):
         kind, target = np.int64(records[n, 0]), records[n, 1]
         a, b = np.int64(records[n, 2]), np.int64(records[n, 3])
         way = ways[kind]
         if way == OUTPUT:
-            outputs[filled, 0], outputs[filled, 1], outputs[filled, 2] = target, b, holds[a]
-            filled += 1
+            outputs[ends, 0], outputs[ends, 1], outputs[ends, 2] = target, b, holds[a]
+            ends += 1
             continue
         if way != LEAF:
             a = holds[a]
@@ -79,7 +79,7 @@ def numbered(version, records, ways, registers):
             place = (place + 1) & (size - 1)
         holds[target] = value
     return (
-        kinds[:known].copy(), operands[:known].copy(), origins[:known].copy(), outputs[:filled].copy()
+        kinds[:known].copy(), operands[:known].copy(), origins[:known].copy(), outputs[:ends].copy()
     )  # fmt: skip
 
 

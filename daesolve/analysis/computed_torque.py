@@ -89,14 +89,14 @@ def computed_torque(
     if len(drives) != len(task.names):
         raise PosingError(
             f"{len(task.names)} accelerations ({', '.join(task.names)}) are requested, but "
-            f"{len(drives)} inputs ({', '.join(drives) or 'none'}) are to make them: as many "
-            "of one as of the other are needed; give the values of others in inputs={...}"
+            f"{len(drives)} inputs ({', '.join(drives) or 'none'}) are free to produce them: the "
+            "numbers must be equal; give the values of other inputs in inputs={...}"
         )
     task, dynamics = replace(task, drives=drives), task.system.dynamics
     if dynamics.contacts or dynamics.guides is not None:
         raise UnsupportedError(
-            "computed torque does not support contacts or pairs of supports, because which are "
-            "loaded is not known in advance"
+            "computed torque does not support contacts or pairs of supports, because it is not "
+            "known in advance which are loaded"
         )
     wanted = {
         f"prescribed_{name}": _wanted(system, name, given) for name, given in accelerations.items()

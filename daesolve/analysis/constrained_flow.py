@@ -170,8 +170,8 @@ def constrained_flow(
 def _check(dynamics: Dynamics) -> None:
     if dynamics.relations or any(row.reaction is None for row in dynamics.rows):
         raise PosingError(
-            "forces or relations direct the reactions: volumes are compared where each constraint "
-            "has an ideal reaction of its own"
+            "forces or relations direct the reactions, but volumes need a separate ideal reaction "
+            "for each constraint"
         )
     if dynamics.contacts or dynamics.guides is not None:
         raise PosingError(
@@ -206,7 +206,8 @@ def _chosen(
     solved = [k for k in range(count) if k not in free]
     if len(set(free)) != count - own.rank:
         raise OutOfRangeError(
-            f"velocities names {len(set(free))}, but the constraints leave {count - own.rank}"
+            f"velocities has {len(set(free))} names, but the constraints leave {count - own.rank} "
+            "velocities"
         )
     block = pfaff.parts(here, p)[0][np.ix_(kept, solved)]
     if np.linalg.cond(block) > 1.0 / RANK:

@@ -138,8 +138,8 @@ class DecidedJumps:
         jump, met = self._again(decided, decided.place, self._met)
         if jump is None or frozenset(jump.events) - self._hidden != decided.events:
             raise NoDerivativeError(
-                f"at t = {decided.place[0]:.10g} s what contacts do, {decided.names}, is at a "
-                "border: decided again, other events follow"
+                f"at t = {decided.place[0]:.10g} s the decision about contacts, {decided.names}, "
+                "lies on a border: repeated, it leads to other events"
             )
         size = len(jump.x)
         columns = zip(changes.times, changes.state.T, changes.values.T, strict=True)
@@ -173,7 +173,7 @@ class DecidedJumps:
             place = self._moved(decided, change, moved)
             found, _ = self._again(decided, place, self._met + moved * met_slopes)
             if found is None or found.events.keys() != jump.events.keys():
-                raise NoDerivativeError("other events follow where it changes")
+                raise NoDerivativeError("other events follow if it changes")
             return np.concatenate([found.x, found.p])
 
         try:
@@ -188,8 +188,8 @@ class DecidedJumps:
     @staticmethod
     def _changes_at_once(decided: Decided, by: str, why: str) -> str:
         return (
-            f"at t = {decided.place[0]:.10g} s what contacts do, {decided.names}, has no "
-            f"derivative by {by}: {why}"
+            f"at t = {decided.place[0]:.10g} s the decision about contacts, {decided.names}, has "
+            f"no derivative by {by}: {why}"
         )
 
     def check_order(self, decided: Decided, change: Change, apart: Sequence[int], by: str) -> None:
@@ -286,7 +286,7 @@ def never_held(record: RunRecord) -> RunRecord:
     """
     if record.held:
         raise NoDerivativeError(
-            "dry friction holds the body for a while, and derivatives cannot pass that: choose "
-            "an end before it comes to rest"
+            "dry friction holds the body for a while, and derivatives cannot pass such a hold: "
+            "choose an end before the body comes to rest"
         )
     return record

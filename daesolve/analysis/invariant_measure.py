@@ -259,7 +259,7 @@ def _found(
     if not equations.complete:
         exists, said = (
             None,
-            f"brackets of {equations.depth} fields do not contradict it, and continue",
+            f"brackets of {equations.depth} fields do not contradict it, but longer ones might",
         )
     turn = _winding(flow, equations)
     if exists and turn:

@@ -168,9 +168,9 @@ def _check(task: Prescribed) -> None:
     modes = [row.name for row in dynamics.rows if row.hold is not None]
     if dynamics.contacts or dynamics.guides is not None or modes:
         raise UnsupportedError(
-            "inverse dynamics does not support contacts that open or pairs of supports, "
-            "because which are loaded is not known in advance; pose the motion as goals "
-            "(ds.Holonomic) and solve"
+            "inverse dynamics does not support contacts that open or pairs of supports, because "
+            "it is not known in advance which are loaded; pose the motion as goals (ds.Holonomic) "
+            "and solve"
         )
 
 

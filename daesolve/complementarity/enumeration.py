@@ -86,8 +86,8 @@ def all_signs(count: int) -> NDArray[np.int_]:
     """
     if count > MOST_PAIRS:
         raise UnsupportedError(
-            f"{count} pairs of supports have 2^{count} variants: all of them are looked at up to"
-            f' {MOST_PAIRS} pairs, method="branch-and-bound" finds all answers of more'
+            f"{count} pairs of supports have 2^{count} variants, but only those of up to "
+            f'{MOST_PAIRS} pairs are all solved: use method="branch-and-bound"'
         )
     shifts = np.arange(count - 1, -1, -1)
     return 2 * ((np.arange(1 << count)[:, None] >> shifts) & 1) - 1

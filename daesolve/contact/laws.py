@@ -114,8 +114,8 @@ def collide(
         )
     if law not in ORDERED and order is not None:
         raise UnsupportedError(
-            f"only impacts one after the other have an order, {' or '.join(ORDERED)}, not of "
-            f"the law {law!r}"
+            f"only the laws of sequential impacts ({', '.join(ORDERED)}) accept an order, not the "
+            f"law {law!r}"
         )
     match law:
         case "newton":

@@ -72,16 +72,16 @@ class Contacts:
             raise PosingError(
                 f"a contact must have 1 tangent in the plane or 2 in space, not {self.directions}"
             )
-        matrix = _numbers("the answer to the reactions", self.matrix)
+        matrix = _numbers("the response to the reactions", self.matrix)
         size = count * (1 + self.directions)
         if matrix.shape != (size, size):
             raise PosingError(
-                f"the answer of {count} contacts with {self.directions} tangents each to their "
-                f"reactions needs the shape {(size, size)}, not {matrix.shape}"
+                f"the response of {count} contacts with {self.directions} tangents each must have "
+                f"the shape {(size, size)}, not {matrix.shape}"
             )
         lengths = np.sqrt(np.abs(np.diag(matrix)))
         if np.any(np.abs(matrix - matrix.T) > SYMMETRIC * np.outer(lengths, lengths)):
-            raise PosingError("the answer of contacts to their reactions must be symmetric")
+            raise PosingError("the response of contacts to their reactions must be symmetric")
         stuck = np.flatnonzero(np.diag(matrix)[:count] <= 0.0)
         if stuck.size:
             raise PosingError(
@@ -92,8 +92,8 @@ class Contacts:
             static = _numbers("the coefficients of static friction", self.static_friction)
         if static.shape != friction.shape or np.any(static < friction) or np.any(friction < 0.0):
             raise OutOfRangeError(
-                "coefficients of friction must not be negative, nor those of static friction "
-                f"smaller: they are {friction} and {static}"
+                "coefficients of friction must be >= 0, and static ones at least as large: they "
+                f"are {friction} and {static}"
             )
         for name, value in (
             ("matrix", matrix),

@@ -322,8 +322,8 @@ def _limit(
     fast = tuple(order([abs(v) for v in row], largest) for row in zip(*rates, strict=True))
     if max(fast) > -HALF_WAY:
         raise PosingError(
-            f"nothing holds the slips {', '.join(map(repr, names))} the more firmly, the smaller "
-            "eps: rates of the fast motion must grow as eps falls"
+            f"nothing holds the slips {', '.join(map(repr, names))} more firmly as eps falls: the "
+            "rates of the fast motion must grow"
         )
     # Without damping, fast motions may grow as slowly as the slow ones proceed.
     growth = [max(value.real for value in row) / abs(row[0]) for row in rates]
@@ -385,7 +385,7 @@ def _stationary(
     lengths = np.linalg.norm(terms, axis=1)
     if not np.all(lengths > 0.0):
         still = names[int(np.argmin(lengths))]
-        raise PosingError(f"nothing of the slip {still!r} moves at this state: give a moving state")
+        raise PosingError(f"no part of the slip {still!r} moves in this state: give a moving state")
     return stationary_shares(slips, terms, TERMS)
 
 

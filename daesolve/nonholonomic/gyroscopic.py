@@ -84,8 +84,8 @@ class GyroscopicSeparation:
         if k < len(c):
             if np.linalg.matrix_rank(c[k:, k:]) < len(c) - k:
                 raise SecondaryConstraintsError(
-                    "no stiffness holds what fast rotation does not: there is no precession apart "
-                    "from that motion"
+                    "no stiffness holds the directions that fast rotation leaves free: there is "
+                    "no precession apart from that motion"
                 )
             held = held - c[:k, k:] @ np.linalg.solve(c[k:, k:], c[k:, :k])
         return np.linalg.eigvals(-eps * np.linalg.solve(self.gyroscopic[:k, :k], held))
@@ -230,8 +230,8 @@ def separate_small_velocities(
         if max(np.linalg.norm(other @ free), np.linalg.norm(free.T @ other)) > KERNEL * size:
             raise PosingError(
                 "velocities that fast rotation does not hold change their direction with the "
-                "state: no linear change of coordinates separates them; use coordinates one of "
-                "which follows them"
+                "state: no linear change of coordinates separates them; use a coordinate that "
+                "follows them"
             )
     return _rewritten(system, old, whole, count, units.pop())
 

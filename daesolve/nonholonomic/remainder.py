@@ -104,8 +104,7 @@ def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) 
         values = [float(of(time, x, numbers)) for x in units[own]]  # pyright: ignore
         if max(values) - min(values) > 1e-12 * max(1.0, *map(abs, values)):
             raise PosingError(
-                f"the value that the invariant {row.name!r} is held at is unknown: give a "
-                "state with at="
+                f"the value of the invariant {row.name!r} is unknown: give a state with at="
             )
         p[ValueKind.REFERENCE.place(row.name, dynamics.values)] = values[0]
     return p

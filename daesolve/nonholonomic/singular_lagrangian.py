@@ -198,7 +198,7 @@ class SingularLagrangian:
         found = surface.nearest(start_value("at", at), z)
         if found is None:
             raise ContradictoryGoalsError(
-                "no state near that of the start fulfils all constraints "
+                "no state near the start fulfils all constraints "
                 f"{', '.join(map(repr, self.constraints))}"
             )
         return dict(zip(self.states.names, found.tolist(), strict=True))

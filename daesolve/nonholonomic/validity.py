@@ -105,7 +105,7 @@ class Validity:
             f"slow rates are {self.separation:.3g} of the fast ones, {limit}": (
                 self.separation > FAR_APART
             ),
-            f"the time of the fast motion changes by {self.lengthening:.3g} of itself, {limit}": (
+            f"the time of the fast motion changes by a relative {self.lengthening:.3g}, {limit}": (
                 self.lengthening > FAR_APART
             ),
             f"small velocities lag behind by {self.lag:.3g} of their size, {limit}": (
@@ -113,8 +113,8 @@ class Validity:
             ),
             f"the rate of {name} changes by {worst:.3g} of its size, {limit}": worst > FAR_APART,
             f"finite velocities enter the slips (columns {carried}), so {self.left_out:.3g} of "
-            f"their inertia are left out, but {SHARE:g} is the limit, and stiffer friction "
-            "leads to rolling and not to this model; use the slips themselves as small "
+            f"their inertia is left out, but {SHARE:g} is the limit, and stiffer friction leads "
+            "to rolling instead of this model; use the slips themselves as small "
             "velocities": self.left_out > SHARE,
             f"the fast motion adds {self.jump:.3g} of the motion to large momenta, {limit}": (
                 self.jump > FAR_APART
@@ -153,11 +153,11 @@ class Validity:
             carried = ", ".join(f"{name} by {value:.3g}" for name, value in self.columns.items())
             parts.append(f"of other rates it changes {changed}")
             parts.append(
-                f"the fast motion takes along {carried}, so {self.left_out:.3g} of the inertia "
-                "of large velocities are left out"
+                f"the fast motion carries along {carried}, so {self.left_out:.3g} of the inertia "
+                "of large velocities is left out"
             )
         if not self.holds:
-            parts.append(f"against the model: {'; '.join(self.failures)}")
+            parts.append(f"objections to the model: {'; '.join(self.failures)}")
         return "; ".join(parts)
 
     def _lasting(self) -> str:

@@ -51,9 +51,7 @@ def column_of(owner: str, given: Column) -> np.ndarray:
         raise PosingError(f"{owner} are empty")
     bad = np.flatnonzero(~np.isfinite(found))
     if len(bad):
-        raise OutOfRangeError(
-            f"{owner} contain {found[bad[0]]} at index {bad[0] + 1}: leave gaps out"
-        )
+        raise OutOfRangeError(f"{owner} contain {found[bad[0]]} at index {bad[0] + 1}: remove gaps")
     return found
 
 

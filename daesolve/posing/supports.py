@@ -190,7 +190,7 @@ def check_pairs(pairs: Sequence[Any], goals: Sequence[AnyGoal]) -> None:
         raise PosingError(f"pairs must be a list of VariantPairs, not a {type(pairs).__name__}")
     for pair in pairs:
         if not isinstance(pair, VariantPair):
-            raise PosingError(f"pairs must be VariantPairs, and one is a {type(pair).__name__}")
+            raise PosingError(f"pairs must be VariantPairs, but one is a {type(pair).__name__}")
     names = [pair.name for pair in pairs]
     for name in names:
         if names.count(name) > 1:
@@ -204,7 +204,7 @@ def check_pairs(pairs: Sequence[Any], goals: Sequence[AnyGoal]) -> None:
         counted = f"{len(kept)}: {', '.join(map(repr, kept))}" if kept else "none"
         raise PosingError(
             f"{_counted(len(pairs))} of supports ({', '.join(names)}) must keep as many goals, "
-            f"posed with ideal=False, and there {'is' if len(kept) == 1 else 'are'} {counted}"
+            f"posed with ideal=False, but there {'is' if len(kept) == 1 else 'are'} {counted}"
         )
 
 

@@ -113,7 +113,9 @@ class SymbolVector:
                 raise PosingError(f"the {kind} name {name!r} is not a valid identifier")
         for name, unit in zip(names, units, strict=True):
             if not isinstance(unit, str):
-                raise PosingError(f"the unit of the {kind} {name!r} is {unit!r}, no word")
+                raise PosingError(
+                    f"the unit of the {kind} {name!r} is {unit!r}, but must be a word"
+                )
         self.names = names
         self.units = units
         self.kind = kind

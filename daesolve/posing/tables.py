@@ -265,7 +265,7 @@ class Use:
             guards += [argument - (last + slack), (first - slack) - argument]
             spans.append(f"{first:g} to {last:g}")
         why = (
-            f"the table {self.table.name!r} has no value: its nodes go from "
+            f"the table {self.table.name!r} has no value here: its nodes go from "
             f"{' and from '.join(spans)}, and outside = 'refuse'"
         )
         return Event(f"{self.name}_end", guards, RISING, Stop(why, whenever_past=True))

@@ -138,7 +138,7 @@ class _Way:
             if end is None:
                 length /= 2.0
                 if length < SMALLEST * self.step:
-                    return self.found, "no orbit on the border was found beyond"
+                    return self.found, "no further orbit on the border was found"
                 continue
             if end:
                 return self.found, end

@@ -356,7 +356,7 @@ def circle_map(
     >>> abs(found.value - math.sqrt(3) / 2) < 1e-11
     True
     """
-    check_options("circle_map", options, {"at": "it looks after each period", "inputs": "none"})
+    check_options("circle_map", options, {"at": "it samples after each period", "inputs": "none"})
     if not is_number(modulo) or not modulo > 0.0:
         raise OutOfRangeError(f"modulo is {modulo!r}, but must be a positive number")
     found = CircleMap(source, options, start, angle, float(modulo), period, dict(values or {}))

@@ -302,8 +302,8 @@ def _check_is_orbit(task: Task, shot: Shot) -> None:
 def _nearly_conserved(task: Task, shot: Shot) -> list[str]:
     """Describe the integrals that change slightly, so that the motion only nearly repeats."""
     return [
-        f"{integral.name!r} changes by {abs(alpha):.2g} of its size in a period, so that it is not "
-        "conserved, and the motion repeats itself to so much only"
+        f"{integral.name!r} changes by {abs(alpha):.2g} of its size in a period: it is not "
+        "conserved, and the motion repeats only to this accuracy"
         for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True)
         if abs(alpha) > CONSERVED and shot.residual > CONSERVED
     ]
@@ -330,8 +330,8 @@ def _jumps(orders: Sequence[Multipliers]) -> list[str]:
     if jump <= CONTINUOUS:
         return []
     return [
-        f"the map jumps by {100.0 * jump:.2g} % where they pass at one instant, for what one of "
-        "them imposes acts on the other: beside that, each order has a limit of its own"
+        f"the map jumps by {100.0 * jump:.2g} % where they pass at one instant, because the "
+        "impulse at one acts on the other: nearby, each order has its own limit"
     ]
 
 

@@ -434,7 +434,7 @@ class Flow:
         self, carried: Propagation, flight: Flight, state: np.ndarray, times: np.ndarray
     ) -> Derivatives:
         notes = [
-            f"{guards} pass together: multipliers depend on the order in which they do"
+            f"{guards} pass together: multipliers depend on their order"
             for guards in dict.fromkeys(guards for _, guards, _ in carried.parted)
         ]
         apart = [*carried.apart]
@@ -449,8 +449,8 @@ class Flow:
             if abs(other.time - one.time) <= TOGETHER * elapsed and one.after is not other.after:
                 apart.append(second - first)
                 notes.append(
-                    f"{_called(one)} and {_called(other)} pass together: multipliers depend on the "
-                    "order in which they do"
+                    f"{_called(one)} and {_called(other)} pass together: multipliers depend on "
+                    "their order"
                 )
         rows = np.array(apart).reshape(len(apart), state.shape[1])
         return Derivatives(state[: len(self.names)], carried.values, times, notes, rows)

@@ -295,8 +295,8 @@ class _Way:
         if times <= begun:
             return ""
         return (
-            f", with orbits that go round {times} times in this period, and not {begun} times as "
-            "the first: on the way the branch passed onto another that it crosses"
+            f", where orbits go round {times} times in this period instead of {begun} times as at "
+            "the start: on the way the branch switched to another that it crosses"
         )
 
     def _tried(self, point: Point, step: float) -> tuple[float, Point] | None:
@@ -404,7 +404,7 @@ class _Way:
             if "degenerate" in self.detect:
                 special.append(("degenerate passage", self.entries[-1], ""))
         else:
-            self.end = f"the branch ends at {name} = {value:.10g}: no orbit was found beyond"
+            self.end = f"the branch ends at {name} = {value:.10g}: no orbit was found beyond it"
         self.special += [special_point(self.curve, *one) for one in special]
         self.store.keep(self.sense, None, special, self.end)
         return point, tests
@@ -422,7 +422,9 @@ class _Way:
         task = self.curve.task_at(point.value)
         still = rest_point(task, point.shot)
         listed = [] if still is None else [f"{name} = {value:.6g}" for name, value in still.items()]
-        where = f", for the orbit comes to the rest point {', '.join(listed)}" if listed else ""
+        where = (
+            (f", because the orbit approaches the rest point {', '.join(listed)}") if listed else ""
+        )
         return (
             f"the branch ends at {self.curve.axis.name} = {point.value:.7g}: the period grows "
             f"without bounds, to {point.shot.period:.3g} s{where} (a homoclinic orbit)"

@@ -202,9 +202,8 @@ def _factored(task: Task, shot: Shot, matrix: np.ndarray) -> Factors:
         most = _most(task, shot, np.linalg.svd(matrix)[2][-1])
         raise NotPeriodicError(
             "neighbouring orbits cannot be distinguished; they differ most in "
-            f"{' and '.join(map(repr, most))}: name the value of such a state in "
-            "family={...}, let a coordinate be shifted (up_to=Shift(...)), or, where two "
-            "branches meet here, go aside"
+            f"{' and '.join(map(repr, most))}: fix one of these in family={{...}}, allow a shift "
+            "(up_to=Shift(...)), or start elsewhere if two branches meet here"
         )
     return Factors(left, values, right)
 

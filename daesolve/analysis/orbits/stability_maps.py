@@ -292,8 +292,8 @@ def _checked(
             raise OutOfRangeError(f"the range of {name!r} is {pair!r}, but must be low and high")
         if not pair[0] <= orbit.values[name] <= pair[1]:
             raise OutOfRangeError(
-                f"the orbit has {name} = {orbit.values[name]:.10g}, which the range of it from "
-                f"{pair[0]:g} to {pair[1]:g} does not contain"
+                f"the orbit has {name} = {orbit.values[name]:.10g}, but its range goes from "
+                f"{pair[0]:g} to {pair[1]:g}"
             )
     if len(cells) != 2 or not all(isinstance(n, int) and n >= 2 for n in cells):
         raise OutOfRangeError(f"cells is {cells!r}, but must be two whole numbers >= 2")

@@ -23,12 +23,14 @@ from daesolve.errors import NotPeriodicError
 UNSWITCHED: Mapping[Kind, str] = {
     "fold": "both parts of a fold belong to the branch itself",
     "neutral saddle": "nothing branches off at a neutral saddle",
-    "Neimark-Sacker": "what begins at a Neimark-Sacker point is a torus, not a periodic orbit",
+    "Neimark-Sacker": "a torus begins at a Neimark-Sacker point, not a periodic orbit",
     "several at once": (
-        "several multipliers pass through the unit circle, and no one direction leads to what "
-        "begins; give periodic_orbit a guess beside the orbit"
+        "several multipliers pass through the unit circle, and no single direction leads to the "
+        "new orbits; give periodic_orbit a guess beside the orbit"
     ),
-    "degenerate passage": "constraints depend on each other there: the continuation is open",
+    "degenerate passage": (
+        "constraints depend on each other there, so the continuation is undetermined"
+    ),
     "grazing": (
         "a touching orbit belongs to the branch of orbits with one event more or less: give "
         "periodic_orbit a guess beyond it"

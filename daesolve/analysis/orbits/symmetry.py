@@ -50,7 +50,7 @@ class Shift:
                 raise PosingError(f"a shift needs names of coordinates, not {name!r}")
         for name, amount in by.items():
             if not is_number(amount):
-                raise OutOfRangeError(f"{name!r} is shifted by {amount!r}, but must be by a number")
+                raise OutOfRangeError(f"the shift of {name!r} is {amount!r}, but must be a number")
         self.free, self.by = free, by
 
     def __repr__(self) -> str:
@@ -318,7 +318,7 @@ def _fixed(symmetry: Symmetry, names: Sequence[str]) -> tuple[np.ndarray, np.nda
             matrix[place(name), place(source)] = 1.0
             offset[place(name)] = added
         if np.linalg.matrix_rank(matrix) < len(names):
-            raise PosingError(f"{symmetry!r} takes one place twice: map every name to another")
+            raise PosingError(f"{symmetry!r} uses a name twice: map every name to a different one")
     else:
         for name in symmetry.names:
             matrix[place(name), place(name)] = -1.0

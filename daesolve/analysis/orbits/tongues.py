@@ -219,7 +219,7 @@ def tongue(
         if int(np.sum(np.diff(signs[signs != 0.0]) != 0.0)) > 1:
             raise OutOfRangeError(
                 f"between {name} = {low:g} and {high:g} there is more than one tongue "
-                f"{ratio[0]}/{ratio[1]}: give a range with the ends of one"
+                f"{ratio[0]}/{ratio[1]}: give a range that contains only one"
             )
         root = scipy.optimize.brentq(of, low, high, xtol=SOLVED * abs(high - low))
         end = float(root)  # pyright: ignore[reportArgumentType]
@@ -230,7 +230,7 @@ def tongue(
     digits = tuple(-math.log10(doubt) for _, _, doubt in found)
     notes = tuple(
         f"the end at {name} = {end:.10g} is known to {count:.1f} digits: the map has a corner at "
-        f"the angle {peak.angle:.6g}, as where a motion passes beside a degenerate point"
+        f"the angle {peak.angle:.6g}, for example because a motion passes near a degenerate point"
         for (end, peak, _), count in zip(found, digits, strict=True)
         if peak.beside > CORNER * modulo
     )

@@ -81,7 +81,7 @@ def _transient(found: Found) -> float:
 
 def _sentence(count: int, worst: float) -> str:
     if count == 0:
-        return "changes grow too fast for its digits to compare a separate run"
+        return "changes grow too fast to compare a separate run"
     return f"its own run over {count} periods stays within {worst:.1g} of its size"
 
 
