@@ -131,9 +131,9 @@ def frictionless_sign(problem: HorizontalComplementarity) -> int | None:
         return signs.pop()
     what = "vanish" if 0 in signs else "differ in sign"
     raise FrictionlessIllPosed(
-        "without friction the determinants of some variants of pairs "
-        f"{', '.join(problem.names)} {what}: the supports do not hold the body in every "
-        "variant, even without friction; place the supports so that each variant alone does"
+        f"without friction the determinants of some variants of pairs {', '.join(problem.names)} "
+        f"{what}: the supports do not hold the body in every variant; place them so that each "
+        "variant alone does"
     )
 
 

@@ -257,7 +257,7 @@ def _refusal(
             f"no state near the start fulfils {listed(missed)} together: they contradict each other"
         )
     return InconsistentStateError(
-        f"the start violates {listed(missed)}; no state near the guess fulfils it; give a "
+        f"the start violates {listed(missed)}, and no state near the guess fulfils it; give a "
         "better start"
     )
 

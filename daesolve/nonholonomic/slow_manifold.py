@@ -102,10 +102,10 @@ class Balance:
         parts = np.max(np.abs(null), axis=1)
         loose = [repr(name) for name, part in zip(self.names, parts, strict=True) if part > 1e-6]
         raise SecondaryConstraintsError(
-            f"the rates of the primary constraints do not determine {', '.join(loose)} here: "
-            f"the smallest singular value of their matrix is {smallest:.3g} 1/s where "
-            f"{self.scale:.3g} 1/s is typical, so secondary constraints follow; start "
-            "elsewhere, choose other small velocities, or integrate the full system"
+            f"the rates of the primary constraints do not determine {', '.join(loose)} here: the "
+            f"smallest singular value of their matrix is {smallest:.3g} 1/s, typically "
+            f"{self.scale:.3g} 1/s, so secondary constraints follow; start elsewhere, choose "
+            "other small velocities, or integrate the full system"
         )
 
     def _followed(self, guess: np.ndarray) -> np.ndarray:

@@ -189,9 +189,8 @@ def _check_parameters(report: QuasiHolonomic, at: Mapping[str, float] | None, ti
     if residual is not None and residual > report.tolerance:
         raise NotQuasiHolonomicError(
             f"{', '.join(report.by)} may be substituted into the Lagrangian only at these "
-            "values of the parameters, but the parameters of the smaller system may vary: "
-            "write the values instead of the parameters, or use gyroscopic='keep', which is "
-            "right for all values"
+            "parameter values, but the parameters of the smaller system may vary: write values "
+            "instead of parameters, or use gyroscopic='keep'"
         )
 
 
