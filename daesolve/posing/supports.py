@@ -117,8 +117,7 @@ class VariantPair:
     Parameters
     ----------
     name
-        The name of the pair and of its reaction N: the second support's reaction minus the first's,
-        N.
+        The name of the pair and of its reaction, in N: the second support's minus the first's.
     supports
         The first and the second support; the single support of a unilateral pair counts as the
         second.
