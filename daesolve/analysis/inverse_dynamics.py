@@ -100,8 +100,9 @@ def inverse_dynamics(
     Parameters
     ----------
     source
-        A system, or a case of a problem without its inputs. Inputs that are not given are the
-        drives. If there are none, a separate force or torque acts along each prescribed quantity.
+        A system, or a case of a problem, whose own inputs are ignored. Inputs that are not given
+        are the drives. If there are none, a separate force or torque acts along each prescribed
+        quantity.
     motion
         By the name of a coordinate, its motion: an expression of `daesolve.time` and parameters,
         also as text ("0.2 * sin(3 * t)"), or a smooth table. Under any other name, a pair: a

@@ -77,7 +77,7 @@ class ReducingMultiplier:
         return {name: float(value) for name, value in zip(self.shape, found, strict=True)}
 
     def ratio(self, state: Mapping[str, float], reference: Mapping[str, float]) -> float:
-        """Return the ratio of N at two shapes, integrated along the straight line between them.
+        """Return N at a shape over N at another; it must be smooth on the line between them.
 
         Raises
         ------
