@@ -181,7 +181,7 @@ class Switching:
         self._changed = True
         return ca.SX(expression.sparsity(), walk.outputs())
 
-    # -- nodes, each existing once --------------------------------------------------------------------
+    # -- nodes, each existing once -----------------------------------------------------------------
 
     def node(self, operation: int, *operands: int) -> int:
         """Return the number of an operation on nodes."""
