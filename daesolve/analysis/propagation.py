@@ -1,8 +1,7 @@
 """Derivatives carried along a known run: from boundary to boundary, through its events.
 
 The variational equations (see `variational`) are integrated one direction at a time, in all states
-and without events. The times of events are already known; how they change follows from their
-guards.
+and without events. The times of events are known; their changes follow from the guards.
 """
 
 from __future__ import annotations
@@ -39,8 +38,7 @@ if TYPE_CHECKING:
 TOGETHER = 1e-9
 """Guards with zeros closer than this, relative to the time run so far, pass together."""
 APART = 1e-6
-"""How far they may separate, relative to the time run so far, when a number changes by its own
-size."""
+"""How far they may separate, relative to the time so far, if a number changes by its own size."""
 
 
 class WholeState(NamedTuple):
@@ -74,8 +72,7 @@ class Propagation:
     event_times
         (k,) for each event so far.
     apart
-        (k,) for each guard processed after another at the same instant: the change of the time
-        between them.
+        (k,) for each guard processed after another at one instant: the change of the time between.
     backwards
         How to process guards that pass together if a formula resets the state: None at once, False
         one after another in the order of the guards, True in reverse order.

@@ -1,7 +1,6 @@
 """Consistent states: start values that fulfil every constraint, and samples of such states.
 
-A start must also be consistent with the modes: no guard has passed yet, so resets with
-`whenever_past` act.
+A start must also agree with the modes: no guard has passed yet, so `whenever_past` resets act.
 """
 
 from __future__ import annotations
@@ -96,8 +95,7 @@ def complete_start(
     OutOfRangeError
         A value is not finite.
     InconsistentStateError
-        No consistent state keeps the given values; the message gives the violated goals and
-        amounts.
+        No consistent state keeps the given values; the message names the violated goals.
     ContradictoryGoalsError
         No state near the guess fulfils all goals, whatever is given.
     """
@@ -203,8 +201,7 @@ def _held(
 ) -> tuple[tuple[str, ...], np.ndarray]:
     """Let invariants on positions keep their value at the guess, where positions are free.
 
-    Invariants with a known value use that value. Returns the names of these invariants, and p with
-    their references.
+    Known values take precedence. Returns the invariants' names, and p with their references.
     """
     own = [row for row in dynamics.invariants if row.on == "positions"]
     if not own:
@@ -302,8 +299,7 @@ def sample_states(
         A state to stay near; without it the states are random of order one. If constraints are
         independent there, they are independent at every sample.
     time
-        The time of the first sample, s; the others follow at intervals, because constraints may
-        move.
+        The time of the first sample, s; others follow at intervals, as constraints may move.
     count, at_rest
         The number of samples to try for, and how many of these at rest (if the constraints allow
         it; a control system has no separate velocities).
@@ -356,8 +352,7 @@ def instantaneous(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Solve for accelerations and reactions at one state, by dense least squares.
 
-    The method is independent of the symbolic elimination. For dependent constraints it returns the
-    reactions of least norm.
+    Independent of the symbolic elimination; dependent constraints get reactions of least norm.
     """
     parts = dynamics.matrices(t, x, p)
     nv, nu = parts["influence"].shape
@@ -369,8 +364,7 @@ def instantaneous(
     right = np.concatenate(
         [parts["force"].ravel(), -parts["bias"].ravel(), -parts["offsets"].ravel()]
     )
-    # M becomes of order one in any units: scaling rows and columns as they come would cost light
-    # bodies their digits.
+    # M becomes of order one in any units; otherwise scaling would cost light bodies their digits.
     inertia = np.sqrt(np.abs(np.diag(parts["mass"])))
     inertia[inertia == 0.0] = 1.0
     rows, columns = np.ones(len(matrix)), np.ones(nv + nu)

@@ -39,10 +39,9 @@ ANGLE = Angle("rad")
 
 It is a label and not a promise: the library does not assume periodicity because of it.
 
-- To keep its digits, an angle is wrapped to (-pi, pi] at the ends of segments, but only if every
-  equation, guard and output provably repeats after a whole turn: each contains the angle only
-  within sines and cosines, multiplied by a whole number, or not at all. Otherwise the angle is
-  integrated like any other coordinate.
+- To keep its digits, an angle is wrapped to (-pi, pi] at the ends of segments if every equation,
+  guard and output provably repeats after a whole turn: it occurs only within sines and cosines,
+  multiplied by a whole number. Otherwise it is integrated like any other coordinate.
 - Results always show it unwrapped: samples, events and end states count every turn.
 - Events and discrete conditions use the unwrapped angle: a guard at 200 rad fires at 200 rad.
 """
@@ -231,8 +230,7 @@ class _Dot:
 class Auxiliaries(DifferentiableVector):
     """Names for expressions of time and positions: a contact point, an elongation.
 
-    Goals written in these names are differentiated by the chain rule, so each derivative of a shape
-    is written only once. The motion stays the same, and its code is shorter.
+    The chain rule differentiates goals in these names, each derivative of a shape only once.
     """
 
     def __init__(self, meanings: Mapping[str, ca.SX], units: Mapping[str, str]) -> None:
@@ -329,8 +327,7 @@ def coordinates(**units: str) -> DifferentiableVector:
     Parameters
     ----------
     **units
-        The unit of each coordinate by name. Angles with `ANGLE` may be wrapped internally; see
-        there.
+        The unit of each coordinate by name. `ANGLE` may be wrapped internally; see there.
 
     Examples
     --------

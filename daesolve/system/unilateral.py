@@ -70,8 +70,8 @@ class Contact(Holonomic):
         e, a number or an expression of parameters and the state: after an impact the gap opens at e
         times the closing speed (Newton's law).
     closed
-        Whether the contact is closed at the start. `parameters={"contact_<name>": 0.0}` overrides
-        it for a run.
+        Whether the contact is closed at the start. A run overrides it by
+        `parameters={"contact_<name>": 0.0}`.
     slip
         The sliding velocity of the bodies at the contact, m/s, linear in the velocities; with it
         the contact has friction. In space give two components at right angles. None for a smooth
@@ -94,8 +94,7 @@ class Contact(Holonomic):
     Raises
     ------
     PosingError
-        It has no reaction along its gradient, something else holds it, or friction is given without
-        a slip.
+        It has no reaction along its gradient, something else holds it, or friction has no slip.
     OutOfRangeError
         A constant coefficient is negative, static friction is below friction, or tangential
         restitution is not between 0 and 1.
