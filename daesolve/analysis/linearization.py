@@ -130,8 +130,8 @@ def linearize(
     inputs
         The values of inputs at the state.
     time
-        s. If the equations contain time, the matrix holds at this moment, and its eigenvalues show
-        stability only if the matrix is the same at other times.
+        The time, s. If the equations contain time, the matrix holds at this moment, and its
+        eigenvalues show stability only if the matrix is the same at other times.
     coordinates
         The variables of the matrix: coordinates, with their rates where these are independent, and
         velocities. Their motion must not depend on that of others. By default, independent states

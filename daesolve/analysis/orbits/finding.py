@@ -100,8 +100,8 @@ def periodic_orbit(
         moved to the nearest consistent state if needed); a run, whose end is used; an orbit; or
         None for the start of a case.
     period
-        s. If the equations contain time: the period, a multiple of the drive's period, or an
-        expression of parameters, such as 2 * ca.pi / p.w, which it follows along a branch.
+        In seconds. If the equations contain time: the period, a multiple of the drive's period, or
+        an expression of parameters, such as 2 * ca.pi / p.w, which it follows along a branch.
         Otherwise an approximate period, which is then corrected. With a section it is optional.
     section
         An expression of the states, or the name of an event: the orbit starts where it passes,
