@@ -71,29 +71,22 @@ def complete_start(
 ) -> Start:
     """Complete given values to a state near a guess that fulfils every constraint.
 
-    Positions come first, then velocities. Values that are not given change as little as possible in
-    the metric of the mass matrix at the guess (see `projection.metrics`). If every value is given
-    and the state violates the constraints only by rounding, the whole state is corrected.
+    Positions come first, then velocities, each changed as little as possible in the metric of the
+    masses at the guess (`projection.metrics`). A fully given state is corrected only for rounding.
 
     Parameters
     ----------
-    dynamics
-        The equations.
-    values
-        p as numbers.
-    start
-        Values to keep, by the names of states.
-    guess
-        Values that may change (missing ones are zero).
+    dynamics, values
+        The equations, and p as numbers.
+    start, guess
+        Values to keep, and values that may change (missing ones are zero), by state.
     time
         The time of the state, s.
 
     Raises
     ------
-    UnknownNameError
-        There is no state of this name.
-    OutOfRangeError
-        A value is not finite.
+    UnknownNameError, OutOfRangeError
+        There is no state of this name, or a value is not finite.
     InconsistentStateError
         No consistent state keeps the given values; the message names the violated goals.
     ContradictoryGoalsError
@@ -125,10 +118,9 @@ def complete_start(
 
 
 def _corrected(whole: Projection, x: np.ndarray) -> np.ndarray | None:
-    """Return the nearest consistent state where a state misses it by rounding only.
+    """Return the nearest consistent state if only rounding separates a state from it.
 
-    The velocities of a body at rest are rounding themselves, so a small part of their size is no
-    measure: there the correction is compared with the rounding of the largest state.
+    At rest, where velocities are rounding, the rounding of the largest state is the measure.
     """
     if whole.nearly_met(POLISH):
         return whole.nearest()
@@ -148,10 +140,8 @@ def near(
 
     Raises
     ------
-    UnknownNameError
-        There is no state of this name.
-    OutOfRangeError
-        A value is not finite.
+    UnknownNameError, OutOfRangeError
+        There is no state of this name, or a value is not finite.
     """
     names = dynamics.labels.states
     given = {**check_named("guess", guess), **check_named("initial", start)}
@@ -296,13 +286,11 @@ def sample_states(
     dynamics, values
         The equations and p as numbers.
     around
-        A state to stay near; without it the states are random of order one. If constraints are
-        independent there, they are independent at every sample.
+        A state to stay near, random if None; constraints independent there are so at every sample.
     time
         The time of the first sample, s; others follow at intervals, as constraints may move.
     count, at_rest
-        The number of samples to try for, and how many of these at rest (if the constraints allow
-        it; a control system has no separate velocities).
+        The number of samples to try for, and how many of these at rest, if constraints allow it.
     """
     generator = np.random.default_rng(20)
     split = dynamics.position_count
@@ -316,8 +304,7 @@ def sample_states(
         spread[split:] = max(np.max(np.abs(around[split:]), initial=0.0), 1.0)
     held = tuple(row.name for row in dynamics.invariants if row.on == "positions")
     both = levels(dynamics, held)
-    # From afar, Newton's method ends at the strongest attractor: where constraints lose rank, whole
-    # surfaces fulfil them, such as all half turns of a slider. The motion never reaches these.
+    # From afar, Newton's method may end where constraints lose rank: the motion never comes there.
     regular = around is not None and are_independent(dynamics, time, around, values)
     samples: list[tuple[float, np.ndarray]] = []
     failures = 0
@@ -407,10 +394,8 @@ def fitting_values(
     ----------
     dynamics, values
         The equations, and p by name.
-    state
-        (nx,) the consistent start.
-    time
-        s
+    state, time
+        (nx,) the consistent start, and s.
 
     Raises
     ------
