@@ -144,7 +144,7 @@ GOALS = {
                   lambda q, p: ds.Holonomic("c", q.x * np.nan)),
     "singular": (InconsistentStateError, "'c' is (nan|inf) at the start",
                  lambda q, p: ds.Holonomic("c", 1 / q.x)),
-    "never zero": (InconsistentStateError, r"'c' \(by 1\); no state near the guess fulfils it",
+    "never zero": (InconsistentStateError, r"'c' \(by 1\), and no state near the guess fulfils it",
                    lambda q, p: ds.Holonomic("c", q.x**2 + 1)),
     "of velocities": (PosingError, "pose it as Nonholonomic",
                       lambda q, p: ds.Holonomic("c", q.dot.x)),

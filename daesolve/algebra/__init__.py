@@ -1,1 +1,1 @@
-"""Linear algebra on expressions and numbers, and expressions carried over to another engine."""
+"""Linear algebra on expressions and numbers, and translation of expressions to other engines."""

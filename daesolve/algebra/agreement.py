@@ -1,4 +1,4 @@
-"""How far a derivative may be from what it should be, for compiled loops over steps."""
+"""The accepted error of a derivative, for compiled loops over steps."""
 # numba's decorators have no types.
 # pyright: basic
 
@@ -13,18 +13,18 @@ from daesolve.algebra.compiling import OPTIONS
 
 @njit(**OPTIONS)
 def miss(slopes, rates, span, size, relative, absolute, late):
-    """Return what a derivative is off over what it may be off; infinite where that is no number.
+    """Return the error of a derivative over its tolerance; infinite if that is not a number.
 
     Parameters
     ----------
     slopes, rates
-        (n,) the derivative, and what it should be.
+        (n,) the derivative, and its correct value.
     span, size
-        The length of a step, and how large the state is at its start.
+        The length of a step, and the size of the state at its start.
     relative, absolute
-        What it may be off, by the size of the state, and at all.
+        The tolerance relative to the size of the state, and the absolute one.
     late
-        By how much, s, it may be that of another time.
+        The accepted error of its time, s.
     """
     off, pace = 0.0, 0.0
     for j in range(len(slopes)):

@@ -19,14 +19,14 @@ from daesolve.algebra.translation import missing_operations
 from daesolve.errors import UnsupportedError
 
 VALUES = 2
-"""Which input the values are."""
+"""The input from which the values come."""
 COMPUTED, CONSTANT = -1, -2
-"""Of what comes from no input."""
+"""The source of values that come from no input."""
 NONE = np.zeros(0)
 LANES = 8
-"""States that the machine takes at once."""
+"""The number of states that the machine processes at once."""
 MOST = 64
-"""How many are taken together at most."""
+"""The largest number processed together."""
 
 
 def evaluate_block(
@@ -37,7 +37,7 @@ def evaluate_block(
 ) -> list[np.ndarray]:
     """Evaluate a CasADi function of (t, x, p) for many states at once.
 
-    What depends on values alone, where these are the same for all states, is computed once.
+    Parts that depend only on values are computed once if the values are the same for all states.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ def evaluate_block(
     times
         (k,)
     states
-        (k, nx), or more columns, of which the function takes the first ones.
+        (k, nx), or more columns; the function uses the first ones.
     values
-        (np,), or (k, np) where each state has its own; more as well.
+        (np,), or (k, np) if each state has its own; more columns are allowed.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def evaluate_block(
     given[:, 0], given[:, 1 : 1 + size] = times, states
     if own:
         given[:, 1 + size :] = values
-    # Where each state has its own values, nothing that is the same for all depends on them.
+    # If each state has its own values, no shared part depends on them.
     numbers = made.numbers(np.zeros(count) if own else values)
     found = made.moving.run(numbers, given).T
     return [found[:, first:end] for first, end in made.columns]
@@ -82,14 +82,14 @@ def evaluate_lanes(
 ) -> np.ndarray:
     """Evaluate a CasADi function of (t, x, p) for many states of several motions at once.
 
-    What depends on values alone is computed once for each motion.
+    Parts that depend only on values are computed once for each motion.
 
     Parameters
     ----------
     function
         (t, x, p) -> one dense column.
     times, states
-        (lanes, k) and (lanes, k, nx), or more columns, of which the function takes the first ones.
+        (lanes, k) and (lanes, k, nx), or more columns; the function uses the first ones.
     values
         (lanes, np), or more columns.
 
@@ -103,7 +103,7 @@ def evaluate_lanes(
     UnsupportedError, ValueError
         As for `evaluate_block`.
     """
-    from daesolve.algebra import machine  # numba is imported where something is evaluated
+    from daesolve.algebra import machine  # numba is imported only when something is evaluated.
 
     compiled: Any = machine
     made = layout(function, False)
@@ -121,7 +121,7 @@ def evaluate_lanes(
 
 
 def _taken(function: ca.Function, source: int, given: np.ndarray) -> np.ndarray:
-    """Return the columns of what is given that an input takes."""
+    """Return the given columns that an input uses."""
     count = function.nnz_in(source)
     if given.shape[-1] < count:
         raise ValueError(
@@ -136,17 +136,17 @@ def _taken(function: ca.Function, source: int, given: np.ndarray) -> np.ndarray:
 class Part:
     """A program for the machine.
 
-    Its registers hold numbers that are the same for all states, then what is given, then what is
-    computed on the way, then what is wanted.
+    Its registers contain numbers shared by all states, then the given values, the intermediate
+    ones, and the results.
 
     Parameters
     ----------
     runs, codes
         See `machine.carry_out`.
     registers
-        How many there are.
+        The number of registers.
     rows
-        How many of them are wanted.
+        The number of results.
     """
 
     runs: np.ndarray
@@ -155,16 +155,16 @@ class Part:
     rows: int
 
     def run(self, numbers: np.ndarray, given: np.ndarray) -> np.ndarray:
-        """Return what it makes of so many given rows, (rows, k).
+        """Return the results for a number of given rows, (rows, k).
 
         Parameters
         ----------
         numbers
-            What the first registers hold.
+            The content of the first registers.
         given
-            (k, inputs) what the next ones hold.
+            (k, inputs) the content of the next ones.
         """
-        from daesolve.algebra import machine  # numba is imported where something is evaluated
+        from daesolve.algebra import machine  # numba is imported only when something is evaluated.
 
         compiled: Any = machine
         found = np.empty((self.rows, len(given)))
@@ -178,25 +178,25 @@ class Part:
 
     @staticmethod
     def stride(count: int) -> int:
-        """Return how many states are taken together."""
+        """Return the number of states processed together."""
         return 1 if count <= 1 else min(MOST, -(-count // LANES) * LANES)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What the machine does for a function.
+    """The layout of a function for the machine.
 
     Parameters
     ----------
     constants
-        What the first registers of the fixed part hold.
+        The content of the first registers of the fixed part.
     fixed
-        Gives what is the same for all states, from values.
+        Computes everything that is the same for all states, from values.
     moving
-        Gives the outputs, from t and x, and from values where each state has its own; its first
-        registers hold what the fixed part gives.
+        Computes the outputs from t and x, and from values if each state has its own; its first
+        registers hold the results of the fixed part.
     columns
-        From which to before which row each output goes.
+        The range of rows of each output.
     """
 
     constants: np.ndarray
@@ -205,7 +205,7 @@ class Layout:
     columns: tuple[tuple[int, int], ...]
 
     def numbers(self, values: np.ndarray) -> np.ndarray:
-        """Return what the first registers of the moving part hold, from (np,)."""
+        """Return the content of the first registers of the moving part, from (np,)."""
         return self.fixed.run(self.constants, values[None, :])[:, 0] if self.fixed.rows else NONE
 
 
@@ -214,7 +214,7 @@ _CLASSES = named([Layout, Part])
 
 @lru_cache(maxsize=256)
 def layout(function: ca.Function, own: bool) -> Layout:
-    """Divide a function's program; `own`: each state has its own values.
+    """Divide a function's program into parts; with `own`, each state has its own values.
 
     Raises
     ------
@@ -225,7 +225,7 @@ def layout(function: ca.Function, own: bool) -> Layout:
 
 
 def _divided(function: ca.Function, own: bool) -> Layout:
-    from daesolve.algebra import ordering  # numba is imported where something is evaluated
+    from daesolve.algebra import ordering  # numba is imported only when something is evaluated.
 
     compiled: Any = ordering
     missing = missing_operations(function, OF_CASADI)
@@ -242,8 +242,8 @@ def _divided(function: ca.Function, own: bool) -> Layout:
         for element, value in pairs
     ]
     constant = values.sources == CONSTANT
-    told = constant if own else constant | (values.sources == VALUES)
-    fixed, used = compiled.following(compiled.VERSION, told, values.operands)
+    leaves = constant if own else constant | (values.sources == VALUES)
+    fixed, used = compiled.following(compiled.VERSION, leaves, values.operands)
     used[[value for _, value in wanted]] = True
     shared = np.flatnonzero(used & fixed)
     constants = np.flatnonzero(constant)
@@ -269,9 +269,9 @@ class _Values:
     kinds, operands
         See `ordering`.
     sources
-        (k,) of a leaf the input, or `CONSTANT`; `COMPUTED` of others.
+        (k,) the input of a leaf, or `CONSTANT`; `COMPUTED` for others.
     elements, numbers
-        (k,) of an input which entry, and of a constant its number.
+        (k,) the entry of an input, and the number of a constant.
     """
 
     kinds: np.ndarray
@@ -298,20 +298,20 @@ def _part(
     wanted: Sequence[tuple[int, int]],
     rows: int | None = None,
 ) -> Part:
-    """Order what is computed, and give registers to it.
+    """Order the computed values, and assign registers.
 
     Parameters
     ----------
     values, own
         The values of a program, and which of them are computed or given.
     shared
-        The values that the first registers hold.
+        The values in the first registers.
     inputs
-        How many entries each input has; the next registers hold them.
+        The number of entries of each input, which the next registers hold.
     wanted
         Pairs (row, value).
     """
-    from daesolve.algebra import ordering  # numba is imported where something is evaluated
+    from daesolve.algebra import ordering  # numba is imported only when something is evaluated.
 
     compiled: Any = ordering
     rows = len(wanted) if rows is None else rows
@@ -321,7 +321,7 @@ def _part(
     given = np.flatnonzero(own & (values.sources >= 0))
     places[given] = starts[values.sources[given]] + values.elements[given]
     computed = own & (values.sources == COMPUTED)
-    # What is wanted is computed where it is to stand; below, these places are counted from -1 down.
+    # Results are computed in their final registers, which are counted from -1 down here.
     ends = np.zeros(len(own), dtype=np.int64)
     for row, value in reversed(wanted):
         if computed[value]:
@@ -341,13 +341,13 @@ def _part(
 
 
 def _runs(kinds: np.ndarray) -> np.ndarray:
-    """Return (n, 3): an operation, where those in a row begin, and where they end."""
+    """Return (n, 3): an operation, and the start and end of a run of it."""
     starts = np.flatnonzero(np.append(-1, kinds[:-1]) != kinds) if len(kinds) else kinds
     return np.column_stack([kinds[starts], starts, np.append(starts, len(kinds))[1:]])
 
 
 class StateFunction:
-    """A CasADi function of (t, x, p) carried out by the machine for a few states, again and again.
+    """A CasADi function of (t, x, p) that the machine evaluates repeatedly for a few states.
 
     Parameters
     ----------
@@ -356,20 +356,20 @@ class StateFunction:
     p
         The parameters of all calls.
     count
-        How many states a call has.
+        The number of states of a call.
 
     Attributes
     ----------
     program
-        The runs, codes and registers that compiled code carries out itself.
+        The runs, codes and registers, for direct use by compiled code.
     places
         The registers of the time, of the first state and of the first result.
     calls
-        How many states it was evaluated at.
+        The number of states at which it was evaluated.
     """
 
     def __init__(self, function: ca.Function, p: np.ndarray, count: int = 1) -> None:
-        from daesolve.algebra import machine  # numba is imported where something is evaluated
+        from daesolve.algebra import machine  # numba is imported only when something is evaluated.
 
         compiled: Any = machine
         made = layout(function, False)
@@ -413,9 +413,9 @@ class StateFunction:
     def jacobian(self, t: float, x: np.ndarray) -> np.ndarray | None:
         """Return the derivatives of the column by one state, (rows, size).
 
-        None where one of its operations has none that is finite, or none that is known here.
+        Return None if an operation has no finite or no implemented derivative.
         """
-        from daesolve.algebra import tangents  # numba is imported where something is evaluated
+        from daesolve.algebra import tangents  # numba is imported only when something is evaluated.
 
         compiled: Any = tangents
         runs, codes, memory = self.program

@@ -1,4 +1,4 @@
-"""How numba compiles what is compiled once for a machine, not for a model."""
+"""Compilation by numba of code that is compiled once per machine, not per model."""
 # numba's decorators have no types.
 # pyright: basic
 
@@ -14,10 +14,10 @@ OPTIONS = {"error_model": "numpy", "nogil": True}
 
 
 def kept(function):
-    """Compile a function when it is called, and keep that on disk where there is a place.
+    """Compile a function on its first call, and cache it on disk if possible.
 
-    What it calls is kept with it. numba looks at the age of the function's own file alone: so a
-    `version_of` all files is an argument of what is kept.
+    The cache includes the functions that it calls, but numba checks only the age of the function's
+    own file. Cached functions therefore take a `version_of` all files as an argument.
     """
     try:
         return njit(cache=True, **OPTIONS)(function)
@@ -26,7 +26,7 @@ def kept(function):
 
 
 def version_of(*modules):
-    """Return a value that has another type where the source of one of these modules differs."""
+    """Return a value whose type differs if the source of one of these modules differs."""
     digest = hashlib.sha256()
     for module in modules:
         digest.update(Path(module.__file__).read_bytes())

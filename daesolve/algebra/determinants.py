@@ -1,4 +1,4 @@
-"""Determinants, written out in a straight line."""
+"""Determinants as straight-line code."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A digest of what is written in expressions and plain data: equal for what is built alike.
+"""A digest of expressions and plain data: equal for objects that are built alike.
 
-Symbols count by the places where they occur and by their names, so that a system that is posed once
-more, in symbols of its own, has the same digest, in another process as well.
+Symbols count by their positions and names. A system that is posed again, with new symbols, has the
+same digest, even in another process.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ import casadi as ca
 import numpy as np
 
 OWN = "daesolve."
-"""Dataclasses from here are what their fields are."""
+"""Dataclasses from here are digested by their fields."""
 POSED = "daesolve.posing."
-"""Other objects from here are what their attributes are; elsewhere they may change."""
+"""Other objects from here are digested by their attributes; foreign ones may change."""
 
 
 class NoDigestError(TypeError):
-    """Something is no plain data: a function, or an object of a foreign class."""
+    """An object is not plain data: a function, or an object of a foreign class."""
 
 
 def digest_of(value: object) -> str:
-    """Return the digest of expressions, numbers, words, arrays, and of what is made of these.
+    """Return the digest of expressions, numbers, words, arrays, and containers of these.
 
-    The library's own dataclasses count by their fields, which their cached properties follow from;
-    vectors of symbols by all of their attributes.
+    The library's dataclasses count by their fields, from which cached properties follow; vectors of
+    symbols count by all their attributes.
 
     Raises
     ------
     NoDigestError
-        Some part of it is none of these.
+        A part is none of these.
     """
     walk = _Walk()
     words = "\n".join(walk.words(value))
-    # All at once: a node that several expressions share is written once, and then by its place.
+    # All at once: a node shared by several expressions is written once, and then by its index.
     pack = ca.StringSerializer()
     pack.pack(walk.leaves)
     found = hashlib.sha256()
@@ -49,7 +49,7 @@ def digest_of(value: object) -> str:
 
 
 class _Walk:
-    """One way through all parts of a value; expressions are left for later."""
+    """A walk through all parts of a value; expressions are processed later."""
 
     def __init__(self) -> None:
         self.leaves: list[ca.SX] = []
@@ -57,7 +57,7 @@ class _Walk:
         self._kept: list[object] = []
 
     def words(self, value: object) -> Iterator[str]:
-        """Return what a value is, in words."""
+        """Return a description of a value."""
         if isinstance(value, Enum):
             yield f"{_named(type(value))}.{value.name}"
         elif value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
@@ -77,12 +77,12 @@ class _Walk:
             yield from self._compound(value)
 
     def _compound(self, value: object) -> Iterator[str]:
-        """Return what something is that may contain itself."""
+        """Return a description of an object that may contain itself."""
         if id(value) in self._numbers:
             yield f"as {self._numbers[id(value)]}"
             return
         self._numbers[id(value)] = len(self._numbers)
-        self._kept.append(value)  # Its identity is nobody else's meanwhile.
+        self._kept.append(value)  # No other object can have its identity meanwhile.
         parts = self._parts(value)
         yield f"{_named(type(value))} {len(parts)}"
         for part in parts:
@@ -103,16 +103,16 @@ class _Walk:
             return [part for f in fields(value) for part in (f.name, getattr(value, f.name))]
         elif kind.__module__.startswith(POSED) and hasattr(value, "__dict__"):
             return [part for item in sorted(vars(value).items()) for part in item]
-        raise NoDigestError(f"{kind.__qualname__} is no plain data")
+        raise NoDigestError(f"{kind.__qualname__} is not plain data")
 
 
 def _named(kind: type) -> str:
-    """Return where a class is found.
+    """Return the location of a class.
 
     Raises
     ------
     NoDigestError
-        It is found nowhere: another of the same name may be made.
+        It has no location: another class of the same name may be created.
     """
     if "<locals>" in kind.__qualname__:
         raise NoDigestError(f"{kind.__qualname__} is a class within a function")

@@ -1,8 +1,8 @@
-"""A place on disk for what takes long to find and is the same every time: bytes by a key.
+"""A cache on disk for results that take long to compute and never change: bytes by a key.
 
-Each entry is a file with the digest of its content. What cannot be read, or is not whole, is not
-there. It is written beside its place and then moved there, so that processes may do so at once.
-Nothing depends on it: where nothing can be written nothing is kept.
+Each entry is a file with the digest of its content. Unreadable or incomplete files count as
+missing. Files are written under a temporary name and then moved, so several processes may write at
+once. The cache is optional: if nothing can be written, nothing is cached.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from contextlib import suppress
 from pathlib import Path
 
 PLACE = "DAESOLVE_CACHE"
-"""The environment's variable with the directory; `off` keeps nothing."""
+"""The environment variable with the directory; `off` disables the cache."""
 MOST_BYTES = 200_000_000
-"""Of all entries; those that were used longest ago go first."""
+"""The size of all entries; the least recently used ones are removed first."""
 SUFFIX = ".kept"
 
 
 def directory() -> Path | None:
-    """Return where entries are kept; None where that is turned off."""
+    """Return the directory of the cache; None if it is disabled."""
     given = os.environ.get(PLACE)
     if given is not None:
         return None if given.lower() in ("", "off") else Path(given)
@@ -32,12 +32,12 @@ def directory() -> Path | None:
     }.get(sys.platform, ("XDG_CACHE_HOME", "~/.cache"))
     try:
         return Path(os.environ.get(named) or usual).expanduser() / "daesolve"
-    except RuntimeError:  # there is no home
+    except RuntimeError:  # There is no home directory.
         return None
 
 
 def kept(key: str) -> bytes | None:
-    """Return what was kept by this key, a word; None where there is nothing whole."""
+    """Return the entry of a key, a word; None if there is no complete one."""
     place = directory()
     if place is None:
         return None
@@ -54,7 +54,7 @@ def kept(key: str) -> bytes | None:
 
 
 def keep(key: str, *parts: bytes) -> None:
-    """Keep something by a key, a word, if there is a place to write: its parts one by one."""
+    """Store an entry under a key, a word, part by part, if there is a place to write."""
     place = directory()
     if place is None:
         return
@@ -87,10 +87,10 @@ def forget() -> None:
 
 
 def _shrink(place: Path) -> None:
-    """Remove entries until the others take no more than `MOST_BYTES`."""
+    """Remove entries until the others take at most `MOST_BYTES`."""
     known: list[tuple[float, int, Path]] = []
     for path in place.glob("*" + SUFFIX):
-        with suppress(OSError):  # another process removed it
+        with suppress(OSError):  # Another process removed it.
             found = path.stat()
             known.append((found.st_mtime, found.st_size, path))
     total = sum(size for _, size, _ in known)

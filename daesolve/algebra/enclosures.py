@@ -1,9 +1,8 @@
-"""Enclosures: between which numbers an expression lies while its inputs lie between numbers.
+"""Enclosures: bounds of an expression for inputs between given bounds.
 
-Interval arithmetic, one operation after the other (Moore, Interval Analysis, 1966), so that no peak
-between two looks is passed over. Bounds are rounded to the nearest number, not outwards: they are
-to find what is large, not to prove the last digit. They may be far apart where inputs occur several
-times.
+Interval arithmetic, operation by operation (Moore, Interval Analysis, 1966), cannot miss a peak
+between two evaluations. Bounds are rounded to nearest, not outwards, because they serve to find
+large values, not to prove the last digit. They may be wide if inputs occur several times.
 """
 
 from __future__ import annotations
@@ -23,19 +22,19 @@ ALL: Interval = -math.inf, math.inf
 def enclosed(
     function: ca.Function, low: Sequence[np.ndarray], high: Sequence[np.ndarray]
 ) -> list[Interval]:
-    """Return between which numbers the elements of a function's first output lie.
+    """Return bounds for the elements of a function's first output.
 
     Parameters
     ----------
     function
         An SX function.
     low, high
-        Its inputs lie between these.
+        The bounds of its inputs.
 
     Returns
     -------
     list
-        One interval for each element that is there; all numbers where nothing is known.
+        One interval for each structural element; all numbers if nothing is known.
     """
     read = program(function)
     found: list[Interval] = []

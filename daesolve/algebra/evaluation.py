@@ -1,4 +1,4 @@
-"""CasADi functions evaluated through their buffers: no conversion on the way."""
+"""CasADi functions evaluated through their buffers, without conversions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 class BufferedFunction:
-    """A CasADi function of (t, x, p) called through its buffers: no conversion on the way.
+    """A CasADi function of (t, x, p) called through its buffers, without conversions.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ class BufferedFunction:
 
 
 class Evaluator:
-    """A CasADi function called through its buffers, every argument anew.
+    """A CasADi function called through its buffers, with all arguments given each time.
 
     Parameters
     ----------
     function
-        Of dense columns.
+        A function of dense columns.
     """
 
     def __init__(self, function: ca.Function) -> None:
@@ -71,20 +71,20 @@ class Evaluator:
 
 
 class ArrayFunction:
-    """A function from numbers to dense arrays, of which it computes the non-zeros alone.
+    """A function from numbers to dense arrays that computes only the non-zeros.
 
     It is called through buffers: CasADi's own conversion takes longer than the evaluation.
 
     Parameters
     ----------
     name
-        What CasADi is to call it.
+        The name for CasADi.
     inputs
         Columns of symbols.
     outputs
         Expressions, of any shape.
     share
-        Whether common subexpressions are shared, which takes longer than a few evaluations.
+        Whether to share common subexpressions, which takes longer than a few evaluations.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Expressions multiplied out, their terms put together: what people would write.
+"""Expressions multiplied out with like terms combined, as people would write them.
 
-Sums in products are multiplied out, those in denominators stay. Terms that differ by a number alone
-become one, so do a cosine squared and a sine squared with the same factor, and the two terms of the
-sine or cosine of a sum of angles.
+Sums in products are multiplied out, those in denominators stay. Terms that differ only by a number
+are combined; so are a squared cosine and a squared sine with the same factor, and the two terms of
+the sine or cosine of a sum of angles.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from daesolve.algebra.translation import OPERATION_NAMES, Table, translate
 from daesolve.errors import UnsupportedError
 
 MOST_TERMS = 100
-"""Of a sum, beyond which an expression stays as it is."""
+"""The number of terms of a sum beyond which an expression stays unchanged."""
 WORTH = 1.5
-"""How much longer what is multiplied out may be: its terms are in the same order everywhere."""
+"""How much longer the expanded form may be; its terms have the same order everywhere."""
 LARGEST_POWER = 6
-"""Of a sum that is multiplied out."""
+"""The number of terms of a sum that is multiplied out."""
 LARGEST_DENOMINATOR = 360
 LARGEST_SQUARE = 64
 """The largest denominator of the square of a root."""
 NEARLY = 1e-14
-"""How far a factor may be from a simple number, relative, for which it is taken."""
+"""The relative distance within which a factor is replaced by a simple number."""
 CANCELLED = 1e-14
-"""Of two terms, what is left of a sum that vanishes."""
+"""The remainder, relative to the terms, of a sum that vanishes."""
 
 Monomial = tuple[tuple[int, int], ...]
-"""Numbers of factors, each with its power."""
+"""Indices of factors, each with its power."""
 Terms = dict[Monomial, float]
 """Factors of the monomials."""
 ONE: Monomial = ()
@@ -45,7 +45,7 @@ class _TooLongError(UnsupportedError):
 
 
 def expanded(expression: ca.SX) -> ca.SX:
-    """Return a scalar multiplied out, unless that makes it much longer.
+    """Return a scalar multiplied out, unless this makes it much longer.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def expanded(expression: ca.SX) -> ca.SX:
 
 
 def printed_size(expression: ca.SX) -> int:
-    """Return how many operations are printed, those of a part as often as it occurs."""
+    """Return the number of printed operations, with repeated parts counted each time."""
     symbols = ca.symvar(expression)
     function = ca.Function("f", [ca.vertcat(ca.SX(0, 1), *symbols)], [expression])
     whole = program(function)
@@ -85,7 +85,7 @@ def _number(value: float) -> Terms:
 
 
 def _simple(value: float) -> float:
-    """Return the simple number that a factor seems to be: a fraction, or the root of one."""
+    """Return the simple number that a factor represents: a fraction, or the root of one."""
     near = Fraction(value).limit_denominator(LARGEST_DENOMINATOR)
     if near and math.isclose(near, value, rel_tol=NEARLY):
         return float(near)
@@ -127,7 +127,7 @@ class _Expander:
         }
 
     def factor(self, key: object, shown: ca.SX) -> Terms:
-        """Return a factor that is known again by its key."""
+        """Return a factor that can be recognised by its key."""
         return {((self._place(key, shown), 1),): 1.0}
 
     def _place(self, key: object, shown: ca.SX) -> int:
@@ -163,14 +163,14 @@ class _Expander:
         return self._product(a, self._inverse(b))
 
     def _parts(self, a: Terms) -> list[Terms]:
-        """Return what a sum was multiplied out from."""
+        """Return the sum from which an expression was multiplied out."""
         given = self._products.get(_key(a)) if len(a) > 1 else None
         if given is None or a in given:
             return [a]
         return [*self._parts(given[0]), *self._parts(given[1])]
 
     def _cancelling(self, a: Terms, b: Terms) -> Terms:
-        """Return a sum as one term where its factors stand in a denominator of the other."""
+        """Return a sum as one term if its factors stand in a denominator of the other."""
         if len(a) < 2:
             return a
         whole, number = ONE, 1.0
@@ -199,7 +199,7 @@ class _Expander:
         return {inverse: 1.0 / number}
 
     def _split(self, a: Terms) -> tuple[Monomial, float, Terms]:
-        """Return what all terms have in common, a number, and the rest."""
+        """Return the common factor of all terms, a number, and the rest."""
         parts = [dict(monomial) for monomial in a]
         shared = {
             place: min(own.get(place, 0) for own in parts)
@@ -223,7 +223,7 @@ class _Expander:
         return result
 
     def _turned(self, a: Terms, name: str) -> Terms:
-        """Return a sine or cosine; of a negative angle that of the positive one."""
+        """Return a sine or cosine; for a negative angle, from the positive one."""
         negative = bool(a) and a[min(a)] < 0.0
         angle = _scaled(a, -1.0) if negative else a
         key = _key(angle)
@@ -237,7 +237,7 @@ class _Expander:
         return {((sine, 1),): -1.0 if negative else 1.0}
 
     def _paired(self, a: Terms) -> Terms:
-        """Put cos^2 and sin^2 with the same factor together."""
+        """Combine cos^2 and sin^2 with the same factor."""
         found = True
         while found:
             found = False
@@ -264,13 +264,13 @@ class _Expander:
         return a
 
     def _join_angles(self, a: Terms, monomial: Monomial) -> bool:
-        """Join a term with another to one of a sum of angles; False where there is none."""
+        """Combine a term with another into one of a sum of angles; False if there is none."""
         value = a[monomial]
         for (one, _), (other, _) in itertools.permutations(monomial, 2):
             if other not in self._sines or one not in self._angles:
                 continue
             rest = _joined(monomial, ((one, -1), (other, -1)))
-            turned = one in self._cosines  # a sine and a cosine, else two cosines
+            turned = one in self._cosines  # A sine and a cosine, otherwise two cosines.
             mirror = self._cosines[one] if turned else self._sines[one]
             partner = _joined(rest, _joined(((mirror, 1),), ((self._sines[other], 1),)))
             own = a.get(partner, 0.0)
@@ -294,7 +294,7 @@ class _Expander:
         return apply
 
     def sum(self, a: Terms) -> ca.SX:
-        """Return terms as an expression, first those that are added."""
+        """Return terms as an expression, added ones first."""
         a = self._joined_angles(self._paired(dict(a)))
         ranked = sorted(a.items(), key=lambda entry: entry[1] < 0.0)
         total = ca.SX(0)
@@ -304,7 +304,7 @@ class _Expander:
         return total
 
     def factored(self, a: Terms) -> ca.SX:
-        """Return terms with what all have in common before a bracket."""
+        """Return terms with their common factor in front of a bracket."""
         if len(a) < 2:
             return self.sum(a)
         common, _, _ = self._split(a)
@@ -347,6 +347,6 @@ def _scaled(a: Terms, factor: float) -> Terms:
 
 
 def _key(a: Terms) -> tuple[tuple[Monomial, float], ...]:
-    """Return what a sum is known again by."""
+    """Return the key of a sum."""
     pairs: Sequence[tuple[Monomial, float]] = [(m, float(f"{v:.13g}")) for m, v in a.items()]
     return tuple(sorted(pairs))

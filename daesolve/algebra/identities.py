@@ -1,8 +1,9 @@
-"""Whether one expression is, identically, a combination of others with constant coefficients.
+"""Whether an expression is identically a combination of others with constant coefficients.
 
 Expressions become polynomials in atoms: their arguments, and functions of polynomials. Sines and
-cosines of sums are expanded, and cos^2 is 1 - sin^2, so that most identities of kinematics are
-those of polynomials. What is found this way holds for all arguments; what is not may hold as well.
+cosines of sums are expanded, and cos^2 is replaced by 1 - sin^2, so most identities of kinematics
+become identities of polynomials. Identities found in this way hold for all arguments; others may
+hold too.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from daesolve.algebra.translation import OPERATION_NAMES, Table, translate
 from daesolve.errors import UnsupportedError
 
 Monomial = tuple[tuple[Any, int], ...]
-"""Atoms with their exponents, in their order."""
+"""Atoms with their exponents, in order."""
 Polynomial = dict[Monomial, float]
 """Coefficients by monomial."""
 
 MOST_TERMS = 2000
-"""Of a polynomial, beyond which nothing is shown."""
+"""The number of terms of a polynomial beyond which nothing is shown."""
 MOST_MULTIPLE = 12
-"""Of an angle, beyond which its sine is an atom."""
+"""The number of terms of an angle beyond which its sine is an atom."""
 CANCELLED = 256.0 * float(np.finfo(float).eps)
-"""Of its terms, what is left of a coefficient that vanishes."""
+"""The remainder, relative to its terms, of a vanishing coefficient."""
 DIGITS = 13
-"""Of coefficients within an atom, by which it is known again."""
+"""The accuracy of coefficients within an atom, for recognising it."""
 ONE: Monomial = ()
 
 
@@ -39,7 +40,7 @@ class TooLongError(UnsupportedError):
 
 
 def is_combination(target: ca.SX, others: Sequence[ca.SX], inputs: Sequence[ca.SX]) -> bool:
-    """Tell whether an expression is shown to be a combination of others, constants times them.
+    """Return whether an expression is shown to be a combination of others with constant factors.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def _product(a: Polynomial, b: Polynomial) -> Polynomial:
 
 
 def _joined(first: Monomial, second: Monomial) -> Polynomial:
-    """Multiply two monomials; squares of cosines and of roots are replaced."""
+    """Multiply two monomials and replace squares of cosines and of roots."""
     exponents: dict[Any, int] = dict(first)
     for atom, exponent in second:
         exponents[atom] = exponents.get(atom, 0) + exponent
@@ -124,13 +125,13 @@ def _joined(first: Monomial, second: Monomial) -> Polynomial:
 
 
 def _key(a: Polynomial) -> tuple[tuple[Monomial, float], ...]:
-    """Return what a polynomial is known by again within an atom."""
+    """Return the key of a polynomial within an atom."""
     pairs = ((monomial, float(f"{value:.{DIGITS}g}")) for monomial, value in a.items())
     return tuple(sorted(pairs, key=repr))
 
 
 def _number_of(a: Polynomial) -> float | None:
-    """Return the number that a polynomial is, if it is one."""
+    """Return the number that a polynomial represents, if it is constant."""
     return a.get(ONE, 0.0) if all(monomial == ONE for monomial in a) else None
 
 
@@ -160,7 +161,7 @@ def _function(name: str, *operands: Polynomial) -> Polynomial:
 
 
 def _turned(angle: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """Return sine and cosine of an angle: of each of its terms, put together."""
+    """Return sine and cosine of an angle, combined from its terms."""
     sine, cosine = _constant(0.0), _constant(1.0)
     for monomial, value in angle.items():
         own_sine, own_cosine = _turned_by(monomial, value)
@@ -172,7 +173,7 @@ def _turned(angle: Polynomial) -> tuple[Polynomial, Polynomial]:
 
 
 def _turned_by(monomial: Monomial, value: float) -> tuple[Polynomial, Polynomial]:
-    """Return sine and cosine of one term, a multiple of a simple angle where it is one."""
+    """Return sine and cosine of one term, as a multiple of a simple angle if possible."""
     size = abs(value)
     if monomial == ONE:
         return _constant(float(np.sin(value))), _constant(float(np.cos(value)))

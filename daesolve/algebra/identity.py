@@ -1,13 +1,13 @@
 """Whether an expression is zero everywhere: an identity test in which nothing can hide.
 
-An expression that is evaluated at a few states may be zero there and not elsewhere: exp(x - 60) is
-nothing until x comes to 60. So each function that saturates, is steep or has branches becomes a
-random value of its own, the same wherever it is taken of the same operand. What is left are sums,
-products, quotients, roots, sines and cosines, evaluated at random numbers of many sizes. Such an
-expression that is not zero everywhere is zero at almost no point (Schwartz 1980, Zippel 1979), so
-that it is found out. One that is found zero is zero for *any* values of these functions, and so
-for the true ones; the reverse need not be: an identity between them, exp(a + b) = exp(a) exp(b), is
-not seen.
+An expression evaluated at a few states may be zero there but not elsewhere: exp(x - 60) is
+negligible until x approaches 60. Therefore each function that saturates, is steep or has branches
+becomes a random value, the same for equal operands. Sums, products, quotients, roots, sines and
+cosines remain, and are evaluated at random numbers of many sizes. If such an expression is not zero
+everywhere, it is zero at almost no point (Schwartz 1980, Zippel 1979), so the test detects it. An
+expression found to be zero is zero for *any* values of these functions, and so for the true ones.
+The converse is false: identities between the functions, such as exp(a + b) = exp(a) exp(b), are not
+detected.
 """
 
 from __future__ import annotations
@@ -22,21 +22,22 @@ import numpy as np
 from daesolve.algebra.program import program
 
 MODERATE = 8
-"""How many points have numbers of order one."""
+"""The number of points with numbers of order one."""
 WIDE = np.repeat([6.0, 18.0], [16, 32])
-"""For each of the other points how many decades up and down from one the sizes of numbers reach.
+"""For each of the other points, the number of decades above and below one that the sizes of
+numbers span.
 
-Terms that hide behind others in one set of units are the larger ones in another: an orbit in metres
-and seconds has numbers of 1e-10 and 1e20.
+Terms hidden behind others in one set of units may dominate in another: an orbit in metres and
+seconds has numbers of 1e-10 and 1e20.
 """
 FEWEST = 4
-"""Points at which an expression must have a value, to count as zero."""
+"""The number of points at which an expression must have a value to count as zero."""
 ROUNDINGS = 100.0
-"""Of the rounding errors that are carried along, what may be left of an expression that is zero."""
+"""The remainder of a zero expression, relative to its accumulated rounding errors."""
 HIGHEST = 4
-"""Powers beyond this one hide: x**20 is nothing where x is a third."""
+"""Higher powers hide: x**20 is negligible for x = 1/3."""
 NEWTON, NUDGE, MET = 40, 1e-7, 1e-12
-"""Steps of Newton's method, the difference that gives its slopes, and what may be left."""
+"""Steps of Newton's method, the difference for its slopes, and the accepted remainder."""
 _CONDITIONS = frozenset({ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR})
 UNIT = float(np.finfo(float).eps)
 
@@ -55,15 +56,15 @@ def vanishing(expression: ca.SX, known: Mapping[int, float] | None = None) -> np
     Parameters
     ----------
     expression
-        Of any free symbols.
+        An expression of any free symbols.
     known
-        The numbers of some symbols, by their hash; the others are free.
+        The values of some symbols, by their hashes; the others are free.
 
     Returns
     -------
     numpy.ndarray
-        Of the expression's shape, of bool. A structural zero is one; what has hardly a finite value
-        is not.
+        Of the expression's shape, of bool. A structural zero counts as zero; an entry with hardly
+        any finite value does not.
     """
     symbols = ca.symvar(expression)
     function = ca.Function("identity", symbols, [ca.densify(expression)], {"cse": True})
@@ -83,17 +84,17 @@ def vanishes(expression: ca.SX, known: Mapping[int, float] | None = None) -> boo
 def at_random_points(
     expressions: Sequence[ca.SX], known: Mapping[int, float], met: ca.SX, unknowns: ca.SX
 ) -> list[np.ndarray]:
-    """Return expressions at points of order one, what can hide a random value, (k, rows, columns).
+    """Return expressions at points of order one, with hiding functions random, (k, rows, columns).
 
     Parameters
     ----------
     expressions
         Matrices of any free symbols.
     known
-        The numbers of some symbols, by their hash.
+        The values of some symbols, by their hashes.
     met, unknowns
-        Equations that the points are to meet, and as many symbols that are solved for; not a number
-        where these are not found.
+        Equations that the points must fulfil, and as many symbols to solve for; NaN if no solution
+        is found.
     """
     whole = ca.veccat(*expressions, met)
     symbols = ca.symvar(whole)
@@ -118,7 +119,7 @@ def _is_zero(value: _Value) -> bool:
 
 
 class _Points:
-    """Random points, and what functions are there."""
+    """Random points, and the values of functions there."""
 
     def __init__(self, given: Sequence[float | None], wide: np.ndarray = WIDE) -> None:
         self.generator = np.random.default_rng(11)
@@ -150,7 +151,7 @@ class _Points:
     def meeting(self, function: ca.Function, solved: Sequence[int]) -> np.ndarray:
         """Return a function where its last entries are zero, (k, n), by Newton's method.
 
-        What is random stays as it is: the points meet the equations for any of these values.
+        Random values stay fixed: the points fulfil the equations for any of these values.
         """
 
         def look() -> np.ndarray:
@@ -202,7 +203,7 @@ class _Points:
         operands: Sequence[int],
         steps: Sequence[tuple[int, tuple[Any, ...]]],
     ) -> _Value:
-        """Return what an operation makes of values."""
+        """Return the result of an operation on values."""
         power = self.power(operation, operands, steps)
         if power is not None:
             self.powers[place] = power
@@ -222,7 +223,7 @@ class _Points:
     def power(
         self, operation: int, operands: Sequence[int], steps: Sequence[tuple[int, tuple[Any, ...]]]
     ) -> tuple[int, int] | None:
-        """Return the base and the exponent of a whole power; None where it is none."""
+        """Return the base and the exponent of a whole power; None if it is not one."""
         known = [self.powers.get(k, (k, 1)) for k in operands]
         if operation == ca.OP_SQ:
             return known[0][0], 2 * known[0][1]
@@ -239,7 +240,7 @@ class _Points:
         return None
 
     def high_power(self, base: int, exponent: int) -> _Value:
-        """Return a power whose fourth powers are replaced by a random value."""
+        """Return a power with fourth powers replaced by a random value."""
         fourths, rest = divmod(abs(exponent), HIGHEST)
         found, factor = self.random(("fourth", base)), self.values[base]
         number: np.ndarray = found.number**fourths * factor.number**rest
@@ -255,30 +256,30 @@ class _Points:
         return _Value(self.drawn[key], np.zeros(self.count))
 
     def exponential(self, operand: int, steps: Sequence[tuple[int, tuple[Any, ...]]]) -> _Value:
-        """Return exp of a value as a random one, and that of its negative as the inverse."""
+        """Return exp of a value as a random one, and exp of its negative as the inverse."""
         if steps[operand][0] == ca.OP_NEG:
             return _inverse(self.random(("exp", steps[operand][1][0])))
         return self.random(("exp", operand))
 
     def truth(self, operand: int, steps: Sequence[tuple[int, tuple[Any, ...]]]) -> _Value:
-        """Return a random value for whether a condition holds: it stands linearly before others."""
+        """Return a random value for a condition, which enters linearly."""
         if steps[operand][0] in _CONDITIONS:
             return self.values[operand]
         return self.random(("truth", operand))
 
     def negation(self, operand: int, steps: Sequence[tuple[int, tuple[Any, ...]]]) -> _Value:
-        """Return what is 1.0 where a condition does not hold."""
+        """Return 1.0 if a condition does not hold."""
         return _difference(_ONE, self.truth(operand, steps))
 
     def sign(self, operand: int, steps: Sequence[tuple[int, tuple[Any, ...]]]) -> _Value:
-        """Return 1.0 or -1.0: an identity that holds for either sign holds for the right one."""
+        """Return 1.0 or -1.0: an identity that holds for both signs holds for the right one."""
         key = ("sign", operand)
         if key not in self.drawn:
             self.drawn[key] = self.generator.choice([-1.0, 1.0], self.count)
         return _Value(self.drawn[key], np.zeros(self.count))
 
     def root(self, operand: int, steps: Sequence[tuple[int, tuple[Any, ...]]]) -> _Value:
-        """Return either of the roots: sqrt(x**2) is no identity with x, but |x|."""
+        """Return either of the roots: sqrt(x**2) is not identical with x, but with |x|."""
         squared = self.values[operand]
         inside = squared.number
         number = np.sqrt(inside.astype(complex) if np.any(inside < 0.0) else inside)
@@ -357,7 +358,7 @@ _RULES: dict[int, Callable[..., _Value]] = {
     ca.OP_COS: _cosine,
     ca.OP_TAN: _tangent,
 }
-"""What is evaluated as it is."""
+"""Operations that are evaluated directly."""
 _Own = Callable[[_Points, int, Sequence[tuple[int, tuple[Any, ...]]]], _Value]
 
 
@@ -389,4 +390,4 @@ _OWN: dict[int, _Own] = {
     ),
     ca.OP_SQRT: _Points.root,
 }
-"""What is random, but goes together with others of the same operand."""
+"""Operations that are random, but related to others of the same operand."""

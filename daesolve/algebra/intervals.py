@@ -1,8 +1,8 @@
-"""Bounds of a CasADi function over intervals, and its first zero in one: none is passed over.
+"""Bounds of a CasADi function over intervals, and its first zero in one; none is missed.
 
-Each operation takes intervals (low, high) to one that holds all its values, rounded outwards. An
-operation without a rule may take any value; so may what is not defined everywhere. A zero that is
-one exactly stays so: what is constant over an interval is known to be.
+Each operation maps intervals (low, high) to one that contains all its values, rounded outwards. An
+operation without a rule, or not defined everywhere, may have any value. Exact zeros stay exact, so
+constants over an interval are recognised.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ ONE: Interval = (1.0, 1.0)
 EITHER: Interval = (0.0, 1.0)
 TURN = 2.0 * math.pi
 BESIDE = 2.0**20
-"""How many times farther away than rounding of a time a pole is distinguished from a zero."""
+"""The distance, in multiples of the rounding of a time, at which a pole is distinguished from a
+zero."""
 MOST = 20_000
-"""Intervals that are looked at for one zero."""
+"""The number of intervals examined for one zero."""
 
 
 def _outwards(low: float, high: float) -> Interval:
@@ -78,7 +79,7 @@ def _cosine(a: Interval) -> Interval:
     if not high - low < TURN:
         return -1.0, 1.0
     values = math.cos(low), math.cos(high)
-    # Extrema lie at whole multiples of pi; beside one, rounding may say on which side of it.
+    # Extrema lie at whole multiples of pi; near one, rounding may decide the side.
     first, last = math.floor(low / math.pi - 1e-9), math.floor(high / math.pi + 1e-9)
     turned = {k % 2 for k in range(first + 1, last + 1)}
     smallest = -1.0 if 1 in turned else min(values) - 1e-15
@@ -91,7 +92,7 @@ def _sine(a: Interval) -> Interval:
 
 
 def _rising(function: Callable[[float], float]) -> Callable[[Interval], Interval]:
-    """Return the rule of a function that rises wherever it is defined."""
+    """Return the rule of a function that increases wherever it is defined."""
 
     def bounds(a: Interval) -> Interval:
         try:
@@ -125,7 +126,7 @@ def _tangent(a: Interval) -> Interval:
 
 
 def _arcsine(a: Interval) -> Interval:
-    """Bound it where it is defined."""
+    """Bound the arcsine where it is defined."""
     return _rising(math.asin)((max(a[0], -1.0), min(a[1], 1.0)))
 
 
@@ -134,7 +135,7 @@ def _arccosine(a: Interval) -> Interval:
 
 
 def _root(a: Interval) -> Interval:
-    """Bound it where it is defined."""
+    """Bound the root where it is defined."""
     return ANYTHING if a[1] < 0.0 else _rising(math.sqrt)((max(a[0], 0.0), a[1]))
 
 
@@ -160,7 +161,7 @@ def _absolute(a: Interval) -> Interval:
 
 
 def _stepped(function: Callable[[float], float]) -> Callable[[Interval], Interval]:
-    """Return the rule of a function that rises in steps, exactly."""
+    """Return the rule of a function that increases in steps, exactly."""
 
     def bounds(a: Interval) -> Interval:
         low, high = (value if math.isinf(value) else float(function(value)) for value in a)
@@ -269,7 +270,7 @@ RULES: dict[int, Callable[..., Interval]] = {
     ca.OP_POW: _power,
     ca.OP_CONSTPOW: _power,
 }
-"""What is known of the bounds of operations."""
+"""The rules for the bounds of operations."""
 TABLE = {operation: RULES.get(operation, _anything) for operation in OPERATION_NAMES}
 
 
@@ -279,7 +280,7 @@ def bounds(function: ca.Function, inputs: Sequence[Sequence[Interval]]) -> list[
     Parameters
     ----------
     function
-        Of SX expressions.
+        A function of SX expressions.
     inputs
         For each input, an interval for each of its non-zeros.
     """
@@ -287,7 +288,7 @@ def bounds(function: ca.Function, inputs: Sequence[Sequence[Interval]]) -> list[
 
 
 class TimeGuards:
-    """Expressions of time and parameters alone, whose zeros are found before they are met.
+    """Expressions of time and parameters only, whose zeros are found in advance.
 
     Parameters
     ----------
@@ -303,8 +304,8 @@ class TimeGuards:
     def first_zero(self, start: float, end: float, p: np.ndarray) -> float:
         """Return the first time after a start at which a guard has passed zero; the end if none.
 
-        A zero that is touched and not passed does not count, nor do those of a guard that is too
-        intricate to be enclosed: they are found on the way, as those of guards of states are.
+        A zero that is touched but not passed does not count, nor do zeros of a guard too intricate
+        to enclose: those are found during the run, like zeros of guards of states.
 
         Parameters
         ----------
@@ -369,9 +370,9 @@ def _halves(
     last: float,
     numbers: Sequence[Interval],
 ) -> list[tuple[float, float]]:
-    """Return the parts of an interval in which a guard that bends one way rises or falls.
+    """Return the parts of an interval in which a guard with curvature of one sign is monotonic.
 
-    There are none where it touches zero: its extremum cannot be distinguished from that.
+    There are none if it touches zero, because its extremum cannot be distinguished from zero.
     """
     if rate(first) * rate(last) >= 0.0:
         return [(first, last)]
@@ -381,9 +382,9 @@ def _halves(
 
 
 def _is_pole(value: Callable[[float], float], first: float, last: float) -> bool:
-    """Return whether a change of sign between neighbouring times is one across a pole, and no zero.
+    """Return whether a change of sign between neighbouring times is a pole and not a zero.
 
-    Beside a pole a value is as many times larger as it is nearer.
+    Near a pole, values grow in inverse proportion to the distance.
     """
     if not (math.isfinite(value(first)) and math.isfinite(value(last))):
         return True
@@ -392,7 +393,7 @@ def _is_pole(value: Callable[[float], float], first: float, last: float) -> bool
 
 
 def _past_zero(value: Callable[[float], float], first: float, last: float) -> float:
-    """Return a time next to the one zero in an interval, at which it has been passed."""
+    """Return a time just after the only zero in an interval."""
     side = value(last)
     if side == 0.0:
         return last
@@ -403,6 +404,6 @@ def _past_zero(value: Callable[[float], float], first: float, last: float) -> fl
 
 
 def _zero(function: Callable[[float], float], first: float, last: float) -> float:
-    # Where a zero has no slope, Brent's method takes more than its usual hundred iterations.
+    # If a zero has no slope, Brent's method needs more than its usual hundred iterations.
     least = 4e-16 * max(abs(first), abs(last), 1e-300)
     return float(scipy.optimize.brentq(function, first, last, xtol=least, maxiter=MOST))

@@ -1,4 +1,4 @@
-"""What large functions become, kept on disk for other processes: it is found by their digest."""
+"""Results from large functions, cached on disk for other processes under their digest."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from daesolve.algebra.program import digest
 
 Made = TypeVar("Made")
 PACKAGES = ("casadi", "numpy", "scipy", "numba", "heyoka", "scikit-sundae", "assimulo")
-"""On which it depends what is made, or which solver is chosen."""
+"""The packages on which results and the choice of solvers depend."""
 FROM = 1000
-"""Instructions from which what is made of a function takes longer to make than to read."""
+"""The number of instructions from which reading a result is faster than making it."""
 
 
 def kept_of(
     what: str, functions: Sequence[ca.Function], classes: Classes, make: Callable[[], Made]
 ) -> Made:
-    """Return what is made of functions, as it was kept if they are large.
+    """Return the result for some functions, from the cache if they are large.
 
     Parameters
     ----------
     what
-        What is made of them, with all that this depends on besides.
+        The kind of result, with everything else that it depends on.
     functions
         The functions.
     classes
-        The dataclasses that it consists of.
+        The dataclasses of which it consists.
     make
-        Makes it.
+        Makes the result.
     """
     size = sum(function.n_instructions() for function in functions)
     if size < FROM or disk.directory() is None:
@@ -52,13 +52,13 @@ def kept_of(
 
 
 def read(key: str, classes: Classes) -> object:
-    """Return what was kept by a key; None where nothing is."""
+    """Return the cached result of a key; None if there is none."""
     content = disk.kept(key)
     return None if content is None else unpacked(content, classes)
 
 
 def write(key: str, value: object, classes: Classes) -> None:
-    """Keep something by a key, if it is plain data and there is a place."""
+    """Store a result under a key, if it is plain data and there is a place."""
     if disk.directory() is None:
         return
     try:
@@ -69,13 +69,13 @@ def write(key: str, value: object, classes: Classes) -> None:
 
 
 def key_of(*words: str) -> str:
-    """Return the key of what depends on these words, and on the program that makes it."""
+    """Return the key for some words and the program that makes the result."""
     return hashlib.sha256("\n".join([*words, _program()]).encode()).hexdigest()
 
 
 @cache
 def _program() -> str:
-    """Return the digest of daesolve's files, by size and age, and of what it computes with."""
+    """Return the digest of daesolve's files, by size and age, and of the packages it uses."""
     found = hashlib.sha256()
     root = Path(__file__).parents[1]
     for path in sorted(root.rglob("*.py")):

@@ -1,8 +1,8 @@
-"""Linear systems: symbolic ones in a straight line, large ones of numbers by sparse factors.
+"""Linear systems: symbolic ones as straight-line code, large numeric ones by sparse factors.
 
-In a straight line every operation is written out once, in a fixed order. CasADi's generic `solve`
-writes a QR factorisation that costs many times more and whose rounding drifts; `casadi.ldl` orders
-for fill alone and divides by zero on a saddle matrix.
+Straight-line code contains every operation once, in a fixed order. CasADi's generic `solve` writes
+a QR factorisation that costs many times more and whose rounding drifts; `casadi.ldl` orders only
+for fill and divides by zero on a saddle matrix.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import scipy
 
 from daesolve.errors import PosingError
 
-# The operators of scalars, which spend most of their time on finding out what they are given.
+# The operators of scalars spend most of their time on determining the types of operands.
 plus, less, times, over = (
     partial(ca.SX.binary, operation) for operation in (ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_DIV)
 )
 Entries = dict[int, dict[int, ca.SX]]
 """A sparse square matrix: `entries[row][column]`."""
 SPARSE_FROM = 200
-"""Unknowns from which sparse factors are worth their overhead."""
+"""The number of unknowns from which sparse factors are worth their overhead."""
 DEPENDENT = 1e-9
-"""A pivot below this part of the largest one: the rows may depend on each other."""
+"""If a pivot is smaller, relative to the largest, the rows may depend on each other."""
 
 
 def is_zero(expression: ca.SX) -> bool:
@@ -64,8 +64,9 @@ def minimum_degree_order(
 ) -> list[int]:
     """Order the pivots of a symmetric pattern so that little fills in.
 
-    A coordinate is eliminated late where that would make pivots of other coordinates depend on the
-    state, which are numbers otherwise: what a pivot of numbers divides is multiplied once for all.
+    A coordinate is eliminated late if its elimination would make constant pivots of other
+    coordinates depend on the state: with a constant pivot, divisions become multiplications
+    computed once.
 
     Parameters
     ----------
@@ -74,11 +75,10 @@ def minimum_degree_order(
     nodes
         The indices to pivot on.
     after
-        For a node, those that must come before it. A multiplier comes after every coordinate that
-        its constraint touches, so that its pivot is what is left of -J M^-1 J^T: never zero by
-        accident.
+        For a node, its predecessors. A multiplier follows every coordinate in its constraint, so
+        its pivot is the remainder of -J M^-1 J^T: never zero by accident.
     states
-        The symbols of the state, None where numbers count like other entries.
+        The symbols of the state; None if numbers count like other entries.
     """
     graph = _Graph(entries, nodes, after, states)
     ranks = {node: graph.rank(node) for node in graph.waiting if graph.is_free(node)}
@@ -88,7 +88,7 @@ def minimum_degree_order(
         best = heappop(queue)
         node = best[2]
         if ranks.get(node) != best:
-            continue  # It was ranked anew since.
+            continue  # Its rank has changed since.
         order.append(node)
         del ranks[node]
         for other in graph.eliminate(node):
@@ -99,7 +99,7 @@ def minimum_degree_order(
 
 
 class _Graph:
-    """The pattern of a matrix under elimination: what is coupled, and what must wait."""
+    """The pattern of a matrix under elimination: couplings and precedences."""
 
     def __init__(
         self,
@@ -126,18 +126,18 @@ class _Graph:
         self._varying = _Varying(entries, states)
 
     def is_free(self, node: int) -> bool:
-        """Return whether everything that must come before a node is eliminated."""
+        """Return whether all predecessors of a node have been eliminated."""
         return not self._required[node]
 
     def rank(self, node: int) -> tuple[int, int, int]:
-        """Return what the order goes by: least first."""
+        """Return the rank that determines the order: least first."""
         near = self._neighbours[node]
         counts = not self._after.get(node)
         spoilt = self._varying.count_spoilt_by(node, near & self.waiting) if counts else 0
         return spoilt, len(near), node
 
     def eliminate(self, node: int) -> set[int]:
-        """Take a node out; return those whose rank may be another now."""
+        """Remove a node; return those whose rank may have changed."""
         self.waiting.remove(node)
         clique = self._neighbours.pop(node)
         touched = self._varying.eliminate(node, clique)
@@ -152,7 +152,7 @@ class _Graph:
 
 
 class _Varying:
-    """Which entries of a matrix depend on the state, while it is eliminated."""
+    """The entries of a matrix that depend on the state, during elimination."""
 
     def __init__(self, entries: Entries, states: ca.SX | None) -> None:
         self._pairs: set[frozenset[int]] = set()
@@ -169,7 +169,7 @@ class _Varying:
                 self._numbers.add(row)
 
     def count_spoilt_by(self, node: int, neighbours: Iterable[int]) -> int:
-        """Count the neighbours whose pivots are numbers, and would not be after the node's."""
+        """Count neighbours whose constant pivots would no longer be constant after the node."""
         numbers = (other for other in neighbours if other in self._numbers)
         return sum(self._varies(node, other) for other in numbers)
 
@@ -177,7 +177,7 @@ class _Varying:
         return node not in self._numbers or frozenset((node, other)) in self._pairs
 
     def eliminate(self, node: int, clique: set[int]) -> set[int]:
-        """Let what is coupled to a node depend on the state where the coupling does; return it."""
+        """Let couplings of a node depend on the state; return the affected ones."""
         touched = {other for other in clique if self._varies(node, other)}
         self._numbers -= touched
         for other in touched:
@@ -187,7 +187,7 @@ class _Varying:
 
 @dataclass
 class Factorization:
-    """L D U of a matrix by fixed pivots, and the Schur complement of what was not pivoted on."""
+    """L D U of a matrix with fixed pivots, and the Schur complement of the remainder."""
 
     order: list[int]
     pivots: dict[int, ca.SX]
@@ -199,7 +199,7 @@ class Factorization:
     block_basis: OrthogonalBasis | None = None
 
     def solve(self, right_side: Mapping[int, ca.SX]) -> dict[int, ca.SX]:
-        """Solve for one right-hand side; row and unknown of a pivot share an index."""
+        """Solve for one right-hand side; row and unknown of a pivot have the same index."""
         values = dict(right_side)
         zero = ca.SX(0)
         for pivot in self.order:
@@ -250,7 +250,7 @@ class _Work:
     def eliminate(
         self, pivot: int, symmetric: bool
     ) -> tuple[ca.SX, dict[int, ca.SX], dict[int, ca.SX]]:
-        """Take a pivot out: its value, the factors of the other rows, and the rest of its row."""
+        """Eliminate a pivot: its value, the factors of the other rows, and the rest of its row."""
         row = self.rows.pop(pivot, {})
         value = row.pop(pivot, None)
         if value is None or is_zero(value):
@@ -281,7 +281,7 @@ def factorize(
     block_columns: Sequence[int] = (),
     block_scales: Mapping[int, float] | None = None,
 ) -> Factorization:
-    """Factorise along a fixed pivot order, writing each operation once.
+    """Factorise along a fixed pivot order, with each operation written once.
 
     Parameters
     ----------
@@ -290,12 +290,12 @@ def factorize(
     order
         The pivots; row k and column k are eliminated together.
     symmetric
-        Whether to use (and keep) the symmetry: half of the operations.
+        Whether to use (and preserve) the symmetry, which halves the operations.
     shifts
-        What to add to some pivots, the -epsilon of the proximal iteration.
+        Terms added to some pivots: the -epsilon of the proximal iteration.
     block_rows, block_columns
-        Rows and columns without a safe pivot of their own; their Schur complement is solved by
-        orthogonal rows, which needs no pivots.
+        Rows and columns without a safe pivot; their Schur complement is solved by orthogonal rows,
+        which needs no pivots.
     block_scales
         The sizes of the block's unknowns (powers of two, so that scaling is exact).
 
@@ -355,7 +355,7 @@ class OrthogonalBasis:
 
 
 def orthogonal_rows(rows: Sequence[Sequence[ca.SX]]) -> OrthogonalBasis:
-    """Orthogonalise rows one after the other (modified Gram-Schmidt), without any pivot."""
+    """Orthogonalise rows one after another (modified Gram-Schmidt), without pivots."""
     triangle: list[list[ca.SX]] = []
     basis: list[list[ca.SX]] = []
     norms: list[ca.SX] = []
@@ -376,7 +376,7 @@ def orthogonal_rows(rows: Sequence[Sequence[ca.SX]]) -> OrthogonalBasis:
 
 
 def _length(row: Sequence[ca.SX]) -> ca.SX:
-    """Return the length of a row; of a single entry the entry itself, for sqrt(a a) is |a|."""
+    """Return the length of a row; for a single entry the entry itself, because sqrt(a a) is |a|."""
     entries = [entry for entry in row if not is_zero(entry)]
     if len(entries) == 1:
         return entries[0]
@@ -384,10 +384,10 @@ def _length(row: Sequence[ca.SX]) -> ca.SX:
 
 
 def solve_definite(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
-    """Solve with a symmetric positive definite matrix, symbolically and in a straight line.
+    """Solve with a symmetric positive definite matrix, symbolically, in straight-line code.
 
-    Unlike CasADi's `solve`, by pivots in an order of minimum degree: fewer instructions, which
-    every solver can take.
+    Unlike CasADi's `solve`, it uses pivots in minimum-degree order. This needs fewer instructions,
+    which every solver supports.
 
     Parameters
     ----------
@@ -415,7 +415,7 @@ def solve_definite(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
 def solve_small(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
     """Solve a small system symbolically, safe for any invertible matrix.
 
-    What is not coupled is solved apart; zeros of the right side stay zeros.
+    Uncoupled blocks are solved separately; zeros of the right side stay zeros.
 
     Parameters
     ----------
@@ -438,7 +438,7 @@ def solve_small(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
 
 
 def _uncoupled(matrix: ca.SX) -> list[tuple[list[int], list[int]]]:
-    """Return the rows and the columns of the blocks of a matrix, all of it if one is not square."""
+    """Return the rows and columns of a matrix's blocks; the whole matrix if one is not square."""
     size = matrix.shape[0]
     rows, columns = ca.SX(ca.sparsify(matrix)).sparsity().get_triplet()
     ones = np.ones(len(rows))
@@ -469,18 +469,18 @@ def _solve_coupled(matrix: ca.SX, right_side: ca.SX) -> ca.SX:
 
 
 def solved_sparsely(matrix: scipy.sparse.csc_array, right: np.ndarray) -> np.ndarray | None:
-    """Solve a square system by sparse factors; None where its rows nearly depend on each other.
+    """Solve a square system by sparse factors; None if its rows are nearly dependent.
 
     Parameters
     ----------
     matrix
-        (n, n), scaled: its pivots are compared.
+        (n, n), scaled, because its pivots are compared.
     right
         (n,)
     """
     try:
         factors = scipy.sparse.linalg.splu(matrix)
-    except RuntimeError:  # It is singular.
+    except RuntimeError:  # The matrix is singular.
         return None
     pivots = np.abs(factors.U.diagonal())
     if not np.min(pivots) >= DEPENDENT * np.max(pivots):

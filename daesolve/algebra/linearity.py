@@ -1,6 +1,6 @@
-"""Whether expressions are linear in some symbols, proved from the structure of the expressions.
+"""Proofs, from the structure of expressions, that they are linear in some symbols.
 
-Derivatives do not show it: that of a comparison, of `sign` and of `floor` is zero.
+Derivatives do not show it, because comparisons, `sign` and `floor` have zero derivatives.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ _BEYOND = 2
 
 
 def is_linear(column: ca.SX, symbols: ca.SX) -> bool:
-    """Tell whether a column is a sum of terms each with one of the symbols at most, times others.
+    """Return whether each term of a column contains at most one of the symbols, linearly.
 
-    The symbols may pass through sums, products with what is free of them, quotients by it, and
-    branches chosen by it.
+    The symbols may occur in sums, in products with or quotients by expressions without them, and in
+    branches chosen by such expressions.
     """
     own = {entry.element_hash() for entry in ca.symvar(symbols)}
     inputs = ca.symvar(column)

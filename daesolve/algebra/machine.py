@@ -1,8 +1,8 @@
-"""The compiled machine that carries out a program of operations, for one state or for several.
+"""The compiled machine that executes a program of operations, for one or several states.
 
 `memory` is the address of the registers; a register takes `stride` numbers there, one for each
-state. The token `w` of `vectors` says how many of them are taken at once: for one state one, for
-several as many as a wide register of a processor has.
+state. The token `w` of `vectors` gives how many of them are processed at once: one for a single
+state, otherwise as many as fit a wide processor register.
 """
 # numba's decorators have no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
@@ -35,13 +35,13 @@ from daesolve.algebra.vectors import (
 VERSION = version_of(compiling, operations, vectors, sys.modules[__name__])
 ONE = (0,)
 SEVERAL = (0,) * 8
-"""The tokens: one number, and as many as a wide register of a processor has."""
+"""The tokens: one number, and the width of a wide processor register."""
 
 
 @njit(**OPTIONS)
 # Long: one branch for each operation.
 def elementary(operation, x, y):
-    """Return the value of an operation that compilers cannot take several of at once."""
+    """Return the value of an operation that compilers cannot vectorise."""
     if operation == operations.SIN:
         return math.sin(x)
     if operation == operations.COS:
@@ -122,12 +122,12 @@ def elementary(operation, x, y):
 @njit(**OPTIONS)
 # Long: one branch for each operation.
 def carry_out(w, runs, codes, memory, stride):
-    """Carry out a program: runs of the same operation, one after the other.
+    """Execute a program: runs of the same operation, one after another.
 
     Parameters
     ----------
     runs
-        (n, 3) an operation, and the first and the last but one of the codes that it is done for.
+        (n, 3) an operation, and the range of codes to which it applies.
     codes
         (m, 3) the registers of a value and of its operands.
     """
@@ -199,30 +199,30 @@ def carry_out(w, runs, codes, memory, stride):
 
 @kept
 def run_once(version, runs, codes, memory):
-    """Carry out a program with what stands in the registers, (registers, 1)."""
+    """Execute a program with the content of the registers, (registers, 1)."""
     carry_out(ONE, runs, codes, memory.ctypes.data, 1)
 
 
 @kept
 def run_together(version, runs, codes, memory):
-    """Carry out a program with what stands in the registers, (registers, states)."""
+    """Execute a program with the content of the registers, (registers, states)."""
     carry_out(SEVERAL, runs, codes, memory.ctypes.data, memory.shape[1])
 
 
 @kept
 def run(version, w, runs, codes, numbers, given, registers, stride, found):
-    """Carry out a program for many states, so many of them together.
+    """Execute a program for many states, in groups.
 
     Parameters
     ----------
     numbers
-        What the first registers hold, the same for all states.
+        The content of the first registers, shared by all states.
     given
-        (k, inputs) what the next ones hold.
+        (k, inputs) the content of the next ones.
     registers
-        How many there are.
+        The number of registers.
     found
-        (rows, k) receives the last ones.
+        (rows, k) receives the content of the last ones.
     """
     memory = np.empty((registers, stride))
     shared, inputs, rows = len(numbers), given.shape[1], len(found)
@@ -231,7 +231,7 @@ def run(version, w, runs, codes, numbers, given, registers, stride, found):
     for first in range(0, len(given), stride):
         count = min(stride, len(given) - first)
         for j in range(inputs):
-            for i in range(stride):  # those beyond the last state are computed with it, in vain
+            for i in range(stride):  # States beyond the last one are computed too, without use.
                 memory[shared + j, i] = given[first + min(i, count - 1), j]
         carry_out(w, runs, codes, memory.ctypes.data, stride)
         for j in range(rows):
@@ -241,18 +241,19 @@ def run(version, w, runs, codes, numbers, given, registers, stride, found):
 
 @kept
 def run_in_lanes(version, w, runs, codes, numbers, times, states, inputs, registers, stride, found):
-    """Carry out a program for many states of several motions.
+    """Execute a program for many states of several motions.
 
     Parameters
     ----------
     numbers
-        (k, lanes) what the first registers hold, for each motion.
+        (k, lanes) the content of the first registers, for each motion.
     times, states, inputs
-        (lanes, j) and (lanes, j, columns), of which the next ones hold the first, of each motion.
+        (lanes, j) and (lanes, j, columns), whose first columns fill the next registers, for each
+        motion.
     registers
-        How many there are.
+        The number of registers.
     found
-        (lanes, j, rows) receives the last ones.
+        (lanes, j, rows) receives the content of the last ones.
     """
     memory = np.zeros((registers, stride))
     shared, rows = len(numbers), found.shape[2]
@@ -262,7 +263,7 @@ def run_in_lanes(version, w, runs, codes, numbers, times, states, inputs, regist
             memory[r] = numbers[r, lane]
         for first in range(0, times.shape[1], stride):
             count = min(stride, times.shape[1] - first)
-            for i in range(stride):  # those beyond the last state are computed with it, in vain
+            for i in range(stride):  # States beyond the last one are computed too, without use.
                 place = first + min(i, count - 1)
                 time[i] = times[lane, place]
                 for j in range(inputs):

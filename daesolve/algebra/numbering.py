@@ -1,7 +1,7 @@
-"""The instructions of a large function made values, each once, by compiled loops over all of them.
+"""The instructions of a large function as unique values, by compiled loops over all of them.
 
-An instruction is (operation, where its result goes, first operand, second operand), as CasADi keeps
-it; a constant has the halves of its number as operands.
+An instruction is (operation, target of the result, first operand, second operand), as in CasADi; a
+constant has the halves of its number as operands.
 """
 # numba's decorators have no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
@@ -20,28 +20,28 @@ VERSION = version_of(compiling, sys.modules[__name__])
 NONE = -1
 """No operand."""
 LEAF, ONE, TWO, TWO_ALIKE, OUTPUT = range(5)
-"""How an operation takes its operands; `TWO_ALIKE`: in any order."""
+"""How an operation uses its operands; `TWO_ALIKE`: in any order."""
 
 
 @kept
 def numbered(version, records, ways, registers):
-    """Give numbers to values, equal ones the same.
+    """Return numbers for the values, the same for equal ones.
 
     Parameters
     ----------
     records
         (n, 4) the instructions.
     ways
-        How an operation, by its number, takes its operands.
+        How each operation, by its number, uses its operands.
     registers
-        How many of them there are.
+        The number of registers.
 
     Returns
     -------
     tuple
-        (k,) the operation of each value; (k, 2) its operands, which are values but for leaves;
-        (k,) the first instruction that computes it;
-        (m, 3) of each output which it is, which of its elements, and the value.
+        (k,) the operation of each value; (k, 2) its operands, which are values except for leaves;
+        (k,) the first instruction that computes it; (m, 3) for each output entry: the output, the
+        element, and the value.
     """
     count = len(records)
     size = 16
@@ -51,14 +51,14 @@ def numbered(version, records, ways, registers):
     kinds, operands = np.empty(count, np.int64), np.empty((count, 2), np.int64)
     origins, outputs = np.empty(count, np.int64), np.empty((count, 3), np.int64)
     holds = np.zeros(registers, np.int64)
-    known, told = 0, 0
+    known, ends = 0, 0
     for n in range(count):
         kind, target = np.int64(records[n, 0]), records[n, 1]
         a, b = np.int64(records[n, 2]), np.int64(records[n, 3])
         way = ways[kind]
         if way == OUTPUT:
-            outputs[told, 0], outputs[told, 1], outputs[told, 2] = target, b, holds[a]
-            told += 1
+            outputs[ends, 0], outputs[ends, 1], outputs[ends, 2] = target, b, holds[a]
+            ends += 1
             continue
         if way != LEAF:
             a = holds[a]
@@ -79,13 +79,13 @@ def numbered(version, records, ways, registers):
             place = (place + 1) & (size - 1)
         holds[target] = value
     return (
-        kinds[:known].copy(), operands[:known].copy(), origins[:known].copy(), outputs[:told].copy()
+        kinds[:known].copy(), operands[:known].copy(), origins[:known].copy(), outputs[:ends].copy()
     )  # fmt: skip
 
 
 @njit(**OPTIONS)
 def _place(kind, a, b, size):
-    """Return where to look for a value first."""
+    """Return the first place in which to search for a value."""
     mixed = np.uint64(a) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(29)) ^ np.uint64(b)) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(32)) ^ np.uint64(kind)) * np.uint64(0x94D049BB133111EB)

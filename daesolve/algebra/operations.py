@@ -22,11 +22,11 @@ NAMES = (
 NOTHING = len(NAMES)
 """The operation whose value is zero."""
 OF_CASADI: dict[int, int] = {getattr(ca, f"OP_{name}"): code for code, name in enumerate(NAMES)}
-"""Our number of each of CasADi's."""
+"""Our number of each CasADi operation."""
 
 
 def codes_of(kinds: np.ndarray) -> np.ndarray:
-    """Return our numbers of CasADi's; `NOTHING` for what is not among them."""
+    """Return our numbers of CasADi's operations; `NOTHING` for unknown ones."""
     return _CODES[np.minimum(kinds, len(_CODES) - 1)]
 
 

@@ -1,7 +1,7 @@
-"""The values of a program put in order, with a register each, by compiled loops over all of them.
+"""Ordering the values of a program and assigning registers, by compiled loops over all values.
 
-Arrays hold, for each value, the number of its operation, (k,), and its operands, (k, 2), of which
-the second is `NONE` where there is one alone, and both are where there is none.
+Arrays hold, for each value, the number of its operation, (k,), and its operands, (k, 2). The second
+operand is `NONE` if there is only one, and both are `NONE` if there is none.
 """
 # numba's decorators have no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
@@ -22,13 +22,13 @@ NONE = -1
 
 
 @kept
-def following(version, told, operands):
-    """Tell which values follow from leaves that are told, and which of these others need.
+def following(version, known, operands):
+    """Return which values follow from known leaves, and which of these others need.
 
     Parameters
     ----------
-    told
-        (k,) which leaves are told.
+    known
+        (k,) which leaves are known.
     operands
         Of all values.
 
@@ -37,8 +37,8 @@ def following(version, told, operands):
     tuple
         (k,) whether a value follows; (k,) whether it is an operand of one that does not.
     """
-    follows, used = told.copy(), np.zeros(len(told), np.bool_)
-    for n in range(len(told)):
+    follows, used = known.copy(), np.zeros(len(known), np.bool_)
+    for n in range(len(known)):
         a, b = operands[n, 0], operands[n, 1]
         if a != NONE:
             follows[n] = follows[a] and (b == NONE or follows[b])
@@ -51,7 +51,7 @@ def following(version, told, operands):
 
 @kept
 def needed(version, operands, wanted, known):
-    """Tell which values are to be computed for those that are wanted, where some are known.
+    """Return which values must be computed for the wanted ones, if some are known.
 
     Parameters
     ----------
@@ -77,26 +77,26 @@ def needed(version, operands, wanted, known):
 
 @kept
 def laid_out(version, kinds, operands, computed, places, own, count):
-    """Order the values that are computed, and give registers to them.
+    """Order the computed values, and assign registers to them.
 
     Parameters
     ----------
     kinds, operands
         Of all values.
     computed
-        (k,) which of them are computed; the others are there.
+        (k,) which of them are computed; the others exist already.
     places
-        (k,) the registers of those that are there; receives those of the others.
+        (k,) the registers of existing values; receives those of the others.
     own
-        (k,) the registers, counted from -1 down, of what is wanted; 0 of the others.
+        (k,) the registers of wanted values, counted from -1 down; 0 for the others.
     count
-        How many registers are taken before.
+        The number of registers already in use.
 
     Returns
     -------
     tuple
-        (j,) the values in their order; (j, 3) the registers of the result and of the operands of
-        each; how many registers there are then.
+        (j,) the values in order; (j, 3) the registers of the result and of the operands of each;
+        the number of registers then.
     """
     firsts, before = _before(operands, computed)
     order = grouped(kinds, firsts, before, computed, np.zeros(0, np.bool_))
@@ -106,7 +106,7 @@ def laid_out(version, kinds, operands, computed, places, own, count):
 
 @njit(**OPTIONS)
 def _before(operands, computed):
-    """Return what is to be computed before each value: where that begins, and all of it."""
+    """Return the values to compute before each value: start indices, and all of them."""
     count = len(operands)
     firsts, before, done = np.zeros(count + 1, np.int64), np.empty(2 * count, np.int64), 0
     for n in range(count):
@@ -121,7 +121,7 @@ def _before(operands, computed):
 
 
 @njit(**OPTIONS)
-# Long: what waits for what, then what is ready.
+# Long: first the dependences, then the ready values.
 def grouped(kinds, firsts, before, computed, late):
     """Return values in an order in which many of the same kind follow each other.
 
@@ -130,11 +130,11 @@ def grouped(kinds, firsts, before, computed, late):
     kinds
         Of all values.
     firsts, before
-        (k + 1,) and (m,) what is to be computed before each, and where that begins.
+        (k + 1,) and (m,): start indices, and the values to compute before each.
     computed
         (k,) which of them are computed.
     late
-        Which kinds come after all others that are ready; empty for none.
+        The kinds that follow all others that are ready; empty for none.
     """
     count = len(kinds)
     waits, starts = firsts[1:] - firsts[:-1], np.zeros(count + 1, np.int64)
@@ -149,7 +149,7 @@ def grouped(kinds, firsts, before, computed, late):
         for k in range(firsts[n], firsts[n + 1]):
             users[ends[before[k]]] = n
             ends[before[k]] += 1
-    # Of each operation those that are ready are a chain, the first of which is taken first.
+    # The ready values of each operation form a chain, whose first element is taken first.
     heads, tails = np.full(most + 1, NONE), np.full(most + 1, NONE)
     sizes, since = np.zeros(most + 1, np.int64), np.zeros(most + 1, np.int64)
     after = np.full(count, NONE)
@@ -181,7 +181,7 @@ def grouped(kinds, firsts, before, computed, late):
 
 @njit(**OPTIONS)
 def _first(kind, other, sizes, since, late):
-    """Tell whether a kind is taken before another one."""
+    """Return whether a kind precedes another one."""
     if len(late) and late[kind] != late[other]:
         return late[other]
     if sizes[kind] != sizes[other]:
@@ -191,7 +191,7 @@ def _first(kind, other, sizes, since, late):
 
 @njit(**OPTIONS)
 def _added(number, kind, heads, tails, sizes, since, after, clock):
-    """Put a value at the end of the chain of its operation."""
+    """Append a value to the chain of its operation."""
     if tails[kind] == NONE:
         heads[kind] = number
         since[kind] = clock
@@ -205,7 +205,7 @@ def _added(number, kind, heads, tails, sizes, since, after, clock):
 
 @njit(**OPTIONS)
 def placed(order, operands, computed, places, own, count):
-    """Give registers to values in their order, and each again after the last use of its value."""
+    """Assign registers to values in order; free each after the last use of its value."""
     last = np.full(len(own), NONE)
     for n in order:
         for k in range(2):
@@ -227,7 +227,7 @@ def placed(order, operands, computed, places, own, count):
         places[n] = register
         codes[row, 0], codes[row, 1] = register, places[a]
         codes[row, 2] = places[a] if b == NONE else places[b]
-        # Not before: a value is never written over one that it is computed from.
+        # Not earlier: a value must not overwrite one from which it is computed.
         if last[a] == n:
             free[spare] = places[a]
             spare += 1

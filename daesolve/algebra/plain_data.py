@@ -1,6 +1,6 @@
-"""Plain data and CasADi's functions as bytes, bit for bit: numbers, words, arrays, dataclasses.
+"""Plain data and CasADi functions as bytes, exactly: numbers, words, arrays, dataclasses.
 
-That is a text in JSON, and behind it the contents of arrays and functions, one after the other.
+The bytes contain a JSON text, followed by the contents of arrays and functions.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from daesolve.algebra.program import LARGE, digest, remember, serialized
 from daesolve.algebra.stored_function import StoredFunction
 
 Classes = Mapping[str, type]
-"""The dataclasses, made by their fields, and kinds of words that may occur, by name."""
+"""The dataclasses, identified by their fields, and enumerations that may occur, by name."""
 HEAD = 8
-"""Bytes that hold the length of the text."""
+"""The number of bytes for the length of the text."""
 
 
 class NotPlainError(TypeError):
-    """Something is no plain data."""
+    """An object is not plain data."""
 
 
 def named(kinds: Iterable[type]) -> Classes:
@@ -38,26 +38,26 @@ def packed(value: object, classes: Classes) -> list[bytes]:
     Raises
     ------
     NotPlainError
-        It has parts that are no data, or of other classes than those.
+        Some parts are not data, or belong to other classes.
     """
     contents: list[bytes] = []
-    told = _encoded(value, classes, contents)
-    text = json.dumps([told, [len(content) for content in contents]]).encode()
+    encoded = _encoded(value, classes, contents)
+    text = json.dumps([encoded, [len(content) for content in contents]]).encode()
     return [len(text).to_bytes(HEAD, "little"), text, *contents]
 
 
 def unpacked(content: bytes, classes: Classes) -> Any:
-    """Return what was packed; nothing else than these classes is made."""
+    """Return the packed value; only objects of these classes are created."""
     begin = HEAD + int.from_bytes(content[:HEAD], "little")
-    told, sizes = json.loads(content[HEAD:begin])
+    encoded, sizes = json.loads(content[HEAD:begin])
     ends = [begin, *itertools.accumulate(sizes, initial=begin)][1:]
     whole = memoryview(content)
     contents = [whole[start:end] for start, end in itertools.pairwise(ends)]
-    return _decoded(told, classes, contents)
+    return _decoded(encoded, classes, contents)
 
 
 def _encoded(value: object, classes: Classes, contents: list[bytes]) -> Any:
-    """Return a value as what JSON can hold, and add the contents of its arrays to others."""
+    """Return a value that JSON can represent, and collect the contents of its arrays."""
     if value is None or type(value) in (bool, int, str):
         return value
     if type(value) is float:
@@ -72,7 +72,7 @@ def _encoded(value: object, classes: Classes, contents: list[bytes]) -> Any:
     if isinstance(value, (ca.Function, StoredFunction)):
         function = cast("ca.Function", value)
         contents.append(serialized(function).encode())
-        return {"function": [len(contents) - 1, digest(function), *_told(function)]}
+        return {"function": [len(contents) - 1, digest(function), *_sizes_and_names(function)]}
     if type(value) in (tuple, list):
         entries = [_encoded(entry, classes, contents) for entry in cast("list[object]", value)]
         return {"tuple": entries} if type(value) is tuple else entries
@@ -102,23 +102,23 @@ def _decoded(value: Any, classes: Classes, contents: Sequence[memoryview]) -> An
         return [_decoded(entry, classes, contents) for entry in cast("list[Any]", value)]
     if not isinstance(value, dict):
         return value
-    ((kind, told),) = cast("dict[str, Any]", value).items()
+    ((kind, content),) = cast("dict[str, Any]", value).items()
     if kind == "float":
-        return float.fromhex(told)
+        return float.fromhex(content)
     if kind in ("array", "scalar"):
-        dtype, shape, place = told
+        dtype, shape, place = content
         array = np.frombuffer(contents[int(place)], dtype).reshape(shape).copy()
         return array if kind == "array" else array[()]
     if kind == "function":
-        return _function(contents[int(told[0])], *told[1:])
+        return _function(contents[int(content[0])], *content[1:])
     if kind == "tuple":
-        return tuple(_decoded(entry, classes, contents) for entry in told)
+        return tuple(_decoded(entry, classes, contents) for entry in content)
     if kind == "dict":
         return {
             _decoded(name, classes, contents): _decoded(entry, classes, contents)
-            for name, entry in told
+            for name, entry in content
         }
-    name, own = told
+    name, own = content
     if kind == "word":
         return classes[name](own)
     return classes[name](
@@ -126,7 +126,9 @@ def _decoded(value: Any, classes: Classes, contents: Sequence[memoryview]) -> An
     )
 
 
-def _told(function: ca.Function) -> tuple[tuple[int, list[int], list[int]], tuple[str, list[str]]]:
+def _sizes_and_names(
+    function: ca.Function,
+) -> tuple[tuple[int, list[int], list[int]], tuple[str, list[str]]]:
     """Return the sizes and the names of a `StoredFunction`."""
     inputs, outputs = range(function.n_in()), range(function.n_out())
     return (
@@ -140,7 +142,7 @@ def _told(function: ca.Function) -> tuple[tuple[int, list[int], list[int]], tupl
 
 
 def _function(text: memoryview, known: str, sizes: Any, names: Any) -> ca.Function:
-    """Return a function; a large one is read when it is asked for."""
+    """Return a function; a large one is read only on demand."""
     if sizes[0] < LARGE:
         function = ca.Function.deserialize(bytes(text).decode())
     else:

@@ -1,4 +1,4 @@
-"""Of what the values of a program are products, and how fast they grow, by one compiled loop."""
+"""The product structure of a program's values, and their growth, by one compiled loop."""
 # numba's decorators have no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
 
@@ -14,35 +14,35 @@ from daesolve.algebra.compiling import OPTIONS, kept, version_of
 
 VERSION = version_of(compiling, operations, sys.modules[__name__])
 NONE = -1
-"""No value; of a number of factors: it is no product."""
+"""No value; for the number of factors: not a product."""
 MOST = 8
-"""Factors of a product."""
+"""The largest number of factors of a product."""
 EXPONENTIAL = (operations.EXP, operations.EXPM1, operations.SINH, operations.COSH)
 
 
 @kept
 def products(version, codes, operands, moving, numbers, high, dividing):
-    """Tell of each value what it is a product of, and where such a product may hide.
+    """Return for each value its factors, and where a product may hide.
 
     Parameters
     ----------
     codes, operands
         Of the program, by `operations`.
     moving
-        (k,) which leaves change along the motion; receives the same of the other values.
+        (k,) which leaves change along the motion; receives the same for the other values.
     numbers
-        (k,) constants, not a number where a value is none.
+        (k,) constants; NaN for other values.
     high
-        The degree from which a product is nothing or overwhelming over most of its range.
+        The degree from which a product is negligible or dominant over most of its range.
     dividing
-        The degree from which what divides has poles that are not felt from afar.
+        The degree from which a denominator has poles that matter only nearby.
 
     Returns
     -------
     tuple
-        (k,) how fast it grows with what moves, as a power of it; (k,) how many factors it has;
-        (k, 8) which these are; (k, 8) their exponents; (k,) whether it is a sum of terms one of
-        which may hide, a product that may, or divides by what may.
+        (k,) the growth with moving values, as a power; (k,) the number of factors; (k, 8) the
+        factors; (k, 8) their exponents; (k,) whether it is a sum with a term that may hide, a
+        product that may hide, or divides by one.
     """
     count = len(codes)
     degrees, sizes = np.zeros(count), np.full(count, NONE)
@@ -82,7 +82,7 @@ def products(version, codes, operands, moving, numbers, high, dividing):
 
 @njit(**OPTIONS)
 def _degree(code, first, second, power):
-    """Return how fast a value grows with what moves, as a power of it."""
+    """Return the growth of a value with moving values, as a power."""
     if code in (
         operations.ADD, operations.SUB, operations.NEG, operations.ASSIGN, operations.FABS
     ):  # fmt: skip
@@ -102,7 +102,7 @@ def _degree(code, first, second, power):
 
 @njit(**OPTIONS)
 def _exponents(code, power):
-    """Return the exponents of a product's operands; not a number where one is no factor."""
+    """Return the exponents of a product's operands; NaN if one is not a factor."""
     if code == operations.MUL:
         return 1.0, 1.0
     if code == operations.DIV:
@@ -137,7 +137,7 @@ def _raised(n, power, known, own, size):
 
 @njit(**OPTIONS)
 def _hides(n, known, moving, grows, high):
-    """Tell whether a product is mostly nothing or overwhelming."""
+    """Return whether a product is mostly negligible or dominant."""
     _, sizes, factors, powers = known
     if sizes[n] == NONE:
         return grows[n] or (moving[n] and high <= 1.0)
@@ -151,9 +151,9 @@ def _hides(n, known, moving, grows, high):
 
 
 @njit(**OPTIONS)
-# Long: what divides one by one, then together.
+# Long: single denominators first, then their product.
 def _divides(n, code, a, b, known, grows, dividing):
-    """Tell whether a value divides by what grows so fast that its poles are not felt from afar."""
+    """Return whether a value divides by something that grows fast enough to hide distant poles."""
     degrees, sizes, factors, powers = known
     total, growing = 0.0, False
     for k in range(sizes[n]):
@@ -183,7 +183,7 @@ def _divides(n, code, a, b, known, grows, dividing):
 
 @njit(**OPTIONS)
 def _power_in(n, factor, known):
-    """Return the exponent of a factor in a value, zero where it is none of its factors."""
+    """Return the exponent of a factor in a value; zero if it does not occur."""
     _, sizes, factors, powers = known
     if sizes[n] == NONE:
         return 1.0 if n == factor else 0.0

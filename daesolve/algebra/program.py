@@ -1,4 +1,4 @@
-"""The instructions of a CasADi SX function, each value once."""
+"""The instructions of a CasADi SX function, with each value once."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import numpy as np
 
 COMMUTATIVE = frozenset({ca.OP_ADD, ca.OP_MUL, ca.OP_FMIN, ca.OP_FMAX, ca.OP_HYPOT})
 STRUCTURE = frozenset({ca.OP_INPUT, ca.OP_OUTPUT, ca.OP_CONST})
-"""What a program consists of besides operations."""
+"""The parts of a program that are not operations."""
 LARGE = 1000
-"""Instructions from which compiled loops pay, which are to be imported and read from disk."""
+"""The number of instructions from which compiled loops, which must be loaded, pay off."""
 CHECKED = 64
-"""Instructions that are read in CasADi's own way as well, where all are read at once."""
+"""The number of instructions read by CasADi's interface too, when all are read at once."""
 FIRST = 8
-"""Instructions by which the place is found where these stand."""
+"""The number of instructions used to locate the others."""
 NONE = -1
 """No operand."""
 
@@ -38,9 +38,9 @@ class Values:
     kinds
         (k,) the operation of each, by CasADi's numbers.
     operands
-        (k, 2) what it works on: values; (input, element) of an input; `NONE` where there is none.
+        (k, 2) its operands: values; (input, element) for an input; `NONE` if there is none.
     numbers
-        (k,) those of constants, zero elsewhere.
+        (k,) the numbers of constants, zero elsewhere.
     """
 
     kinds: np.ndarray
@@ -49,7 +49,7 @@ class Values:
 
     @cached_property
     def taken(self) -> np.ndarray:
-        """(k, 2) the values that each works on; a leaf works on none."""
+        """(k, 2) the values that each one uses; leaves use none."""
         leaf = (self.kinds == ca.OP_INPUT) | (self.kinds == ca.OP_CONST)
         return np.where(leaf[:, None], NONE, self.operands)
 
@@ -64,7 +64,7 @@ class Program:
     origins
         The first instruction that computes each value.
     steps, values
-        Either of the two: all values one by one, or as arrays.
+        One of the two: all values one by one, or as arrays.
     """
 
     def __init__(
@@ -79,14 +79,14 @@ class Program:
 
     @property
     def size(self) -> int:
-        """How many values there are."""
+        """The number of values."""
         return len(self._steps if self._values is None else self._values.kinds)
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """For each value: its operation and what it works on.
+        """For each value: its operation and its operands.
 
-        That is (input, element) of an input, the number of a constant, else the values it takes.
+        The operands are (input, element) for an input, the number for a constant, otherwise values.
         """
         if self._values is None:
             return self._steps
@@ -117,7 +117,7 @@ class Program:
 
     @cached_property
     def operations(self) -> frozenset[int]:
-        """Every operation that a step takes."""
+        """All operations that occur."""
         if self._values is None:
             return frozenset(operation for operation, _ in self._steps) - STRUCTURE
         return frozenset(np.unique(self._values.kinds).tolist()) - STRUCTURE
@@ -125,7 +125,7 @@ class Program:
 
 @lru_cache(maxsize=256)
 def program(function: ca.Function) -> Program:
-    """Read a function's instructions once; a b and b a, which CasADi keeps apart, become one."""
+    """Read a function's instructions once; a b and b a, which CasADi distinguishes, become one."""
     if function.n_instructions() >= LARGE:
         read = _read_at_once(function)
         if read is not None:
@@ -170,7 +170,7 @@ def _read_one_by_one(function: ca.Function) -> Program:
 
 @lru_cache(maxsize=8)
 def serialized(function: ca.Function) -> str:
-    """Return a function as CasADi writes it: each byte as two letters."""
+    """Return a function as CasADi writes it: two letters per byte."""
     return function.serialize()
 
 
@@ -182,7 +182,7 @@ def digest(function: ca.Function) -> str:
 
 
 def remember(function: ca.Function, known: str) -> None:
-    """Take a digest for that of a function."""
+    """Set a digest as the digest of a function."""
     _digests[function] = known
 
 
@@ -190,12 +190,12 @@ _digests: WeakKeyDictionary[ca.Function, str] = WeakKeyDictionary()
 
 
 def halved(text: str) -> bytes:
-    """Return the bytes that CasADi writes as letters, the four bits that count less first.
+    """Return the bytes that CasADi writes as letters, low half first.
 
     Raises
     ------
     ValueError
-        They are no such letters.
+        They are not such letters.
     """
     letters = np.frombuffer(text.encode(), np.uint8) - np.uint8(ord("a"))
     if len(letters) % 2 or letters.max(initial=0) > 15:
@@ -204,14 +204,14 @@ def halved(text: str) -> bytes:
 
 
 def doubled(content: bytes) -> str:
-    """Return the letters as which CasADi writes bytes."""
+    """Return the letters that CasADi writes for bytes."""
     known = np.frombuffer(content, np.uint8)
     return (np.column_stack([known & 15, known >> 4]) + np.uint8(ord("a"))).tobytes().decode()
 
 
 def _read_at_once(function: ca.Function) -> Program | None:
-    """Read the instructions where they stand in what CasADi writes; None where they do not."""
-    from daesolve.algebra import numbering  # numba takes long to import
+    """Read the instructions directly from CasADi's text; None if they are not found."""
+    from daesolve.algebra import numbering  # numba takes long to import.
 
     compiled: Any = numbering
     count = function.n_instructions()
@@ -237,9 +237,9 @@ def _read_at_once(function: ca.Function) -> Program | None:
 
 
 def joined(functions: Sequence[ca.Function]) -> Program:
-    """Return the program of functions of the same inputs, with what they have in common shared.
+    """Return the program of functions with the same inputs, with common parts shared.
 
-    Its origins count the values of all their programs.
+    Its origins index the values of all their programs.
     """
     from daesolve.algebra import numbering  # numba takes long to import
 
@@ -284,7 +284,7 @@ def _starts(parts: Sequence[np.ndarray]) -> list[int]:
 
 
 def _numbered(records: np.ndarray, ways: np.ndarray, registers: int, count: int) -> Program:
-    """Return the program of instructions with so many outputs."""
+    """Return the program of instructions with a given number of outputs."""
     from daesolve.algebra import numbering  # numba takes long to import
 
     compiled: Any = numbering
@@ -314,9 +314,9 @@ def _way(operation: int, operands: int, compiled: Any) -> int:
 
 
 def _records(function: ca.Function, count: int) -> np.ndarray | None:
-    """Return (n, 4) operation, target and operands; None where they are not found.
+    """Return (n, 4) operation, target and operands; None if they are not found.
 
-    CasADi writes the instructions one after the other, as four numbers of 32 bits each.
+    CasADi writes the instructions one after another, as four 32-bit numbers each.
     """
     text = serialized(function)
     firsts = [_record(function, k) for k in range(min(count, FIRST))]
@@ -331,7 +331,7 @@ def _records(function: ca.Function, count: int) -> np.ndarray | None:
 
 
 def _record(function: ca.Function, k: int) -> list[int]:
-    """Return one instruction by CasADi's own words for it."""
+    """Return one instruction through CasADi's interface."""
     operation = function.instruction_id(k)
     source: Sequence[int] = function.instruction_input(k)
     target: Sequence[int] = function.instruction_output(k)

@@ -1,7 +1,7 @@
-"""Expressions for people to read: with modes fixed, terms collected, and what cancels left out.
+"""Readable expressions: modes fixed, terms collected, and cancelling parts removed.
 
-Nothing is changed but what is proved: an entry becomes zero, or free of a symbol, where `identity`
-shows that it is zero or free of it everywhere.
+Only proved simplifications are made: an entry becomes zero, or independent of a symbol, if
+`identity` shows this everywhere.
 """
 
 from __future__ import annotations
@@ -22,28 +22,29 @@ from daesolve.algebra.translation import NUMPY_TABLE, Table, translate
 CONDITIONS = frozenset({ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE})
 TURNING = frozenset({ca.OP_SIN, ca.OP_COS, ca.OP_TAN})
 ROUNDED = 1e-15
-"""Sines and cosines of numbers below which they are zero: those of multiples of pi / 2."""
+"""Sines and cosines of numbers below this count as zero: those of multiples of pi / 2."""
 LARGEST_BLOCK = 3
-"""Equations that are solved by cofactors; more of them are solved by orthogonal rows."""
+"""The number of equations solved by cofactors; larger systems use orthogonal rows."""
 LOOKED_AT = 400
-"""Printed operations beyond which nothing is looked for that cancels: it would take long."""
+"""The number of printed operations beyond which cancellations are not searched, to save time."""
 FEW = 6
-"""Instructions up to which nothing can cancel."""
+"""The number of instructions up to which nothing can cancel."""
 MOST_TOGETHER = 4000
-"""Printed operations of a matrix beyond which nothing is looked for in it: nobody reads it."""
+"""The number of printed operations of a matrix beyond which it is not simplified, because it is
+unreadable."""
 
 Value = ca.SX | float
 
 
 def decided(expression: ca.SX, values: Mapping[str, float]) -> dict[str, float]:
-    """Return the values on which conditions in an expression depend, and on nothing else.
+    """Return the values that alone decide conditions in an expression.
 
     Parameters
     ----------
     expression
-        Of any symbols.
+        An expression of any symbols.
     values
-        What does not change along the motion, by name.
+        Constant values along the motion, by name.
     """
     symbols = ca.symvar(expression)
     found: set[str] = set()
@@ -70,20 +71,21 @@ def decided(expression: ca.SX, values: Mapping[str, float]) -> dict[str, float]:
 def with_values(
     expression: ca.SX, values: Mapping[str, float], decide: Mapping[str, float]
 ) -> ca.SX:
-    """Put numbers in place of symbols, and decide conditions between others.
+    """Substitute numbers for symbols, and decide conditions between others.
 
     Parameters
     ----------
     expression
-        Of any symbols.
+        An expression of any symbols.
     values
-        Numbers of the symbols that are replaced, by name.
+        Numbers that replace symbols, by name.
     decide
-        Numbers of symbols that stay, by name: conditions between them alone are true or false.
+        Numbers of symbols that stay, by name: conditions that contain only these become true or
+        false.
 
     Notes
     -----
-    The cosine of a right angle becomes zero, which in doubles it is not.
+    The cosine of a right angle becomes zero, although it is not zero in floating point.
     """
     symbols = ca.symvar(expression)
     if not symbols:
@@ -96,7 +98,7 @@ def with_values(
 
 
 class _Known:
-    """An expression as it is shown, and its number where it is known; zero shows as such."""
+    """An expression as shown, and its number if known; zero is shown as zero."""
 
     def __init__(self, shown: ca.SX, number: float | None) -> None:
         self.shown, self.value = shown, number
@@ -143,16 +145,16 @@ _TABLE: Table = {code: _operation(code) for code in NUMPY_TABLE}
 
 
 def simplified(matrix: ca.SX, symbols: ca.SX) -> ca.SX:
-    """Return a matrix whose entries are free of the symbols on which they do not depend.
+    """Return a matrix whose entries do not contain symbols on which they do not depend.
 
-    cos(a)^2 + sin(a)^2 becomes 1. Entries that are proved to be zero are left out.
+    cos(a)^2 + sin(a)^2 becomes 1. Entries that are proved to be zero are removed.
 
     Parameters
     ----------
     matrix
         Of any shape.
     symbols
-        A column; zero is put in place of a symbol on which an entry is proved not to depend.
+        A column; zero replaces a symbol on which an entry is proved not to depend.
     """
     matrix = ca.SX(ca.sparsify(ca.SX(matrix)))
     given = [ca.SX(entry) for entry in cast("list[ca.SX]", matrix.nonzeros())]
@@ -174,12 +176,12 @@ def _simplified(entry: ca.SX, symbols: ca.SX) -> ca.SX:
 
 
 def _plain(entry: ca.SX) -> bool:
-    """Return whether there is nothing in an expression that could cancel."""
+    """Return whether an expression contains nothing that could cancel."""
     return entry.is_constant() or entry.is_symbolic() or _length(entry) <= FEW
 
 
 def _free(entry: ca.SX, symbols: ca.SX) -> ca.SX:
-    """Put zero in place of symbols on which an expression does not depend."""
+    """Substitute zero for symbols on which an expression does not depend."""
     names = {symbol.name() for symbol in ca.symvar(symbols)}
     for symbol in ca.symvar(entry):
         if symbol.name() not in names:
@@ -194,7 +196,7 @@ def _free(entry: ca.SX, symbols: ca.SX) -> ca.SX:
 
 
 def _agree(one: ca.SX, other: ca.SX) -> bool:
-    """Return whether two expressions have the same value somewhere: at zero one may have none."""
+    """Return whether two expressions agree somewhere; at zero they may have no value."""
     symbols = ca.symvar(one)
     point = 0.7 + 0.3 * np.sin(1.0 + np.arange(len(symbols)))
     values = ca.Function("f", [ca.vertcat(*symbols)], [one, other])(point)
@@ -207,7 +209,7 @@ def _length(expression: ca.SX) -> int:
 
 
 def collected(column: ca.SX, rates: ca.SX, symbols: ca.SX) -> ca.SX:
-    """Return expressions of up to second order in rates, sorted by the powers of these.
+    """Return expressions of up to second order in rates, sorted by powers of the rates.
 
     Parameters
     ----------
@@ -216,11 +218,11 @@ def collected(column: ca.SX, rates: ca.SX, symbols: ca.SX) -> ca.SX:
     rates
         A column of symbols.
     symbols
-        Of these coefficients are freed where they do not depend on them; see `simplified`.
+        Symbols to remove from coefficients that do not depend on them; see `simplified`.
 
     Notes
     -----
-    What is of no second order stays as it is, but for `simplified`.
+    Other expressions stay unchanged, except for `simplified`.
     """
     return ca.vertcat(ca.SX(0, 1), *[_sorted(e, rates, symbols) for e in ca.vertsplit(column)])
 
@@ -270,7 +272,7 @@ def solved(matrix: ca.SX, right: ca.SX, symbols: ca.SX) -> ca.SX:
         unknowns = columns[column_ends[k] : column_ends[k + 1]]
         before = columns[: column_ends[k]]
         rest = right[own, :]
-        if before:  # blocks come in the order in which they follow from each other
+        if before:  # Blocks come in the order in which they follow from each other.
             rest = rest - matrix[own, before] @ solution[before, :]
         solution[unknowns, :] = _block(matrix[own, unknowns], rest, symbols)
     return solution
@@ -293,7 +295,7 @@ def _block(matrix: ca.SX, right: ca.SX, symbols: ca.SX) -> ca.SX:
 
 
 def _by_elimination(matrix: ca.SX, right: ca.SX, symbols: ca.SX) -> ca.SX:
-    """Eliminate one unknown by a factor that depends on no symbol, and solve for the others."""
+    """Eliminate one unknown with a factor that contains no symbol, and solve for the others."""
     place = plain_pivot(matrix, symbols)
     if place is None:
         return solve_small(matrix, ca.densify(right))
@@ -312,9 +314,9 @@ def _by_elimination(matrix: ca.SX, right: ca.SX, symbols: ca.SX) -> ca.SX:
 
 
 def plain_pivot(matrix: ca.SX, symbols: ca.SX) -> tuple[int, int] | None:
-    """Return the place of an entry that depends on no symbol, in the shortest row and column.
+    """Return the place of an entry without symbols, in the shortest row and column.
 
-    Of several the last column: rates of wheels come behind those of the vehicle.
+    Among several, take the last column: rates of wheels follow those of the vehicle.
     """
     matrix = ca.SX(ca.sparsify(matrix))
     rows, columns = matrix.sparsity().get_triplet()
@@ -338,7 +340,7 @@ def _without(size: int, gone: int) -> list[int]:
 
 
 def _determinant(matrix: ca.SX) -> ca.SX:
-    """Return a small determinant by its first row."""
+    """Return a small determinant by expansion along its first row."""
     size = matrix.shape[0]
     if size == 0:
         return ca.SX(1)

@@ -1,4 +1,4 @@
-"""Which functions have Taylor series along a motion, and how far these hold."""
+"""Which functions have Taylor series along a motion, and their range of validity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from daesolve.algebra.program import STRUCTURE, program
 from daesolve.algebra.translation import constants_of, named_operations, needed_values
 
 HIGHEST_PRODUCT = 1024
-"""The highest whole power that is taken by products."""
+"""The highest whole power computed by products."""
 ENTIRE = frozenset(
     {ca.OP_ASSIGN, ca.OP_ADD, ca.OP_SUB, ca.OP_MUL, ca.OP_NEG, ca.OP_SQ, ca.OP_TWICE,
      ca.OP_SIN, ca.OP_COS, ca.OP_EXP, ca.OP_SINH, ca.OP_COSH}
@@ -25,12 +25,12 @@ EXPANDABLE = ENTIRE | EXPONENTIAL | frozenset(
      ca.OP_ACOS, ca.OP_ATAN, ca.OP_ATAN2, ca.OP_TANH, ca.OP_ASINH, ca.OP_ACOSH, ca.OP_ATANH,
      ca.OP_ERF, ca.OP_LOG1P, ca.OP_HYPOT, ca.OP_IF_ELSE_ZERO}
 )  # fmt: skip
-"""Operations whose results have a series; of a branch, where parameters decide on it."""
+"""Operations whose results have a series; for branches, only if parameters decide."""
 
 
 @lru_cache(maxsize=256)
 def missing_in_series(function: ca.Function) -> tuple[str, ...]:
-    """Name the operations of (t, x, p) that have no series; those on p alone need none."""
+    """Name the operations of (t, x, p) without a series; operations on p alone need none."""
     given = constants_of(function, 2)
     values, needed = program(function).values, np.array(list(needed_values(function, given)), int)
     kinds = values.kinds[needed]
@@ -51,7 +51,7 @@ def _is_given(function: ca.Function, number: int, given: Collection[int]) -> boo
 def is_entire(function: ca.Function) -> bool:
     """Return whether a function of (t, x, p) has a series wherever the states have one.
 
-    Others, such as 1/x, may have a pole within a step that the states do not know of.
+    Others, such as 1/x, may have a pole within a step that the series of the states does not show.
     """
     known: list[bool] = []
     for operation, operands in program(function).steps:
@@ -66,5 +66,5 @@ def is_entire(function: ca.Function) -> bool:
 
 
 def may_overflow(function: ca.Function) -> bool:
-    """Return whether a value of a function may be too large for a number."""
+    """Return whether a value of a function may overflow."""
     return not EXPONENTIAL.isdisjoint(program(function).operations)

@@ -1,9 +1,9 @@
 """Rank in floating-point numbers: singular values, null spaces, shortest solutions.
 
-A tolerance is absolute: a singular value that does not exceed it counts as zero. So the matrix is
-to be scaled first until its entries are pure numbers, such as by `unit_length`: then the smallest
-singular value is about the sine of the angle between a row and the space of the others. For a
-tolerance relative to the largest singular value, multiply by that one.
+Tolerances are absolute: singular values that do not exceed them count as zero. Scale the matrix
+first, for example by `unit_length`, so that its entries are pure numbers. Its smallest singular
+value is then about the sine of the angle between a row and the span of the others. For a tolerance
+relative to the largest singular value, multiply by that.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 
 EQUILIBRATIONS = 20
-"""Sweeps over rows and columns, after each of which what is left is about its square root."""
+"""Sweeps over rows and columns; each leaves about the square root of the imbalance."""
 NOTHING = np.finfo(float).tiny / np.finfo(float).eps
-"""What does not exceed it is left over where zeros were meant; one over it would overflow."""
+"""Entries up to this count as intended zeros; the inverse of one would overflow."""
 
 
 def unit_length(matrix: np.ndarray, *axes: int) -> np.ndarray:
-    """Scale columns (axis 0) and rows (axis 1) to unit length, one after the other."""
+    """Scale columns (axis 0), then rows (axis 1), to unit length."""
     for axis in axes:
         lengths = np.linalg.norm(matrix, axis=axis, keepdims=True)
         matrix = matrix / np.where(lengths > 0, lengths, 1.0)
@@ -29,12 +29,12 @@ def unit_length(matrix: np.ndarray, *axes: int) -> np.ndarray:
 def equilibrated(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Scale rows and columns until the largest entries are one, then rows to unit length.
 
-    Units of coordinates, masses and lengths do not matter then, however far they lie apart.
+    Units of coordinates, masses and lengths then do not matter, however different they are.
 
     Returns
     -------
     matrix, rows, columns
-        (m, n), and by what each row and each column was multiplied, (m,) and (n,).
+        (m, n), and the factors of the rows and columns, (m,) and (n,).
     """
     rows, columns = np.ones(len(matrix)), np.ones(matrix.shape[1])
     for _ in range(EQUILIBRATIONS):
@@ -56,8 +56,8 @@ def singular_values(matrix: np.ndarray, count: int | None = None) -> np.ndarray:
     matrix
         (m, n), or a stack of such matrices.
     count
-        How many are wanted of one matrix: zeros fill up what min(m, n) lacks. Without it there
-        are min(m, n).
+        The number of values wanted for one matrix: zeros fill up if min(m, n) is smaller. By
+        default min(m, n).
     """
     values = np.linalg.svd(matrix, compute_uv=False)
     if count is None or count == len(values):
@@ -66,7 +66,7 @@ def singular_values(matrix: np.ndarray, count: int | None = None) -> np.ndarray:
 
 
 def rank(matrix: np.ndarray, tolerance: float | None = None) -> int:
-    """Return how many singular values exceed a tolerance; without one, rounding."""
+    """Return how many singular values exceed a tolerance, by default rounding."""
     return int(np.linalg.matrix_rank(matrix, tol=tolerance))
 
 
@@ -93,7 +93,7 @@ class SingularDirections:
         return int(np.count_nonzero(self.values > tolerance))
 
     def null_space(self, tolerance: float) -> np.ndarray:
-        """Return an orthonormal basis of what one matrix takes to zero, as columns (n, k)."""
+        """Return an orthonormal basis of the null space of one matrix, as columns (n, k)."""
         return self.right[self.rank(tolerance) :].T
 
     def dependences(self, tolerance: float) -> np.ndarray:
@@ -107,12 +107,12 @@ def singular_directions(matrix: np.ndarray) -> SingularDirections:
 
 
 def null_space(matrix: np.ndarray, tolerance: float) -> np.ndarray:
-    """Return an orthonormal basis of what a matrix takes to zero, as columns (n, k)."""
+    """Return an orthonormal basis of the null space of a matrix, as columns (n, k)."""
     return singular_directions(matrix).null_space(tolerance)
 
 
 def independent_rows(matrix: np.ndarray, tolerance: float) -> list[int]:
-    """Return the rows that add to the rank, one after the other; each counts with unit length."""
+    """Return the rows that add to the rank, one after another, each scaled to unit length."""
     chosen: list[int] = []
     for index in range(len(matrix)):
         rows = unit_length(matrix[[*chosen, index]], 1)
@@ -124,8 +124,8 @@ def independent_rows(matrix: np.ndarray, tolerance: float) -> list[int]:
 def shortest_solution(
     matrix: np.ndarray, right: np.ndarray, rcond: float | None = None
 ) -> np.ndarray:
-    """Return the shortest x for which matrix @ x misses the right side least.
+    """Return the shortest x that minimises the error of matrix @ x.
 
-    Singular values below `rcond` of the largest count as none; rounding alone without it.
+    Singular values below `rcond` times the largest count as zero; by default only rounding does.
     """
     return np.linalg.lstsq(matrix, right, rcond)[0]

@@ -1,9 +1,9 @@
-"""Factors of sparse matrices that have their non-zeros in the same places.
+"""Factors of sparse matrices with a common pattern.
 
-SuperLU chooses an order and pivots for the first of them; for the next ones the factors are
-computed again in the places that are known, as long as the pivots are large enough. Matrices of
-384 rows and 5490 entries (one core): 1.2 ms by SuperLU and 0.13 ms again; complex ones 1.6 to 1.9
-and 0.28 ms.
+SuperLU chooses an order and pivots for the first matrix. For later ones the factors are recomputed
+in the known pattern, as long as the pivots are large enough. Matrices of 384 rows and 5490 entries
+(one core) take 1.2 ms by SuperLU and 0.13 ms when recomputed; complex ones take 1.6 to 1.9 and 0.28
+ms.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ import scipy
 
 Solve = Callable[[np.ndarray], np.ndarray]
 LEAST = 1e-3
-"""What a pivot must be of the largest number below it: SuperLU's are as large as that."""
+"""The least pivot relative to the largest number below it; SuperLU's pivots equal that number."""
 ORDER = "MMD_AT_PLUS_A"
-"""Of the columns: patterns of mechanisms are nearly symmetric."""
+"""The column ordering: patterns of mechanisms are nearly symmetric."""
 
 
 class AlikeMatrices:
-    """Factorises matrices with one pattern.
+    """Factorises matrices with a common pattern.
 
     Parameters
     ----------
     rows, starts
-        Of the entries, and where those of each column begin.
+        The rows of the entries, and the start of each column.
     """
 
     def __init__(self, rows: np.ndarray, starts: np.ndarray) -> None:
@@ -37,7 +37,7 @@ class AlikeMatrices:
         self._known: dict[np.dtype[Any], _Pivots] = {}
 
     def factorise(self, entries: np.ndarray) -> Solve | None:
-        """Return what solves with a matrix; None where it is singular or not finite."""
+        """Return the solver for a matrix; None if it is singular or not finite."""
         if not np.all(np.isfinite(entries)):
             return None
         known = self._known.get(entries.dtype)
@@ -51,7 +51,9 @@ class AlikeMatrices:
         return pivots.solving(entries)
 
     def _pivots(self, entries: np.ndarray) -> _Pivots | None:
-        from daesolve.algebra import sparse_lu  # numba is imported where something is factorised
+        from daesolve.algebra import (
+            sparse_lu,
+        )  # numba is imported only when something is factorised.
 
         compiled: Any = sparse_lu
         size = len(self._starts) - 1
@@ -64,7 +66,7 @@ class AlikeMatrices:
         )
         try:
             factors = scipy.sparse.linalg.splu(matrix, permc_spec=ORDER)
-        except RuntimeError:  # exactly singular
+        except RuntimeError:  # The matrix is exactly singular.
             return None
         into, out_of = factors.perm_r.astype(np.int64), factors.perm_c.astype(np.int64)
         row, column = into[self._rows], out_of[self._columns]
@@ -82,11 +84,11 @@ class _Pivots:
     Parameters
     ----------
     rows, columns, scales
-        What rows, columns and entries are multiplied by.
+        The factors of rows, columns and entries.
     into, out_of
-        The new places of rows and of columns.
+        The new positions of rows and of columns.
     matrix, pattern
-        Where entries stand then, and where those of the factors do (`sparse_lu.filled`).
+        The resulting positions of entries, and of entries of the factors (`sparse_lu.filled`).
     """
 
     rows: np.ndarray
@@ -98,7 +100,7 @@ class _Pivots:
     pattern: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
     def solving(self, entries: np.ndarray) -> Solve | None:
-        """Return what solves with a matrix; None where these pivots are too small for it."""
+        """Return the solver for a matrix; None if these pivots are too small for it."""
         from daesolve.algebra import sparse_lu
 
         compiled: Any = sparse_lu
@@ -121,7 +123,7 @@ class _Pivots:
 
 
 def powers_of_two(sizes: np.ndarray, places: np.ndarray, count: int) -> np.ndarray:
-    """Return powers of two that bring the largest entry of each row or column near to one."""
+    """Return powers of two that bring the largest entry of each row or column near one."""
     largest = np.zeros(count)
     np.maximum.at(largest, places, sizes)
     return 2.0 ** -np.round(np.log2(np.where(largest > 0.0, largest, 1.0)))

@@ -1,7 +1,7 @@
-"""Sparse factors computed again where positions and pivots are known, compiled by numba.
+"""Sparse factors recomputed for known positions and pivots, compiled by numba.
 
-Columns of A come in the order of the factors, a column of L or U in the order of its rows. Only
-where the non-zeros of the factors stand depends on the pivots: it is found once.
+Columns of A are in the order of the factors, and entries of a column of L or U in the order of
+rows. Only the positions of the factors' non-zeros depend on the pivots; they are found once.
 """
 # numba's decorators have no types.
 # pyright: basic
@@ -20,12 +20,12 @@ VERSION = version_of(compiling, sys.modules[__name__])
 
 @kept
 def filled(version, rows, starts, size):
-    """Return where the non-zeros of L (below its diagonal of ones) and U (above its own) stand.
+    """Return the positions of non-zeros in L (below its unit diagonal) and U (above its own).
 
     Parameters
     ----------
     rows, starts
-        Of A with its rows and columns in the order of the pivots.
+        Those of A with rows and columns in the order of the pivots.
 
     Returns
     -------
@@ -59,20 +59,20 @@ def filled(version, rows, starts, size):
 
 @kept
 def factorised(version, data, rows, starts, places, pattern, lower, upper, pivots, least):
-    """Compute the factors; return whether each pivot is at least so large in its column.
+    """Compute the factors; return whether each pivot is large enough in its column.
 
     Parameters
     ----------
     data
         Entries of A, in any order.
     rows, starts, places
-        Of A as in `filled`, and which entry of data stands there.
+        Those of A as in `filled`, and the index in `data` of each entry.
     pattern
         From `filled`.
     lower, upper, pivots
-        Receive the entries of L, of U, and one over the diagonal of U.
+        Receive the entries of L, of U, and the inverse diagonal of U.
     least
-        What a pivot must be of the largest number below it.
+        The least pivot relative to the largest number below it.
     """
     below, low, above, high = pattern
     column = np.zeros(len(pivots), data.dtype)
@@ -103,7 +103,7 @@ def factorised(version, data, rows, starts, places, pattern, lower, upper, pivot
 
 @kept
 def solved(version, pattern, lower, upper, pivots, right):
-    """Write the solution over a right side, (size,), both in the order of the pivots."""
+    """Overwrite a right side with the solution, (size,), both in the order of the pivots."""
     below, low, above, high = pattern
     size = len(pivots)
     for j in range(size):

@@ -1,4 +1,4 @@
-"""A CasADi function that is kept as text, and read when more is asked for than how large it is."""
+"""A CasADi function stored as text, which is read only when more than its sizes is needed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import casadi as ca
 
 
 class StoredFunction:
-    """A function in the place of CasADi's own, which takes long to read where it is large.
+    """A function that replaces CasADi's own, which takes long to read if it is large.
 
     Parameters
     ----------
     text
-        As CasADi writes it.
+        The text as written by CasADi.
     sizes
-        The instructions; the numbers of entries of each input and of each output.
+        The number of instructions; the numbers of entries of each input and of each output.
     names
-        Its own, and those of its inputs.
+        The name of the function, and those of its inputs.
     """
 
     def __init__(
@@ -39,23 +39,23 @@ class StoredFunction:
         return bytes(self._text).decode()
 
     def n_instructions(self) -> int:
-        """Return how many instructions it has."""
+        """Return the number of instructions."""
         return self._sizes[0]
 
     def nnz_in(self, number: int) -> int:
-        """Return how many entries an input has."""
+        """Return the number of entries of an input."""
         return self._sizes[1][number]
 
     def nnz_out(self, number: int) -> int:
-        """Return how many entries an output has."""
+        """Return the number of entries of an output."""
         return self._sizes[2][number]
 
     def name(self) -> str:
-        """Return what it is called."""
+        """Return its name."""
         return self._names[0]
 
     def name_in(self, number: int) -> str:
-        """Return what an input is called."""
+        """Return the name of an input."""
         return self._names[1][number]
 
     def __call__(self, *given: Any, **named: Any) -> Any:
@@ -64,11 +64,11 @@ class StoredFunction:
         return evaluate(*given, **named)
 
     def __getattr__(self, name: str) -> Any:
-        """Return what else the function has."""
+        """Return any other attribute of the function."""
         if name == "function" or name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.function, name)
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
-        """Give the function itself to another process."""
+        """Send the function itself to another process."""
         return ca.Function.deserialize, (self.serialize(),)

@@ -1,7 +1,7 @@
-"""Which values a whole turn of an angle leaves alone, proved from the structure of a function.
+"""Which values a whole turn of an angle leaves unchanged, proved from the structure of a function.
 
-Nothing is sampled. The instructions of a function are walked once, with what becomes of each value
-where an input grows by 2 pi: it grows by a known amount, it changes its sign, or nothing is known.
+Nothing is sampled. One walk over the instructions of a function determines how each value changes
+when an input grows by 2 pi: it grows by a known amount, it changes its sign, or nothing is known.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from daesolve.algebra.program import program
 from daesolve.algebra.translation import NUMPY_TABLE
 
 ROUNDED = 1e-14
-"""Of a number of turns, what the arithmetic of ratios loses: by this it may miss a whole number."""
+"""The rounding of a number of turns by the arithmetic of ratios, within which it counts as
+whole."""
 _ODD = frozenset(
     {ca.OP_SIN, ca.OP_TAN, ca.OP_ASIN, ca.OP_ATAN, ca.OP_SINH, ca.OP_TANH, ca.OP_ASINH,
      ca.OP_ATANH, ca.OP_ERF, ca.OP_SIGN, ca.OP_INV}
@@ -28,14 +29,14 @@ _TESTS = frozenset({ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE})
 
 @dataclass(frozen=True, eq=False)
 class Turned:
-    """What becomes of a value y where each of some angles grows by 2 pi: y -> sign y + 2 pi turns.
+    """The change of a value y when each of some angles grows by 2 pi: y -> sign y + 2 pi turns.
 
     Parameters
     ----------
     sign
         (n,) 1.0 or -1.0, for each angle.
     turns
-        (n,) not a number where nothing is known.
+        (n,) NaN if nothing is known.
     """
 
     sign: np.ndarray
@@ -43,33 +44,33 @@ class Turned:
 
     @property
     def fixed(self) -> np.ndarray:
-        """(n,) Where it does not move but for its sign."""
+        """(n,) Whether it is constant except for its sign."""
         return self.turns == 0.0
 
     @property
     def same(self) -> np.ndarray:
-        """(n,) Where it is the same."""
+        """(n,) Whether it stays the same."""
         return self.fixed & (self.sign > 0.0)
 
 
 def after_a_turn(
     function: ca.Function, angles: Sequence[int], numbers: np.ndarray | None = None
 ) -> list[list[Turned]]:
-    """Return what whole turns of angles make of the outputs of a function.
+    """Return the changes of a function's outputs by whole turns of angles.
 
     Parameters
     ----------
     function
-        Of (t, x, ..., p), in SX.
+        A function of (t, x, ..., p), in SX.
     angles
-        The places in x that grow by 2 pi, one after the other.
+        The indices in x that grow by 2 pi, one after another.
     numbers
-        (np,) the entries of p that keep their value, not a number for others; None knows none.
+        (np,) constant entries of p, NaN for others; None if no entry is known.
 
     Returns
     -------
     list of list of Turned
-        For each output its non-zeros.
+        The non-zeros of each output.
     """
     walk = _Walk(len(angles), {angle: place for place, angle in enumerate(angles)})
     last = function.n_in() - 1
@@ -90,7 +91,7 @@ def after_a_turn(
 
 
 class _Walk:
-    """Values of a program, each with what turns make of it and, where it keeps one, its number."""
+    """Values of a program, each with its change under turns and, if constant, its number."""
 
     def __init__(self, count: int, places: dict[int, int]) -> None:
         self.places = places
@@ -105,7 +106,7 @@ class _Walk:
         self.numbers.append(number)
 
     def take_input(self, source: int, element: int, *, number: float | None) -> None:
-        """Add an input: a turn moves an angle, which is in the state, and nothing else."""
+        """Add an input: a turn changes an angle in the state, and nothing else."""
         if source == 1 and element in self.places:
             turns = np.zeros(len(self.unmoved.turns))
             turns[self.places[element]] = 1.0
@@ -114,7 +115,7 @@ class _Walk:
             self.put(self.unmoved, None if number is None or math.isnan(number) else number)
 
     def take(self, operation: int, operands: Sequence[int]) -> None:
-        """Add what an operation makes of values."""
+        """Add the result of an operation on values."""
         known = [number for k in operands if (number := self.numbers[k]) is not None]
         if len(known) == len(operands) and operation in NUMPY_TABLE:
             with np.errstate(all="ignore"):
@@ -133,11 +134,11 @@ class _Walk:
         self.put(self.unmoved if bool(np.all(moved.same)) else moved)
 
     def where(self, known: np.ndarray, sign: np.ndarray, turns: np.ndarray) -> Turned:
-        """Return a value of which something is known for some angles."""
+        """Return a value for which something is known for some angles."""
         return Turned(np.where(known, sign, 1.0), np.where(known, turns, np.nan))
 
     def of_any(self, operation: int, values: Sequence[Turned]) -> Turned:
-        """Return what any function makes of values: odd ones hand on a sign, even ones do not."""
+        """Return the result of a function of values: odd ones keep a sign, even ones do not."""
         fixed = np.logical_and.reduce([value.fixed for value in values])
         signs = values[0].sign
         if operation not in _ODD | _EVEN:
@@ -187,7 +188,7 @@ def _quotient(walk: _Walk, values: Sequence[Turned], numbers: Numbers) -> Turned
 
 
 def _whole(turns: np.ndarray) -> np.ndarray:
-    """Tell which numbers of turns are whole, but for the rounding of ratios."""
+    """Return which numbers of turns are whole, except for the rounding of ratios."""
     with np.errstate(invalid="ignore"):
         return np.abs(turns - np.rint(turns)) <= ROUNDED * np.maximum(np.abs(turns), 1.0)
 
@@ -195,7 +196,7 @@ def _whole(turns: np.ndarray) -> np.ndarray:
 def _circular(*, odd: bool) -> Callable[[_Walk, Sequence[Turned], Numbers], Turned]:
     def rule(walk: _Walk, values: Sequence[Turned], numbers: Numbers) -> Turned:
         (value,) = values
-        # Half a turn changes the sign of sine and cosine, a change of sign that of the sine alone.
+        # Half a turn changes the signs of sine and cosine; a change of sign changes only the sine.
         half = np.where(_whole(value.turns), 1.0, -1.0)
         return walk.where(
             _whole(2.0 * value.turns), half * (value.sign if odd else 1.0), walk.unmoved.turns
@@ -226,7 +227,7 @@ def _rounding(walk: _Walk, values: Sequence[Turned], numbers: Numbers) -> Turned
 
 
 def _remainder(walk: _Walk, values: Sequence[Turned], numbers: Numbers) -> Turned:
-    """Take whole multiples of the divisor away."""
+    """Remove whole multiples of the divisor."""
     value, divisor = values[0], numbers[1]
     if divisor is None or divisor == 0.0:
         return walk.of_any(ca.OP_REMAINDER, values)
@@ -235,7 +236,7 @@ def _remainder(walk: _Walk, values: Sequence[Turned], numbers: Numbers) -> Turne
 
 
 def _test(walk: _Walk, values: Sequence[Turned], numbers: Numbers) -> Turned:
-    """Compare alike what grows alike."""
+    """Compare values that grow equally."""
     one, other = values
     alike = (one.sign > 0.0) & (other.sign > 0.0) & (one.turns == other.turns)
     return walk.where(alike, walk.unmoved.sign, walk.unmoved.turns)

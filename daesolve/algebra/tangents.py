@@ -24,21 +24,21 @@ FLAT = (
 
 @kept
 def carried_along(version, runs, codes, memory, tangents):
-    """Carry out a program for one state, with the derivatives of every register.
+    """Execute a program for one state, with the derivatives of every register.
 
     Parameters
     ----------
     runs, codes
         See `machine.carry_out`.
     memory
-        (registers,) with what is given; receives all values.
+        (registers,) with the given values; receives all values.
     tangents
-        (registers, n) with the derivatives of what is given; receives those of all values.
+        (registers, n) with the derivatives of the given values; receives those of all values.
 
     Returns
     -------
     bool
-        Whether that was possible: all derivatives are finite, and known here.
+        Whether all derivatives are finite and implemented.
     """
     for run in range(len(runs)):
         operation = runs[run, 0]
@@ -61,7 +61,7 @@ def carried_along(version, runs, codes, memory, tangents):
 
 @njit(**OPTIONS)
 def _value(operation, x, y):
-    """Return what an operation gives."""
+    """Return the result of an operation."""
     if operation == operations.ADD:
         return x + y
     if operation == operations.SUB:
@@ -90,7 +90,7 @@ def _value(operation, x, y):
 @njit(**OPTIONS)
 # Long: one branch for each operation.
 def _partials(operation, x, y, value):
-    """Return the derivatives of an operation's value by its operands, of one the first alone."""
+    """Return the derivatives of an operation by its operands; with one operand, only the first."""
     if operation == operations.ADD:
         return 1.0, 1.0
     if operation == operations.SUB:

@@ -1,8 +1,8 @@
-"""How large the terms of a value are, of which rounding leaves a part even where they cancel.
+"""The sizes of a value's terms, a part of which remains as rounding even if they cancel.
 
     |a + b| -> |a| + |b|,    |a b| -> |a| |b|,    |f(a)| -> |f(a)| + |f'(a)| |a|
 
-A value of a function that is smaller than some units of rounding of this size may be zero.
+A value smaller than a few units of rounding of this size may be zero.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 from daesolve.algebra.translation import NUMPY_TABLE, Table, translate
 
 ROUNDING = 8.0 * float(np.finfo(float).eps)
-"""Of the size of its terms, what a value may be off by: some operations of half a unit each."""
+"""The rounding of a value relative to the size of its terms: several operations of half a unit
+each."""
 
 
 @dataclass(frozen=True)
@@ -37,13 +38,13 @@ def _sum(sign: float) -> Callable[[_Sized, _Sized], _Sized]:
 
 
 def _function(operation: int) -> Callable[..., _Sized]:
-    """Return an operation whose result carries its own rounding alone."""
+    """Return an operation whose result contains only its own rounding."""
     evaluate = NUMPY_TABLE[operation]
     return lambda *operands: _number(float(evaluate(*[np.float64(a.value) for a in operands])))
 
 
 def _sloped(operation: int, slope: Callable[[float], float]) -> Callable[[_Sized], _Sized]:
-    """Return an operation that carries what its operand's rounding makes of the result."""
+    """Return an operation that passes on the rounding of its operand."""
     evaluate = NUMPY_TABLE[operation]
 
     def sized(a: _Sized) -> _Sized:
@@ -89,14 +90,14 @@ _TABLE: Table = {
 
 
 def term_sizes(function: ca.Function, *arguments: Any) -> list[np.ndarray]:
-    """Return the sizes of the terms of each output, its non-zeros.
+    """Return the sizes of the terms of each output's non-zeros.
 
     Parameters
     ----------
     function
-        Of SX expressions.
+        A function of SX expressions.
     arguments
-        Numbers, a column for each input.
+        Numbers, one column for each input.
     """
     inputs = [[_number(value) for value in np.ravel(argument)] for argument in arguments]
     with np.errstate(all="ignore"):

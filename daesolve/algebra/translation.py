@@ -1,7 +1,7 @@
-"""Walk the instructions of a CasADi SX function and carry each over to another engine.
+"""Translation of a CasADi SX function, instruction by instruction, to another engine.
 
 An SX function is a list of scalar instructions. An engine is a table from operation to callable;
-an operation that is not in the table is refused by name.
+missing operations are refused by name.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from daesolve.errors import UnsupportedError
 
 Table = Mapping[int, Callable[..., Any]]
 MANY = 10_000
-"""Instructions from which it takes long to find those that are repeated."""
+"""The number of instructions from which finding repeated ones takes long."""
 REPEATED = 1.25
-"""Instructions over values where these are repeated so little that they may stay."""
+"""The ratio of instructions to values below which repeated ones may stay."""
 
 OPERATION_NAMES: dict[int, str] = {
     getattr(ca, name): name.removeprefix("OP_").lower()
@@ -32,9 +32,9 @@ OPERATION_NAMES: dict[int, str] = {
 
 @lru_cache(maxsize=256)
 def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
-    """Return the values of a program that depend on one input alone and are used by others.
+    """Return the values of a program that depend on one input only and are used by others.
 
-    An engine that computes them once, beforehand, need not carry them along.
+    An engine can compute them once in advance.
     """
     whole = program(function)
     wanted = {value for pairs in whole.outputs for _, value in pairs}
@@ -43,10 +43,10 @@ def constants_of(function: ca.Function, source: int) -> tuple[int, ...]:
 
         compiled: Any = ordering
         known = whole.values
-        told = (known.kinds == ca.OP_CONST) | (
+        leaves = (known.kinds == ca.OP_CONST) | (
             (known.kinds == ca.OP_INPUT) & (known.operands[:, 0] == source)
         )
-        follows, taken = compiled.following(compiled.VERSION, told, known.taken)
+        follows, taken = compiled.following(compiled.VERSION, leaves, known.taken)
         taken[list(wanted)] = True
         computed = known.taken[:, 0] >= 0
         return tuple(np.flatnonzero(follows & taken & computed).tolist())
@@ -89,7 +89,7 @@ def constants_function(function: ca.Function, source: int) -> ca.Function:
 
 
 def taken_by(taken: np.ndarray, wanted: Iterable[int]) -> set[int]:
-    """Return all values that some are computed from, with these."""
+    """Return all values from which some are computed, including these."""
     found: set[int] = set()
     stack = list(wanted)
     while stack:
@@ -103,9 +103,9 @@ def taken_by(taken: np.ndarray, wanted: Iterable[int]) -> set[int]:
 def missing_operations(
     function: ca.Function, table: Collection[int], given: Collection[int] = ()
 ) -> tuple[str, ...]:
-    """Name the operations of a function that an engine's table lacks.
+    """Name the operations of a function that are missing from an engine's table.
 
-    Values that are given (see `constants_of`), and what only they need, are not computed by it.
+    Given values (see `constants_of`), and values needed only for them, are not computed by it.
     """
     whole = program(function)
     used = whole.operations
@@ -116,12 +116,12 @@ def missing_operations(
 
 
 def named_operations(operations: Collection[int]) -> tuple[str, ...]:
-    """Return the names of operations, in the order of the alphabet."""
+    """Return the names of operations in alphabetical order."""
     return tuple(sorted(OPERATION_NAMES[operation] for operation in operations))
 
 
 def needed_values(function: ca.Function, given: Collection[int]) -> set[int]:
-    """Return the values that are to be computed where some are given."""
+    """Return the values to compute if some are given."""
     whole = program(function)
     known = set(given)
     needed = {value for pairs in whole.outputs for _, value in pairs} - known
@@ -165,7 +165,7 @@ def translate(
     engine
         Its name, for the message.
     given
-        Values of the program that need not be computed, by their numbers (see `constants_of`).
+        Indices of program values that need not be computed (see `constants_of`).
 
     Returns
     -------
@@ -230,7 +230,7 @@ def _remainder(a: Any, b: Any) -> Any:
 
 
 def _erf(a: Any) -> Any:
-    special: Any = scipy.special  # which takes long to import
+    special: Any = scipy.special  # The import takes long.
     return special.erf(a)
 
 
@@ -239,7 +239,7 @@ def _if_else_zero(a: Any, b: Any) -> Any:
 
 
 def _as_number(test: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a test that says 1.0 or 0.0, as CasADi's do."""
+    """Return a test with the result 1.0 or 0.0, as in CasADi."""
 
     def number(*operands: Any) -> Any:
         return test(*operands).astype(float)
@@ -268,7 +268,7 @@ ELEMENTARY: dict[int, Callable[..., Any]] = {
     ca.OP_ATANH: np.arctanh,
     ca.OP_SIGN: np.sign,
 }
-"""Elementary functions of NumPy, which take doubles and quadruple numbers."""
+"""Elementary functions of NumPy, for doubles and quadruple numbers."""
 NUMPY_TABLE: Table = ELEMENTARY | {
     ca.OP_ASSIGN: _unchanged,
     ca.OP_ADD: np.add,
@@ -310,10 +310,10 @@ def function_of(
     *,
     share: bool = True,
 ) -> ca.Function:
-    """Build an SX function with dense outputs, and common subexpressions shared.
+    """Build an SX function with dense outputs and shared common subexpressions.
 
-    Finding these takes ten times as long as all the rest: it is left out for what shares them
-    already (see `sharing`), and for what is evaluated a few times only.
+    Finding these takes ten times as long as everything else. It is skipped for expressions that
+    share them already (see `sharing`), and for functions that are evaluated only a few times.
     """
     dense = [ca.densify(output) for output in outputs]
     return ca.Function(name, list(inputs), dense, names[0], names[1], {"cse": share})
@@ -325,9 +325,9 @@ def sharing(expressions: Sequence[ca.SX]) -> list[ca.SX]:
 
 
 def shares_already(function: ca.Function) -> bool:
-    """Return whether a function of many instructions repeats so little that finding it costs more.
+    """Return whether a large function repeats so little that finding repetitions costs more.
 
-    What walks its program shares the rest: the machine, the kernel and heyoka.
+    Users of its program share the rest: the machine, the kernel and heyoka.
     """
     count = function.n_instructions()
     return MANY <= count <= REPEATED * program(function).size

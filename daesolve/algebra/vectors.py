@@ -1,7 +1,7 @@
-"""Vectors of numbers for compiled code, as LLVM's own type: any width on any processor.
+"""Vectors of numbers for compiled code, as an LLVM type: any width on any processor.
 
-Each of these becomes one instruction or a few. `w` is a token for the width, which is a type: a
-tuple of as many whole numbers. An address and an offset, in numbers, say where in memory.
+Each function becomes one instruction or a few. `w` is a token for the width, which is a type: a
+tuple of as many whole numbers. An address and an offset, in numbers, give the place in memory.
 """
 # numba and llvmlite have no types for what happens when they compile.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
@@ -15,12 +15,12 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 BLOCK = 8
-"""Numbers of a row that are taken together."""
+"""The numbers of a row that are processed together."""
 DOUBLE, INT32, INT64 = ir.DoubleType(), ir.IntType(32), ir.IntType(64)
 
 
 class Vector(types.Type):
-    """So many numbers."""
+    """A vector of a given number of numbers."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -115,7 +115,7 @@ def store_number(typingctx, address, offset, x):
 
 @intrinsic
 def full(typingctx, w, x):
-    """Return one number in all places."""
+    """Return a vector with one number in all places."""
     width = _width(w)
 
     def generate(context, builder, signature, arguments):
@@ -136,7 +136,7 @@ def zero_block(typingctx):
 
 @intrinsic
 def first_of(typingctx, v, count):
-    """Return a vector whose first numbers stay, and the others are zero."""
+    """Return a vector with its first numbers unchanged and the others zero."""
 
     def generate(context, builder, signature, arguments):
         counts = _repeated(builder, v.width, arguments[1])
@@ -186,8 +186,8 @@ add, sub, mul, div = (_operation(name) for name in ("fadd", "fsub", "fmul", "fdi
 def add_product(typingctx, found, u, v):
     """Return found + u v, rounded once where the processor can do so.
 
-    Only within convolutions: where a fused product stands beside a rounded one, as in a sum of a
-    few terms, errors have a mean, which over a long run is the error of the energy.
+    Use it only within convolutions: a fused product next to a rounded one, as in a sum of a few
+    terms, gives errors with a nonzero mean, which accumulates as an energy error over a long run.
     """
 
     def generate(context, builder, signature, arguments):
@@ -230,7 +230,7 @@ def _size(builder, v, value):
 
 @intrinsic
 def larger(typingctx, u, v):
-    """Return the larger of u and |v|; |v| where that is no number."""
+    """Return the larger of u and |v|; |v| if that is not a number."""
 
     def generate(context, builder, signature, arguments):
         size = _size(builder, v, arguments[1])
@@ -241,7 +241,7 @@ def larger(typingctx, u, v):
 
 @intrinsic
 def chosen(typingctx, condition, u, v):
-    """Return u where the condition is not zero, else v."""
+    """Return u if the condition is not zero, otherwise v."""
 
     def generate(context, builder, signature, arguments):
         holds = builder.fcmp_unordered("!=", arguments[0], _zero(u.width))
@@ -252,7 +252,7 @@ def chosen(typingctx, condition, u, v):
 
 @intrinsic
 def farther(typingctx, v, most):
-    """Return 1 where |v| is larger than a number, else 0."""
+    """Return 1 if |v| is larger than a number, otherwise 0."""
 
     def generate(context, builder, signature, arguments):
         size = _size(builder, v, arguments[0])

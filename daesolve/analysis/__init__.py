@@ -75,7 +75,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is periodic when it is first used."""
+    """Import the tools for periodic motions at their first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from daesolve.analysis import orbits  # long to import

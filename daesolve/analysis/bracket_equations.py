@@ -1,14 +1,14 @@
-"""What the derivatives of a function along fields say of its gradient: X_j u = alpha_j.
+"""Conditions on the gradient of a function from its derivatives along fields: X_j u = alpha_j.
 
-Every bracket of two fields is a derivative as well,
+Every bracket of two fields gives another derivative,
 
     [X, Y] u = X(Y u) - Y(X u),
 
-so that the equations grow by brackets until their fields span all that can be reached; then they
-determine the gradient of u there, or contradict each other. If those that a further bracket gives
-follow from the others at every place, the gradient is that of a function: with eta(X) = alpha_X for
-all X of a frame, d eta(X_j, X) = 0 is what a further bracket says, and since brackets of the X_j
-make the frame, d eta = 0.
+so brackets add equations until their fields span every reachable direction. The equations then
+determine the gradient of u or contradict each other. If the equations from a further bracket follow
+from the others at every place, the gradient belongs to a function: with eta(X) = alpha_X for all X
+of a frame, a further bracket states d eta(X_j, X) = 0, and because brackets of the X_j form the
+frame, d eta = 0.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from daesolve.algebra.identity import vanishes
 from daesolve.algebra.linear import solve_small
 
 DEPENDENT = 1e-7
-"""The singular value, of fields of unit length, below which one is a combination of others."""
+"""Fields of unit length with a smaller singular value are combinations of others."""
 APART = 1e-8
-"""What may be left of an equation that follows from others, relative to its terms."""
+"""The accepted remainder of an equation that follows from others, relative to its terms."""
 DEEPEST = 8
 """Brackets of more fields are not formed."""
 LARGEST = 400_000
-"""Nor are those that take more instructions than this."""
+"""Brackets with more instructions than this are not formed either."""
 
 Evaluate = Callable[[ca.SX], np.ndarray]
 """An expression (rows, columns) -> its values at all sample states, (states, rows, columns)."""
@@ -38,22 +38,22 @@ Evaluate = Callable[[ca.SX], np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class BracketEquations:
-    """Equations for a gradient, and whether there is one.
+    """Equations for a gradient, and whether it exists.
 
     Parameters
     ----------
     fields, derivatives
-        (nq, r) and (1, r): a frame of what is reached, and u along it.
+        (nq, r) and (1, r): a frame of the reachable directions, and the derivatives of u along it.
     rows
         r positions in which the frame has full rank.
     residual
-        By how much the equations contradict each other, relative to their terms, at most.
+        The largest contradiction between the equations, relative to their terms.
     depth
         The number of fields in the longest bracket.
     complete
-        Whether a further bracket brings no new direction.
+        Whether a further bracket adds no new direction.
     rest, rest_derivatives
-        The other equations, which must follow.
+        The other equations, which must follow from these.
     """
 
     fields: ca.SX
@@ -67,7 +67,7 @@ class BracketEquations:
 
     @property
     def consistent(self) -> bool:
-        """Whether no sample state contradicts."""
+        """Whether no sample state contradicts the equations."""
         return self.residual < APART
 
     def proved(self, known: Mapping[int, float] | None = None) -> bool:
@@ -82,7 +82,7 @@ class BracketEquations:
 
     @property
     def gradient(self) -> ca.SX:
-        """A gradient (1, nq) with these derivatives along all that is reached."""
+        """A gradient (1, nq) with these derivatives along all reachable directions."""
         rows = list(self.rows)
         found = ca.SX(1, self.fields.shape[0])
         found[0, rows] = solve_small(self.fields[rows, :].T, self.derivatives.T).T
@@ -92,7 +92,7 @@ class BracketEquations:
 def bracket_equations(
     positions: ca.SX, fields: ca.SX, derivatives: ca.SX, evaluate: Evaluate
 ) -> BracketEquations:
-    """Let equations X_j u = alpha_j grow by brackets.
+    """Extend equations X_j u = alpha_j by brackets.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def bracket_equations(
     derivatives
         (1, d): the alpha_j.
     evaluate
-        What gives numbers, at a few sample states.
+        Evaluates expressions at a few sample states.
     """
     first, slopes = fields, derivatives
     everything, values = fields, derivatives
@@ -149,7 +149,7 @@ def _instructions(expression: ca.SX) -> int:
 def _brackets(
     positions: ca.SX, first: ca.SX, slopes: ca.SX, last: ca.SX, values: ca.SX
 ) -> tuple[ca.SX, ca.SX]:
-    """Return [X, Y] for all X of the first fields and all Y of some, with u along them."""
+    """Return [X, Y] for all X of the first fields and all given Y, with their derivatives of u."""
     found, along = ca.SX(first.shape[0], 0), ca.SX(1, 0)
     bends = [ca.jacobian(first[:, a], positions) for a in range(first.shape[1])]
     steeper = ca.jacobian(slopes.T, positions)
@@ -165,9 +165,9 @@ def _brackets(
 
 
 def _independent(numbers: np.ndarray, known: Sequence[int]) -> list[int]:
-    """Return the columns that are independent, those that are known first."""
+    """Return the independent columns, the known ones first."""
     lengths = np.linalg.norm(numbers, axis=0)
-    present = lengths > DEPENDENT * np.max(lengths, initial=0.0)  # the others are rounding
+    present = lengths > DEPENDENT * np.max(lengths, initial=0.0)  # The others are rounding.
     columns = np.where(present, numbers, 0.0) / np.where(present, lengths, 1.0)
     chosen = list(known)
     basis = np.linalg.qr(columns[:, chosen])[0] if chosen else np.zeros((len(numbers), 0))
@@ -183,7 +183,7 @@ def _independent(numbers: np.ndarray, known: Sequence[int]) -> list[int]:
 
 
 def _residual(fields: np.ndarray, derivatives: np.ndarray) -> float:
-    """Return what least squares leave of the equations at any state, relative to their terms."""
+    """Return the least-squares residual of the equations at each state, relative to the terms."""
     left: list[float] = []
     sizes: list[float] = []
     for columns, along in zip(fields, derivatives[:, 0], strict=True):

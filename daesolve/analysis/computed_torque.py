@@ -1,7 +1,7 @@
-"""Computed torque: inputs, as functions of the state, under which quantities accelerate as asked.
+"""Computed torque: inputs, as functions of the state, that produce requested accelerations.
 
-The accelerations a that are asked for, those of the constraints, and the balance of forces are one
-linear system for v', reactions r and inputs u,
+The requested accelerations a, those of the constraints, and the balance of forces form one linear
+system for v', reactions r and inputs u,
 
     M v' - B r - H u = h,    J v' + b = 0,    S v' + s = a,
 
@@ -33,7 +33,7 @@ def computed_torque(
     *,
     inputs: Mapping[str, Any] | None = None,
 ) -> dict[str, ca.SX]:
-    """Return inputs under which quantities have the accelerations that are asked for.
+    """Return the inputs that give quantities the requested accelerations.
 
     With a = r'' + d (r' - q') + k (r - q) the error of q obeys e'' + d e' + k e = 0, whatever the
     masses and the loops: feedback linearisation.
@@ -41,18 +41,19 @@ def computed_torque(
     Parameters
     ----------
     system
-        As posed. Its inputs that are not given are computed; there are as many as accelerations.
+        The system as posed. Its inputs without given values are computed; there must be as many as
+        accelerations.
     accelerations
-        By the name of a coordinate its second derivative, an expression of time, states and
-        parameters; or by any name a pair: a quantity, which is an expression of coordinates, and
-        its second derivative.
+        By the name of a coordinate, its second derivative as an expression of time, states and
+        parameters; or, under any name, a pair: a quantity (an expression of coordinates) and its
+        second derivative.
     inputs
-        What the other inputs are: numbers, or expressions of time, states and parameters.
+        The other inputs: numbers, or expressions of time, states and parameters.
 
     Returns
     -------
     dict
-        Expressions by the names of inputs, to be given to a run as its `inputs`, or to a
+        Expressions by the names of inputs. Pass them to a run as its `inputs`, or to a
         `daesolve.sampled` law.
 
     Raises
@@ -88,14 +89,14 @@ def computed_torque(
     if len(drives) != len(task.names):
         raise PosingError(
             f"{len(task.names)} accelerations ({', '.join(task.names)}) are requested, but "
-            f"{len(drives)} inputs ({', '.join(drives) or 'none'}) are to make them: as many "
-            "of one as of the other are needed; give the values of others in inputs={...}"
+            f"{len(drives)} inputs ({', '.join(drives) or 'none'}) are free to produce them: the "
+            "numbers must be equal; give the values of other inputs in inputs={...}"
         )
     task, dynamics = replace(task, drives=drives), task.system.dynamics
     if dynamics.contacts or dynamics.guides is not None:
         raise UnsupportedError(
-            "computed torque does not support contacts or pairs of supports, because which are "
-            "loaded is not known in advance"
+            "computed torque does not support contacts or pairs of supports, because it is not "
+            "known in advance which are loaded"
         )
     wanted = {
         f"prescribed_{name}": _wanted(system, name, given) for name, given in accelerations.items()
@@ -123,7 +124,7 @@ def _solved(
     wanted: Mapping[str, ca.SX],
     numbers: Mapping[str, float],
 ) -> dict[str, ca.SX]:
-    """Solve for the drives: they take the places of the reactions of the goals."""
+    """Solve for the drives, which replace the reactions of the goals."""
     rows = {row.name: row for row in dynamics.rows}
     influence = ca.SX(dynamics.influence)
     places: list[int] = []

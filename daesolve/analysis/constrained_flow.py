@@ -1,11 +1,10 @@
-"""The motion that ideal constraints leave, in positions and independent velocities.
+"""The motion under ideal constraints, in positions and independent velocities.
 
 With q' = S v, A v = 0 and v = B w, B smooth in q:
 
     q' = S B w,   (B^T M B) w' = B^T (h - M B' w),
 
-the equations of Hamel and Boltzmann. Its divergence in (q, w) is linear in w where no friction
-acts.
+the equations of Hamel and Boltzmann. Without friction, the divergence in (q, w) is linear in w.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from daesolve.nonholonomic.constraint_forms import (
 from daesolve.system.system import System
 
 STATES = 12
-"""Random states at which numbers are compared."""
+"""The number of random states at which numbers are compared."""
 RANK = 1e-9
-"""The singular value of constraints that counts as zero."""
+"""Singular values of constraints below this count as zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +44,7 @@ class ConstrainedFlow:
     positions, velocities
         Symbols: q (nq,) and w (d,).
     names
-        Of w: the velocities that are kept.
+        The names of w: the velocities that are kept.
     fields
         (nq, d): q' = fields w.
     mass
@@ -55,7 +54,7 @@ class ConstrainedFlow:
     values
         The numbers of p.
     states
-        Random states that meet the constraints on positions.
+        Random states that fulfil the constraints on positions.
     """
 
     pfaff: PfaffSystem
@@ -113,23 +112,24 @@ def constrained_flow(
     velocities: Sequence[str] | None = None,
     at: Mapping[str, float] | None = None,
 ) -> ConstrainedFlow:
-    """Return the motion that constraints leave.
+    """Return the motion under the constraints.
 
     Parameters
     ----------
     system
         A mechanical system with ideal constraints that are linear in the velocities.
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
     velocities
-        The names of those that are kept; None chooses some for which the constraints can be solved.
+        The names of the velocities to keep; None chooses some for which the constraints can be
+        solved.
     at
-        A state that says what invariants on positions keep.
+        A state that defines the values of invariants on positions.
 
     Raises
     ------
     PosingError
-        It is none, or something switches, drives or directs it.
+        The system is not mechanical, or is switched, driven or directed.
     UnknownNameError, OutOfRangeError, DegenerateStartError
         The velocities cannot be kept.
     """
@@ -170,8 +170,8 @@ def constrained_flow(
 def _check(dynamics: Dynamics) -> None:
     if dynamics.relations or any(row.reaction is None for row in dynamics.rows):
         raise PosingError(
-            "forces or relations direct the reactions: volumes are compared where each constraint "
-            "has an ideal reaction of its own"
+            "forces or relations direct the reactions, but volumes need a separate ideal reaction "
+            "for each constraint"
         )
     if dynamics.contacts or dynamics.guides is not None:
         raise PosingError(
@@ -187,7 +187,7 @@ def _chosen(
     p: np.ndarray,
     velocities: Sequence[str] | None,
 ) -> tuple[list[int], list[int], list[int]]:
-    """Return the velocities that are solved for, those that are kept, and the rows that do it."""
+    """Return the velocities solved for, those kept, and the rows used."""
     count = pfaff.velocity_count
     if not pfaff.goals:
         return [], list(range(count)), []
@@ -206,7 +206,8 @@ def _chosen(
     solved = [k for k in range(count) if k not in free]
     if len(set(free)) != count - own.rank:
         raise OutOfRangeError(
-            f"velocities names {len(set(free))}, but the constraints leave {count - own.rank}"
+            f"velocities has {len(set(free))} names, but the constraints leave {count - own.rank} "
+            "velocities"
         )
     block = pfaff.parts(here, p)[0][np.ix_(kept, solved)]
     if np.linalg.cond(block) > 1.0 / RANK:

@@ -1,8 +1,9 @@
-"""How what is decided at an instant changes with the state there.
+"""How a decision at an instant depends on the state.
 
-What contacts do is decided at the instant, by no formula. As long as the same guards fire and the
-same events follow, it is a smooth function of the state all the same, and extrapolated differences
-differentiate it: the state is moved, taken to where the guard is zero, and decided upon again.
+The behaviour of contacts is decided at the instant, without a formula. As long as the same guards
+fire and the same events follow, the result is nevertheless a smooth function of the state, and
+extrapolated differences give its derivative: the state is varied, moved to where the guard is zero,
+and decided again.
 """
 
 from __future__ import annotations
@@ -25,19 +26,22 @@ from daesolve.modes.transitions import Transitions
 from daesolve.solvers.grazing import guard_evaluator
 
 FIRST_PART = 0.02
-"""Of its own size, how far the state is moved at first."""
+"""The first variation of the state, relative to its size."""
 NEAREST = 8
-"""Steps of Newton's method to where a guard is zero."""
+"""Steps of Newton's method for the zero of a guard."""
 UNSURE = 1e-6
-"""Of the largest slope, the change with the step beyond which differences show no slope."""
+"""The change with the step, relative to the largest slope, beyond which differences show no
+slope."""
 ASIDE = 1e-6
-"""Of its own size, how far the state is moved to test whether the order of guards matters."""
+"""The variation of the state, relative to its size, in the test whether the order of guards
+matters."""
 MATTERS = 1e-3
-"""Of the largest velocity, what two orders differ by at least where the order matters."""
+"""The least difference between two orders, relative to the largest velocity, if the order
+matters."""
 
 
 class Changes(NamedTuple):
-    """Changes of time (k,), state (size, k) and values (np, k) with each of k numbers."""
+    """Derivatives of time (k,), state (size, k) and values (np, k) with respect to k numbers."""
 
     times: np.ndarray
     state: np.ndarray
@@ -46,24 +50,24 @@ class Changes(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Decided:
-    """What was decided at an instant of a run.
+    """A decision made at an instant of a run.
 
     Parameters
     ----------
     law
-        Which decided.
+        The law that decided.
     place
         Time in s, state and values there.
     asked
-        The guards because of which it was asked.
+        The guards that caused the decision.
     zeros
-        What counted as zero, of each guard.
+        The tolerance for zero of each guard.
     crossed
-        The guard that was met; None where the instant is given, as at the start.
+        The guard that passed zero; None if the instant is given, as at the start.
     events
         The indices of the events that followed.
     names
-        Theirs, for messages.
+        The names of the events, for messages.
     """
 
     law: SwitchingLaw
@@ -76,20 +80,20 @@ class Decided:
 
 
 Change = tuple[float, np.ndarray, np.ndarray]
-"""Of time, state and values, with one number."""
+"""Derivatives of time, state and values with respect to one number."""
 
 
 class DecidedJumps:
-    """Carries derivatives over what is decided, along a run.
+    """Carries derivatives through decisions along a run.
 
     Parameters
     ----------
     transitions, problem
-        What switches its modes, and what is integrated.
+        The transitions between modes, and the integrated problem.
     by
-        The numbers by which is differentiated.
+        The numbers with respect to which the run is differentiated.
     largest
-        (number of positions,) how large each has been in the run.
+        (number of positions,) the largest magnitude of each in the run.
     """
 
     def __init__(
@@ -112,30 +116,30 @@ class DecidedJumps:
     def through(
         self, decided: Decided, changes: Changes
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Go through an instant.
+        """Carry derivatives through an instant.
 
         Parameters
         ----------
         decided
-            What was decided.
+            The decision.
         changes
-            Those of the time, and of state and values at that time.
+            The derivatives of the time, and of state and values at that time.
 
         Returns
         -------
         tuple
-            State and values after, and their changes, (size, k) and (np, k).
+            State and values afterwards, and their derivatives, (size, k) and (np, k).
 
         Raises
         ------
         NoDerivativeError
-            What follows changes at once, or is not what followed in the run.
+            The result jumps, or differs from the result in the run.
         """
         jump, met = self._again(decided, decided.place, self._met)
         if jump is None or frozenset(jump.events) - self._hidden != decided.events:
             raise NoDerivativeError(
-                f"at t = {decided.place[0]:.10g} s what contacts do, {decided.names}, is at a "
-                "border: decided again, other events follow"
+                f"at t = {decided.place[0]:.10g} s the decision about contacts, {decided.names}, "
+                "lies on a border: repeated, it leads to other events"
             )
         size = len(jump.x)
         columns = zip(changes.times, changes.state.T, changes.values.T, strict=True)
@@ -160,7 +164,7 @@ class DecidedJumps:
         change: Change,
         number: int,
     ) -> np.ndarray:
-        """Return the changes of state and values after, (size + np,), with one number."""
+        """Return the derivatives of state and values afterwards, (size + np,), by one number."""
         by, met_slopes = self._by[number], self._met_slopes[:, :, number]
         if not any(np.any(part) for part in change):
             return np.zeros(len(jump.x) + len(jump.p))
@@ -169,7 +173,7 @@ class DecidedJumps:
             place = self._moved(decided, change, moved)
             found, _ = self._again(decided, place, self._met + moved * met_slopes)
             if found is None or found.events.keys() != jump.events.keys():
-                raise NoDerivativeError("other events follow where it changes")
+                raise NoDerivativeError("other events follow if it changes")
             return np.concatenate([found.x, found.p])
 
         try:
@@ -184,28 +188,28 @@ class DecidedJumps:
     @staticmethod
     def _changes_at_once(decided: Decided, by: str, why: str) -> str:
         return (
-            f"at t = {decided.place[0]:.10g} s what contacts do, {decided.names}, has no "
-            f"derivative by {by}: {why}"
+            f"at t = {decided.place[0]:.10g} s the decision about contacts, {decided.names}, has "
+            f"no derivative by {by}: {why}"
         )
 
     def check_order(self, decided: Decided, change: Change, apart: Sequence[int], by: str) -> None:
-        """Refuse where guards that are met together here are not, and their order matters.
+        """Refuse guards that pass together here, but separately nearby, if their order matters.
 
         Parameters
         ----------
         decided
-            What was decided.
+            The decision.
         change
-            Of time, state and values with one number.
+            The derivatives of time, state and values by one number.
         apart
-            The guards that are met at different times where it is another.
+            The guards that pass at different times if the number changes.
         by
-            Its name, for messages.
+            The name of the number, for messages.
 
         Raises
         ------
         NoDerivativeError
-            Velocities after depend on which of them is met first.
+            The velocities afterwards depend on which guard passes first.
         """
         aside = ASIDE * self._size(decided, change)
         for side in (aside, -aside):
@@ -224,23 +228,23 @@ class DecidedJumps:
     def _one_by_one(
         self, decided: Decided, place: Place, apart: Sequence[int], first: int
     ) -> Place:
-        """Return where it leads to that one guard is met before others that part from it."""
+        """Return the state after one guard passes before the others."""
         rest = [guard for guard in decided.asked if guard not in apart]
         onward = self._after(decided, place, [first, *rest])
         return self._after(decided, onward, [guard for guard in apart if guard != first])
 
     def _after(self, decided: Decided, place: Place, asked: Sequence[int]) -> Place:
-        """Return where guards lead to that are met at a place; there, where nothing changes."""
+        """Return the state after guards pass at a place; the place itself if nothing changes."""
         jump, _ = self._again(decided, place, self._met, asked)
         return place if jump is None else (place[0], jump.x, jump.p)
 
     def _size(self, decided: Decided, change: Change) -> float:
-        """Return how far a number moves before time, state or values move by their own size."""
+        """Return the change of a number that changes time, state or values by their own size."""
         time, x, p = decided.place
         tau, state, values = change
         rates = self._rate(time, x, p)[0]
         count = self._positions
-        # Positions may be at zero by chance; small velocities decide by their direction.
+        # Positions may be zero by chance; small velocities matter by their direction.
         places = np.maximum(np.abs(x[:count]), self._largest)
         pairs = [(state[:count], places), (state[count:], x[count:]), (tau * rates, x)]
         pairs += [(values[k : k + 1], p[k : k + 1]) for k in np.flatnonzero(values)]
@@ -248,7 +252,7 @@ class DecidedJumps:
         return 1.0 / (max(ratios) or 1.0)
 
     def _moved(self, decided: Decided, change: Change, by: float) -> Place:
-        """Return the place of the instant where a number is another."""
+        """Return the place of the instant for another value of a number."""
         start, state, values = decided.place
         x, p = state + by * change[1], values + by * change[2]
         time, guard = start + by * change[0], decided.crossed
@@ -273,16 +277,16 @@ def _largest(values: np.ndarray) -> float:
 
 
 def never_held(record: RunRecord) -> RunRecord:
-    """Return what a run gathered.
+    """Return the record of a run.
 
     Raises
     ------
     NoDerivativeError
-        Dry friction held the body for a while: nothing is differentiated through that.
+        Dry friction held the body for a while; derivatives cannot pass through this.
     """
     if record.held:
         raise NoDerivativeError(
-            "dry friction holds the body for a while, and derivatives cannot pass that: choose "
-            "an end before it comes to rest"
+            "dry friction holds the body for a while, and derivatives cannot pass such a hold: "
+            "choose an end before the body comes to rest"
         )
     return record

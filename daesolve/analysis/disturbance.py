@@ -1,8 +1,8 @@
-"""A motion that is kicked off its constraints: residuals beside the laws that they obey.
+"""A motion that is kicked off its constraints: its residuals compared with their laws.
 
-With feedback each residual of relative degree r obeys a linear equation of its own,
-(d/dt + rate)^r delta = 0 or a law of one's own, whatever the motion is. So from its values at the
-kick it is known for all times, in closed form; what an integration has besides is its error.
+With feedback, each residual of relative degree r obeys its own linear equation, (d/dt + rate)^r
+delta = 0 or a given law, whatever the motion. Its values at the kick therefore determine it for all
+times in closed form; the difference to an integration is the integration's error.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class Disturbance:
     Parameters
     ----------
     times
-        (k,) s, from the kick on.
+        (k,) s, starting at the kick.
     residuals
-        By the name of a goal, and of its hidden constraint: (k,).
+        (k,) each, by the name of a goal or of its hidden constraint.
     closed
-        The same of constraints, from their laws.
+        The same for constraints, in closed form from their laws.
     laws
         The law of each constraint, as a formula with its roots.
     """
@@ -52,7 +52,7 @@ class Disturbance:
 
     @property
     def error(self) -> float:
-        """By how much residuals differ from their laws at most, over their size after the kick."""
+        """The largest deviation of residuals from their laws, over their size after the kick."""
         apart = [
             float(np.max(np.abs(self.residuals[name] - closed))) / size
             for name, closed in self.closed.items()
@@ -68,27 +68,27 @@ def disturbance(
     initial: Mapping[str, float] | None = None,
     **options: Unpack[RunOptions],
 ) -> Disturbance:
-    """Kick a motion off its constraints at the start, and return how residuals die out.
+    """Kick a motion off its constraints at the start, and return how the residuals decay.
 
     Parameters
     ----------
     source
         A system, or a case of a problem.
     kick
-        What is added to states of the consistent start, by name.
+        Changes added to states of the consistent start, by name.
     until
-        The end, s; None takes the horizon of a case.
+        The end, s; None uses the horizon of a case.
     initial
         Start values to keep.
     **options
-        Those of `RunOptions`; the formulation must be `Feedback`.
+        Options of `RunOptions`; the formulation must be `Feedback`.
 
     Raises
     ------
     UnsupportedError
-        The formulation has no feedback, or something switches the motion, so that residuals jump.
+        The formulation has no feedback, or switches make the residuals jump.
     UnknownNameError
-        A kick is of no state.
+        A kick does not name a state.
 
     Examples
     --------
@@ -131,13 +131,13 @@ def disturbance(
 
 
 def _rows(prepared: Prepared) -> list[GoalRow]:
-    """Return the constraints that are driven, and held all the time."""
+    """Return the driven constraints that always hold."""
     rows = prepared.dynamics.rows
     return [row for row in rows if prepared.rates.get(row.name) is not None and row.hold is None]
 
 
 def _law(prepared: Prepared, name: str, degree: int) -> tuple[float, ...]:
-    """Return the coefficients of a goal's law forwards in time, the highest first."""
+    """Return the coefficients of a goal's law forward in time, highest first."""
     assert isinstance(prepared.formulation, Feedback)
     own = prepared.formulation.laws.get(name)
     if own is not None:
@@ -149,7 +149,7 @@ def _law(prepared: Prepared, name: str, degree: int) -> tuple[float, ...]:
 def _closed(
     prepared: Prepared, found: Mapping[str, np.ndarray], since: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Return what the laws make of the residuals at the kick."""
+    """Return the closed-form residuals that the laws give after the kick."""
     closed: dict[str, np.ndarray] = {}
     sign = 1.0 if prepared.until >= prepared.start_time else -1.0
     for row in _rows(prepared):

@@ -1,15 +1,14 @@
-"""Lyapunov exponents: the mean rates at which small changes of a motion grow.
+"""Lyapunov exponents: the mean growth rates of small changes of a motion.
 
-Tangent vectors are carried along the motion by its variational equations, through events and
-resets (see `propagation`); `error_growth` measures how far they grow while they are made
-orthonormal again and again.
+The variational equations carry tangent vectors along the motion, through events and resets (see
+`propagation`); `error_growth` measures how far they grow between repeated orthonormalisations.
 
-They are changes from one consistent state to another: tangent to every constraint, hidden
-constraint and implicit equation, orthogonal to none of the motions that are possible. Feedback
-leaves such changes alone and draws all others to zero at its rates; these never enter, since the
-vectors start tangent and are projected anew each time. Driven invariants are different. A motion
-of another energy is possible, so the exponents are those of the motion with the energy let go: of
-two zeros in Hamiltonian motion one is the energy's.
+The vectors are changes from one consistent state to another: tangent to every constraint, hidden
+constraint and implicit equation, and including every possible motion. Feedback does not affect such
+changes, and it damps all others at its rates. These never enter, because the vectors start tangent
+and are projected each time. Driven invariants are different. Motions of another energy are
+possible, so the exponents are computed with the energy released: of the two zeros in Hamiltonian
+motion, one belongs to the energy.
 """
 
 from __future__ import annotations
@@ -52,19 +51,19 @@ from daesolve.verification.error_growth import (
 )
 
 SKIPPED = 0.05
-"""Of the run, in which the vectors turn into their directions; it is not counted."""
+"""The fraction of the run in which the vectors align with their directions; it is not counted."""
 PIECES = 128
-"""The fewest times that the vectors are made orthonormal in a run that reaches its end."""
+"""The least number of orthonormalisations in a complete run."""
 FEWEST = 40
-"""Pieces below which nothing is concluded."""
+"""The number of pieces below which there is no verdict."""
 TRIED = 8
-"""Pieces after which it is known whether they are short enough."""
+"""The number of pieces after which their length is judged."""
 SHORTENINGS = 10
 """How often pieces are halved."""
 BLOCKS = (8, 16, 32, 64)
-"""Into how many blocks the run is divided to see how far its parts differ."""
+"""The numbers of blocks into which the run is divided to compare its parts."""
 SHOWN = 1000
-"""The longest history."""
+"""The length of the longest history."""
 NO_SAMPLES = "it does not keep samples; leave it out"
 
 if TYPE_CHECKING:
@@ -75,26 +74,27 @@ Verdict = Literal["exponential", "regular", "unknown"]
 
 @dataclass(frozen=True, eq=False)
 class LyapunovExponent:
-    """How fast small changes of a motion grow.
+    """The growth of small changes of a motion.
 
     Parameters
     ----------
     spectrum, uncertainties
-        (n,) exponents, largest first, and their standard errors, 1/s: the largest that follows
-        from 8 to 64 blocks of the run. Where a motion lingers now in one part, now in another of
-        what it can reach, for longer than a block, they are too small.
+        (n,) exponents, largest first, and their standard errors, 1/s: the largest of those from 8
+        to 64 blocks of the run. If a motion lingers in different parts of its range for longer than
+        a block, the errors are underestimated.
     times, history
-        (k,) s after the start, and (k, n) the estimates up to then, 1/s.
+        (k,) s after the start, and (k, n) the estimates up to these times, 1/s.
     dimension
-        The number of directions that the constraints leave free, so of exponents in all.
+        The number of directions that the constraints leave free, and so the total number of
+        exponents.
     verdict
-        "exponential" where the largest is above zero by two standard errors, and changes grew
-        beyond (number of pieces)^3; "regular" where they grew by no more than such a power of the
-        time, from which no exponent below 9 / `counted` can be distinguished; else "unknown".
+        "exponential" if the largest exceeds zero by two standard errors and changes grew beyond
+        (number of pieces)^3; "regular" if they grew by no more than such a power of the time, which
+        cannot be distinguished from exponents below 9 / `counted`; otherwise "unknown".
     counted
         The time over which growth was measured, s.
     piece
-        The time after which vectors were made orthonormal, s.
+        The time between orthonormalisations, s.
     run
         The motion.
     """
@@ -111,17 +111,17 @@ class LyapunovExponent:
 
     @property
     def exponent(self) -> float:
-        """The largest, 1/s."""
+        """The largest exponent, 1/s."""
         return float(self.spectrum[0])
 
     @property
     def uncertainty(self) -> float:
-        """Its standard error, 1/s."""
+        """The standard error of the largest exponent, 1/s."""
         return float(self.uncertainties[0])
 
     @property
     def time(self) -> float | None:
-        """The Lyapunov time, s; None where the motion is regular, not a number where unknown."""
+        """The Lyapunov time, s; None if the motion is regular, NaN if unknown."""
         if self.verdict == "regular":
             return None
         return 1.0 / self.exponent if self.verdict == "exponential" else math.nan
@@ -135,31 +135,32 @@ def lyapunov_exponent(
     count: int | None = 1,
     **options: Unpack[RunOptions],
 ) -> LyapunovExponent:
-    """Measure the largest Lyapunov exponent of a motion, or several.
+    """Measure the largest Lyapunov exponents of a motion, by default one.
 
     Parameters
     ----------
     source
         A system, or a case of a problem.
     until, initial
-        As in `solve`, or in the `solve` of the case, whose horizon holds without `until`. A
-        motion that is to be on an attractor should start there.
+        As in `solve`, or in the `solve` of the case, whose horizon is used without `until`. A
+        motion meant to be on an attractor should start there.
     count
-        How many exponents, from the largest; None takes all that the constraints leave.
+        The number of exponents, from the largest; None means all that the constraints leave.
     **options
-        See `RunOptions`; there are no samples, so `at` is refused.
+        See `RunOptions`. There are no samples, so `at` is refused.
 
     Returns
     -------
     LyapunovExponent
-        With standard errors, their history and a verdict.
+        The exponents with standard errors, history and verdict.
 
     Raises
     ------
     OutOfRangeError
-        There are not as many exponents.
+        There are fewer exponents than requested.
     NoDerivativeError
-        A guard that resets the motion has no slope where it passes, or a direction is lost at once.
+        A guard that resets the motion has no slope where it passes, or an event removes a
+        direction.
     DaesolveError
         The run cannot be prepared.
 
@@ -190,25 +191,25 @@ def many_exponents(
 ) -> list[LyapunovExponent | DaesolveError]:
     """Measure the exponents of many motions, several at a time in the lanes of one processor.
 
-    Each is to rounding of its motion what `lyapunov_exponent` gives of it, and the same in every
-    bit whatever members are beside it.
+    To the rounding of its motion, each result equals that of `lyapunov_exponent`. It is the same to
+    the last bit whatever the other members are.
 
     Parameters
     ----------
     source, until, count, **options
         As in `lyapunov_exponent`.
     members
-        In what they differ: parameters and start values by name, of each.
+        The parameters and start values, by name, in which the members differ.
 
     Returns
     -------
     list
-        The exponents of each member, in their order; the error of one that has none.
+        The exponents of each member, in order, or the error if a member has none.
 
     Raises
     ------
     OutOfRangeError
-        There is no member, or one is no mapping.
+        There are no members, or one is not a mapping.
     PosingError
         The source is neither a system nor a case.
 
@@ -229,7 +230,7 @@ def many_exponents(
 def _found(
     count: int | None, system: System, request: Request, _at: At, batch: Batch | None = None
 ) -> LyapunovExponent:
-    """Measure exponents of what is to be run, in lanes of a batch where there is one."""
+    """Measure the exponents of prepared runs, in the lanes of a batch if there is one."""
     prepared = prepare(system, request)
     if batch is not None:
         prepared = in_lane(prepared, batch)
@@ -267,20 +268,20 @@ def _found(
 
 
 class _Tangents:
-    """Tangent vectors along a run, in the columns of its derivatives.
+    """Tangent vectors along a run, as the columns of its derivatives.
 
     Parameters
     ----------
     prepared, record
-        What was run, and what it gathered: at its boundaries the vectors are measured.
+        The prepared run and its record, at whose boundaries the vectors are measured.
     solver
-        What was asked for; None lets the library choose.
+        The requested solver; None lets the library choose.
     manifold
         The directions that the constraints leave.
     count
-        How many vectors.
+        The number of vectors.
     batch
-        Where they go beside those of other motions; None where they do not.
+        The batch that the vectors share with other motions; None if there is none.
     """
 
     def __init__(
@@ -288,14 +289,14 @@ class _Tangents:
         count: int, batch: Batch | None,
     ) -> None:  # fmt: skip
         generator = np.random.default_rng(4)
-        # Not the same for all states: where they shrink together, it would never begin to grow.
+        # Different for each state: if the vectors shrank together, they would never begin to grow.
         basis = manifold.basis(prepared.start_time, prepared.start.state, prepared.values)
         mixed = np.linalg.qr(generator.standard_normal(size=(basis.shape[1], count)))[0]
         states = manifold.sizes[:, None] * (basis @ mixed)
         whole = prepared.problem if prepared.problem.chart is None else prepared.problem.chart.whole
         slopes = np.vstack([states, np.zeros((len(whole.values), count))])
         names = {f"direction {k + 1}": 1.0 for k in range(count)}
-        # What is only recorded changes no direction.
+        # Events that are only recorded change no direction.
         resets = [event for event in record.events if event.after is not None]
         record = replace(record, events=resets)
         self.propagation = Propagation(prepared, record, solver, slopes, names, batch)
@@ -314,26 +315,26 @@ class _Tangents:
 
     @property
     def time(self) -> float:
-        """Where the vectors are, s."""
+        """The time of the vectors, s."""
         return self._here.time
 
     def following(self, piece: float) -> float | None:
-        """Return the time of the next boundary of the run, a piece from here or at an event."""
+        """Return the time of the next boundary of the run: a piece ahead, or at an event."""
         return self._boundaries[0].time if self._boundaries else None
 
     def stretched(self, ahead: float) -> np.ndarray:
-        """Carry the vectors to a boundary; return how long what is new in each of them is."""
+        """Carry the vectors to a boundary; return the length of the new part of each."""
         self.propagation.advance(self._here, ahead, [])
         events = self._happened[0]
         return self._measured(events[0].at if events else self._boundaries[0])
 
     def renew(self) -> np.ndarray | None:
-        """Make the vectors orthonormal and take them through what is reset here.
+        """Make the vectors orthonormal, and carry them through the resets here.
 
         Raises
         ------
         NoDerivativeError
-            A reset takes a direction away.
+            A reset removes a direction.
         """
         self._replace()
         self._here, events = self._boundaries.popleft(), self._happened.popleft()
@@ -356,7 +357,7 @@ class _Tangents:
         return lengths
 
     def _measured(self, boundary: Boundary) -> np.ndarray:
-        """Return how long what is new in each of the vectors is, (n,)."""
+        """Return the length of the new part of each vector, (n,)."""
         manifold, state = self.manifold, self.propagation.state
         place = self.propagation.place(boundary)
         visible = len(manifold.sizes)
@@ -369,11 +370,11 @@ class _Tangents:
         return np.abs(np.diag(self._lengths))
 
     def _replace(self) -> None:
-        """Put orthonormal vectors in the place of those that were measured last."""
+        """Replace the vectors measured last with orthonormal ones."""
         propagation, visible = self.propagation, len(self.manifold.sizes)
         propagation.state[:visible] = self._orthonormal
         propagation.state[visible:] = 0.0
-        # What remembers the state is changed as the state is.
+        # Values that remember the state change with it.
         propagation.values = np.linalg.solve(self._lengths.T, propagation.values.T).T
 
 
@@ -385,7 +386,7 @@ def _growth(
     piece: float,
     batch: Batch | None,
 ) -> tuple[Trajectory, Growth | None]:
-    """Run with a boundary after every piece, and measure the growth from one to the next."""
+    """Run with a boundary after every piece, and measure the growth in each."""
     run, record = simulate_recorded(replace(prepared, segment=piece), [])
     tangents = _Tangents(prepared, record, solver, manifold, count, batch)
     return run, measured_growth(tangents, piece)
@@ -436,7 +437,7 @@ def _uncertainties(logarithms: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def _verdict(grown: float, error: float, pieces: int) -> Verdict:
-    """Judge growth, the logarithm of how far the fastest change grew, and its standard error."""
+    """Judge growth, the logarithm of the growth of the fastest change, and its standard error."""
     if pieces < FEWEST or not math.isfinite(grown):
         return "unknown"
     if grown <= POLYNOMIAL * math.log(1.0 / SKIPPED):

@@ -1,18 +1,18 @@
-"""Whether a motion keeps a volume: a density rho > 0 with div(rho f) = 0.
+"""Whether a motion preserves a volume: a density rho > 0 with div(rho f) = 0.
 
 With u = ln rho this is f . grad u = -div f. For constraints that are ideal and linear in the
 velocities, in positions q and independent velocities w,
 
     q' = X w,   div f = theta(q) . w,
 
-if no friction acts, so that u(q) must have the derivatives X_j u = -theta_j along the fields that
-the constraints leave. Brackets of these fields decide whether there is such a function, among all
-functions of the positions, and give its gradient. Where the body may be at rest at every place (no
-force acts but by the motion) that decides about every smooth density: of u(q, w) at small w no more
-than u(q, 0) is left in the first order, and it obeys the same equation.
+if no friction acts. Then u(q) must have the derivatives X_j u = -theta_j along the fields that the
+constraints leave. Brackets of these fields decide whether such a function of the positions exists,
+and give its gradient. If the body can rest at every place (all forces vanish at rest), this decides
+about every smooth density: to first order in small w only u(q, 0) remains of u(q, w), and it obeys
+the same equation.
 
-For any other field f(x) (`daesolve.analysis.measure_of_fields`) a family of candidates is tried,
-and rest points with div f != 0 exclude every smooth density.
+For any other field f(x), `daesolve.analysis.measure_of_fields` tries a family of candidates; rest
+points with div f != 0 exclude every smooth density.
 
 Sources: V. V. Kozlov, On the theory of integration of the equations of nonholonomic mechanics,
 Advances in Mechanics 8 (1985) 85-107; F. Cantrijn, J. Cortes, M. de Leon, D. Martin de Diego, On
@@ -39,38 +39,39 @@ from daesolve.errors import UnsupportedError
 from daesolve.system.system import MechanicalSystem, System
 
 ROUNDING = 1e-11
-"""What counts as zero of a divergence, relative to its terms."""
+"""The part of a divergence that counts as zero, relative to its terms."""
 SHRINKS = 1e-6
-"""By how much a product of multipliers differs from one, or a sum of eigenvalues from zero."""
+"""The least deviation of a product of multipliers from one, or of a sum of eigenvalues from
+zero, that counts."""
 EVERY = "smooth positive densities"
 Numbers = Sequence[complex] | np.ndarray | None
 WINDING = 1e-7
-"""By how much ln rho may come back changed after a whole turn of an angle."""
+"""The accepted change of ln rho after a whole turn of an angle."""
 
 
 @dataclass(frozen=True, eq=False)
 class InvariantMeasure:
-    """Whether a motion keeps a volume.
+    """Whether a motion preserves a volume.
 
     Parameters
     ----------
     exists
-        True where there is a density; False where none of the family is one; None where this test
-        does not decide.
+        True if there is a density; False if none of the family is one; None if this test does not
+        decide.
     evidence
         "proved", "proved at these parameters", "sampled" or "refuted".
     family
-        The densities among which it was looked for.
+        The densities that were tested.
     none_at_all
         Whether every smooth positive density is excluded.
     said
-        What was found, in a sentence.
+        The finding in a sentence.
     variables
-        In which the volume is measured: positions and velocities.
+        The variables of the volume: positions and velocities.
     residual
-        By how much the conditions contradict each other at random states, relative to their terms.
+        The contradiction between the conditions at random states, relative to their terms.
     positions
-        Of which ln rho is a function; none where there is no density.
+        The variables of ln rho; none if there is no density.
     """
 
     exists: bool | None
@@ -85,31 +86,31 @@ class InvariantMeasure:
     _bound: bool = field(default=False, repr=False)
 
     def __str__(self) -> str:
-        """Return the verdict and how far it goes."""
+        """Return the verdict and its scope."""
         return f"{self.said} [{self.evidence}; {self.family}]"
 
     def gradient(self, state: Mapping[str, float]) -> dict[str, float]:
-        """Return the derivatives of ln rho at a state; names that are left out are zero.
+        """Return the derivatives of ln rho at a state; missing names are zero.
 
         Raises
         ------
         UnsupportedError
             There is no density.
         UnknownNameError
-            A name is none of a position.
+            A name is not a position.
         """
         found = self._rates(self._vector(state))
         return {name: float(value) for name, value in zip(self.positions, found, strict=True)}
 
     def ratio(self, state: Mapping[str, float], reference: Mapping[str, float]) -> float:
-        """Return rho at a state over that at another; on the straight line between them it is one.
+        """Return the ratio of rho at two states, integrated along the straight line between them.
 
         Raises
         ------
         UnsupportedError
-            There is no density, or constraints bind the positions.
+            There is no density, or constraints restrict the positions.
         UnknownNameError
-            A name is none of a position.
+            A name is not a position.
         """
         if self._bound:
             raise UnsupportedError(
@@ -135,40 +136,41 @@ def invariant_measure(
     multipliers: Sequence[complex] | np.ndarray | None = None,
     eigenvalues: Sequence[complex] | np.ndarray | None = None,
 ) -> InvariantMeasure:
-    """Find out whether a motion keeps a volume, and its density.
+    """Determine whether a motion preserves a volume, and its density.
 
     Parameters
     ----------
     system
-        A mechanical system with ideal constraints, or a control system whose states obey equations
-        of their own (reduced equations).
+        A mechanical system with ideal constraints, or a control system whose states have their own
+        rates (reduced equations).
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
     velocities
-        Of a mechanical system: the names of the independent velocities in which the volume is
-        measured. None chooses some for which the constraints can be solved.
+        For a mechanical system: the names of the independent velocities that define the volume.
+        None chooses some for which the constraints can be solved.
     candidates
-        Of a control system: expressions of its states, of which rho or ln rho may be a combination.
-        None takes the states, their logarithms, products of two, sines and cosines.
+        For a control system: expressions of its states of which rho or ln rho may be a combination.
+        None uses the states, their logarithms, products of two, sines and cosines.
     at
-        A state, where invariants on positions need one: a quaternion of length 1.
+        A state, needed if there are invariants on positions: for example a quaternion of length 1.
     multipliers
-        Of a periodic motion of the system (`PeriodicOrbit.multipliers`), in all directions but
-        trivial ones: a volume shrinks by their product in a period.
+        The multipliers of a periodic motion of the system (`PeriodicOrbit.multipliers`), in all but
+        trivial directions: in a period, a volume changes by their product.
     eigenvalues
-        Of a steady motion (`linearize`), in all directions but trivial ones: it shrinks at the rate
-        of their sum.
+        The eigenvalues of a steady motion (`linearize`), in all but trivial directions: a volume
+        changes at the rate of their sum.
 
     Raises
     ------
     PosingError
-        The system is none of both, or is switched, driven or directed.
+        The system is neither of these, or is switched, driven or directed.
     UnknownNameError, OutOfRangeError, DegenerateStartError
-        A name or a choice of velocities cannot be.
+        A name is unknown, or the velocities cannot be independent.
 
     Examples
     --------
-    A particle under z' = y x' keeps the volume of (x, y, z, x', y') with sqrt(1 + y^2):
+    A particle with the constraint z' = y x' preserves the volume of (x, y, z, x', y') with sqrt(1 +
+    y^2):
 
     >>> import daesolve as ds
     >>> q = ds.coordinates(x="m", y="", z="m")
@@ -195,7 +197,7 @@ def invariant_measure(
 
 
 def _shrunk(multipliers: Numbers, eigenvalues: Numbers) -> str:
-    """Return what a periodic or a steady motion does to volumes, if it does."""
+    """Return the effect of a periodic or steady motion on volumes, if it has one."""
     if multipliers is not None and len(multipliers):
         product = complex(np.prod(np.asarray(multipliers)))
         if abs(abs(product) - 1.0) > SHRINKS:
@@ -242,7 +244,7 @@ def _found(
     flat: bool,
     resting: bool,
 ) -> InvariantMeasure:
-    """Return the measure that the equations give, if it comes back after whole turns."""
+    """Return the measure from the equations if it is periodic in whole turns."""
     function = flow.function(equations.gradient)
     indices, base = flow.pfaff.places, flow.states[0]
 
@@ -257,7 +259,7 @@ def _found(
     if not equations.complete:
         exists, said = (
             None,
-            f"brackets of {equations.depth} fields do not contradict it, and continue",
+            f"brackets of {equations.depth} fields do not contradict it, but longer ones might",
         )
     turn = _winding(flow, equations)
     if exists and turn:
@@ -278,9 +280,9 @@ def _found(
 
 
 def _evidence(flow: ConstrainedFlow, equations: BracketEquations, *, flat: bool) -> str:
-    """Return how far the positive verdict goes: identities, or sample states."""
+    """Return the scope of a positive verdict: identities, or sample states."""
     if any(row.on == "positions" for row in flow.pfaff.dynamics.invariants):
-        return "sampled"  # beside the unit quaternions the equations are others
+        return "sampled"  # Away from unit quaternions the equations differ.
     own = [ca.SX(ca.jacobian(flow.divergence, flow.velocities))] if flat else []
     evidence = "sampled"
     for known, words in ((flow.known, "proved at these parameters"), (None, "proved")):
@@ -291,13 +293,13 @@ def _evidence(flow: ConstrainedFlow, equations: BracketEquations, *, flat: bool)
 
 
 def _rests(flow: ConstrainedFlow) -> bool:
-    """Return whether the body stays at rest wherever it is."""
+    """Return whether the body can rest in every position."""
     still = flow.at_rest(flow.acceleration)
     return bool(np.max(np.abs(flow.sampled(still)), initial=0.0) < ROUNDING)
 
 
 def _terms(flow: ConstrainedFlow) -> float:
-    """Return the size of what the divergence is the sum of, per unit of velocity."""
+    """Return the size of the terms of the divergence, per unit of velocity."""
     parts = ca.vertcat(
         ca.vec(ca.jacobian(ca.vec(flow.fields), flow.positions)),
         ca.vec(ca.jacobian(flow.acceleration, flow.velocities)),
@@ -308,7 +310,8 @@ def _terms(flow: ConstrainedFlow) -> float:
 def _winding(flow: ConstrainedFlow, equations: BracketEquations) -> str:
     """Return an angle whose whole turn changes ln rho.
 
-    Measured by the kinetic energy, for what solves the constraints may be singular on the way.
+    The kinetic energy is used as the measure, because the solution of the constraints may be
+    singular on the way.
     """
     dynamics, mass = flow.pfaff.dynamics, flow.mass
     size = 0.0 if not mass.numel() else ca.log(ca.det(mass)) / 2

@@ -1,11 +1,12 @@
-"""Inverse dynamics: what drives a motion that is prescribed, and the reactions along it.
+"""Inverse dynamics: the drives of a prescribed motion, and the reactions along it.
 
-With as many quantities prescribed as there are freedoms, positions follow from the constraints at
-each time, velocities and accelerations from their derivatives, and drives u and reactions r from
+If as many quantities are prescribed as there are degrees of freedom, positions follow from the
+constraints at each time, velocities and accelerations from their derivatives, and drives u and
+reactions r from
 
     M a - h = B r + H u
 
-without integration. Rolling is the exception: there positions follow from velocities along the way.
+without integration. Rolling is the exception: its positions follow from velocities along the way.
 """
 
 from __future__ import annotations
@@ -36,25 +37,25 @@ from daesolve.solving.solving import solve
 from daesolve.system.driving import driven
 
 UNMADE = 1e-9
-"""Of the largest force, what drives leave of it where they cannot make a motion."""
+"""The accepted remaining force relative to the largest, if drives cannot produce a motion."""
 DEPENDENT = 1e-11
-"""Of the largest, the singular value of drives and reactions below which they repeat others."""
+"""Drives and reactions with a smaller singular value, relative to the largest, repeat others."""
 
 
 @dataclass(frozen=True, eq=False)
 class InverseDynamics:
-    """A prescribed motion, and what drives it.
+    """A prescribed motion, and its drives.
 
     Parameters
     ----------
     times
         (k,) s.
     states, accelerations, drives, reactions, outputs
-        By name, each (k,). A drive is the input of its name; where the system has none that is
-        free, the force or torque along the prescribed quantity of its name.
+        (k,) each, by name. A drive is the input of its name; or, if the system has no free inputs,
+        the force or torque along the prescribed quantity of its name.
     undetermined
-        The names of drives and reactions of which there are more than the motion determines: these
-        are of least norm.
+        The names of drives and reactions that the motion does not determine uniquely; these have
+        the least norm.
     """
 
     times: np.ndarray
@@ -70,7 +71,7 @@ class InverseDynamics:
         suggest_names(self, reactions="reaction", outputs="output")
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """Return a drive, a state, a reaction or an output by its name; the first of these."""
+        """Return a drive, state, reaction or output by name, in this order of precedence."""
         groups = (self.drives, self.states, self.reactions, self.outputs)
         for group in groups:
             if name in group:
@@ -78,10 +79,10 @@ class InverseDynamics:
         raise unknown_name("drive, state, reaction or output", name, [n for g in groups for n in g])
 
     def tables(self, kind: Kind = "cubic") -> dict[str, Table]:
-        """Return the drives as tables of time, to be given to a run as its `inputs`.
+        """Return the drives as tables of time, to pass to a run as its `inputs`.
 
-        A cubic spline misses a drive d by about h^4 max |d''''| / 100 between its nodes, which are
-        h apart.
+        Between nodes at a distance h, a cubic spline deviates from a drive d by about h^4 max
+        |d''''| / 100.
         """
         return {
             name: table(name, self.times, drive, kind=kind) for name, drive in self.drives.items()
@@ -94,35 +95,35 @@ def inverse_dynamics(
     until: float | None = None,
     **options: Unpack[RunOptions],
 ) -> InverseDynamics:
-    """Return the drives and reactions along a prescribed motion, closed loops included.
+    """Return the drives and reactions along a prescribed motion, including closed loops.
 
     Parameters
     ----------
     source
-        A system, or a case of a problem, of which what acts in it is left out. The inputs that are
-        not given are the drives. Where there are none, a force or torque of its own acts along each
-        prescribed quantity.
+        A system, or a case of a problem, whose own inputs are ignored. Inputs that are not given
+        are the drives. If there are none, a separate force or torque acts along each prescribed
+        quantity.
     motion
-        By the name of a coordinate what it is to be: an expression of `daesolve.time` and
-        parameters, in words too ("0.2 * sin(3 * t)"), or a smooth table. By any other name a pair:
-        a quantity, which is an expression of coordinates, and what it is to be.
+        By the name of a coordinate, its motion: an expression of `daesolve.time` and parameters,
+        also as text ("0.2 * sin(3 * t)"), or a smooth table. Under any other name, a pair: a
+        quantity (an expression of coordinates) and its motion.
     until
-        The end, s; None takes the horizon of a case.
+        The end, s; None uses the horizon of a case.
     **options
-        Of those of `solve`: `at` (1001 even times), `start_time`, `guess` (near which the mechanism
-        is put together), `parameters` and `inputs`.
+        From the options of `solve`: `at` (by default 1001 even times), `start_time`, `guess` (near
+        which the mechanism is assembled), `parameters` and `inputs`.
 
     Raises
     ------
     FreedomLeftError
-        What is prescribed leaves a freedom.
+        The prescribed quantities leave a degree of freedom.
     UnreachableMotionError
-        The inputs cannot make the motion.
+        The inputs cannot produce the motion.
     UnsupportedError
         The system has contacts or pairs of supports, whose modes are not known beforehand, or an
-        input is none that follows from a motion.
+        input does not follow from a motion.
     InconsistentStateError
-        The mechanism cannot be put together at a time, which is named.
+        The mechanism cannot be assembled at a time that the message gives.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def inverse_dynamics(
     inputs: Mapping[str, Any] = given.pop("inputs", None) or {}
     system, request, at = requested_of(source, until, None, given)  # pyright: ignore[reportArgumentType]
     system, numbers = driven(system, inputs)
-    # Of a case the defaults of inputs are among the parameters, and so say nothing.
+    # A case lists the defaults of inputs among its parameters, so they do not mean anything here.
     known = {*numbers, *(options.get("parameters") or {})}
     task = prescribed(system, motion)
     task = replace(task, drives=tuple(name for name in task.drives if name not in known))
@@ -168,20 +169,20 @@ def _check(task: Prescribed) -> None:
     modes = [row.name for row in dynamics.rows if row.hold is not None]
     if dynamics.contacts or dynamics.guides is not None or modes:
         raise UnsupportedError(
-            "inverse dynamics does not support contacts that open or pairs of supports, "
-            "because which are loaded is not known in advance; pose the motion as goals "
-            "(ds.Holonomic) and solve"
+            "inverse dynamics does not support contacts that open or pairs of supports, because "
+            "it is not known in advance which are loaded; pose the motion as goals (ds.Holonomic) "
+            "and solve"
         )
 
 
 class _Motion:
-    """A prescribed motion, from time to time."""
+    """A prescribed motion at successive times."""
 
     def __init__(self, task: Prescribed, request: Request) -> None:
         self.task, self.request = task, request
         self.dynamics = dynamics = task.system.dynamics
         goals = {row.name: row for row in dynamics.rows}
-        # What drives the motion takes the place of the forces along it.
+        # The drives replace the forces along the motion.
         own = {goals[name].reaction for name in task.goals}
         self.kept = [k for k in range(dynamics.reactions.numel()) if k not in own]
         self.names = (*task.drives,) if task.drives else task.names
@@ -193,7 +194,7 @@ class _Motion:
         self._outputs = Evaluator(ca.Function("outputs", arguments, [ca.densify(outputs)]))
 
     def driven(self, times: np.ndarray) -> InverseDynamics:
-        """Return what drives it at some times."""
+        """Return the drives at several times."""
         dynamics, rows = self.dynamics, list[tuple[np.ndarray, ...]]()
         rolls = any(row.degree == 1 for row in dynamics.rows) or dynamics.quadrature_count
         path = self._integrated(times) if rolls else None
@@ -228,7 +229,7 @@ class _Motion:
         )
 
     def _state(self, time: float, guess: Mapping[str, float]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the state at a time, and p there."""
+        """Return the state and p at a time."""
         request = replace(self.request, start_time=time, until=time + 1.0, guess=guess, initial={})
         start, values = starting_point(self.dynamics, request)
         return start.state, self.dynamics.value_vector(values)
@@ -236,7 +237,7 @@ class _Motion:
     def _ahead(
         self, time: float, state: np.ndarray, p: np.ndarray, accelerations: np.ndarray, dt: float
     ) -> dict[str, float]:
-        """Return about where the motion is next, so that the mechanism is put together as here."""
+        """Return a guess of the next state, so that the mechanism is assembled in the same way."""
         dynamics = self.dynamics
         count = dynamics.position_count
         rates = dynamics.matrices(time, state, p)["position_rates"].ravel()
@@ -258,7 +259,7 @@ class _Motion:
     def _balance(
         self, time: float, state: np.ndarray, p: np.ndarray, accelerations: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return drives, all reactions, and which of those kept, and drives, are undetermined."""
+        """Return drives, all reactions, and which kept reactions and drives are undetermined."""
         parts = self.dynamics.matrices(time, state, self._with_drives(p, np.zeros(len(self.names))))
         mass, count = parts["mass"], len(self.kept)
         acting = self._acting(time, state, p)[0]
@@ -302,7 +303,7 @@ class _Motion:
         return p
 
     def _integrated(self, times: np.ndarray) -> Mapping[str, np.ndarray]:
-        """Return the motion where positions follow from velocities on the way."""
+        """Return the motion with positions integrated from velocities."""
         request = self.request
         if times[-1] == request.start_time:
             times = times[:1]

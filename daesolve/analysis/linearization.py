@@ -1,11 +1,11 @@
 """Small motions about an equilibrium or a steady motion, in minimal coordinates.
 
 The tangent space of the constraint manifold, C_x dx = 0 with every constraint, hidden constraint
-and implicit equation in C, holds the small motions: dx = T w gives w' = T^+ f_x T w. Rates of
-feedback act across this space, so none of the eigenvalues is theirs.
+and implicit equation in C, contains the small motions: dx = T w gives w' = T^+ f_x T w. Feedback
+acts across this space, so its rates are not among the eigenvalues.
 
-The reduction is that of Meijaard, Papadopoulos, Ruina and Schwab, Proc. R. Soc. A 463 (2007) 1955,
-appendix A, for any system.
+The reduction generalises Meijaard, Papadopoulos, Ruina and Schwab, Proc. R. Soc. A 463 (2007) 1955,
+appendix A, to any system.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
 
 NEARLY_BEST = 0.7
-"""The first state whose independence is at least this share of the best one's is taken."""
+"""The first state is chosen whose independence is at least this share of the best one's."""
 ROUNDING = 1e-12
 """Real parts that differ by less than this share of the largest eigenvalue count as equal."""
 
@@ -56,37 +56,37 @@ ROUNDING = 1e-12
 class Linearization:
     """Small motions z about a state: z' = matrix @ z + input_matrix @ u.
 
-    u are small changes of the inputs; outputs change by output_matrix @ z + feedthrough @ u.
+    Here u are small changes of the inputs; outputs change by output_matrix @ z + feedthrough @ u.
 
     Parameters
     ----------
     names
-        What z is made of, n names: states, or rates of coordinates that are no states.
+        The n entries of z: states, or rates of coordinates that are not states.
     matrix
         (n, n), in SI units.
     eigenvalues
-        (n,), 1/s, by their real parts, then by their imaginary parts.
+        (n,), 1/s, sorted by real part, then by imaginary part.
     modes
-        States by name -> (n,): their components in the motion of each eigenvalue, the largest
-        component of a mode being 1. Cyclic coordinates have none, unless they were asked for.
-        Where coordinates that were not asked for have the same eigenvalue, their components are
-        those of least squares, for such a motion may grow in proportion to time.
+        States by name -> (n,): their components in the motion of each eigenvalue; the largest
+        component of a mode is 1. Cyclic coordinates have none, unless they were requested. If
+        coordinates that were not requested have the same eigenvalue, their components are
+        least-squares values, because such a motion may grow in proportion to time.
     cyclic
-        Coordinates on which nothing but each other's rates depends. They are left out, unless they
-        were asked for.
+        Coordinates that affect nothing except through each other's rates. They are left out unless
+        they were requested.
     state
         Every state by name.
     rates
-        The rate of every state by name: zero in an equilibrium, zero but for the cyclic ones in a
-        steady motion.
+        The rate of every state by name: all zero in an equilibrium, and zero except for cyclic
+        coordinates in a steady motion.
     inputs, outputs
-        The names of inputs, m, and of outputs, k.
+        The names of the m inputs and of the k outputs.
     input_matrix, output_matrix, feedthrough
-        (n, m), (k, n) and (k, m): B, C and D beside A. What cyclic coordinates that are left out do
-        to outputs is not in C.
+        (n, m), (k, n) and (k, m): B, C and D next to A. C does not contain the effect of omitted
+        cyclic coordinates on outputs.
     residual
-        The largest rate of a state that is not cyclic, relative to what a change of the state by
-        its own size would cause.
+        The largest rate of a state that is not cyclic, relative to the rate caused by changing the
+        state by its own size.
     """
 
     names: tuple[str, ...]
@@ -122,22 +122,22 @@ def linearize(
     Parameters
     ----------
     system
-        What was posed.
+        The system as posed.
     state
-        Values to keep by name; the others are made consistent, starting from zero.
+        Values by name to keep; the others are made consistent, starting from zero.
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
     inputs
-        The numbers that inputs are at the state.
+        The values of inputs at the state.
     time
-        s. Where the equations contain time, the matrix holds at this moment, and its eigenvalues
-        show stability only if it is the same at others.
+        The time, s. If the equations contain time, the matrix holds at this moment, and its
+        eigenvalues show stability only if the matrix is the same at other times.
     coordinates
-        What to express the matrix in: coordinates, which bring their rates along where these are
-        independent, and velocities. Their motion must not depend on that of others. Without them,
-        independent states are chosen, the cyclic ones left out.
+        The variables of the matrix: coordinates, with their rates where these are independent, and
+        velocities. Their motion must not depend on that of others. By default, independent states
+        are chosen, without the cyclic ones.
     tolerance
-        How stationary the state must be, as `Linearization.residual`.
+        The largest accepted `Linearization.residual`.
 
     Returns
     -------
@@ -149,11 +149,11 @@ def linearize(
     NotStationaryError
         The state is neither an equilibrium nor a steady motion.
     InconsistentStateError, OutOfRangeError, UnknownNameError
-        The state or a parameter cannot be.
+        The state is inconsistent, a value is out of range, or a name is unknown.
     DegenerateStartError
-        The constraints lose their independence at the state.
+        The constraints become dependent at the state.
     PosingError
-        The coordinates depend on each other, or their motion on that of others.
+        The coordinates depend on each other, or their motion depends on others.
     UnsupportedError
         The system has pairs of supports.
 
@@ -200,7 +200,7 @@ def linearize_equations(
     state, p
         (nx,) and (np,)
     time, coordinates, tolerance
-        As in `linearize`, which see for what is raised.
+        As in `linearize`, which also lists the errors.
     """
     if dynamics.guides is not None:
         raise UnsupportedError(
@@ -272,7 +272,7 @@ def _check_names(coordinates: Sequence[str], states: Sequence[str]) -> None:
 def _independent_states(
     tangent: np.ndarray, states: Sequence[str], split: int
 ) -> dict[str, np.ndarray]:
-    """Choose states that are independent in the tangent space: positions first, in their order."""
+    """Choose states that are independent in the tangent space: positions first, in order."""
     left = tangent.copy()
     chosen: list[int] = []
     for block in (slice(0, split), slice(split, None)):
@@ -292,7 +292,7 @@ def _independent_states(
 def _rows(
     dynamics: Dynamics, here: FieldValues, tangent: np.ndarray, names: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Return dz/dx by name: coordinates, those of their rates that are independent, velocities."""
+    """Return dz/dx by name: coordinates, their independent rates, velocities."""
     states = dynamics.labels.states
     asked = {name: np.eye(len(states))[states.index(name)] for name in names}
     positions = [name for name in asked if states.index(name) < dynamics.position_count]
@@ -306,7 +306,7 @@ def _rows(
 
 
 def _rank(rows: Sequence[np.ndarray], tangent: np.ndarray) -> int:
-    """Return how many rows are independent on consistent small motions."""
+    """Return the number of rows that are independent on consistent small motions."""
     return tangent.shape[1] - kernel(np.array(rows) @ tangent).shape[1]
 
 
@@ -323,9 +323,9 @@ def _check_choice(
     here, tangent
         The equations at the state, and the basis of small motions.
     rows
-        What was asked for.
+        The requested rows.
     own
-        Independent states, by which others can be named.
+        Independent states, named as alternatives.
     """
     chosen = np.array([*rows.values()])
     seen = chosen @ tangent
@@ -356,7 +356,7 @@ def _check_steady(
     cyclic: Sequence[int],
     rows: Mapping[str, np.ndarray],
 ) -> None:
-    """Refuse cyclic coordinates whose motion depends on where the steady motion has come to."""
+    """Refuse cyclic coordinates whose motion depends on the position along the steady motion."""
     here = field.at(time, state)
     for later in MOMENTS:
         moved = state.copy()
@@ -372,7 +372,7 @@ def _check_steady(
 
 
 def _eigensystem(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return eigenvalues by their real and imaginary parts, and eigenvectors as columns."""
+    """Return eigenvalues sorted by real and imaginary parts, and eigenvectors as columns."""
     found, vectors = np.linalg.eig(matrix)
     eigenvalues = np.asarray(found, dtype=complex)
     unit = ROUNDING * np.max(np.abs(eigenvalues), initial=0.0) or 1.0
@@ -383,7 +383,7 @@ def _eigensystem(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _modes(
     gradient: np.ndarray, eigenvalues: np.ndarray, seen: np.ndarray, unseen: np.ndarray
 ) -> np.ndarray:
-    """Return the motions (nx, n) of the eigenvalues in all states, the largest component 1.
+    """Return the motions (nx, n) of the eigenvalues in all states, with the largest component 1.
 
     Parameters
     ----------
@@ -392,7 +392,7 @@ def _modes(
     eigenvalues
         (n,)
     seen
-        (nx, n): a motion of each that is right in the coordinates of the matrix.
+        (nx, n): for each, a motion that is right in the coordinates of the matrix.
     unseen
         (nx, m): an orthonormal basis of the motions that vanish there, which must be added.
     """

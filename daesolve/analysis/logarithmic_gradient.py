@@ -1,4 +1,4 @@
-"""Positive functions that are known by the gradient of their logarithm: densities, multipliers."""
+"""Positive functions given by the gradient of their logarithm: densities, multipliers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ Rates = Callable[[np.ndarray], np.ndarray]
 
 
 def place_of(state: Mapping[str, float], names: Sequence[str], what: str) -> np.ndarray:
-    """Return the values of names in their order; those that are left out are zero.
+    """Return the values of names in order; missing ones are zero.
 
     Raises
     ------
     UnknownNameError
-        The state has a name that is none of them.
+        The state contains an unknown name.
     """
     given = check_named("state", state)
     for name in given:
@@ -30,12 +30,12 @@ def place_of(state: Mapping[str, float], names: Sequence[str], what: str) -> np.
 
 
 def known_rates(rates: Rates | None, what: str, said: str) -> Rates:
-    """Return the rates of a function that there is.
+    """Return the rates of the function, if it exists.
 
     Raises
     ------
     UnsupportedError
-        There is none.
+        It does not exist.
     """
     if rates is None:
         raise UnsupportedError(f"there is no {what} to evaluate: {said}")
@@ -43,7 +43,7 @@ def known_rates(rates: Rates | None, what: str, said: str) -> Rates:
 
 
 def ratio_along_line(rates: Rates, end: np.ndarray, begin: np.ndarray) -> float:
-    """Return the function at one place over that at another, by the straight line between them."""
+    """Return the ratio of the function at two places, integrated along a straight line."""
     way = end - begin
     total, _ = scipy.integrate.quad(
         lambda s: float(rates(begin + s * way) @ way), 0.0, 1.0, epsabs=1e-13, limit=200

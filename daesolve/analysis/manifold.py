@@ -41,9 +41,9 @@ class Manifold:
         return kernel(flat.reshape(-1, len(self.sizes)) * self.sizes)
 
     def independence(self, time: float, state: np.ndarray, p: np.ndarray) -> float:
-        """Return the smallest singular value of what is kept, in sizes; infinity where nothing is.
+        """Return the smallest singular value of the kept rows, in sizes; infinity without rows.
 
-        What holds everywhere twice, as of goals that depend on each other, does not count.
+        Rows that are redundant everywhere, such as those of dependent goals, do not count.
         """
         if not kept_by_states(self.dynamics):
             return float("inf")
@@ -53,14 +53,14 @@ class Manifold:
 
 
 def kept_by_states(dynamics: Dynamics) -> list[ca.SX]:
-    """Return what has the same value in all consistent states."""
+    """Return the functions that have the same value in all consistent states."""
     links = [link for row in dynamics.rows for link in row.chain]
     links += [row.residual for row in dynamics.implicit_rows]
     return links + [row.value for row in dynamics.invariants if row.on == "positions"]
 
 
 def sizes_of(prepared: Prepared) -> np.ndarray:
-    """Return the size of each state over what is known of the motion beforehand."""
+    """Return the size of each state, as far as it is known before the motion."""
     labels = prepared.problem.labels
     path = np.vstack([prepared.start.state, prepared.path[:, : len(labels.states)]])
     return sizes_of_states(np.max(np.abs(path), axis=0), labels.angles)

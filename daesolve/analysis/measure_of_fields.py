@@ -1,7 +1,7 @@
-"""Whether a field x' = f(x) keeps a volume: rest points that exclude it, candidates that prove it.
+"""Whether a field x' = f(x) preserves a volume: excluding rest points, proving candidates.
 
-With a density rho, f . grad(ln rho) = -div f: where f = 0, so is div f. Of candidates phi_k it is
-asked whether rho = sum c_k phi_k, or ln rho = sum c_k phi_k; both are linear in c.
+With a density rho, f . grad(ln rho) = -div f, so div f = 0 where f = 0. The module tests whether
+rho = sum c_k phi_k, or ln rho = sum c_k phi_k, for candidates phi_k; both are linear in c.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import System
 
 POINTS = 4
-"""Random states for each candidate, at least."""
+"""The least number of random states for each candidate."""
 STARTS = 40
-"""From where rest points are looked for."""
+"""The number of starts of the search for rest points."""
 RESTS = 1e-13
-"""|f| at a rest point, over its usual size."""
+"""|f| at a rest point, relative to its usual size."""
 NEWTON, FAR = 60, 1e3
-"""Steps, each of which halves the way to a double root at least, and how far to look."""
+"""The number of steps, each of which at least halves the distance to a double root, and the
+range of the search."""
 TELLS = 1e-2
-"""The divergence at a rest point, over its usual size, that is one."""
+"""The divergence at a rest point, relative to its usual size, that counts."""
 LEFT = 1e-9
-"""What may be left of div(rho f), relative to its terms."""
+"""The accepted remainder of div(rho f), relative to its terms."""
 ROUNDED = 1e-10
-"""How near a coefficient must be to a fraction for it to be taken."""
+"""The distance within which a coefficient is replaced by a fraction."""
 DENOMINATOR = 24
 
 
@@ -81,7 +82,7 @@ def measure_of_field(
     Raises
     ------
     PosingError
-        The states do not obey equations of their own.
+        The states do not have their own rates.
     """
     field = _field(system, parameters)
     generator = np.random.default_rng(11)
@@ -112,7 +113,7 @@ def measure_of_field(
             said = f"{'ln rho' if logarithmic else 'rho'} = {written}"
         entries = _entries(True, evidence, family, False, said, names, residual)
         return entries | {"_gradient": _gradient(field, log), "positions": tuple(names)}
-    # A density of the user's own may be singular where the motion rests: so this comes last.
+    # A user's density may be singular where the motion rests, so this check comes last.
     if candidates is not None and (refusal := _refusal(field, samples)):
         return refusal
     said = "no combination of the candidates is a density; others may be"
@@ -120,7 +121,7 @@ def measure_of_field(
 
 
 def _refusal(field: _Field, samples: Sequence[np.ndarray]) -> dict[str, Any] | None:
-    """Return the entries where a rest point excludes every density that is smooth there."""
+    """Return the entries if a rest point excludes every density that is smooth there."""
     excluded = _excluded(field, samples)
     if excluded is None:
         return None
@@ -176,7 +177,7 @@ def _field(system: System, parameters: Mapping[str, float] | None) -> _Field:
 
 
 def _excluded(field: _Field, samples: Sequence[np.ndarray]) -> tuple[np.ndarray, float] | None:
-    """Return a rest point with a divergence, and the divergence."""
+    """Return a rest point with nonzero divergence, and the divergence."""
     rates, slopes = field.function(field.rates), field.function(ca.jacobian(field.rates, field.x))
     divergence = field.function(field.divergence)
     usual = np.median([abs(float(divergence(x)[0, 0])) for x in samples])
@@ -184,8 +185,8 @@ def _excluded(field: _Field, samples: Sequence[np.ndarray]) -> tuple[np.ndarray,
     generator = np.random.default_rng(2)
     for start in samples:
         x = start.copy()
-        # Rest points come in families, of which Newton's method finds corners: it moves some
-        # states only.
+        # Rest points come in families, of which Newton's method finds corners: it moves only some
+        # states.
         moved = np.flatnonzero(generator.random(len(x)) < 0.6)
         for _ in range(NEWTON):
             f = rates(x)[:, 0]
@@ -200,7 +201,7 @@ def _excluded(field: _Field, samples: Sequence[np.ndarray]) -> tuple[np.ndarray,
 
 
 def _usual(x: ca.SX) -> list[ca.SX]:
-    """Return the candidates that are taken where none are given."""
+    """Return the default candidates."""
     states = [x[k] for k in range(x.numel())]
     products = [a * b for a, b in itertools.combinations_with_replacement(states, 2)]
     waves = [wave(state) for state in states for wave in (ca.sin, ca.cos)]
@@ -210,9 +211,9 @@ def _usual(x: ca.SX) -> list[ca.SX]:
 def _combination(
     field: _Field, candidates: Sequence[ca.SX], *, logarithmic: bool
 ) -> tuple[np.ndarray, float] | None:
-    """Return the coefficients of a density, and what they leave of the condition.
+    """Return the coefficients of a density, and the remainder of the condition.
 
-    Of several it returns one with few terms, scaled by its largest.
+    If there are several, it returns one with few terms, scaled by the largest.
     """
     column, divergence = ca.vertcat(*candidates), field.divergence
     terms = field.along(column)
@@ -230,7 +231,7 @@ def _combination(
             rows.append(row / size)
             right.append(-value / size)
     matrix, vector = np.array(rows), np.array(right)
-    if not rows:  # nothing changes, and no volume does
+    if not rows:  # Nothing changes, and so no volume does.
         return (np.zeros(len(candidates)), 0.0) if logarithmic else None
     if logarithmic:
         found = _sparse(matrix, vector)
@@ -251,7 +252,7 @@ def _combination(
 
 
 def _sparse(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
-    """Solve by the fewest columns that pivoting takes, so that few terms are left."""
+    """Solve with the columns chosen by pivoting, so that few terms remain."""
     found, kept = np.zeros(matrix.shape[1]), list[int]()
     rest = vector
     while len(kept) < matrix.shape[1] and np.max(np.abs(rest)) > LEFT:
@@ -264,7 +265,7 @@ def _sparse(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
         kept.append(best)
         part = scipy.linalg.lstsq(matrix[:, kept], vector)[0]
         rest = vector - matrix[:, kept] @ part
-    for index in list(kept):  # what later ones made superfluous goes
+    for index in list(kept):  # Remove the columns that later ones made superfluous.
         fewer = [k for k in kept if k != index]
         part = scipy.linalg.lstsq(matrix[:, fewer], vector)[0] if fewer else np.zeros(0)
         left = vector - (matrix[:, fewer] @ part if fewer else 0.0)
@@ -276,7 +277,7 @@ def _sparse(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
 
 
 def _signed(field: _Field, candidates: Sequence[ca.SX], coefficients: np.ndarray) -> bool:
-    """Return whether a combination keeps its sign wherever it is looked at."""
+    """Return whether a combination keeps its sign at all examined states."""
     function = field.function(ca.dot(ca.DM(coefficients), ca.vertcat(*candidates)))
     generator = np.random.default_rng(3)
     values = [function(generator.normal(size=field.x.numel()))[0, 0] for _ in range(60)]

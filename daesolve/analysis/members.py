@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Found = TypeVar("Found")
 Work = Callable[[System, Request, At, "Batch | None"], Found]
-"""What is found of what is to be run, with its sample times, in a lane of a batch."""
+"""The analysis of a prepared run and its sample times, in a lane of a batch."""
 
 
 def of_members(
@@ -33,12 +33,12 @@ def of_members(
     until: float | None,
     options: RunOptions,
 ) -> list[Found | DaesolveError]:
-    """Do the same of several motions, of which those that can go beside each other.
+    """Analyse several motions, in parallel lanes where possible.
 
     Parameters
     ----------
     work
-        What is done.
+        The analysis.
     source, until, options
         As in `requested_of`.
     members
@@ -47,12 +47,12 @@ def of_members(
     Returns
     -------
     list
-        What was found of each, in their order; the error of one of which nothing was.
+        The result for each member, in order, or its error.
 
     Raises
     ------
     OutOfRangeError
-        There is no member, or one is no mapping.
+        There are no members, or one is not a mapping.
     """
     listed = isinstance(members, Sequence) and not isinstance(members, str)
     if not listed or not members or not all(isinstance(one, Mapping) for one in members):
@@ -62,7 +62,7 @@ def of_members(
     system = source.system if isinstance(source, BoundProblem) else source
     check_system(system)
     known = system.dynamics.posed_ranges
-    # numba is imported where something goes in lanes.
+    # numba is imported only when lanes are used.
     from daesolve.solvers.lanes import batch_of
 
     batch = batch_of(len(members))

@@ -1,4 +1,4 @@
-"""A motion that is prescribed, posed as goals of a system: what follows is left without freedom."""
+"""A prescribed motion, posed as goals of a system that leave it without freedom."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from daesolve.system.system import MechanicalSystem, System
 from daesolve.system.written import expression_in
 
 PREFIX = "prescribed_"
-"""Of the names of goals that prescribe a motion."""
+"""The prefix of the names of goals that prescribe a motion."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +29,11 @@ class Prescribed:
     Parameters
     ----------
     system
-        With one goal more for each quantity.
+        The system with one more goal for each quantity.
     names
         The quantities.
     drives
-        The inputs that are to make the motion; none where forces of their own do, one along each
-        quantity.
+        The inputs that produce the motion; none if separate forces do, one along each quantity.
     """
 
     system: MechanicalSystem
@@ -47,12 +46,12 @@ class Prescribed:
         return tuple(PREFIX + name for name in self.names)
 
     def influence(self, dynamics: Dynamics) -> ca.SX:
-        """Return how drives act, (nv, drives), as a function of (t, x, p).
+        """Return the influence of drives, (nv, drives), as a function of (t, x, p).
 
         Raises
         ------
         UnsupportedError
-            An input does not act as a force that grows with it.
+            An input does not act as a force proportional to it.
         """
         if not self.drives:
             goals = {row.name: row for row in dynamics.rows}
@@ -78,21 +77,21 @@ class Prescribed:
 
 
 def prescribed(system: System, motion: Mapping[str, Any]) -> Prescribed:
-    """Return a system with a motion that is prescribed.
+    """Return a system with a prescribed motion.
 
     Parameters
     ----------
     system
-        As posed, with the inputs that are given put into it; those that are left are the drives.
+        The system with given inputs substituted; the remaining inputs are the drives.
     motion
-        By the name of a coordinate what it is to be; or by any name a pair: a quantity, an
-        expression of coordinates, and what it is to be. That is an expression of time and
-        parameters, in words too, a number, or a smooth table of time.
+        By the name of a coordinate, its motion; or under any name a pair: a quantity (an expression
+        of coordinates) and its motion. A motion is an expression of time and parameters, also as
+        text, a number, or a smooth table of time.
 
     Raises
     ------
     PosingError, UnknownNameError, UnsupportedError
-        It is no mechanical system, nothing has the name, or a quantity is none.
+        The system is not mechanical, a name is unknown, or a quantity is invalid.
     """
     if not isinstance(system, MechanicalSystem):
         raise UnsupportedError(
@@ -130,19 +129,19 @@ def _residual(system: MechanicalSystem, name: str, given: Any) -> ca.SX:
 
 
 def check_freedom(rank: int, count: int, names: tuple[str, ...]) -> None:
-    """Refuse a motion that leaves a freedom.
+    """Refuse a motion that leaves a degree of freedom.
 
     Parameters
     ----------
     rank, count
-        How many constraints are independent, and how many velocities there are.
+        The number of independent constraints, and the number of velocities.
     names
-        What was prescribed.
+        The prescribed quantities.
 
     Raises
     ------
     FreedomLeftError
-        It does.
+        A degree of freedom is left.
     """
     left = count - rank
     if left > 0:

@@ -1,7 +1,7 @@
-"""Derivatives carried along a run that is known: from boundary to boundary, through its events.
+"""Derivatives carried along a known run: from boundary to boundary, through its events.
 
 The variational equations (see `variational`) are integrated one direction at a time, in all states
-and without events. Where these lie is known by then; how they move follows from their guards.
+and without events. The times of events are known; their changes follow from the guards.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     from daesolve.solvers.lanes import Batch
 
 TOGETHER = 1e-9
-"""Of the time run so far: guards whose zeros are nearer to each other pass together."""
+"""Guards with zeros closer than this, relative to the time run so far, pass together."""
 APART = 1e-6
-"""Of the time run so far: by how much they may part when a number changes by its own size."""
+"""How far they may separate, relative to the time so far, if a number changes by its own size."""
 
 
 class WholeState(NamedTuple):
@@ -55,27 +55,27 @@ class Propagation:
     Parameters
     ----------
     prepared, record
-        What was run, and what it gathered.
+        The prepared run, and its record.
     solver
-        What was asked for; None lets the library choose.
+        The requested solver; None lets the library choose.
     slopes
         (n + np, k) derivatives of the states and of the values at the start.
     nominal
         The k numbers by name.
     batch
-        Where it goes on beside others; None lets its own directions go beside each other.
+        The batch that it shares with other propagations; None uses one for its own directions.
 
     Attributes
     ----------
     state, values
         (size, k) and (np, k): the derivatives at a fixed time, as far as the run was followed.
     event_times
-        (k,) for each event up to there.
+        (k,) for each event so far.
     apart
-        (k,) for each guard taken after another at once: the change of the time between them.
+        (k,) for each guard processed after another at one instant: the change of the time between.
     backwards
-        How guards are taken that pass together where a formula resets the state: None takes them at
-        once, False one after the other in the order of the guards, True in the reverse order.
+        How to process guards that pass together if a formula resets the state: None at once, False
+        one after another in the order of the guards, True in reverse order.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Propagation:
         self.changing = changing_values(prepared.dynamics)
         self.variational = variational_problem(self.problem, self.changing)
         if batch is None and slopes.shape[1] > 1:
-            from daesolve.solvers.lanes import small_batch  # which takes long to import
+            from daesolve.solvers.lanes import small_batch  # The import takes long.
 
             batch = small_batch(slopes.shape[1])
         self.solver, self.method = self._solver(solver, batch)
@@ -148,7 +148,7 @@ class Propagation:
         return self.state + self._motion(self.place(boundaries[-1]), end_time), end_time
 
     def notes(self) -> list[str]:
-        """Say how the variational equations were integrated, and what is one-sided."""
+        """Return notes on the variational integration, and on one-sided derivatives."""
         found = [self.method]
         for pair in dict.fromkeys((guards, by) for _, guards, by in self.parted):
             times = [time for time, *rest in self.parted if tuple(rest) == pair]
@@ -161,7 +161,7 @@ class Propagation:
         return found
 
     def _solver(self, asked: Solver | None, batch: Batch | None) -> tuple[Solver, str]:
-        """Return what integrates the variational equations, and a sentence about it."""
+        """Return the solver of the variational equations, and a sentence about it."""
         fits = asked is not None and "ode" in asked.forms
         steps = float(max(self.record.steps, 1))
         solver = choose_solver(asked if fits else None, Feedback(), self.variational, steps, [])
@@ -177,7 +177,7 @@ class Propagation:
         return solver, method
 
     def _rates(self) -> dict[int, float]:
-        """Return rates for goals without any, which would drift: the motion is the same."""
+        """Return rates for goals without any, which would drift; the motion is the same."""
         dynamics, names = self.prepared.dynamics, self.problem.values
         sign = 1.0 if self.prepared.until >= self.prepared.start_time else -1.0
         rows = (*dynamics.rows, *dynamics.implicit_rows)
@@ -185,7 +185,7 @@ class Propagation:
         return {k: sign * DEFAULT_RATE for k in indices if self.prepared.values[k] == 0.0}
 
     def place(self, here: Boundary) -> WholeState:
-        """Return a boundary in all states, with the values that are in force there."""
+        """Return a boundary in all states, with the current values."""
         problem = self.prepared.problem
         own = self.record.modes[here.mode]
         x = here.state
@@ -197,7 +197,7 @@ class Propagation:
         return WholeState(here.time, x, p)
 
     def _largest_positions(self) -> np.ndarray:
-        """Return how large each position has been at samples and boundaries of the run."""
+        """Return the largest size of each position at samples and boundaries of the run."""
         record = self.record
         moments = zip(record.sample_times, record.samples, record.sampled_at, strict=True)
         sampled = [replace(at, time=time, state=state) for time, state, at in moments]
@@ -205,11 +205,11 @@ class Propagation:
         return np.max(np.abs(states), axis=0)[: self.prepared.dynamics.position_count]
 
     def _motion(self, place: WholeState, times: np.ndarray) -> np.ndarray:
-        """Return how far the motion goes on, (size, k), in changes of time."""
+        """Return the change of the motion, (size, k), for changes of time."""
         return np.outer(self._rhs(*place)[0], times)
 
     def advance(self, here: Boundary, until: float, at: Sequence[float]) -> dict[float, np.ndarray]:
-        """Integrate the variational equations; return the changes of the state at some times."""
+        """Integrate the variational equations; return the changes of the state at several times."""
         place, moments = self.place(here), np.array(at)
         size = self.problem.size
         reached: list[np.ndarray] = []
@@ -246,9 +246,9 @@ class Propagation:
         changes: Mapping[float, np.ndarray],
         times: np.ndarray | None,
     ) -> None:
-        """Go through what happened within and at the end of a leg.
+        """Process the events within a leg and at its end.
 
-        `times` are the changes of the time at which it ends, where no event has given them yet.
+        `times` are the changes of its end time, if no event has given them yet.
         """
         for _, group in itertools.groupby(
             happened, lambda e: id(e if e.after is None else e.after)
@@ -264,7 +264,7 @@ class Propagation:
             self.event_times.append(moved)
 
     def _through(self, events: Sequence[Happening], times: np.ndarray | None) -> np.ndarray:
-        """Go through a jump; return how its time changes."""
+        """Process a jump; return the change of its time."""
         place = self.place(events[0].at)
         crossed: int | None = None
         if times is None:
@@ -288,7 +288,7 @@ class Propagation:
         return times
 
     def _one_by_one(self, guards: Sequence[int], place: WholeState) -> np.ndarray:
-        """Go through guards that pass together one after the other; return the first's times."""
+        """Process guards that pass together one after another; return the times of the first."""
         transitions, slopes = self.prepared.transitions, guard_slopes(self.problem)
         assert transitions is not None
         passed: list[np.ndarray] = []
@@ -320,7 +320,7 @@ class Propagation:
         times: np.ndarray,
         state: np.ndarray,
     ) -> tuple[WholeState, np.ndarray]:
-        """Go through resets; return where they lead to, and how the state there changes."""
+        """Process resets; return the resulting state and its change."""
         transitions = self.prepared.transitions
         assert transitions is not None
         for step in self._steps(events):
@@ -340,7 +340,7 @@ class Propagation:
     def _as_decided(
         self, events: Sequence[Happening], place: WholeState, crossed: int | None
     ) -> Decided | None:
-        """Return what a law decided; None where a formula resets the state."""
+        """Return the decision of a law; None if a formula resets the state."""
         first = events[0]
         if not self._decides(first):
             return None
@@ -353,7 +353,7 @@ class Propagation:
         return Decided(law, place, first.asked, first.zeros, crossed, followed, names)
 
     def _steps(self, events: Sequence[Happening]) -> list[dict[int, tuple[int, ...]]]:
-        """Return what was reset at once, as guards by events; sequential ones follow each other."""
+        """Return the simultaneous resets as guards by events; sequential ones follow each other."""
         fired = {self._indices[event.name]: event.fired for event in events}
         first = next(iter(fired))
         if self.prepared.dynamics.resets[first].sequential:
@@ -361,7 +361,7 @@ class Propagation:
         return [fired]
 
     def _of_values(self, event: Happening) -> bool:
-        """Return whether a reset took a guard through zero that depends on values alone."""
+        """Return whether a reset moved a guard through zero that depends only on values."""
         first = self._firsts[self._indices[event.name]]
         return not any(self._moving[first + place] for place in event.fired)
 
@@ -369,19 +369,19 @@ class Propagation:
         return np.isin(np.arange(self.problem.events[event].count), chosen).astype(float)
 
     def _decides(self, event: Happening) -> bool:
-        """Tell whether what followed an event was decided by a law, and not by a formula."""
+        """Return whether a law, and not a formula, decided what followed an event."""
         transitions = self.prepared.transitions
         if event.after is None or transitions is None:
             return False
         return transitions.owner(self._indices[event.name]).decides
 
     def _fired(self, events: Sequence[Happening]) -> list[int]:
-        """Return the guards because of which something happened.
+        """Return the guards that caused a transition.
 
-        What is decided may have other events than that whose guard was met.
+        A decision may cause events other than the one whose guard passed.
         """
         if self._decides(events[0]):
-            # One guard of each event dates it: the others are looked at by its law.
+            # One guard of each event determines its time; the law handles the others.
             owners = {self.problem.guarded[guard].name: guard for guard in events[0].asked[::-1]}
             return sorted(owners.values())
         return [
@@ -402,7 +402,7 @@ class Propagation:
     def _at_zero(
         self, events: Sequence[Happening], place: WholeState, changes: Changes
     ) -> dict[int, tuple[float, float, np.ndarray]]:
-        """Return the guards that pass here: value, rate, changes (k,) of each."""
+        """Return the guards that pass here: value, rate and change (k,) of each."""
         guards = self._fired(events)
         slopes = guard_slopes(self.problem)
         found = [
@@ -424,7 +424,7 @@ class Propagation:
         }
 
     def _crossing(self, events: Sequence[Happening], state: np.ndarray) -> tuple[int, np.ndarray]:
-        """Return the first guard of an event, and how its time changes."""
+        """Return the first guard of an event, and the change of its time."""
         place = self.place(events[0].at)
         still = Changes(np.zeros(len(self.sizes)), state, self.values)
         for guard, (_, rate, change) in self._at_zero(events, place, still).items():
@@ -443,15 +443,15 @@ class Propagation:
         changes: Changes,
         decided: Decided | None,
     ) -> None:
-        """Note guards that are at zero here, but at other times when a number changes.
+        """Note guards that pass here together, but separately if a number changes.
 
         Raises
         ------
         NoDerivativeError
-            What follows depends on which of them comes first.
+            The result depends on which of them passes first.
         """
         least = APART * self._elapsed(place.time)
-        # What was past zero at the start, as a reaction that pulls, stays so with any change.
+        # A guard past zero at the start, such as a reaction that pulls, stays so under any change.
         crossing = {
             guard: (rate, change)
             for guard, (value, rate, change) in self._at_zero(events, place, changes).items()
@@ -477,7 +477,7 @@ class Propagation:
 
 
 def legs_of(record: RunRecord, prepared: Prepared) -> list[list[Happening]]:
-    """Return what happened up to each boundary since the one before; first, at the start."""
+    """Return the events at each boundary since the previous one, beginning with the start."""
     sign = 1.0 if prepared.until >= prepared.start_time else -1.0
     pending = list(record.events)
     legs: list[list[Happening]] = []

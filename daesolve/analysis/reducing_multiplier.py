@@ -1,14 +1,15 @@
 """Chaplygin's reducing multiplier: a change of time that makes reduced equations Hamiltonian.
 
-Where constraints leave two velocities, and the equations of two coordinates r (the shape) contain
-no other, these have an invariant measure N(r) dr dp, p the momenta of the reduced energy, if and
-only if they are Lagrange's in the time tau with d tau = N(r) dt. In (r, r') with
+Suppose that constraints leave two velocities and that the equations of two coordinates r (the
+shape) contain no others. These equations have an invariant measure N(r) dr dp, with the momenta p
+of the reduced energy, if and only if they are Lagrange's equations in the time tau with d tau =
+N(r) dt. In (r, r') with
 
     r'' = F(r, r'),   div F = theta(r) . r',   T* = r' . G(r) r' / 2,
 
     grad ln N = -theta - grad ln det G,
 
-and there is an N if and only if theta is closed.
+and N exists if and only if theta is closed.
 
 S. A. Chaplygin, On the theory of motion of nonholonomic systems. The reducing-multiplier theorem,
 Mat. Sb. 28 (1911) 303-314 (in English: Regular and Chaotic Dynamics 13 (2008) 369-376).
@@ -30,25 +31,25 @@ from daesolve.errors import DegenerateStartError, OutOfRangeError, unknown_name
 from daesolve.system.system import System
 
 ROUNDING = 1e-9
-"""What counts as zero, relative to its terms."""
+"""The value that counts as zero, relative to its terms."""
 
 
 @dataclass(frozen=True, eq=False)
 class ReducingMultiplier:
-    """Whether there is a reducing multiplier, and which.
+    """Whether a reducing multiplier exists, and its gradient.
 
     Parameters
     ----------
     exists
-        Whether there is one.
+        Whether it exists.
     evidence
         "proved", "proved at these parameters", "sampled" or "refuted".
     said
-        What was found, in a sentence.
+        The finding in a sentence.
     shape
         The two coordinates.
     curl
-        By how much theta is not closed at random places, relative to its terms.
+        How far theta is from closed at random places, relative to its terms.
     """
 
     exists: bool
@@ -59,31 +60,31 @@ class ReducingMultiplier:
     _gradient: Callable[[np.ndarray], np.ndarray] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
-        """Return the verdict and how far it goes."""
+        """Return the verdict and its scope."""
         return f"{self.said} [{self.evidence}]"
 
     def gradient(self, state: Mapping[str, float]) -> dict[str, float]:
-        """Return the derivatives of ln N by the shape; what is left out is zero.
+        """Return the derivatives of ln N with respect to the shape; missing coordinates are zero.
 
         Raises
         ------
         UnsupportedError
             There is no multiplier.
         UnknownNameError
-            A name is none of the shape.
+            A name is not a coordinate of the shape.
         """
         found = self._rates(self._vector(state))
         return {name: float(value) for name, value in zip(self.shape, found, strict=True)}
 
     def ratio(self, state: Mapping[str, float], reference: Mapping[str, float]) -> float:
-        """Return N at a shape over N at another; on the straight line between them it is smooth.
+        """Return N at a shape over N at another; it must be smooth on the line between them.
 
         Raises
         ------
         UnsupportedError
             There is no multiplier.
         UnknownNameError
-            A name is none of the shape.
+            A name is not a coordinate of the shape.
         """
         return ratio_along_line(self._rates, self._vector(state), self._vector(reference))
 
@@ -104,9 +105,9 @@ def reducing_multiplier(
     system
         A mechanical system whose ideal constraints leave two velocities.
     shape
-        Two coordinates of which the equations of the others do not matter.
+        Two coordinates whose equations do not contain the others.
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
 
     Raises
     ------
@@ -115,11 +116,11 @@ def reducing_multiplier(
     DegenerateStartError
         The shape does not determine the velocities.
     UnknownNameError, PosingError
-        A name or a system cannot be.
+        A name is unknown, or the system is unsuitable.
 
     Examples
     --------
-    A particle under z' = y x' has N = 1 / sqrt(1 + y^2):
+    A particle with the constraint z' = y x' has N = 1 / sqrt(1 + y^2):
 
     >>> import daesolve as ds
     >>> q = ds.coordinates(x="m", y="", z="m")

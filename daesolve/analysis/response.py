@@ -1,4 +1,4 @@
-"""How small motions answer to inputs: B beside A, and C and D of the outputs."""
+"""The response of small motions to inputs: B next to A, and C and D of the outputs."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from daesolve.errors import UnsupportedError
 
 @dataclass(frozen=True, eq=False)
 class Response:
-    """At a state: what inputs and small motions do to rates and outputs.
+    """The effects of inputs and small motions on rates and outputs, at a state.
 
     Parameters
     ----------
     inputs, outputs
-        Their names; the inputs themselves are no outputs.
+        Their names; inputs do not count as outputs.
     rates
-        (nx, m), the derivatives of x' by inputs.
+        (nx, m), the derivatives of x' with respect to inputs.
     by_state, by_inputs
-        (k, nx) and (k, m), those of the outputs; reactions follow from the motion.
+        (k, nx) and (k, m), the derivatives of the outputs; reactions follow from the motion.
     """
 
     inputs: tuple[str, ...]
@@ -36,12 +36,12 @@ class Response:
 
 
 def response(field: Field, time: float, state: np.ndarray) -> Response:
-    """Return how a consistent state (nx,) answers.
+    """Return the response of a consistent state (nx,).
 
     Raises
     ------
     UnsupportedError
-        An input stands in a constraint: its rates act as well.
+        A constraint contains an input, so its rates matter too.
     """
     dynamics, count = field.dynamics, field.dynamics.velocity_count
     unknowns, solve = field.unknowns(time, state)

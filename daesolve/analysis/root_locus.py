@@ -1,9 +1,8 @@
-"""How the small motions of a system change with a parameter or with the speed of a steady motion.
+"""Small motions of a system as a function of a parameter or of the speed of a steady motion.
 
-The system is linearised for each value. Eigenvalues are followed from one value to the next: they
-are assigned to each other so that they move as little as can be from where their last two places
-point. The growth rate is the largest real part; a value is critical where it becomes positive or
-ceases to be.
+The system is linearised for each value. Eigenvalues are matched from one value to the next so that
+they deviate as little as possible from the extrapolation of their last two places. The growth rate
+is the largest real part; a value is critical where this becomes positive or ceases to be positive.
 """
 
 from __future__ import annotations
@@ -22,7 +21,9 @@ from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
 
 RESTING = 1e-7
-"""Eigenvalues below this share of the largest one, for every value, belong to families of states.
+"""Eigenvalues below this share of the largest, for every value, belong to families of states: a
+steady motion for each speed, an equilibrium at each place. Two that meet at zero are accurate
+only to the square root of rounding.
 
 They are those of a steady motion for each speed, of an equilibrium at each place. Two that meet
 at zero are found there to the square root of rounding.
@@ -30,7 +31,7 @@ at zero are found there to the square root of rounding.
 NEUTRAL = 1e-12
 """A real part below this share of the largest eigenvalue is rounding."""
 NARROWINGS = 50
-"""Bisections of an interval, down to rounding."""
+"""The number of bisections of an interval, down to rounding."""
 
 StateRule = Callable[[float], Mapping[str, float]]
 
@@ -42,11 +43,11 @@ class Critical:
     Parameters
     ----------
     value
-        Of what is varied.
+        The value of the varied quantity.
     frequency
-        The imaginary part of the eigenvalue, rad/s; zero where the motion leaves without swinging.
+        The imaginary part of the eigenvalue, rad/s; zero if the motion departs without oscillating.
     lost
-        Whether stability is lost where the value rises; else it is gained.
+        Whether stability is lost with a rising value; otherwise it is gained.
     """
 
     value: float
@@ -56,21 +57,21 @@ class Critical:
 
 @dataclass(frozen=True, eq=False)
 class RootLocus:
-    """Eigenvalues of small motions by a value that is varied.
+    """Eigenvalues of small motions as a function of a varied quantity.
 
     Parameters
     ----------
     name
-        What is varied.
+        The name of the varied quantity.
     values
         (m,)
     eigenvalues
-        (m, n), 1/s: each column follows one of them.
+        (m, n), 1/s: each column follows one eigenvalue.
     growth
-        (m,), 1/s: the largest real part. Eigenvalues that are zero for every value do not count.
+        (m,), 1/s: the largest real part, without eigenvalues that are zero for every value.
     critical
-        Where the growth rate becomes positive or ceases to be, between neighbouring values. Two of
-        them between the same neighbours are not seen.
+        The values where the growth rate becomes positive or ceases to be, between neighbouring
+        values. Two of them between the same neighbours go unnoticed.
     """
 
     name: str
@@ -106,17 +107,17 @@ def root_locus(
     Parameters
     ----------
     system
-        What was posed.
+        The system as posed.
     over
         One name, of a parameter or of a state such as the speed, and its values, rising or falling.
     state
-        Values of states to keep, the same for all.
+        Values of states to keep, shared by all.
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
     coordinates
         As in `linearize`.
     state_rule
-        value -> further values of states to keep, where the steady motion depends on it.
+        value -> further values of states to keep, if the steady motion depends on it.
 
     Returns
     -------
@@ -126,10 +127,10 @@ def root_locus(
     Raises
     ------
     PosingError
-        What is given is no system, not one name with two values or more, or no rule; or the number
-        of eigenvalues differs among the values.
+        It is not a system, not one name with at least two values, or not a rule; or the number of
+        eigenvalues differs between values.
     OutOfRangeError, UnknownNameError
-        A value that cannot be, or a name that is neither a parameter nor a state.
+        A value is out of range, or a name is neither a parameter nor a state.
     NotStationaryError
         The state is neither an equilibrium nor a steady motion; the message names the value.
     InconsistentStateError, DegenerateStartError
@@ -137,7 +138,7 @@ def root_locus(
 
     Examples
     --------
-    A pendulum that is driven by its own speed, less than it is damped up to drive = 0.4:
+    A pendulum with a drive proportional to its speed, which exceeds the damping beyond drive = 0.4:
 
     >>> import daesolve as ds
     >>> q, p = ds.coordinates(phi="rad"), ds.parameters(drive=0.0)
@@ -174,7 +175,7 @@ def root_locus(
 def _varied(
     system: System, over: Mapping[str, Sequence[float] | np.ndarray]
 ) -> tuple[str, np.ndarray]:
-    """Return the name that is varied and its values (m,)."""
+    """Return the name of the varied quantity and its values (m,)."""
     if not isinstance(over, Mapping) or len(over) != 1:
         raise PosingError("over must name one parameter or state with its values: {'speed': [...]}")
     ((name, given),) = over.items()
@@ -233,13 +234,13 @@ def _followed(spectra: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _resting(eigenvalues: np.ndarray) -> int:
-    """Return how many eigenvalues are as good as zero."""
+    """Return the number of eigenvalues that are effectively zero."""
     sizes = np.abs(eigenvalues)
     return int(np.sum(sizes <= RESTING * np.max(sizes, initial=0.0)))
 
 
 def _growing(eigenvalues: np.ndarray, resting: int) -> complex:
-    """Return the eigenvalue of the largest real part, the `resting` smallest ones left out."""
+    """Return the eigenvalue of largest real part, without the `resting` smallest ones."""
     moving = eigenvalues[np.argsort(np.abs(eigenvalues))[resting:]]
     found = moving[np.argmax(np.real(moving))]
     return complex(np.real(found), abs(np.imag(found)))
@@ -248,16 +249,16 @@ def _growing(eigenvalues: np.ndarray, resting: int) -> complex:
 def _critical(
     growing: Callable[[float], complex], values: np.ndarray, growth: np.ndarray, neutral: float
 ) -> tuple[Critical, ...]:
-    """Narrow down each place where the growth rate becomes positive or ceases to be.
+    """Refine each place where the growth rate becomes positive or ceases to be.
 
     Parameters
     ----------
     growing
-        value -> the eigenvalue of the largest real part.
+        value -> the eigenvalue of largest real part.
     values, growth
         (m,), (m,)
     neutral
-        A growth rate or a frequency up to which is rounding.
+        Growth rates or frequencies up to this are rounding.
     """
     found: list[Critical] = []
     unstable = growth > neutral
@@ -280,7 +281,7 @@ def _root(function: Callable[[float], float], low: float, high: float) -> float:
 
 
 def _onset(unstable: Callable[[float], bool], quiet: float, loud: float) -> float:
-    """Return where growth begins: from zero it begins like a square root, and has no slope."""
+    """Return the onset of growth, which begins at zero like a square root, without a slope."""
     for _ in range(NARROWINGS):
         middle = (quiet + loud) / 2
         if unstable(middle):

@@ -49,24 +49,24 @@ if TYPE_CHECKING:
     from daesolve.solvers.lanes import Batch
 
 OWN_NAME = "section"
-"""The name of the event that is added for a guard."""
+"""The name of the event added for a guard."""
 FEW = 400
-"""Points up to which each is drawn large enough to be seen alone."""
+"""The number of points up to which each is drawn large enough to be visible."""
 
 
 @dataclass(frozen=True, eq=False)
 class Section(Shown):
-    """Where a motion passed through a section.
+    """The passages of a motion through a section.
 
     Parameters
     ----------
     event
         The name of the event.
     times
-        (k,) when it passed, s, in the order of the run.
+        (k,) the times of the passages, s, in the order of the run.
     states, reactions, outputs
-        Name -> (k,) values there; angles are unwrapped. Where the event resets the state, they are
-        those before. A section of a finished run has the states alone.
+        Name -> (k,) values there; angles are unwrapped. If the event resets the state, they are the
+        values before the reset. A section of a finished run has only states.
     units
         The unit of each of them.
     run
@@ -98,7 +98,7 @@ class Section(Shown):
         Raises
         ------
         UnknownNameError
-            Nothing has such a name.
+            There is no such name.
         """
         for columns in (self.states, self.outputs, self.reactions):
             if name in columns:
@@ -116,34 +116,34 @@ def sections(
     direction: Direction = EITHER,
     **options: Unpack[RunOptions],
 ) -> Section:
-    """Run a motion and take its states wherever an expression passes through zero.
+    """Run a motion and record its states wherever an expression passes through zero.
 
     Parameters
     ----------
     source
         A system, or a case of a problem.
     guard
-        An expression of time, states, parameters and reactions; or the name of an event that the
-        system has. For an angle that turns over, an expression of period 2 pi, such as its sine.
+        An expression of time, states, parameters and reactions; or the name of an event of the
+        system. For an angle that turns over, use an expression of period 2 pi, such as its sine.
     until, initial
-        As in `solve`, or in the `solve` of the case, whose horizon holds without `until`.
+        As in `solve`, or in the `solve` of the case, whose horizon is used without `until`.
     direction
-        In which direction the guard must pass through zero to count; an event has its own.
+        The direction in which the guard must pass through zero to count; an event has its own.
     **options
-        See `RunOptions`; without `at`, only the passages are sampled.
+        See `RunOptions`. Without `at`, only the passages are sampled.
 
     Returns
     -------
     Section
-        A start at which the guard is zero is no passage.
+        The passages. A start with a zero guard does not count as one.
 
     Raises
     ------
     UnknownNameError
         The system has no event of that name.
     PosingError
-        The guard is no scalar expression of the system's own symbols, or a direction is given
-        beside an event.
+        The guard is not a scalar expression of the system's symbols, or a direction is given for an
+        event.
     DaesolveError
         The run cannot be prepared.
 
@@ -170,27 +170,27 @@ def many_sections(
     direction: Direction = EITHER,
     **options: Unpack[RunOptions],
 ) -> list[Section | DaesolveError]:
-    """Take the sections of many motions, several at a time in the lanes of one processor.
+    """Record the sections of many motions, several at a time in the lanes of one processor.
 
-    Each is to rounding what `sections` gives of it, and the same in every bit whatever members are
-    beside it.
+    To rounding, each result equals that of `sections`. It is the same to the last bit whatever the
+    other members are.
 
     Parameters
     ----------
     source, guard, until, direction, **options
         As in `sections`.
     members
-        In what they differ: parameters and start values by name, of each.
+        The parameters and start values, by name, in which the members differ.
 
     Returns
     -------
     list
-        The section of each member, in their order; the error of one that could not be run.
+        The section of each member, in order, or the error of one that could not be run.
 
     Raises
     ------
     OutOfRangeError
-        There is no member, or one is no mapping.
+        There are no members, or one is not a mapping.
     PosingError
         The source is neither a system nor a case.
 
@@ -216,7 +216,7 @@ def _found(
     at: At,
     batch: Batch | None = None,
 ) -> Section:
-    """Take the section of what is to be run, in a lane of a batch where there is one."""
+    """Record the section of a prepared run, in a lane of a batch if there is one."""
     name = guard if isinstance(guard, str) else OWN_NAME
     if not isinstance(guard, str):
         system = with_guard(system, guard, direction)
@@ -237,14 +237,14 @@ def section_of(run: Trajectory, event: str) -> Section:
     Parameters
     ----------
     run
-        In memory or from its directory.
+        A run in memory or from its directory.
     event
         The event's name.
 
     Raises
     ------
     UnknownNameError
-        Nothing of that name happened.
+        No event of this name happened.
     """
     found = [entry for entry in run.events if entry.name == event]
     if not found:
@@ -265,9 +265,9 @@ _posed: WeakKeyDictionary[System, dict[tuple[int, Direction], System]] = WeakKey
 
 
 def with_guard(system: System, guard: ca.SX, direction: Direction) -> System:
-    """Add a recorded event; the same system for the same guard, so that it is compiled once.
+    """Add a recorded event; equal guards give the same system, so it is compiled only once.
 
-    The event keeps the expression, whose identity is free again when it is gone.
+    The event keeps the expression alive, whose identity could otherwise be reused.
     """
     if any(event.name == OWN_NAME for event in system.events):
         raise PosingError(
@@ -288,7 +288,7 @@ def with_guard(system: System, guard: ca.SX, direction: Direction) -> System:
 
 
 def _recorded(prepared: Prepared, run: Trajectory, record: RunRecord, event: str) -> Section:
-    """Gather what was recorded at an event; reactions and outputs are computed there."""
+    """Collect the records of an event; reactions and outputs are computed there."""
     found = [entry for entry in record.events if entry.name == event]
     labels = prepared.problem.labels
     named = [entry.detail for entry in run.events if entry.name == event]
@@ -325,23 +325,23 @@ def portrait(x: np.ndarray, y: np.ndarray, x_label: str = "", y_label: str = "")
     x, y
         (k,)
     x_label, y_label
-        What they are.
+        The labels of the axes.
 
     Raises
     ------
     OutOfRangeError
-        They are not as many.
+        Their numbers differ.
 
     Notes
     -----
-    Sizes and colours are those of the Matplotlib settings in force.
+    Sizes and colours follow the current Matplotlib settings.
     """
     if np.shape(x) != np.shape(y):
         raise OutOfRangeError(
             f"the points have {np.size(x)} abscissae and {np.size(y)} ordinates: give the "
             "same number"
         )
-    from matplotlib.figure import Figure  # which takes long to import
+    from matplotlib.figure import Figure  # The import takes long.
 
     figure = Figure()
     axes = figure.add_subplot()

@@ -1,6 +1,6 @@
-"""How the final state depends on parameters and start values, through events, resets and impacts.
+"""Dependence of the final state on parameters and start values, through events and impacts.
 
-The motion is run once; then the derivatives of its start are carried along it (`propagation`).
+The motion is run once; then `propagation` carries the derivatives of its start along it.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ class Sensitivity:
     states, by
         The names of the rows and of the columns.
     matrix
-        (n, k) derivatives of the final state. Where an event ends the run, of the state there,
-        whose time moves along.
+        (n, k) derivatives of the final state. If an event ends the run, they apply to the state at
+        the event, whose time varies.
     start
-        (n, k) those of the start.
+        (n, k) derivatives of the start.
     end_time
         The derivative of the final time by name: zero unless an event ends the run.
     event_times
-        (number of events, k) those of the times of `run.events`.
+        (number of events, k) derivatives of the times of `run.events`.
     run
         The motion.
     notes
-        How it was done, and where a derivative is one-sided.
+        Notes on the method, and on one-sided derivatives.
     """
 
     states: tuple[str, ...]
@@ -79,7 +79,7 @@ class Sensitivity:
         Raises
         ------
         UnknownNameError
-            One of the names is none of the rows or columns.
+            A name is not a row or column.
         """
         state, by = names
         if state not in self.states:
@@ -97,14 +97,14 @@ def sensitivity(
     by: Sequence[str],
     **options: Unpack[RunOptions],
 ) -> Sensitivity:
-    """Differentiate the final state by parameters and start values, events included.
+    """Differentiate the final state by parameters and start values, including events.
 
     Parameters
     ----------
     system, until, initial
         As in `solve`.
     by
-        Names of parameters, and of start values that `initial` keeps.
+        Names of parameters, and of start values kept by `initial`.
     **options
         See `RunOptions`.
 
@@ -116,9 +116,9 @@ def sensitivity(
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        Nothing has such a name, or it is a start value that follows from the others.
+        A name is unknown, or is a start value that follows from the others.
     InconsistentStateError
-        The start values do not leave the start free to follow a change.
+        The start values do not let the start follow a change.
     NoDerivativeError
         The run did not reach its end, or a guard has no slope where it passes zero.
     DaesolveError
@@ -126,9 +126,9 @@ def sensitivity(
 
     Notes
     -----
-    The start is differentiated by extrapolated differences, all else exactly. The same solver
-    integrates the variational equations; where it takes differential-algebraic equations alone,
-    another one is chosen, and a note names it.
+    The start is differentiated by extrapolated differences, everything else exactly. The same
+    solver integrates the variational equations. If it solves only differential-algebraic equations,
+    another solver is chosen and a note names it.
 
     Examples
     --------
@@ -172,14 +172,14 @@ def nominal_values(
     starts: Mapping[str, float],
     open_names: Sequence[str],
 ) -> dict[str, float]:
-    """Return the values of what is to be differentiated by.
+    """Return the values of the numbers to differentiate by.
 
     Parameters
     ----------
     by
-        What was asked for.
+        The requested names.
     parameters, starts
-        What can be, with its values.
+        The available numbers, with their values.
     open_names
         Start values that are not given.
 
@@ -218,9 +218,9 @@ def sensitivity_of(
     Parameters
     ----------
     system
-        What was posed; it does not depend on them.
+        The posed system, which does not depend on them.
     request
-        What is run for some of the numbers, by name; the others are nominal.
+        Returns the request for some of the numbers, by name; the others are nominal.
     nominal
         The numbers.
     at
@@ -281,16 +281,16 @@ def sensitivity_of(
 
 
 def _numbers(asked: Request) -> dict[str, Mapping[str, Any]]:
-    """Return what a request says of numbers; those of inputs are parameters."""
+    """Return the numbers in a request; those of inputs count as parameters."""
     moving = {name for name, value in asked.inputs.items() if not is_number(value)}
     numbers = {n: value for n, value in asked.parameters.items() if n not in moving}
     return {"parameters": numbers, "initial": asked.initial, "guess": asked.guess}
 
 
 def _unwrapped(prepared: Prepared, start_slopes: np.ndarray) -> Prepared:
-    """Leave angles unwrapped that are periodic for the numbers of parameters alone.
+    """Leave angles unwrapped that are periodic only for certain values of parameters.
 
-    sin(k phi) is the same after a turn where k is whole, its derivative by k is not.
+    For whole k, sin(k phi) repeats after a turn, but its derivative by k does not.
     """
     names = list(prepared.dynamics.values)
     of_values = start_slopes[len(start_slopes) - len(names) :]

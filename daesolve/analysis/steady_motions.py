@@ -1,12 +1,12 @@
-"""Equilibria and steady motions: the rate of a state, its gradient, and what is cyclic in it.
+"""Equilibria and steady motions: the rate of a state, its gradient, and cyclic coordinates.
 
-The equations F(x, y) = 0 of a system, y = (v', u), are differentiated as they are,
+The equations F(x, y) = 0 of a system, y = (v', u), are differentiated directly,
 
     K dy = -F_x dx,    K = F_y,
 
-so that the reactions are eliminated together with their derivatives and without any feedback. A
-coordinate is cyclic where no rate depends on it but those of other cyclic coordinates: it may move
-while the motion is steady.
+so the reactions are eliminated together with their derivatives and without feedback. A coordinate
+is cyclic if it affects no rates except those of other cyclic coordinates: it may move while the
+motion is steady.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from daesolve.errors import NotStationaryError
 from daesolve.posing.symbols import symbol
 
 RANK_TOLERANCE = 1e-10
-"""A singular value of constraints with rows of unit length below this counts as zero."""
+"""Singular values of constraints with rows of unit length below this count as zero."""
 INFLUENCE_TOLERANCE = 1e-10
-"""A derivative below this share of the largest one counts as none."""
+"""Derivatives below this share of the largest count as zero."""
 SHIFTS = (0.7, -1.9)
 """Shifts of a coordinate, in its own size or 1, under which a cyclic one changes nothing."""
 MOMENTS = (0.37, 1.1)
-"""Later times (s) at which a steady motion is looked at again."""
+"""Later times (s) at which a steady motion is examined again."""
 
 
 @dataclass(frozen=True, eq=False)
 class FieldValues:
-    """At a state: x' (nx,), its gradient f_x (nx, nx), and that of the constraints, (nc, nx)."""
+    """Values at a state: x' (nx,), its gradient f_x (nx, nx), that of the constraints (nc, nx)."""
 
     rate: np.ndarray
     gradient: np.ndarray
@@ -70,7 +70,7 @@ class Field:
     def unknowns(
         self, time: float, state: np.ndarray
     ) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-        """Return accelerations and reactions, one below the other, and what solves for them."""
+        """Return accelerations and reactions, stacked, and the solver for them."""
         unknowns = np.zeros(self.dynamics.velocity_count + self.dynamics.reactions.numel())
         balance, matrix, *_ = self._arrays(time, state, unknowns)
         solve = _inverse(matrix)
@@ -112,7 +112,7 @@ def balance_of(dynamics: Dynamics) -> tuple[ca.SX, ca.SX]:
 def manifold(dynamics: Dynamics) -> list[ca.SX]:
     """Return every function that is zero on consistent states, and invariants of positions.
 
-    What a goal measures from its value at the start is left to that start.
+    Goals measured from their value at the start are left to that start.
     """
     links = [link for row in dynamics.rows for link in row.chain[1 if row.from_start else 0 :]]
     links += [row.residual for row in dynamics.implicit_rows]
@@ -120,7 +120,7 @@ def manifold(dynamics: Dynamics) -> list[ca.SX]:
 
 
 def _inverse(matrix: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return how to solve by least squares, refined once; dependent rows are allowed."""
+    """Return a least-squares solver with one refinement; dependent rows are allowed."""
     rows: np.ndarray = np.linalg.norm(matrix, axis=1, keepdims=True)
     rows[rows == 0.0] = 1.0
     columns: np.ndarray = np.linalg.norm(matrix / rows, axis=0)
@@ -152,12 +152,12 @@ def tangent_space(constraints: np.ndarray, kept: Sequence[int]) -> np.ndarray:
 
 
 def influential(gradient: np.ndarray) -> np.ndarray:
-    """Return which derivatives count."""
+    """Return which derivatives are large enough to count."""
     return np.greater(np.abs(gradient), INFLUENCE_TOLERANCE * np.max(np.abs(gradient), initial=0.0))
 
 
 def _shared(constraints: np.ndarray, states: Sequence[int] | np.ndarray) -> np.ndarray:
-    """Return the rows of constraints that some states have a part in."""
+    """Return the rows of constraints that contain some states."""
     return constraints[np.any(influential(constraints)[:, states], axis=1)]
 
 
@@ -165,13 +165,13 @@ def _shared(constraints: np.ndarray, states: Sequence[int] | np.ndarray) -> np.n
 
 
 def cyclic_coordinates(field: Field, time: float, state: np.ndarray) -> list[int]:
-    """Return the coordinates on which only their own rates, and constraints of theirs, depend."""
+    """Return the coordinates that affect only their own rates and constraints."""
     here = field.at(time, state)
     split = field.dynamics.position_count - len(field.dynamics.implicit_rows)
     cyclic = _closed(here, range(split))
     held = np.max(np.abs(kernel(here.constraints)), axis=1, initial=0.0) <= RANK_TOLERANCE
     for index in np.flatnonzero(held):
-        # What constraints alone hold fast is no freedom, though nothing depends on it.
+        # A coordinate fixed by constraints is not a freedom, although nothing depends on it.
         fewer = [i for i in cyclic if i != index]
         cyclic = fewer if _closed(here, fewer) == fewer else cyclic
     for index in tuple(cyclic):
@@ -185,7 +185,7 @@ def cyclic_coordinates(field: Field, time: float, state: np.ndarray) -> list[int
 
 
 def _closed(point: FieldValues, candidates: Sequence[int]) -> list[int]:
-    """Drop candidates until none influences a rate or a constraint that is not theirs alone."""
+    """Drop candidates until none affects a rate or constraint outside the set."""
     kept = list(candidates)
     while True:
         others = np.setdiff1d(np.arange(len(point.rate)), kept)
@@ -216,12 +216,12 @@ def check_stationary(
 ) -> float:
     """Return the largest relative rate of the states that are not cyclic.
 
-    It is relative to what a change of every state by its own size would cause.
+    It is relative to the rate caused by changing every state by its own size.
 
     Raises
     ------
     NotStationaryError
-        It exceeds the tolerance, now or, where the equations contain time, later.
+        The rate exceeds the tolerance, now or, if the equations contain time, later.
     """
     dynamics = field.dynamics
     names, split = dynamics.labels.states, dynamics.position_count

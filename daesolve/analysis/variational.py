@@ -1,7 +1,7 @@
-"""What becomes of a small change: along the smooth motion, at a guard, through a reset.
+"""Evolution of a small change: along the smooth motion, at a guard, through a reset.
 
-With s and pi the derivatives of the state and of the values at a given time, tau that of the time
-of an event, and R the reset,
+Let s and pi be the derivatives of the state and of the values at a given time, tau the derivative
+of the time of an event, and R the reset:
 
     s' = f_x s + f_p pi                                        between events
     g_x (s + f tau) + g_p pi + g_t tau = 0                     at the guard g
@@ -25,17 +25,17 @@ from daesolve.modes.jumps import JumpFunction
 from daesolve.posing.symbols import symbol
 
 FIRST_STEP = 0.1
-"""Of a number's own size: how far the start is looked at to differentiate it."""
+"""The range, relative to a number's size, in which the start is examined to differentiate it."""
 HALVINGS = 7
 """How often this step is halved to extrapolate to zero."""
 SHORTENINGS = 6
-"""How often it is quartered where the start cannot follow, or bends too much."""
+"""How often it is quartered if the start cannot follow, or is too curved."""
 ENOUGH = 1e-11
 """A change of the slope, relative to its largest entry, after which no smaller step is tried."""
 
 
 def changing_values(dynamics: Dynamics) -> list[int]:
-    """Return the indices of values that may depend on others: no rates and no sizes."""
+    """Return the indices of values that may depend on others, which excludes rates and sizes."""
     kinds = ("rate", "floor", "regularisation", "typical")
     fixed = {f"{kind}_{goal}" for kind in kinds for goal in dynamics.goal_names}
     return [index for index, name in enumerate(dynamics.values) if name not in fixed]
@@ -50,9 +50,9 @@ def variational_problem(problem: OdeProblem, changing: Sequence[int]) -> OdeProb
     Parameters
     ----------
     problem
-        In all states, without a chart. Its guards are left out.
+        A problem in all states, without a chart; its guards are ignored.
     changing
-        The indices of values in p whose changes follow p.
+        The indices of values in p that change with p.
     """
     if problem not in _variational:
         t, x, p = (problem.rhs.sx_in(k) for k in range(3))
@@ -132,28 +132,28 @@ def _evaluator(name: str, inputs: Sequence[ca.SX], outputs: Sequence[ca.SX]) -> 
 def start_slope(
     name: str, start: Callable[[float], np.ndarray], value: float
 ) -> tuple[np.ndarray, float]:
-    """Differentiate what a run starts with by a number, by extrapolated central differences.
+    """Differentiate the start of a run by a number, by extrapolated central differences.
 
-    Start rules are any Python, and the nearest consistent state is found by iteration.
+    Start rules may be any Python code, and the nearest consistent state is found by iteration.
 
     Parameters
     ----------
     name
-        Of the number, for messages.
+        The name of the number, for messages.
     start
-        Its value -> what the run starts with, (n,).
+        Value of the number -> start of the run, (n,).
     value
-        Where to differentiate.
+        The value at which to differentiate.
 
     Returns
     -------
     slope, error
-        (n,), and how much it changed last, relative to the largest entry.
+        (n,), and its last change, relative to the largest entry.
 
     Raises
     ------
     InconsistentStateError
-        The start does not exist beside this value.
+        The start does not exist near this value.
     """
     try:
         return differentiated(start, value, FIRST_STEP * (abs(value) or 1.0))
@@ -173,19 +173,19 @@ def differentiated(
     function
         The number -> (n,).
     value
-        Where to differentiate.
+        The value at which to differentiate.
     step
-        The first step, quartered where the function refuses or bends too much.
+        The first step; it is quartered if the function refuses or is too curved.
 
     Returns
     -------
     slope, error
-        (n,), and how much it changed last, relative to the largest entry.
+        (n,), and its last change, relative to the largest entry.
 
     Raises
     ------
     DaesolveError
-        The last refusal of the function, where it refuses at all steps.
+        The last refusal of the function, if it refuses at all steps.
 
     Notes
     -----
@@ -209,7 +209,7 @@ def differentiated(
 def _extrapolated(
     function: Callable[[float], np.ndarray], value: float, step: float
 ) -> tuple[np.ndarray, float]:
-    """Extrapolate central differences to zero; of each entry, take what changed least."""
+    """Extrapolate central differences to zero; for each entry, keep what changed least."""
     best = np.zeros(0)
     errors = np.zeros(0)
     previous: list[np.ndarray] = []

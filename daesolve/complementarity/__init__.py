@@ -1,4 +1,4 @@
-"""Which supports are loaded: piecewise linear equations for reactions, and all their solutions."""
+"""The loaded supports: piecewise linear equations for reactions, and all their solutions."""
 
 from daesolve.complementarity.answers import VariantAnswer, VariantSolution
 from daesolve.complementarity.branching import branch_and_bound, linear_programme

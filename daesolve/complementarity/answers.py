@@ -1,6 +1,6 @@
-"""What is known of which supports are loaded: one answer, or all of them.
+"""The loaded supports as answers: one answer, or all of them.
 
-Reactions are an answer where they solve the equations of a variant and have its signs.
+Reactions are an answer if they solve the equations of a variant and have its signs.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class VariantAnswer:
     Attributes
     ----------
     variant
-        The loaded support of each pair, 1 or 2; either where the reaction is zero.
+        The loaded support of each pair, 1 or 2; either if the reaction is zero.
     reactions
-        Signed reactions N (m,), N: positive where the second support is loaded.
+        Signed reactions N (m,), N: positive if the second support is loaded.
     determinant
         The determinant of the variant's equations J_s.
     frictionless
-        The same without friction.
+        The same determinant without friction.
     names
         Names of the pairs.
     """
@@ -51,7 +51,7 @@ class VariantAnswer:
 
     @property
     def signs(self) -> NDArray[np.int_]:
-        """+1 where the variant takes the second support, -1 where the first one: (m,)."""
+        """+1 if the variant uses the second support, -1 if the first: (m,)."""
         return signs_of(self.variant, len(self.variant))
 
     @property
@@ -68,19 +68,19 @@ class VariantAnswer:
     def physical(self) -> bool:
         """Whether the determinant keeps the sign it has without friction.
 
-        Where it does not, the motion is divergent as soon as supports yield ever so little. That
-        it does is necessary for the answer to be what happens; it is not sufficient.
+        If it does not, the motion diverges as soon as supports yield slightly. Keeping the sign is
+        necessary for the answer to occur in reality, but not sufficient.
         """
         return bool(np.sign(self.determinant) * np.sign(self.frictionless) > 0)
 
     @property
     def least(self) -> float:
-        """The smallest reaction, N: how far the variant is from the next one."""
+        """The smallest reaction, N: the distance of the variant from the next one."""
         return float(np.abs(self.reactions).min())
 
     @property
     def loaded(self) -> tuple[int, ...]:
-        """The loaded support of each pair; 0 where neither is."""
+        """The loaded support of each pair; 0 if neither is loaded."""
         return tuple(
             support if reaction else 0
             for support, reaction in zip(self.variant, self.reactions, strict=True)
@@ -100,16 +100,16 @@ def answer_at(
     reactions: ArrayLike,
     variant: Variant | None = None,
 ) -> VariantAnswer:
-    """Return the answer that given reactions are.
+    """Return the answer for given reactions.
 
     Parameters
     ----------
     problem
-        Whose reactions they are.
+        The problem of the reactions.
     reactions
         Signed reactions N (m,).
     variant
-        The variant; None: by the signs of the reactions, the second support where one is zero.
+        The variant; None: from the signs of the reactions, with the second support for zero.
     """
     signed = np.array(reactions, dtype=float)
     signed.flags.writeable = False
@@ -126,28 +126,28 @@ def answer_at(
 
 @dataclass(frozen=True)
 class VariantSolution:
-    """The loaded supports that were chosen, and what else could have been.
+    """The chosen loaded supports, and the alternatives.
 
     Attributes
     ----------
     chosen
-        The answer; None where there is none, or nothing decides which.
+        The chosen answer; None if there is none, or nothing decides between several.
     answers
-        Those that were found, their reactions of the right signs.
+        All answers found, with reactions of the right signs.
     complete
-        Whether they are all there are.
+        Whether these are all answers.
     method
-        How they were found.
+        The method that found them.
     candidates
-        Where there is no answer and the pairs are few: every variant with its reactions, at least
-        one of the wrong sign.
+        If there is no answer and the pairs are few: every variant with its reactions, of which at
+        least one has the wrong sign.
     margin
-        Factor by which friction may grow before the equations of the chosen variant are singular.
+        The factor by which friction may grow before the equations of the chosen variant are
+        singular.
     jam_at
-        Where the branch from no friction does not arrive: the share of the friction at which it
-        ends.
+        If the branch from zero friction does not arrive: the share of friction at which it ends.
     notes
-        Sentences on what is unusual.
+        Sentences on anything unusual.
     """
 
     chosen: VariantAnswer | None
@@ -161,12 +161,12 @@ class VariantSolution:
 
     @cached_property
     def physical(self) -> tuple[VariantAnswer, ...]:
-        """The answers whose determinants keep their friction-free signs."""
+        """The answers whose determinants keep their friction-free sign."""
         return tuple(answer for answer in self.answers if answer.physical)
 
     @cached_property
     def unphysical(self) -> tuple[VariantAnswer, ...]:
-        """The answers whose determinants do not."""
+        """The answers whose determinants change their sign."""
         return tuple(answer for answer in self.answers if not answer.physical)
 
     def __str__(self) -> str:
@@ -190,16 +190,16 @@ class VariantSolution:
 
 
 ROUNDING = 4e-15
-"""What rounding changes of a reaction, relative to what the terms of the equations let it."""
+"""The change of a reaction by rounding, relative to what the equations' terms allow."""
 
 
 def agreeing(
     matrix: NDArray[np.float64], load: NDArray[np.float64], signs: NDArray[np.int_]
 ) -> tuple[NDArray[np.float64], bool]:
-    """Solve the equations of an orthant; return whether they have one solution and it lies in it.
+    """Solve the equations of an orthant; return whether there is one solution and it lies in it.
 
-    Reactions within rounding are zero, whatever their signs. It changes them by a part of
-    |J^-1| (|J| |N| + |b|), so that no choice of units changes the outcome.
+    Reactions within rounding count as zero, whatever their signs. Rounding is measured relative to
+    |J^-1| (|J| |N| + |b|), so the choice of units does not change the outcome.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def agreeing(
     Returns
     -------
     reactions, whether
-        N (m,): of signs s or zero where it lies there, as solved for where it does not.
+        N (m,): with signs s or zero if it lies in the orthant, otherwise as solved.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def agreeing(
     """
     inverse = np.asarray(np.linalg.inv(matrix), dtype=np.float64)
     solved = inverse @ load
-    # What rows of very different size cost in accuracy comes back by one refinement.
+    # One refinement recovers the accuracy lost by rows of very different size.
     solved = solved + inverse @ (load - matrix @ solved)
     sizes = np.abs(matrix)
     terms = sizes @ np.abs(solved) + np.abs(load)
@@ -244,7 +244,7 @@ def is_regular(matrix: NDArray[np.float64]) -> bool:
 
 
 def _is_regular(matrix: NDArray[np.float64], inverse: NDArray[np.float64]) -> bool:
-    """Compare the spectral radius of |J^-1| |J|, the condition with rows and columns scaled best.
+    """Compare the spectral radius of |J^-1| |J|, the condition number for optimal scaling.
 
     Bauer, Optimally scaled matrices, Numerische Mathematik 5, 1963.
     """
@@ -253,7 +253,7 @@ def _is_regular(matrix: NDArray[np.float64], inverse: NDArray[np.float64]) -> bo
 
 
 def answer_in(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> VariantAnswer | None:
-    """Return the answer of an orthant, None where it has none or its equations are singular."""
+    """Return the answer of an orthant; None if it has none or its equations are singular."""
     try:
         reactions, agrees = agreeing(problem.orthant(signs), problem.load, signs)
     except np.linalg.LinAlgError:
@@ -264,11 +264,10 @@ def answer_in(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> Va
 def answer_of(
     problem: HorizontalComplementarity, reactions: NDArray[np.float64], signs: NDArray[np.int_]
 ) -> VariantAnswer:
-    """Return the answer that reactions of an orthant are.
+    """Return the answer for reactions in an orthant.
 
-    Where a reaction is zero either support may be called loaded: the variant is one that keeps
-    the sign of its friction-free determinant, if the given one does not and one of its neighbours
-    does.
+    If a reaction is zero, either support may count as loaded. If the given variant does not keep
+    the sign of its friction-free determinant but a neighbour does, the neighbour is used.
     """
     answer = answer_at(problem, reactions, variant_of(signs))
     for pair in np.flatnonzero(reactions == 0.0):

@@ -1,10 +1,10 @@
-"""Branch and bound over the loaded supports, with linear programmes that prove that none fits.
+"""Branch and bound over the loaded supports, with linear programmes that exclude nodes.
 
-A node leaves some pairs open: either support of theirs may be loaded, or both. What no reactions
-t1, t2 >= 0 of a node balance, no variant in it does either. The proof is Farkas': multipliers y
-with y b > 0 and y A_j <= 0 for every column of the node; they are verified, not believed. Where
-few pairs are open all variants of the node are solved at once. Without t1_k t2_k = 0 the programme
-is equation (3.4) of Nikolskii and Smirnov.
+A node leaves some pairs open: either of their supports may be loaded, or both. If no reactions t1,
+t2 >= 0 of a node balance the load, no variant in it does. Farkas' lemma proves this with
+multipliers y such that y b > 0 and y A_j <= 0 for every column of the node; the code verifies them.
+If few pairs are open, all variants of the node are solved at once. Without t1_k t2_k = 0 the
+programme is equation (3.4) of Nikolskii and Smirnov.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ if TYPE_CHECKING:
     from daesolve.complementarity.horizontal import HorizontalComplementarity
 
 FEW = 5
-"""So many open pairs are cheaper to enumerate than to bound."""
+"""With at most this many open pairs, enumerating is cheaper than bounding."""
 PROVED = 1e8
-"""What is proved impossible are shares of the load whose sum is below this times the load."""
+"""Shares of the load are proved impossible if their sum stays below this multiple of the load."""
 ZERO = 1e-9
-"""A reaction is zero below this share of the largest one."""
+"""Reactions below this share of the largest count as zero."""
 
 
 class Programme(NamedTuple):
-    """The best reactions where both supports of a pair may be loaded.
+    """The best reactions if both supports of a pair may be loaded.
 
     Attributes
     ----------
     first, second
         Reactions t1 and t2 (m,), N, none negative.
     complementary
-        Whether no pair has both supports loaded: then they are an answer.
+        Whether no pair has both supports loaded; the reactions are then an answer.
     """
 
     first: NDArray[np.float64]
@@ -49,7 +49,7 @@ class Programme(NamedTuple):
 
 
 class _Relaxed(NamedTuple):
-    """What is known of a node: proved empty, or shares t1, t2 (m,) that balance the load best."""
+    """The state of a node: proved empty, or shares t1, t2 (m,) that balance the load best."""
 
     empty: bool
     first: NDArray[np.float64]
@@ -57,28 +57,28 @@ class _Relaxed(NamedTuple):
 
 
 class _Leaf(NamedTuple):
-    """The answers of a node, and whether they are proved to be all of it."""
+    """The answers of a node, and whether they are proved complete."""
 
     answers: tuple[VariantAnswer, ...]
     complete: bool
 
 
 def linear_programme(problem: HorizontalComplementarity) -> Programme | None:
-    """Return the reactions of the least sum where both supports of a pair may be loaded.
+    """Return the reactions of least sum if both supports of a pair may be loaded.
 
     Equation (3.4): minimise the sum of t1 and t2 with A1 t1 + A2 t2 = b, t1 >= 0, t2 >= 0. A pair
-    with both supports loaded is clamped, which a clearance, however small, excludes: these are then
-    no answer, though there may be one.
+    with both supports loaded is clamped, which any clearance excludes. The reactions are then not
+    an answer, although one may exist.
 
     Returns
     -------
     programme
-        None where no such reactions balance the load: no variant does.
+        None if no such reactions balance the load; then no variant does.
 
     Raises
     ------
     VariantError
-        The solver of linear programmes gives up.
+        The solver of linear programmes fails.
     """
     scaling = problem.scaling
     factors = np.concatenate([scaling.first, scaling.second])
@@ -109,16 +109,15 @@ def branch_and_bound(
     Parameters
     ----------
     problem
-        What the reactions have to meet.
+        The problem of the reactions.
     all
-        Whether to go on after the first answer.
+        Whether to continue after the first answer.
 
     Returns
     -------
     answers, complete
-        Answers that differ, and whether they are proved to be all. Variants whose equations are
-        singular and that may balance the load leave that open, as does an answer that ends the
-        search.
+        Distinct answers, and whether they are proved to be all. Completeness stays open if an
+        answer ends the search, or if variants with singular equations might balance the load.
     """
     answers: list[VariantAnswer] = []
     complete = True
@@ -156,10 +155,10 @@ def _children(node: NDArray[np.int_], relaxed: _Relaxed) -> list[NDArray[np.int_
 
 
 def _relaxed(problem: HorizontalComplementarity, node: NDArray[np.int_]) -> _Relaxed:
-    """Balance the load of a node as well as its supports can.
+    """Balance the load of a node as well as possible.
 
-    The programme has what is missed of the load as slacks, so that it always has a solution; its
-    multipliers are Farkas' where the least sum of them is not zero.
+    The unbalanced load enters as slacks, so the programme always has a solution. Its multipliers
+    are Farkas multipliers if the least sum of slacks is not zero.
     """
     scaled = problem.scaling.problem
     count, allowed = problem.count, np.concatenate([node <= 0, node >= 0])
@@ -205,7 +204,7 @@ def _enumerated(problem: HorizontalComplementarity, node: NDArray[np.int_]) -> _
 def _merge(
     problem: HorizontalComplementarity, answers: list[VariantAnswer], answer: VariantAnswer
 ) -> None:
-    """Add an answer that differs; of equal ones keep what has the friction-free sign."""
+    """Add an answer if it is new; of equal ones keep the one with the friction-free sign."""
     factors = problem.scaling.factors
     shares = answer.reactions / factors(answer.signs)
     for place, other in enumerate(answers):

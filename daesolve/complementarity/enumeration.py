@@ -1,4 +1,4 @@
-"""All answers of a few pairs: every variant is solved, in batches of LAPACK."""
+"""All answers for a few pairs: every variant is solved, in LAPACK batches."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_PAIRS = 16
-"""The largest number of pairs whose variants are all looked at."""
+"""The largest number of pairs for which all variants are solved."""
 
 TOLERANCE = 1e-12
-"""Share of the terms of a row under which a reaction is taken for zero."""
+"""Reactions below this share of the terms of a row count as zero."""
 
 _NUMBERS_IN_A_BATCH = 2**21
 _IN_RANGE = 1e-9
@@ -37,7 +37,7 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class SolvedOrthants:
-    """A batch of orthants, each with the reactions its own equations give.
+    """A batch of orthants, with the reactions from the equations of each.
 
     Attributes
     ----------
@@ -48,9 +48,9 @@ class SolvedOrthants:
     reactions
         Signed reactions of the scaled problem: (n, m); zero where not regular.
     noise
-        What rounding may have made of each reaction: (n, m).
+        The possible rounding error of each reaction: (n, m).
     felt
-        Size of a reaction that would be as large as all terms of a row in which it enters: (n, m).
+        The size of a reaction that would equal all terms of a row that it enters: (n, m).
     """
 
     signs: NDArray[np.int_]
@@ -60,19 +60,19 @@ class SolvedOrthants:
     felt: NDArray[np.float64]
 
     def slack(self) -> NDArray[np.float64]:
-        """Return below what a reaction is zero: (n, m).
+        """Return the bound below which a reaction counts as zero: (n, m).
 
-        Its share of every row is then within the tolerance of the sum of the row's terms, or it is
-        less than rounding may have made of it: no choice of units changes either.
+        Below it, the reaction's share of every row is within the tolerance of the sum of the row's
+        terms, or the reaction is within its rounding error. Neither depends on the choice of units.
         """
         return np.maximum(TOLERANCE * self.felt, self.noise)
 
     def wrong(self) -> NDArray[np.bool_]:
-        """Return which reactions have the wrong sign and are not zero: (n, m)."""
+        """Return which reactions have the wrong sign and are nonzero: (n, m)."""
         return self.signs * self.reactions < -self.slack()
 
     def settled(self) -> NDArray[np.float64]:
-        """Return the reactions with exact zeros for those that are zero: (n, m)."""
+        """Return the reactions with exact zeros for those that count as zero: (n, m)."""
         return np.where(np.abs(self.reactions) <= self.slack(), 0, self.reactions)
 
 
@@ -86,21 +86,21 @@ def all_signs(count: int) -> NDArray[np.int_]:
     """
     if count > MOST_PAIRS:
         raise UnsupportedError(
-            f"{count} pairs of supports have 2^{count} variants: all of them are looked at up to"
-            f' {MOST_PAIRS} pairs, method="branch-and-bound" finds all answers of more'
+            f"{count} pairs of supports have 2^{count} variants, but only those of up to "
+            f'{MOST_PAIRS} pairs are all solved: use method="branch-and-bound"'
         )
     shifts = np.arange(count - 1, -1, -1)
     return 2 * ((np.arange(1 << count)[:, None] >> shifts) & 1) - 1
 
 
 def promising_orthants(problem: HorizontalComplementarity) -> Iterator[SolvedOrthants]:
-    """Solve the equations of all orthants that may have an answer, in batches of bounded memory."""
+    """Solve the equations of all orthants that may have an answer, in batches of limited memory."""
     for signs in _batches(problem.count):
         yield solve_orthants(problem, _promising(problem, signs))
 
 
 def _promising(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> NDArray[np.int_]:
-    """Return the orthants worth a closer look: what is not near the right signs is no answer."""
+    """Return the orthants worth a closer look, where the signs are nearly right."""
     if len(signs) <= _FEW:
         return signs
     scaled = problem.scaling.problem
@@ -132,7 +132,7 @@ def solve_orthants(problem: HorizontalComplementarity, signs: NDArray[np.int_]) 
     regular &= conditions <= 1 / SINGULAR
     load = scaled.load[:, None]
     solved = inverses @ load
-    # Elimination alone leaves what is zero in a row of its own as large as rounding elsewhere.
+    # Elimination alone leaves zeros in a row with rounding as large as elsewhere.
     solved = np.where(regular[:, None, None], solved + inverses @ (load - matrices @ solved), 0)
     terms = np.abs(matrices) @ np.abs(solved) + np.abs(load)
     sizes = np.abs(matrices) / np.maximum(terms, _TINY)
@@ -175,11 +175,11 @@ def singular_orthants(problem: HorizontalComplementarity) -> NDArray[np.int_]:
 def enumerate_variants(problem: HorizontalComplementarity) -> tuple[VariantAnswer, ...]:
     """Return all answers in the order of their variants.
 
-    A reaction that nothing distinguishes from zero is zero; see `SolvedOrthants.slack`. Variants
-    that differ in such pairs alone have the same reactions and are one answer: the variant is then
-    one that keeps the sign of its friction-free determinant, if any does.
+    A reaction that cannot be distinguished from zero counts as zero; see `SolvedOrthants.slack`.
+    Variants that differ only in such pairs have the same reactions and count as one answer. Its
+    variant is one that keeps the sign of its friction-free determinant, if there is one.
 
-    Singular variants give no answer; see `undetermined_variants`.
+    Singular variants are not included; see `undetermined_variants`.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def _alike(
 
 
 def every_variant(problem: HorizontalComplementarity) -> tuple[VariantAnswer, ...]:
-    """Return each variant with the reactions its equations give, of whatever signs.
+    """Return each variant with the reactions from its equations, of any sign.
 
     Singular variants are left out.
 
@@ -246,8 +246,8 @@ def every_variant(problem: HorizontalComplementarity) -> tuple[VariantAnswer, ..
 def undetermined_variants(problem: HorizontalComplementarity) -> tuple[Variant, ...]:
     """Return the variants whose equations are singular and still balance the load.
 
-    They do so by reactions of the right signs, which are not determined. No load is balanced where
-    reactions balance each other.
+    The reactions have the right signs but are not determined. A zero load is balanced if reactions
+    balance each other.
 
     Raises
     ------
@@ -263,6 +263,6 @@ def undetermined_variants(problem: HorizontalComplementarity) -> tuple[Variant, 
 def _balances(scaled: HorizontalComplementarity, signs: NDArray[np.int_]) -> bool:
     columns, load = scaled.orthant(signs) * signs, scaled.load
     if not load.any():
-        # Of the reactions that balance each other only those that are not all zero count.
+        # Among reactions that balance each other, only nonzero ones count.
         columns, load = np.vstack([columns, np.ones(scaled.count)]), np.append(load, 1.0)
     return bool(scipy.optimize.nnls(columns, load)[1] <= _IN_RANGE * np.linalg.norm(load))

@@ -1,11 +1,11 @@
 """The branch of reactions that begins without friction, followed exactly as friction grows.
 
-With friction scaled by kappa an orthant's equations are (J_0 + kappa F) N = b: its reactions are
-rational in kappa. A reaction vanishes where the matrix with its column replaced by b is singular,
-all of them grow without bounds where the matrix itself is: real generalised eigenvalues. Between
-these the signs cannot change, and one point of each interval gives them. Where a reaction changes
-its sign the branch goes on in the neighbouring orthant: onwards if the determinant keeps its sign,
-back towards less friction if not.
+With friction scaled by kappa, an orthant's equations are (J_0 + kappa F) N = b, so its reactions
+are rational in kappa. A reaction vanishes where the matrix with its column replaced by b is
+singular; all of them grow without bound where the matrix itself is singular. Both are real
+generalised eigenvalues. Between these the signs cannot change, so one point of each interval gives
+them. Where a reaction changes its sign, the branch continues in the neighbouring orthant: onwards
+if the determinant keeps its sign, back towards less friction otherwise.
 """
 
 from __future__ import annotations
@@ -31,15 +31,17 @@ if TYPE_CHECKING:
     from daesolve.complementarity.horizontal import HorizontalComplementarity, Variant
 
 REAL = 1e-7
-"""An eigenvalue is real within this: double ones come out as pairs that are not quite."""
+"""The imaginary part within which an eigenvalue counts as real, because double ones split into
+pairs."""
 SAME = 1e-11
-"""Shares of friction that differ by less are one."""
+"""Shares of friction that differ by less are equal."""
 ZERO = 1e-11
-"""Shares of the load are zero below this, relative to the largest."""
+"""Shares of the load below this, relative to the largest, are zero."""
 SINGULAR_VALUE = 1e-6
-"""A singular value at an eigenvalue is zero below this, relative to the largest."""
+"""Singular values at an eigenvalue below this, relative to the largest, are zero."""
 DISTURBANCES = (1e-8, 1e-7, 1e-6)
-"""Of the load, relative, where reactions vanish together and leave the next orthant open."""
+"""The relative change of the load where reactions vanish together and leave the next orthant
+open."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,17 +51,17 @@ class HomotopyPath:
     Attributes
     ----------
     answer
-        At full friction; None where the branch does not arrive.
+        The answer at full friction; None if the branch does not arrive.
     kappa_reached
-        The share of friction at which the branch ends. It may have turned back before.
+        The share of friction at which the branch ends, possibly after turning back.
     jammed
-        Whether reactions grow without bounds there. Where there is neither an answer nor a jam,
-        several reactions vanish together and what follows could not be decided, or the branch came
-        back to other reactions without friction.
+        Whether reactions grow without bound there. If there is neither an answer nor a jam, several
+        reactions vanish together and the continuation could not be decided, or the branch returned
+        to other reactions without friction.
     variants
-        The variants it passed, in order.
+        The variants along the branch, in order.
     kinks
-        The shares of friction at which it went from one of them to the next.
+        The shares of friction at which one variant follows another.
     """
 
     answer: VariantAnswer | None
@@ -94,7 +96,7 @@ class _Orthant:
         return _Orthant(normal, problem.orthant(signs) - normal, load, signs)
 
     def reactions(self, kappas: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return reactions at shares of friction (n,), not poles: (n, m)."""
+        """Return reactions at shares of friction (n,) that are not poles: (n, m)."""
         matrices = self.normal + kappas[:, None, None] * self.friction
         return np.asarray(np.linalg.solve(matrices, self.load[:, None])[..., 0], dtype=np.float64)
 
@@ -107,9 +109,10 @@ class _Orthant:
         return _real_eigenvalues(self.normal, self.friction)
 
     def is_pole(self, kappa: float) -> bool:
-        """Return whether reactions grow without bounds where the equations are singular.
+        """Return whether reactions grow without bound where the equations are singular.
 
-        They do not where the load has no part in what they fail to balance: a prism without load.
+        They do not if the load has no component that they fail to balance, as for a prism without
+        load.
         """
         found = singular_directions(self.normal + kappa * self.friction)
         excited = found.dependences(SINGULAR_VALUE * found.values[0]).T @ self.load
@@ -133,7 +136,7 @@ class _Orthant:
 
 @dataclass(frozen=True, eq=False)
 class _Branch:
-    """A branch up to where it ends, or is left by the pairs whose reactions vanish together."""
+    """A branch up to its end, or up to pairs whose reactions vanish together."""
 
     signs: NDArray[np.int_]
     kappa: float
@@ -145,15 +148,15 @@ class _Branch:
 def homotopy(problem: HorizontalComplementarity, start: ArrayLike | None = None) -> HomotopyPath:
     """Follow the reactions from no friction to full friction.
 
-    Where several reactions vanish together, the branch of a load that differs by 1e-8 of its size
-    is followed instead; the answer is that of the load itself.
+    If several reactions vanish together, the branch of a load that differs by 1e-8 of its size is
+    followed instead; the answer is computed for the original load.
 
     Parameters
     ----------
     problem
-        What the reactions have to meet.
+        The problem of the reactions.
     start
-        Friction-free signed reactions (m,) where they are known.
+        Friction-free signed reactions (m,), if known.
 
     Raises
     ------
@@ -161,11 +164,11 @@ def homotopy(problem: HorizontalComplementarity, start: ArrayLike | None = None)
         There are no reactions without friction to start from, or the supports of a variant on the
         way do not hold the body without friction.
     PosingError
-        The start has not one reaction a pair.
+        The start does not have one reaction per pair.
     """
     reactions = reactions_to_start(problem, start)
     scaled = problem.scaling.problem
-    # Its size has no influence, but columns of like size have: on the accuracy of eigenvalues.
+    # Its size has no influence, but columns of equal size improve the accuracy of eigenvalues.
     load = scaled.load / (np.max(np.abs(scaled.load)) or 1.0)
     branch = _followed(scaled, load, reactions)
     answer = _arrived(problem, branch)
@@ -181,7 +184,7 @@ def homotopy(problem: HorizontalComplementarity, start: ArrayLike | None = None)
 
 
 def _disturbed(load: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:
-    """Yield loads beside one of size 1: generic directions, always the same."""
+    """Yield loads near one of size 1, in generic directions that are always the same."""
     generator = np.random.default_rng(1)
     for disturbance in DISTURBANCES:
         ways = generator.choice((-1.0, 1.0), len(load))
@@ -224,7 +227,7 @@ def _followed(
 
 
 def _piece(orthant: _Orthant, kappa: float, target: float) -> tuple[float, str, NDArray[np.intp]]:
-    """Return where the branch leaves an orthant on the way to a target, how, and which pairs do."""
+    """Return where the branch leaves an orthant on the way to a target, how, and by which pairs."""
     knots, singular = _knots(orthant, kappa, target)
     violated = orthant.violated((knots[:-1] + knots[1:]) / 2)
     for begin, end, is_singular, wrong in zip(knots, knots[1:], singular, violated, strict=False):
@@ -238,9 +241,9 @@ def _piece(orthant: _Orthant, kappa: float, target: float) -> tuple[float, str, 
 def _knots(
     orthant: _Orthant, kappa: float, target: float
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the bounds of intervals (n + 1,) in which no sign changes, in the order of the way.
+    """Return the bounds of intervals (n + 1,) without sign changes, in the direction of travel.
 
-    The second says which intervals end where the equations are singular: (n,).
+    The second result marks the intervals that end where the equations are singular: (n,).
     """
     onwards = 1.0 if target > kappa else -1.0
     found = [(onwards * knot, True) for knot in orthant.singular()]

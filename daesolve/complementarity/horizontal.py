@@ -1,14 +1,14 @@
 """Signed reactions of pairs of supports: a horizontal linear complementarity problem.
 
-Each pair has a first and a second support of which at most one is loaded. The accelerations are
-eliminated, the reactions t of the supports that are left satisfy
+Each pair has a first and a second support, of which at most one is loaded. After elimination of the
+accelerations, the reactions t of the supports satisfy
 
     A1 t1 + A2 t2 = b,    t1 >= 0,  t2 >= 0,  t1_k t2_k = 0,
 
-which is one piecewise linear equation F(N) = A2 N+ + A1 N- = b for the signed reactions
-N = t2 - t1. Where the second supports of the pairs with s_k = +1 are loaded and the first ones of
-those with s_k = -1, it is linear: J_s N = b. Nikolskii V. V. and Smirnov Yu. P., On forms of the
-equations of dynamics of a system with dry friction, forms 1 to 3 and equations (3.1) to (3.4).
+which is one piecewise linear equation F(N) = A2 N+ + A1 N- = b for the signed reactions N = t2 -
+t1. If pairs with s_k = +1 have their second support loaded and pairs with s_k = -1 their first, it
+is linear: J_s N = b. V. V. Nikolskii and Yu. P. Smirnov, On forms of the equations of dynamics of a
+system with dry friction, forms 1 to 3 and equations (3.1) to (3.4).
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Variant = tuple[int, ...]
-"""Which support of each pair is loaded: 1 or 2."""
+"""The loaded support of each pair: 1 or 2."""
 
 SINGULAR = 1e-12
-"""Reciprocal condition, after scaling, under which the equations of a variant are singular."""
+"""The reciprocal condition number, after scaling, below which the equations of a variant are
+singular."""
 
 _ROUNDS_OF_SCALING = 6
 
@@ -38,25 +39,25 @@ _ROUNDS_OF_SCALING = 6
 class HorizontalComplementarity:
     """Find signed reactions N with A2 N+ + A1 N- = b.
 
-    A support that can only be open on its first side has the column -e_k there: N_k < 0 is then
-    minus the acceleration of its gap.
+    A unilateral pair, which can only be open on its first side, has the column -e_k there: N_k < 0
+    is then minus the acceleration of its gap.
 
     Attributes
     ----------
     first, second
-        What a unit reaction of the first and of the second supports does, a column a pair:
+        The effect of a unit reaction of the first and of the second supports, one column per pair:
         (m, m), in units of the load per newton.
     load
-        What the reactions have to give together: (m,).
+        The load that the reactions must balance together: (m,).
     first_normal, second_normal
-        The same columns without friction; None where there is none.
+        The same columns without friction; None if there is none.
     names
-        Names of the pairs; "1", "2", ... unless given.
+        Names of the pairs; "1", "2", ... by default.
 
     Raises
     ------
     PosingError
-        If shapes disagree, or the names are not as many as the pairs or not different.
+        If shapes disagree, or the names are too few, too many or not distinct.
     OutOfRangeError
         If a number is not finite.
     """
@@ -108,12 +109,12 @@ class HorizontalComplementarity:
         return (self.second + self.first) / 2
 
     def orthant(self, signs: ArrayLike) -> NDArray[np.float64]:
-        """Return the matrix J_s of one orthant of reactions, or of many.
+        """Return the matrix J_s of one or many orthants of reactions.
 
         Parameters
         ----------
         signs
-            +1 where the second support is loaded, -1 where the first one is: (..., m).
+            +1 if the second support is loaded, -1 if the first is: (..., m).
 
         Returns
         -------
@@ -145,7 +146,7 @@ class HorizontalComplementarity:
         )
 
     def under(self, load: ArrayLike) -> HorizontalComplementarity:
-        """Return the problem of the same supports under another load."""
+        """Return the problem of the same supports with another load."""
         return HorizontalComplementarity(
             self.first,
             self.second,
@@ -176,7 +177,7 @@ class HorizontalComplementarity:
         Parameters
         ----------
         base
-            The variant whose reactions are w; those of the opposite supports are z. None: the
+            The variant whose reactions are w; those of the opposite supports are z. None means the
             second supports of all pairs.
 
         Returns
@@ -212,7 +213,7 @@ class HorizontalComplementarity:
 
     @cached_property
     def scaling(self) -> Scaling:
-        """The problem with rows and columns of like size, and the factors: exact powers of two."""
+        """The problem with rows and columns of similar size; the factors are powers of two."""
         matrix = np.abs(np.hstack([self.first, self.second]))
         rows, columns = np.zeros(self.count, dtype=int), np.zeros(2 * self.count, dtype=int)
         for _ in range(_ROUNDS_OF_SCALING):
@@ -248,12 +249,12 @@ class HorizontalComplementarity:
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
-    """A problem whose rows and columns are of like size.
+    """A problem with rows and columns of similar size.
 
     Attributes
     ----------
     problem
-        The scaled problem; its reactions are what the true ones contribute to the load.
+        The scaled problem; its reactions are the contributions of the true ones to the load.
     first, second
         Factors (m,): a true reaction is its factor times the scaled one.
     """
@@ -268,12 +269,12 @@ class Scaling:
 
 
 def signs_of(variant: Sequence[int], count: int) -> NDArray[np.int_]:
-    """Return the signs (m,) of a variant: +1 for the second support, -1 for the first one.
+    """Return the signs (m,) of a variant: +1 for the second support, -1 for the first.
 
     Raises
     ------
     PosingError
-        If the variant is not `count` numbers 1 or 2.
+        If the variant does not consist of `count` numbers 1 or 2.
     """
     if len(variant) != count or any(support not in (1, 2) for support in variant):
         raise PosingError(
@@ -283,12 +284,12 @@ def signs_of(variant: Sequence[int], count: int) -> NDArray[np.int_]:
 
 
 def variant_of(signs: ArrayLike) -> Variant:
-    """Return the variant of signs (m,): 2 where positive, 1 where not."""
+    """Return the variant of signs (m,): 2 if positive, otherwise 1."""
     return tuple(2 if sign > 0 else 1 for sign in np.asarray(signs))
 
 
 def _halved_powers(sizes: NDArray[np.float64]) -> NDArray[np.int_]:
-    """Return half the powers of two of sizes; 0 of a size that is zero."""
+    """Return half the powers of two of sizes; 0 for a zero size."""
     return np.rint(np.frexp(sizes)[1] / 2).astype(int)
 
 

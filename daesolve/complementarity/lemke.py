@@ -4,8 +4,8 @@ About a base variant the reactions w of its supports and z of the opposite ones 
 
     w = M z + q,    w >= 0,  z >= 0,  w_k z_k = 0.
 
-An artificial reaction z_0 of all pairs makes a beginning; pivots drive it out. The lexicographic
-ratio test leaves no ties, so that loads under which several reactions vanish do not make it cycle.
+An artificial reaction z_0 of all pairs provides a start, and pivots drive it out. The lexicographic
+ratio test leaves no ties, so loads under which several reactions vanish cannot cause cycles.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from daesolve.complementarity.horizontal import HorizontalComplementarity, Variant
 
 TIE = 1e-11
-"""Ratios that differ by less, relative to the largest number at hand, are equal."""
+"""Ratios that differ by less, relative to the largest number present, are equal."""
 ALL_BASES = 2
-"""Up to so many pairs every variant is tried as the base."""
+"""The number of pairs up to which every variant is tried as the base."""
 
 
 def lemke(
@@ -40,22 +40,22 @@ def lemke(
     Parameters
     ----------
     problem
-        What the reactions have to meet.
+        The problem of the reactions.
     base
-        The variant to start from; None: the second supports of all pairs. As long as the pivots
-        end in a ray others follow: all first supports, alternating ones, those with one pair
-        changed; for one or two pairs these are all variants.
+        The variant to start from; None means the second supports of all pairs. While pivots end in
+        a ray, other bases follow: all first supports, alternating ones, those with one pair
+        changed. For one or two pairs these are all variants.
 
     Returns
     -------
     answer
-        None where the pivots end in a ray from every base: that proves nothing, unless the answer
-        exists and is unique for every load, where it does not happen.
+        None if the pivots end in a ray from every base. This proves nothing, unless every load has
+        a unique answer, in which case it does not happen.
 
     Raises
     ------
     PosingError
-        The base is no variant of the pairs.
+        The base is not a variant of the pairs.
     """
     first = np.ones(problem.count, dtype=int) if base is None else signs_of(base, problem.count)
     for variant in dict.fromkeys((variant_of(first), *_bases(problem.count))):
@@ -78,7 +78,7 @@ def _bases(count: int) -> list[Variant]:
 
 
 def _pivoted(problem: HorizontalComplementarity, base: NDArray[np.int_]) -> NDArray[np.int_] | None:
-    """Return the signs at which the artificial reaction is driven out; None in a ray."""
+    """Return the signs for which the artificial reaction is driven out; None in a ray."""
     tableau = _tableau(problem, base)
     if tableau is None:
         return None
@@ -87,7 +87,7 @@ def _pivoted(problem: HorizontalComplementarity, base: NDArray[np.int_]) -> NDAr
     basic = np.arange(count)
     if np.all(tableau[:, last] >= 0.0):
         return base
-    # Of equal loads the last: the rows of the others stay lexicographically positive.
+    # For equal loads take the last: the rows of the others stay lexicographically positive.
     row = int(np.flatnonzero(tableau[:, last] <= np.min(tableau[:, last]) + TIE)[-1])
     entering = artificial
     for _ in range(100 + 20 * count):
@@ -108,10 +108,10 @@ def _pivoted(problem: HorizontalComplementarity, base: NDArray[np.int_]) -> NDAr
 def _tableau(
     problem: HorizontalComplementarity, base: NDArray[np.int_]
 ) -> NDArray[np.float64] | None:
-    """Return [I, -M, -1, q] in units of each reaction; None where the base is singular.
+    """Return [I, -M, -1, q] in units of each reaction; None if the base is singular.
 
-    The unit of w_k is (|A_s^-1| |b|)_k, what the load could cause at most: so the path is the same
-    in whatever units the problem is given.
+    The unit of w_k is (|A_s^-1| |b|)_k, the most that the load could cause. So the path does not
+    depend on the units of the problem.
     """
     loaded = np.where(base > 0, problem.second, problem.first)
     opposite = np.where(base > 0, problem.first, problem.second)
@@ -126,7 +126,7 @@ def _tableau(
     largest = np.max(np.abs(minus), axis=0)
     minus /= np.where(largest > 0.0, largest, 1.0)
     load = (inverse @ problem.load) / units
-    # Rounding of what is zero may not look like a load.
+    # Rounding of zeros must not look like a load.
     load[np.abs(load) <= TIE] = 0.0
     count = problem.count
     return np.column_stack([np.eye(count), minus, -np.ones(count), load])
@@ -143,7 +143,7 @@ def _pivot(tableau: NDArray[np.float64], row: int, column: int) -> None:
 def _leaving(
     tableau: NDArray[np.float64], entering: int, artificial: NDArray[np.bool_]
 ) -> int | None:
-    """Return the row with the lexicographically least ratio; None where nothing bounds it."""
+    """Return the row with the lexicographically least ratio; None if nothing bounds it."""
     column = tableau[:, entering]
     rows = np.flatnonzero(column > TIE * max(1.0, float(np.max(np.abs(column)))))
     if not rows.size:
@@ -153,7 +153,7 @@ def _leaving(
         ratios = tableau[rows, place] / column[rows]
         least = np.min(ratios)
         rows = rows[ratios <= least + TIE * max(1.0, float(np.max(np.abs(ratios))))]
-        # Of equal ratios of the load the artificial reaction's: it is driven out.
+        # Among equal ratios of the load, take the artificial reaction's, so that it leaves.
         if np.any(artificial[rows]):
             return int(rows[np.argmax(artificial[rows])])
         if rows.size == 1:

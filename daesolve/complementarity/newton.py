@@ -1,9 +1,9 @@
 """Newton's method on the piecewise linear equation F(N) = b, with detection of cycles.
 
 In an orthant F is linear: the next reactions solve its equations exactly, and their signs give the
-next orthant. It ends after a few solutions, or comes back to an orthant. From there on it changes
-one pair at a time, the last of the wrong sign (Murty's rule), which ends at the answer wherever
-there is exactly one for every load.
+next orthant. The iteration ends after a few solutions, or returns to an orthant. In that case it
+changes one pair at a time, the last of the wrong sign (Murty's rule), which finds the answer if
+every load has exactly one.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ def newton(
     Parameters
     ----------
     problem
-        What the reactions have to meet.
+        The problem of the reactions.
     start
-        Signed reactions (m,) whose signs give the first orthant; None: the friction-free ones.
+        Signed reactions (m,) whose signs give the first orthant; None means the friction-free ones.
     max_iterations
-        How many orthants may be tried.
+        The largest number of orthants to try.
 
     Returns
     -------
     answer
-        None where orthants repeat, one is singular or there were too many: that proves nothing.
+        None if orthants repeat, one is singular, or there are too many; this proves nothing.
 
     Raises
     ------
     FrictionlessIllPosed
         No start is given and there is no friction-free one.
     PosingError
-        The start has not one reaction a pair.
+        The start does not have one reaction per pair.
     """
     guess = reactions_to_start(problem, start)
     found = _iterated(problem.first, problem.second, problem.load, guess, max_iterations)
@@ -60,14 +60,14 @@ def newton(
 def reactions_to_start(
     problem: HorizontalComplementarity, start: ArrayLike | None
 ) -> NDArray[np.float64]:
-    """Return a start, the reactions without friction where none is given: (m,).
+    """Return a start: the given one, or the reactions without friction: (m,).
 
     Raises
     ------
     FrictionlessIllPosed
         No start is given and there are no reactions without friction.
     PosingError
-        The start has not one reaction a pair.
+        The start does not have one reaction per pair.
     """
     if start is None:
         return frictionless_reactions(problem)

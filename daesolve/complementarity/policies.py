@@ -1,4 +1,4 @@
-"""Choose the loaded supports: which answers are looked for, and which of them happens."""
+"""The choice of loaded supports: how answers are found, and which one is chosen."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ POLICIES = ("homotopy", "continuity", "strict", "all")
 METHODS = ("auto", "enumerate", "newton", "lemke", "homotopy", "branch-and-bound")
 
 MOST_ENUMERATED = 10
-"""The largest number of pairs whose variants are all solved unless a method is asked for."""
+"""The number of pairs up to which all variants are solved unless a method is requested."""
 
 _SAME = 1e-9
 _SHOWN = 4
@@ -60,20 +60,20 @@ def solve(
     problem
         The pairs and their load.
     policy
-        Which answer is chosen. "homotopy": the one that the answer without friction goes over to
-        as friction grows; where that ends on the way, the only one that keeps the sign of its
-        determinant. "continuity": the variant that was loaded, or the one that follows it where
-        reactions have changed sign. "strict": the only one there is. "all": none is chosen unless
-        there is one alone, and nothing is raised for want of a choice.
+        Which answer to choose. "homotopy": the one that continues the frictionless answer as
+        friction grows; if this branch ends early, the only one that keeps the sign of its
+        determinant. "continuity": the variant that was loaded, or the one that follows it after
+        reactions have changed sign. "strict": the only answer. "all": choose an answer only if
+        there is just one, and raise no error for lack of a choice.
     warm
-        The variant that was loaded: "continuity" needs it, and methods "newton" and "lemke" begin
-        there.
+        The variant that was loaded. "continuity" needs it, and the methods "newton" and "lemke"
+        start there.
     method
-        How answers are found: "enumerate", "newton", "lemke", "homotopy", "branch-and-bound".
-        "auto": all variants of up to `MOST_ENUMERATED` pairs. Of more, "newton", "lemke" and
-        "homotopy" in turn where one answer is known to be all there are; otherwise the branch from
-        no friction, and where that does not decide, all variants as long as that is quick, branch
-        and bound beyond. "continuity" then looks at two variants alone.
+        How to find answers: "enumerate", "newton", "lemke", "homotopy", "branch-and-bound". "auto":
+        all variants of up to `MOST_ENUMERATED` pairs. For more pairs, "newton", "lemke" and
+        "homotopy" in turn if the answer is known to be unique; otherwise the branch from zero
+        friction and, if that does not decide, all variants as long as that is quick, or branch and
+        bound. "continuity" then examines only two variants.
 
     Raises
     ------
@@ -82,13 +82,13 @@ def solve(
     UnphysicalVariant
         If no answer keeps the sign that its determinant has without friction.
     AmbiguousVariant
-        If nothing decides which of several answers happens.
+        If nothing decides between several answers.
     BranchLost
         If "continuity" finds neither the variant nor one that follows it.
     FrictionlessIllPosed
         If the supports do not hold the body even without friction.
     VariantError
-        If a method that proves nothing has found nothing.
+        If a method that proves nothing finds nothing.
     """
     if policy not in POLICIES:
         raise unknown_name("policy", policy, POLICIES)
@@ -106,7 +106,7 @@ def solve(
 
 @dataclass(frozen=True)
 class _Search:
-    """What a method has brought."""
+    """The result of a method."""
 
     answers: tuple[VariantAnswer, ...]
     complete: bool
@@ -115,11 +115,11 @@ class _Search:
 
     @property
     def alone(self) -> bool:
-        """Whether there is one answer, no other, and it keeps the sign of its determinant."""
+        """Whether there is exactly one answer, and it keeps the sign of its determinant."""
         return self.complete and len(self.answers) == 1 and self.answers[0].physical
 
     def having(self, problem: HorizontalComplementarity, answer: VariantAnswer) -> _Search:
-        """Return the same with an answer in the place of its equal, or as one more."""
+        """Return the same with an answer that replaces its equal, or is added."""
         others = tuple(one for one in self.answers if not _same(problem, one, answer))
         answers = sorted((*others, answer), key=lambda one: one.variant)
         return replace(self, answers=tuple(answers))
@@ -146,7 +146,7 @@ def _found(
     *,
     every: bool,
 ) -> _Search:
-    """Look for answers: for all of them, or for one."""
+    """Search for answers: all of them, or one."""
     alone = contracts(problem)
     names = _methods(problem.count, every, alone) if method == "auto" else (method,)
     for name in names:
@@ -163,7 +163,7 @@ def _found(
 
 
 def _methods(count: int, every: bool, alone: bool) -> tuple[str, ...]:
-    """Return the methods to try in turn; `alone` where one answer is known to be all."""
+    """Return the methods to try in turn; `alone` if the answer is known to be unique."""
     if count <= MOST_ENUMERATED:
         return ("enumerate",)
     if alone:
@@ -246,7 +246,7 @@ def _from_no_friction(
 
 
 def _same(problem: HorizontalComplementarity, one: VariantAnswer, other: VariantAnswer) -> bool:
-    """Return whether two answers have the same reactions, each by its share of the load."""
+    """Return whether two answers have the same reactions, compared by their shares of the load."""
     scaling = problem.scaling
     shares = [answer.reactions / scaling.factors(answer.signs) for answer in (one, other)]
     return bool(np.abs(shares[0] - shares[1]).max() <= _SAME * np.abs(shares).max())
@@ -271,7 +271,7 @@ def _continued(
 
 
 def _following(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> VariantAnswer | None:
-    """Return the answer of a variant, or of the one with the pairs turned that changed sign."""
+    """Return the answer of a variant, or of the one with the pairs that changed sign reversed."""
     answer, wrong = _solved(problem, signs)
     if answer is None or not wrong.any():
         return answer
@@ -282,7 +282,7 @@ def _following(problem: HorizontalComplementarity, signs: NDArray[np.int_]) -> V
 def _solved(
     problem: HorizontalComplementarity, signs: NDArray[np.int_]
 ) -> tuple[VariantAnswer | None, NDArray[np.bool_]]:
-    """Return what a variant's equations give, None if not physical, and where its sign is wrong."""
+    """Return a variant's answer, None if not physical, and where its signs are wrong."""
     solved = solve_orthants(problem, signs[None])
     reactions = solved.settled()[0] * problem.scaling.factors(signs)
     answer = answer_at(problem, reactions, variant_of(signs))
@@ -291,7 +291,7 @@ def _solved(
 
 
 def _refuse_none(solution: VariantSolution) -> None:
-    """Raise if no answer was found that could happen."""
+    """Raise an error if no answer was found that could occur."""
     if solution.physical or solution.notes or (solution.answers and not solution.complete):
         return
     if solution.answers:

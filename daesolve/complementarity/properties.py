@@ -1,4 +1,4 @@
-"""What holds for every load: how many answers there are, and how much friction they bear."""
+"""Properties that hold for every load: the number of answers, and the friction that they bear."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _CLOSE = 1e-6
 def w_property(problem: HorizontalComplementarity) -> bool | None:
     """Return whether every load has exactly one answer.
 
-    It has if and only if the determinants of all variants are of one sign, none zero: the column
-    W-property (Sznajder and Gowda, Generalizations of P0- and P-properties, 1995). A contraction
-    below one is sufficient and looked at first.
+    This holds if and only if the determinants of all variants have one sign and none is zero: the
+    column W-property (Sznajder and Gowda, Generalizations of P0- and P-properties, 1995). A
+    contraction below one is sufficient and is tested first.
 
     Returns
     -------
     holds
-        None where the contraction does not decide and the pairs are too many for all variants.
+        None if the contraction does not decide and the pairs are too many to test all variants.
     """
     if contracts(problem):
         return True
@@ -54,8 +54,8 @@ def _determinant_signs(problem: HorizontalComplementarity) -> set[int]:
 def contraction(problem: HorizontalComplementarity) -> float:
     """Return the spectral radius of |P^-1 B|, in F(N) = P N + B |N|.
 
-    Below one every load has exactly one answer: det J_s = det P det(I + P^-1 B S) is then of one
-    sign. Infinite where P is singular.
+    Below one, every load has exactly one answer, because det J_s = det P det(I + P^-1 B S) then has
+    one sign. It is infinite if P is singular.
     """
     odd, even = problem.odd, problem.even
     if np.linalg.slogdet(odd)[0] == 0:
@@ -64,7 +64,7 @@ def contraction(problem: HorizontalComplementarity) -> float:
 
 
 def contracts(problem: HorizontalComplementarity) -> bool:
-    """Return whether the contraction is surely below one, in the units given or evened out."""
+    """Return whether the contraction is surely below one, in given or balanced units."""
     values = contraction(problem), contraction(problem.scaling.problem)
     return min(values) < 1 - _CLOSE
 
@@ -72,20 +72,20 @@ def contracts(problem: HorizontalComplementarity) -> bool:
 def friction_margin(problem: HorizontalComplementarity, signs: ArrayLike) -> float:
     """Return the factor of all friction at which the equations of a variant become singular.
 
-    That is the smallest kappa > 0 with det(G_s + kappa (J_s - G_s)) = 0, where G_s is J_s without
-    friction: up to there, growing from zero, the determinant keeps its friction-free sign.
+    It is the smallest kappa > 0 with det(G_s + kappa (J_s - G_s)) = 0, where G_s is J_s without
+    friction. Up to this kappa the determinant keeps its friction-free sign.
 
     Parameters
     ----------
     problem
-        With its columns without friction.
+        A problem with its columns without friction.
     signs
         +1 or -1 for each pair: (m,).
 
     Returns
     -------
     kappa
-        Infinite where no friction makes them singular.
+        Infinite if no friction makes them singular.
 
     Raises
     ------
@@ -113,8 +113,7 @@ def frictionless_sign(problem: HorizontalComplementarity) -> int | None:
     Returns
     -------
     sign
-        +1 or -1; None where the pairs are too many to look at all variants and no simpler test
-        decides.
+        +1 or -1; None if the pairs are too many to test all variants and no simpler test decides.
 
     Raises
     ------
@@ -132,22 +131,23 @@ def frictionless_sign(problem: HorizontalComplementarity) -> int | None:
         return signs.pop()
     what = "vanish" if 0 in signs else "differ in sign"
     raise FrictionlessIllPosed(
-        "without friction the determinants of some variants of pairs "
-        f"{', '.join(problem.names)} {what}: the supports do not hold the body in every "
-        "variant, even without friction; place the supports so that each variant alone does"
+        f"without friction the determinants of some variants of pairs {', '.join(problem.names)} "
+        f"{what}: the supports do not hold the body in every variant; place them so that each "
+        "variant alone does"
     )
 
 
 def degree(problem: HorizontalComplementarity) -> int:
     """Return the signed count of the answers: the sum of the signs of their determinants.
 
-    It is the same for every load whose answers have no zero reaction, and needs no load of its
-    own: one with such answers is taken. Zero: there are loads without an answer.
+    It is the same for every load whose answers have no zero reaction, so the function uses such a
+    load instead of the problem's. If it is zero, there are loads without an answer.
 
     Raises
     ------
     VariantError
-        If a singular variant lets reactions grow under no load: the count then depends on the load.
+        If a singular variant lets reactions grow without a load; the count then depends on the
+        load.
     UnsupportedError
         If there are more than `MOST_PAIRS` pairs.
     """
@@ -159,7 +159,7 @@ def degree(problem: HorizontalComplementarity) -> int:
             " count of the answers is not the same for every load"
         )
     places = np.arange(1, problem.count + 1)
-    # Numbers that have nothing to do with each other lie on no boundary.
+    # Random numbers do not lie on a boundary.
     load = np.cos(places * np.sqrt(2)) + np.modf(places * _GOLDEN)[0]
     total = 0
     for batch in promising_orthants(scaled.under(load)):

@@ -1,4 +1,4 @@
-"""Which contacts open, stick and slide, what impacts do, where they accumulate: as numbers."""
+"""Contacts as numbers: which open, stick and slide, what impacts do, where they accumulate."""
 
 from daesolve.contact.accumulation import Accumulation, accumulation, early_by
 from daesolve.contact.answers import Answer, Decision, State

@@ -1,13 +1,12 @@
-"""Where impacts accumulate: the instant to which ever shorter intervals between them lead.
+"""The accumulation of impacts: the instant to which ever shorter intervals lead.
 
-Intervals d_k of impacts of the same contacts whose ratios rho_k = d_k / d_(k-1) come to lie below 1
-end at
+Intervals d_k between impacts of the same contacts, whose ratios rho_k = d_k / d_(k-1) become less
+than 1, end at
 
     limit_k = t_k + d_k rho_k / (1 - rho_k),
 
-exactly where the ratio is the same throughout, as it is for a ball, and ever better where it comes
-to a limit, as for a block that rocks. The agreement of successive limits shows how good they are;
-that ratios look steady does not.
+This is exact if the ratio is constant, as for a ball, and improves if it tends to a limit, as for a
+rocking block. The agreement of successive limits shows how accurate they are; steady ratios do not.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 LEAST_LIMITS = 3
-"""So many successive limits have to agree."""
+"""The number of successive limits that must agree."""
 SAFETY = 2.0
-"""On what corrections add up to: their ratio still grows as it comes to its own limit."""
+"""A factor on the sum of corrections, whose ratio still grows towards its own limit."""
 ROUNDINGS = 4.0
-"""Of the time, what rounding makes of an interval, in units of the last place."""
+"""The rounding of an interval, in units of the last place of the time."""
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,13 @@ class Accumulation:
     time
         The limit, s.
     uncertainty
-        What it may be wrong by, s, judged by how successive limits approach it, and by rounding.
+        The possible error, s, judged by how successive limits converge, and by rounding.
     remaining
-        From the last impact that was given, s.
+        The time from the last given impact, s.
     ratio
-        Of the last two intervals.
+        The ratio of the last two intervals.
     impacts
-        How many were given.
+        The number of given impacts.
     """
 
     time: float
@@ -58,24 +57,24 @@ class Accumulation:
 def accumulation(
     times: ArrayLike, tolerance: float, speeds: ArrayLike | None = None
 ) -> Accumulation | None:
-    """Return where impacts accumulate, once successive limits agree; None as long as they do not.
+    """Return where impacts accumulate, once successive limits agree; otherwise None.
 
     Parameters
     ----------
     times
-        Of successive impacts of the same contacts, increasing: (m,), s.
+        The times of successive impacts of the same contacts, increasing: (m,), s.
     tolerance
-        What the limit may be wrong by, s. Rounding may leave more, and `uncertainty` says so.
+        The accepted error of the limit, s. Rounding may exceed it; see `uncertainty`.
     speeds
-        With which the contacts left these impacts, positive: (m,), m/s. Their ratio gives a limit
-        of its own, which has to agree as well.
+        The speeds at which the contacts left these impacts, positive: (m,), m/s. Their ratio gives
+        a separate limit, which must agree.
 
     Raises
     ------
     PosingError
-        Times do not increase, or speeds are not as many.
+        Times do not increase, or the number of speeds differs.
     OutOfRangeError
-        A number is not finite, or a speed or the tolerance not positive.
+        A number is not finite, or a speed or the tolerance is not positive.
     """
     instants, leaving = _checked(times, tolerance, speeds)
     if len(instants) < LEAST_LIMITS + 2:
@@ -87,9 +86,9 @@ def accumulation(
         return None
     limits = last[2:] + intervals[1:] * ratios / (1.0 - ratios)
     apart = np.abs(np.diff(limits))
-    # What is left of a geometric series of corrections, whose ratio the last two show.
+    # The remainder of a geometric series of corrections, whose ratio the last two show.
     slowness = apart[-1] / apart[-2] if apart[-2] > 0.0 else 0.0
-    # Corrections that do not become smaller are what intervals are not known to.
+    # Corrections that do not decrease show the accuracy of the intervals.
     ahead = SAFETY * np.max(apart)
     if slowness < 1.0:
         ahead = SAFETY * apart[-1] * max(1.0, slowness / (1.0 - slowness))
@@ -115,12 +114,12 @@ def accumulation(
 
 
 def early_by(speed: float, pull: float, restitution: float) -> float:
-    """Return by how much a motion ends early, s, whose bounces are cut off instead.
+    """Return how much earlier, s, a motion ends if its bounces are cut off.
 
     Parameters
     ----------
     speed
-        With which the contact would have left the last impact, m/s.
+        The speed at which the contact would have left the last impact, m/s.
     pull
         The acceleration with which its gap closes, m/s^2, positive.
     restitution
@@ -129,7 +128,7 @@ def early_by(speed: float, pull: float, restitution: float) -> float:
     Raises
     ------
     OutOfRangeError
-        Of what was given.
+        An argument is out of range.
     """
     if not (speed >= 0.0 and pull > 0.0 and 0.0 <= restitution < 1.0):
         raise OutOfRangeError(

@@ -1,4 +1,4 @@
-"""What contacts may do next: all that is known of it, and by how much it misses the conditions."""
+"""Possible next states of contacts, and how far each violates the conditions."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SHOWN = 4
 
 
 class State(Enum):
-    """What a contact does."""
+    """The state of a contact."""
 
     OPEN = "open"
     STICKS = "sticks"
     FORWARD = "slides +"
-    """In the plane, along its tangent."""
+    """In the plane, along the tangent."""
     BACKWARD = "slides -"
-    """In the plane, against its tangent."""
+    """In the plane, against the tangent."""
     SLIDES = "slides"
-    """In space, in a direction of its own."""
+    """In space, in its own direction."""
 
     @property
     def slides(self) -> bool:
@@ -49,34 +49,35 @@ def sliding_state(direction: NDArray[np.float64]) -> State:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Reactions with which all contacts agree.
+    """Reactions consistent with the states of all contacts.
 
     Attributes
     ----------
     states
-        What each contact does.
+        The state of each contact.
     normal, tangential
         Reactions N (n,), and T (n, 1) in the plane or (n, 2) in space: N, or N s at an impact.
     gap_rates, slip_rates
-        Rates with these reactions: (n,) and (n, directions). Those of the slip of a contact that
-        slides in the smooth motion are those of its speed.
+        Rates with these reactions: (n,) and (n, directions). For a contact that slides in the
+        smooth motion, the slip rate is that of its speed.
     residual
-        By how much the conditions are missed at most, as a share of the terms that enter them.
+        The largest violation of a condition, relative to its terms.
     also
-        Other states that are possible as the instant lies on a border between modes, to within the
-        tolerance: what comes after it decides. They have the same motion but where static friction
-        that is larger than that of sliding is at its limit.
+        Other possible states if the instant lies, within the tolerance, on a border between modes;
+        the continuation decides. They have the same motion, except where static friction larger
+        than sliding friction is at its limit.
     reactions_determined, normal_determined
-        Whether no other reactions give the same motion in these states, and no other normal ones.
+        Whether no other reactions, or no other normal reactions, give the same motion in these
+        states.
     motion_determined
         Whether no other motion is possible in these states.
     springs
-        Whether reactions that are not determined are those that equal springs would have.
+        Whether undetermined reactions are those of equal springs.
     family
-        Where the motion is not determined: reactions (k,) at the ends of what is possible, two for
-        each reaction that is free.
+        If the motion is not determined: reactions (k,) at the ends of the possible range, two for
+        each free reaction.
     names
-        Of the contacts.
+        The names of the contacts.
     """
 
     states: States
@@ -120,18 +121,18 @@ class Answer:
 
 @dataclass(frozen=True)
 class Decision:
-    """What was found of what contacts may do.
+    """The possible next states of contacts.
 
     Attributes
     ----------
     answers
-        Those that were found; motions that agree stand there once.
+        The answers found, one for each motion.
     complete
-        Whether they are all there are.
+        Whether these are all answers.
     method
-        How they were found.
+        The method that found them.
     notes
-        Sentences on what is unusual.
+        Sentences on anything unusual.
     """
 
     answers: tuple[Answer, ...]
@@ -144,7 +145,7 @@ class Decision:
         """One of "one", "none", "several", "undetermined" and "unknown".
 
         "undetermined": several motions are possible in the states of an answer. "unknown": nothing
-        was found, which proves nothing.
+        was found, but this proves nothing.
         """
         if not self.answers:
             return "none" if self.complete else "unknown"
@@ -153,7 +154,7 @@ class Decision:
         return "one" if len(self.answers) == 1 else "several"
 
     def only(self) -> Answer:
-        """Return the answer, where one alone was found.
+        """Return the only answer.
 
         Raises
         ------
@@ -164,7 +165,7 @@ class Decision:
         UndeterminedContact
             Several motions are possible in the same states.
         UncertifiedContact
-            None was found, and that there is none is not proved.
+            None was found, but it is not proved that there is none.
         """
         said = "".join(f"; {note}" for note in self.notes)
         match self.verdict:
@@ -197,7 +198,7 @@ class Decision:
                 )
 
     def _ends(self) -> str:
-        """Return the loads at the ends of what is possible, in words."""
+        """Return the loads at the ends of the possible range, in words."""
         ends = [end for answer in self.answers[:1] for end in answer.family]
         count = len(self.answers[0].normal)
         loads = [", ".join(f"{load:.6g}" for load in end[:count]) for end in ends[:_SHOWN]]
@@ -222,18 +223,18 @@ def residual_of(
     states: States,
     directions: NDArray[np.float64],
 ) -> float:
-    """Return by how much conditions are missed at most, as a share of the terms that enter them.
+    """Return the largest violation of a condition, relative to the terms of the condition.
 
     Parameters
     ----------
     problem
-        In units of its own.
+        A problem in its own units.
     reactions
         Scaled: (k,).
     states
-        What each contact is said to do.
+        The assumed state of each contact.
     directions
-        Unit vectors in which contacts are known to slide, zero where that is open: (n, directions).
+        Unit vectors of sliding where known, otherwise zero: (n, directions).
     """
     contacts = problem.contacts
     rates = contacts.matrix @ reactions + problem.free
@@ -247,7 +248,7 @@ def residual_of(
         friction, slip = reactions[tangents], rates[tangents]
         known, rubs = directions[contact], float(np.linalg.norm(friction))
         slip_size = float(np.max(rate_size[tangents]))
-        # The smaller of two numbers, none negative, whose product is zero, is zero.
+        # Of two nonnegative numbers whose product is zero, the smaller is zero.
         worst = max(worst, abs(min(normal / size, gap / rate_size[contact])))
         limit = contacts.friction[contact] * reactions[contact]
         if known.any():
@@ -257,14 +258,14 @@ def residual_of(
             missed = max(0.0, rubs - static) / size
             worst = max(worst, missed, float(np.linalg.norm(slip)) / slip_size)
         else:
-            # It slides against the traction, which is then at its limit; where no traction is
-            # possible it slides as it likes.
+            # It slides against the traction, which is then at its limit; if no traction is
+            # possible, any direction will do.
             worst = max(worst, abs(rubs - limit) / size)
             if state.slides and limit > 0.0:
                 against = -friction / (rubs or 1.0)
                 along = max(0.0, float(slip @ against))
                 aside = float(np.linalg.norm(slip - along * against)) / slip_size
-                # Where hardly any traction is possible its direction is nothing to go by.
+                # If the traction is nearly zero, its direction means nothing.
                 worst = max(worst, min(aside, limit / size))
     return worst
 
@@ -281,10 +282,10 @@ def answer_of(
     springs: bool = False,
     family: tuple[NDArray[np.float64], ...] = (),
 ) -> Answer:
-    """Return the answer that scaled reactions (k,) are, in true units; see `residual_of`."""
+    """Return the answer of scaled reactions (k,), in true units; see `residual_of`."""
     contacts = problem.contacts
     count, shape = contacts.count, (contacts.count, contacts.directions)
-    # What is open has no reaction: no rounding of one may look like a load to what follows.
+    # Open contacts have no reaction: rounding must not look like a load.
     opened = [place for place, state in enumerate(states) if state is State.OPEN]
     reactions = reactions.copy()
     reactions[contacts.rows(opened)] = 0.0
@@ -312,28 +313,28 @@ def not_preceded(
     sliding: NDArray[np.float64],
     tolerance: float,
 ) -> tuple[Answer, ...]:
-    """Leave out what begins to slide where larger static friction still holds it.
+    """Remove answers that begin to slide although larger static friction still holds them.
 
-    Between mu N and mu_s N a contact at rest could stick or slide: it sticks. So an answer gives
-    way to one in which all do the same, or stick where it slides from rest. Where one of these is
-    at its limit, the other becomes what may follow, too.
+    Between mu N and mu_s N a contact at rest could stick or slide: it sticks. So an answer is
+    replaced by one in which contacts do the same, or stick instead of sliding from rest. If one of
+    these is at its limit, the other is listed as possible too.
 
     Parameters
     ----------
     problem
-        In units of its own.
+        A problem in its own units.
     answers
-        In true units.
+        Answers in true units.
     sliding
-        Unit vectors in which contacts slide, zero where they are at rest: (n, directions).
+        Unit vectors in which contacts slide, zero at rest: (n, directions).
     tolerance
-        Of the limit, what a traction may be away from it.
+        The accepted distance of a traction from its limit, relative to it.
     """
     contacts = problem.contacts
     greater = (contacts.static > contacts.friction) & ~sliding.any(axis=1)
 
     def held(one: Answer, other: Answer) -> list[int]:
-        """Return what sticks in one answer and slides in the other; none where more differs."""
+        """Return contacts that stick in one answer and slide in the other; none if more differs."""
         pairs = enumerate(zip(one.states, other.states, strict=True))
         differing = [place for place, (state, rival) in pairs if state is not rival]
         holds = all(

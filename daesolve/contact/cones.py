@@ -1,13 +1,13 @@
-"""How much of their cones contacts that stick have to use, where reactions are not determined.
+"""How much of their cones sticking contacts need to use, if reactions are not determined.
 
-Reactions that meet the equations of a mode are base + free y. What sticks holds as long as some y
-has every traction in its cone: no traction of one particular y shows this. The least use
+Reactions that satisfy the equations of a mode are base + free y. Sticking contacts hold as long as
+some y has every traction in its cone. No particular y shows this, but the least use
 
     u = min over y of the largest |T| / (mu N)
 
-does: it comes to 1 where sticking ends, for all contacts that share a load at once. Dinkelbach's
-iteration finds it by linear programmes; in space tangents of the cones take their place, where the
-tractions lie that it comes to.
+does: it reaches 1 where sticking ends, for all contacts that share a load at once. Dinkelbach's
+iteration finds it by linear programmes; in space these use tangents of the cones at successive
+tractions.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ if TYPE_CHECKING:
     from daesolve.contact.touching import ScaledProblem
 
 DEPENDENT = 1e-11
-"""Of the largest singular value, one below which equations depend on each other."""
+"""Equations with a smaller singular value, relative to the largest, depend on each other."""
 MOVES = 1e-9
-"""Of its reactions, rates above which a combination of reactions moves something."""
+"""Rates, relative to its reactions, above which a combination of reactions causes motion."""
 ROUNDING = 1e-13
-"""Of the largest reaction, an excess over a cone that is none."""
+"""An excess over a cone, relative to the largest reaction, that counts as zero."""
 FINE = 1e-10
-"""The same in space, where linear programmes do not end at vertices that are exact."""
+"""The same in space, where linear programmes do not end at exact vertices."""
 FARTHEST = 10.0
-"""Of the largest reaction, how much of what moves nothing may be added."""
+"""The largest multiple, relative to the largest reaction, of a combination that causes no
+motion."""
 _ROUNDS = 100
 _TANGENTS = 8
 _MOST_USED = 1e3
@@ -44,18 +45,18 @@ _MOST_USED = 1e3
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Reactions that meet the equations of a mode: base + free y for all y.
+    """Reactions that satisfy the equations of a mode: base + free y for all y.
 
     Attributes
     ----------
     base
-        Of the least norm: (k,).
+        The reactions of least norm: (k,).
     free
-        What may be added, orthonormal columns: (k, number).
+        The possible additions, orthonormal columns: (k, number).
     moves
-        Whether it moves something.
+        Whether an addition causes motion.
     presses
-        Whether normal reactions have a part in it.
+        Whether an addition involves normal reactions.
     """
 
     base: NDArray[np.float64]
@@ -67,7 +68,7 @@ class Family:
 def family_of(
     problem: ScaledProblem, matrix: NDArray[np.float64], right: NDArray[np.float64]
 ) -> Family | None:
-    """Return what meets the equations of a mode; None where nothing does."""
+    """Return the reactions that satisfy the equations of a mode; None if there are none."""
     left, sizes, vectors = np.linalg.svd(matrix)
     rank = int(np.count_nonzero(sizes > DEPENDENT * sizes[0]))
     base = vectors[:rank].T @ ((left[:, :rank].T @ right) / sizes[:rank])
@@ -94,18 +95,18 @@ def known_family(
 def least_used(
     problem: ScaledProblem, mode: Modes, family: Family, start: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the shares y for which no contact that sticks uses more of its cone than need be.
+    """Return the shares y with which sticking contacts use their cones as little as possible.
 
     Parameters
     ----------
     problem
-        In units of its own.
+        A problem in its own units.
     mode
-        One.
+        One mode.
     family
-        Reactions that meet its equations.
+        Reactions that satisfy its equations.
     start
-        Shares to begin with: (number,).
+        Initial shares: (number,).
     """
     contacts = problem.contacts
     count, number = contacts.count, len(start)
@@ -117,7 +118,7 @@ def least_used(
         for contact in np.flatnonzero(mode.sticks[0])
         for direction in ([[1.0], [-1.0]] if contacts.directions == 1 else around)
     ]
-    # Contacts may press against each other without end: no further than that.
+    # Contacts may press against each other without limit: bound this.
     size = 1.0 + float(np.max(np.abs(family.base)))
     farthest, enough = FARTHEST * size, (ROUNDING if contacts.directions == 1 else FINE) * size
     shares, best, least = start, start, np.inf
@@ -147,7 +148,7 @@ def least_used(
 
 
 def use(problem: ScaledProblem, mode: Modes, reactions: NDArray[np.float64]) -> float:
-    """Return the largest |T| / (mu N) of what sticks in a mode: infinite without a reaction."""
+    """Return the largest |T| / (mu N) of sticking contacts in a mode; inf without a reaction."""
     static = problem.contacts.static
     return max(
         (
@@ -163,7 +164,7 @@ def use(problem: ScaledProblem, mode: Modes, reactions: NDArray[np.float64]) -> 
 def _tractions(
     problem: ScaledProblem, mode: Modes, reactions: NDArray[np.float64]
 ) -> list[tuple[int, NDArray[np.float64]]]:
-    """Return the directions of the tractions of what sticks, by contact."""
+    """Return the directions of the tractions of sticking contacts, by contact."""
     return [
         (contact, traction / np.linalg.norm(traction))
         for contact, _, traction in _rubbing(problem, mode, reactions)
@@ -173,7 +174,7 @@ def _tractions(
 def _rubbing(
     problem: ScaledProblem, mode: Modes, reactions: NDArray[np.float64]
 ) -> Iterator[tuple[int, float, NDArray[np.float64]]]:
-    """Yield what sticks with a traction that is not rounding: contact, N and T."""
+    """Yield sticking contacts whose traction exceeds rounding: contact, N and T."""
     rounding = ROUNDING * float(np.max(np.abs(reactions), initial=0.0))
     for contact in np.flatnonzero(mode.sticks[0]):
         traction = reactions[problem.contacts.tangents(int(contact))]
@@ -187,7 +188,7 @@ def _tangent_rows(
     tangents: list[tuple[int, NDArray[np.float64]]],
     used: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return rows and bounds: parts of T in directions are at most used mu N + w."""
+    """Return rows and bounds: components of T in directions are at most used mu N + w."""
     contacts = problem.contacts
     rows: list[NDArray[np.float64]] = []
     for contact, direction in tangents:

@@ -1,7 +1,7 @@
-"""What contacts do next, decided for all of them together.
+"""The next states of contacts, decided for all of them together.
 
-At every event all contacts with a gap of zero and no speed across it are decided together, by the
-rates of gaps and slips that forces alone would give them.
+At every event all contacts with a zero gap and zero gap speed are decided together, from the rates
+of gaps and slips without reactions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MOST_BRANCHED = 65536
-"""Of so many modes all that may have an answer are solved: those of eight contacts at rest."""
+"""The number of modes up to which all that may have an answer are solved: eight contacts at
+rest."""
 METHODS = ("auto", "enumerate", "branch", "pivot", "cone")
 NOT_PROVED = "that there is no other answer is not proved"
 CLOSURES = ("equal springs",)
@@ -39,38 +40,38 @@ def decide(
     closure: str | None = None,
     tolerance: float = TOLERANCE,
 ) -> Decision:
-    """Decide which contacts open, stick and slide, and to which side.
+    """Decide which contacts open, stick and slide, and in which direction.
 
     Parameters
     ----------
     contacts
-        All whose gaps are zero and have no speed.
+        All contacts with zero gap and zero gap speed.
     free
         Accelerations of gaps and slips without reactions, in the order of the rows: (k,).
     slip
-        Slip velocities (n,) in the plane, (n, 2) in space; exactly zero where a contact is at rest.
-        None: all are.
+        Slip velocities (n,) in the plane, (n, 2) in space; exactly zero for a contact at rest.
+        None: all are at rest.
     method
-        "enumerate": all modes, which are all answers; where directions of sliding are known, and so
-        always in the plane. "branch": the same, without the modes that a linear programme proves
-        impossible. "pivot": one answer in the plane, by Lemke's pivots, without static friction
-        of its own. "cone": what relaxation and Newton's method find for contacts at rest in space,
-        all answers of a single one. "auto": "cone" for those; else "enumerate" up to `MOST_MODES`
-        modes, "branch" up to `MOST_BRANCHED`, and beyond "pivot", or "branch" where that is not
+        "enumerate": all modes and hence all answers, if directions of sliding are known, as always
+        in the plane. "branch": the same, without modes that a linear programme proves impossible.
+        "pivot": one answer in the plane, by Lemke's pivots, without separate static friction.
+        "cone": answers found by relaxation and Newton's method for contacts at rest in space, all
+        answers for a single one. "auto": "cone" for those; otherwise "enumerate" up to `MOST_MODES`
+        modes, "branch" up to `MOST_BRANCHED`, and beyond that "pivot", or "branch" if that is not
         possible or finds nothing.
     closure
-        "equal springs": where normal reactions that are not determined decide how a body slides on,
-        those that equal springs under all contacts would have. None: the motion is not determined.
+        "equal springs": if undetermined normal reactions decide how a body keeps sliding, use those
+        of equal springs under all contacts. None: the motion is not determined.
     tolerance
-        Of the terms that enter it, what a condition may be missed by. An instant that lies so near
-        to a border between modes is on it: `Answer.also`.
+        The accepted violation of a condition, relative to its terms. An instant this close to a
+        border between modes lies on it: `Answer.also`.
 
     Raises
     ------
     PosingError, OutOfRangeError
         Shapes disagree, or numbers are not finite.
     UnknownNameError
-        Of a method or closure.
+        The method or closure is unknown.
     """
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
@@ -87,7 +88,7 @@ def decided(
     method: str = "auto",
     tolerance: float = TOLERANCE,
 ) -> Decision:
-    """Decide a problem in units of its own; see `decide`."""
+    """Decide a problem in its own units; see `decide`."""
     found = _decided(problem, sliding, method, tolerance)
     return replace(found, notes=(*found.notes, ASSUMED)) if problem.springs else found
 
@@ -125,7 +126,7 @@ def _decided(
 
 
 def _affordable(problem: ScaledProblem, sliding: NDArray[np.float64]) -> str:
-    """Return the method for contacts whose directions are known, by how many modes there are."""
+    """Return the method for contacts with known directions, from the number of modes."""
     count = count_of(choices_of(problem, sliding))
     if count <= MOST_MODES:
         return "enumerate"
@@ -136,12 +137,12 @@ def _affordable(problem: ScaledProblem, sliding: NDArray[np.float64]) -> str:
 
 
 def _holds_more(contacts: Contacts) -> bool:
-    """Return whether static friction is larger than that of sliding anywhere."""
+    """Return whether static friction exceeds sliding friction anywhere."""
     return bool(np.any(contacts.static > contacts.friction))
 
 
 def directions_of(contacts: Contacts, slip: ArrayLike | None) -> NDArray[np.float64]:
-    """Return the unit vectors in which contacts slide, zero where they are at rest.
+    """Return the unit vectors in which contacts slide, zero at rest.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""All answers where directions of sliding are known: every mode is solved, in batches of LAPACK."""
+"""All answers if directions of sliding are known: every mode is solved, in LAPACK batches."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from daesolve.contact.touching import ScaledProblem
 
 MOST_MODES = 8192
-"""So many modes are all solved: those of six contacts at rest."""
+"""The number of modes up to which all are solved: six contacts at rest."""
 TOLERANCE = 1e-10
-"""Of the terms that enter it, what an inequality may be missed by."""
+"""The accepted violation of an inequality, relative to its terms."""
 SAME = 1e-8
-"""Of the terms that enter them, rates that differ by less are the same motion."""
+"""Rates that differ by less, relative to their terms, are the same motion."""
 
 _NEAR = 1e-4
 _WELL_POSED = 1e-8
@@ -36,15 +36,15 @@ class Found(NamedTuple):
     Attributes
     ----------
     mode
-        As its only row.
+        A table with the mode as its only row.
     reactions, rates
         (k,) each.
     inside
-        The least slack: positive where nothing lies on a border.
+        The least slack: positive if nothing lies on a border.
     determined, motion_determined, springs, ends
         As in `redundancy.Possible`.
     normal_determined
-        Whether the normal reactions are.
+        Whether the normal reactions are determined.
     """
 
     mode: Modes
@@ -61,23 +61,23 @@ class Found(NamedTuple):
 def all_answers(
     problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
 ) -> tuple[Answer, ...]:
-    """Return every motion that agrees with some mode, each once.
+    """Return every motion consistent with some mode, each once.
 
     Parameters
     ----------
     problem
-        In units of its own.
+        A problem in its own units.
     sliding
-        Unit vectors in which contacts slide, zero where they are at rest: (n, directions).
+        Unit vectors in which contacts slide, zero at rest: (n, directions).
     tolerance
-        Of the terms that enter it, what an inequality may be missed by.
+        The accepted violation of an inequality, relative to its terms.
     """
     found = found_in(problem, all_modes(choices_of(problem, sliding)), tolerance)
     return answers_of(problem, found, sliding, tolerance)
 
 
 def found_in(problem: ScaledProblem, modes: Modes, tolerance: float = TOLERANCE) -> list[Found]:
-    """Return the reactions of those modes in which some agree."""
+    """Return the reactions of those modes that are possible."""
     size = max(1, _NUMBERS_IN_A_BATCH // len(problem.free) ** 2)
     found: list[Found] = []
     for start in range(0, len(modes), size):
@@ -92,7 +92,7 @@ def answers_of(
     sliding: NDArray[np.float64],
     tolerance: float = TOLERANCE,
 ) -> tuple[Answer, ...]:
-    """Return what was found in modes as answers, each motion once."""
+    """Return the results of modes as answers, each motion once."""
     groups: list[list[Found]] = []
     for one in found:
         for group in groups:
@@ -108,12 +108,12 @@ def answers_of(
 
 
 def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[Found]:
-    """Return what agrees in a batch of modes."""
+    """Return the possible results in a batch of modes."""
     matrices, right = equations(problem, modes)
     _, logarithms = np.linalg.slogdet(matrices)
     lengths = np.linalg.norm(matrices, axis=2)
     bound = np.log(np.where(lengths > 0.0, lengths, 1.0)).sum(axis=1)
-    # Of Hadamard's bound; where it is far below, singular values decide.
+    # Relative to Hadamard's bound; far below it, singular values decide.
     regular = logarithms - bound > np.log(_WELL_POSED)
     doubtful = np.flatnonzero(~regular)
     if doubtful.size:
@@ -122,7 +122,7 @@ def _solved(problem: ScaledProblem, modes: Modes, tolerance: float) -> list[Foun
     found = _solved_regular(
         problem, modes.some(regular), matrices[regular], right[regular], tolerance
     )
-    # Of modes with the same motion the one that sticks most lies likeliest inside its borders.
+    # Of modes with the same motion, the one with most sticking is likeliest inside its borders.
     held = np.sum(modes.sticks, axis=1) + np.sum(modes.closed, axis=1)
     for place in sorted(np.flatnonzero(~regular), key=lambda place: -held[place]):
         one = _solved_singular(
@@ -150,7 +150,7 @@ def _solved_regular(
     least = np.min(slacks(problem, modes, reactions), axis=1)
     near = least >= -(tolerance + _NEAR) * size
     modes, reactions, size = modes.some(near), reactions[near], size[near]
-    # One refinement takes back what near singular modes cost.
+    # One refinement recovers the accuracy lost by nearly singular modes.
     missed = right[near] - (matrices[near] @ reactions[..., None])[..., 0]
     reactions = reactions + np.linalg.solve(matrices[near], missed[..., None])[..., 0]
     least = np.min(slacks(problem, modes, reactions), axis=1)
@@ -184,7 +184,7 @@ def _solved_singular(
     found: list[Found],
     tolerance: float,
 ) -> Found | None:
-    """Return what agrees in a mode whose equations are singular, None where nothing does."""
+    """Return the result in a mode with singular equations; None if there is none."""
     family = family_of(problem, *posed)
     if family is not None and problem.springs:
         family = sprung(problem, np.flatnonzero(mode.closed[0]), family)
@@ -228,7 +228,7 @@ def _same_motion(problem: ScaledProblem, one: Found, other: Found) -> bool:
 
 
 def _without_members(problem: ScaledProblem, groups: list[list[Found]]) -> list[list[Found]]:
-    """Leave out motions that belong to a family of another mode: its ends are such."""
+    """Remove motions that belong to a family of another mode, as its ends do."""
 
     def belongs(one: Found, family: Found) -> bool:
         matrices, right = equations(problem, family.mode)
@@ -248,7 +248,7 @@ def _without_members(problem: ScaledProblem, groups: list[list[Found]]) -> list[
 def _answer(
     problem: ScaledProblem, group: list[Found], sliding: NDArray[np.float64], tolerance: float
 ) -> Answer:
-    """Return a motion, in the mode that lies farthest from its borders."""
+    """Return a motion, in the mode farthest from its borders."""
     best = max(group, key=lambda one: (one.inside > tolerance, *_rank(one), one.inside))
     answer = answer_of(
         problem,
@@ -261,8 +261,8 @@ def _answer(
         springs=best.springs,
         family=best.ends,
     )
-    # A contact that lies inside its state keeps it: what else it does in modes of this motion is
-    # another split of reactions that are not determined.
+    # A contact inside its state keeps it: its other states in modes of this motion are other splits
+    # of undetermined reactions.
     size = 1.0 + float(np.max(np.abs(best.reactions)))
     slack = slacks(problem, best.mode, best.reactions[None]).reshape(-1, problem.contacts.count)
     kept = np.min(slack, axis=0) > tolerance * size
@@ -277,7 +277,7 @@ def _answer(
 
 
 def _rank(one: Found) -> tuple[int, int]:
-    """Order modes on a border: those that stick first, then those that are closed."""
+    """Order modes on a border: sticking ones first, then closed ones."""
     states = one.mode.states_of(0)
     return (
         sum(state is State.STICKS for state in states),

@@ -1,4 +1,4 @@
-"""Impacts of all contacts that touch together: Newton's law and Poisson's, with friction.
+"""Impacts of all touching contacts together: Newton's law and Poisson's, with friction.
 
 With gamma the rates of gaps and slips before (-) and after (+), and impulses L,
 
@@ -12,7 +12,7 @@ Poisson (Glocker): a compression, which is Newton's law with e = 0, and an expan
 
     0 <= L_N - e L_N(compression)  _|_  gap rate+ >= 0,     -L_T in mu L_N Sgn(slip+).
 
-The kinetic energy changes by L (gamma+ + gamma-) / 2, seen from where floors rest.
+The kinetic energy changes by L (gamma+ + gamma-) / 2, in the frame in which floors are at rest.
 """
 
 from __future__ import annotations
@@ -33,34 +33,34 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 GAIN = 1e-12
-"""Of the sum of |L| |gamma|, a gain of energy that is rounding."""
+"""A gain of energy, relative to the sum of |L| |gamma|, that counts as rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Impact:
-    """What contacts did at an instant, by a law.
+    """The impact of contacts at an instant, by a law.
 
     Attributes
     ----------
     law
-        Its name.
+        The name of the law.
     phases
-        What the contacts did, in each phase of the law: at Newton's impact one, of compression and
-        expansion at Poisson's, from slip to slip at Routh's, from impact to impact at sequential
-        ones. At an impact an open contact has no impulse.
+        The states of the contacts in each phase of the law: one phase for Newton, compression and
+        expansion for Poisson, from slip to slip for Routh, from impact to impact for sequential
+        laws. An open contact has no impulse in an impact.
     normal, tangential
         Impulses L_N (n,) and L_T (n, directions), N s.
     before, after
         Rates of gaps and slips: (k,), m/s.
     energy
-        The change of kinetic energy, J, by a floor at rest. Where floors move their work is to be
-        added: impulses times the speeds that floors have along the rows.
+        The change of kinetic energy, J, with floors at rest. If floors move, add their work:
+        impulses times the speeds of the floors along the rows.
     determined
-        Whether no other impulses give the same rates after.
+        Whether no other impulses give the same rates afterwards.
     residual
-        By how much the conditions are missed at most, as a share of the terms that enter them.
+        The largest violation of a condition, relative to its terms.
     names
-        Of the contacts.
+        The names of the contacts.
     """
 
     law: str
@@ -81,7 +81,7 @@ class Impact:
 
     @property
     def gains(self) -> bool:
-        """Whether it gives energy to the bodies, by more than rounding."""
+        """Whether it adds energy to the bodies, beyond rounding."""
         terms = np.abs(self.impulses) @ (np.abs(self.before) + np.abs(self.after))
         return bool(self.energy > GAIN * terms)
 
@@ -104,7 +104,7 @@ def impact_of(
     determined: bool = True,
     residual: float = 0.0,
 ) -> Impact:
-    """Return the impact that impulses (k,) are; `after` where it is known better than from them."""
+    """Return the impact of impulses (k,); give `after` if it is known more accurately."""
     count = contacts.count
     after = before + contacts.matrix @ impulses if after is None else after
     return Impact(
@@ -135,22 +135,22 @@ def newton(
     Parameters
     ----------
     contacts
-        All whose gaps are zero, those that rest included.
+        All contacts with a zero gap, including resting ones.
     velocities
-        Rates of gaps and slips before: (k,), m/s.
+        Rates of gaps and slips before the impact: (k,), m/s.
     restitution, tangential_restitution
         e and e_T between 0 and 1: for all contacts, or (n,).
     springs
-        Whether impulses that are not determined are those of equal springs under all contacts.
+        Whether undetermined impulses are those of equal springs under all contacts.
     tolerance
         As in `decide`.
 
     Raises
     ------
     ContactError
-        The law gives no outcome, or several: `solution` is the decision.
+        The law gives no outcome or several; `solution` is the decision.
     OutOfRangeError, PosingError
-        Of what was given.
+        An argument is invalid.
     """
     before = contacts.vector("the rates before an impact", velocities)
     back = coefficients(contacts, "restitution", restitution)
@@ -178,7 +178,7 @@ def poisson(
     springs: bool = False,
     tolerance: float = TOLERANCE,
 ) -> Impact:
-    """Return the impact by Poisson's law: a compression, and an expansion by a part of it.
+    """Return the impact by Poisson's law: a compression, and an expansion by a fraction of it.
 
     Parameters
     ----------
@@ -188,10 +188,10 @@ def poisson(
     Raises
     ------
     ContactError
-        A phase has no outcome, or several: `solution` is the decision. Or impulses of compression
-        are not determined, on which those of the expansion depend.
+        A phase has no outcome or several; `solution` is the decision. Or the expansion depends on
+        undetermined impulses of compression.
     OutOfRangeError, PosingError
-        Of what was given.
+        An argument is invalid.
     """
     before = contacts.vector("the rates before an impact", velocities)
     back = coefficients(contacts, "restitution", restitution)
@@ -228,14 +228,14 @@ def _decided(
     springs: bool,
     tolerance: float,
 ) -> Decision:
-    """Decide on impulses: at an impact every slip may turn, so none is known."""
+    """Decide impulses: in an impact every slip may turn, so no direction is known."""
     problem = scaled_problem(contacts, free, least, springs=springs)
     sliding = np.zeros((contacts.count, contacts.directions))
     return decided(problem, sliding, tolerance=tolerance)
 
 
 def coefficients(contacts: Contacts, what: str, given: ArrayLike) -> NDArray[np.float64]:
-    """Return a coefficient for each contact (n,), checked to lie between 0 and 1."""
+    """Return a coefficient for each contact (n,), after checking that it lies between 0 and 1."""
     values = np.broadcast_to(np.asarray(given, dtype=float), (contacts.count,))
     if not np.all((values >= 0.0) & (values <= 1.0)):
         raise OutOfRangeError(f"the {what} must lie between 0 and 1, not {given}")

@@ -1,4 +1,4 @@
-"""An impact by the law that was named, refused where it would give energy to the bodies."""
+"""An impact by a named law, refused if it would add energy to the bodies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OnJam = Literal["end", "impact"]
 OnAmbiguous = Literal["refuse", "keep"]
 LAWS: tuple[Law, ...] = get_args(Law)
 ORDERED: tuple[Law, ...] = ("sequential", "routh")
-"""Laws by which contacts are struck one after the other."""
+"""Laws by which contacts collide one after the other."""
 ON_GAIN: tuple[OnGain, ...] = get_args(OnGain)
 ON_JAM: tuple[OnJam, ...] = get_args(OnJam)
 ON_AMBIGUOUS: tuple[OnAmbiguous, ...] = get_args(OnAmbiguous)
@@ -31,7 +31,7 @@ ON_AMBIGUOUS: tuple[OnAmbiguous, ...] = get_args(OnAmbiguous)
 
 @dataclass(frozen=True)
 class ImpactLaw:
-    """What impacts of contacts are to obey; see `collide`."""
+    """The laws of impact of contacts; see `collide`."""
 
     law: Law = "newton"
     order: tuple[str, ...] | None = None
@@ -40,19 +40,19 @@ class ImpactLaw:
 
 @dataclass(frozen=True)
 class ContactPolicy:
-    """What contacts do where rigid bodies with friction leave it open.
+    """What contacts do if rigid bodies with friction leave the motion open.
 
     Attributes
     ----------
     impacts
-        What impacts obey.
+        The laws of impact.
     on_jam
-        Where no forces let contacts slide on: "end", or "impact" without a collision.
+        If no forces let contacts keep sliding: "end" the run, or "impact" without a collision.
     on_ambiguous
-        Where several motions are possible: "refuse", or "keep" on in the mode so far if it is one.
+        If several motions are possible: "refuse", or "keep" the current mode if it is one of them.
     springs
-        Whether loads and impulses that decide though they are not determined are those of equal
-        springs under all contacts.
+        Whether undetermined loads and impulses that affect the motion are those of equal springs
+        under all contacts.
     """
 
     impacts: ImpactLaw = ImpactLaw()
@@ -72,37 +72,37 @@ def collide(
     on_gain: OnGain = "refuse",
     springs: bool = False,
 ) -> Impact:
-    """Return the impact of contacts that touch.
+    """Return the impact of touching contacts.
 
     Parameters
     ----------
     contacts
-        All whose gaps are zero, those that rest included.
+        All contacts with a zero gap, including resting ones.
     velocities
-        Rates of gaps and slips before: (k,), m/s.
+        Rates of gaps and slips before the impact: (k,), m/s.
     law
         "newton", "poisson", "routh" or "sequential".
     restitution, tangential_restitution
-        e and e_T between 0 and 1, for all contacts or (n,); the latter by Newton's law alone.
+        e and e_T between 0 and 1, for all contacts or (n,); e_T only with Newton's law.
     order
-        Names of contacts, by the laws of impacts one after the other: "sequential" and "routh".
+        Names of contacts, for the laws of impacts one after the other: "sequential" and "routh".
     on_gain
-        What follows where the law gives energy to the bodies: "refuse"; "report", which leaves it
-        to `Impact.gains`; "poisson", by whose law the impact is then.
+        If the law adds energy to the bodies: "refuse"; "report", which leaves it to `Impact.gains`;
+        or "poisson", which uses Poisson's law instead.
     springs
-        Whether impulses that are not determined are those of equal springs under all contacts, by
-        Newton's law and Poisson's.
+        Whether undetermined impulses are those of equal springs under all contacts, with Newton's
+        and Poisson's laws.
 
     Raises
     ------
     EnergyGain
-        The law gives energy, and that is refused: `solution` is the impact.
+        The law adds energy, and that is refused; `solution` is the impact.
     UnsupportedError
-        The law does not know what was given.
+        The law does not support an argument.
     UnknownNameError
-        Of a law, or what follows a gain.
+        The law, or the reaction to a gain, is unknown.
     ContactError, PosingError, OutOfRangeError
-        As the law does.
+        As for the law.
     """
     if law not in LAWS:
         raise unknown_name("law of impact", law, LAWS)
@@ -114,8 +114,8 @@ def collide(
         )
     if law not in ORDERED and order is not None:
         raise UnsupportedError(
-            f"only impacts one after the other have an order, {' or '.join(ORDERED)}, not of "
-            f"the law {law!r}"
+            f"only the laws of sequential impacts ({', '.join(ORDERED)}) accept an order, not the "
+            f"law {law!r}"
         )
     match law:
         case "newton":

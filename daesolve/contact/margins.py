@@ -1,4 +1,4 @@
-"""How far contacts are from leaving their states: guards of a smooth motion between events."""
+"""The distance of contacts from leaving their states: guards of a smooth motion between events."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Margins:
-    """Reactions in given states, and how far these are from their borders.
+    """Reactions in given states, and the distance of the states from their borders.
 
     Attributes
     ----------
     reactions
-        (k,), N; where they are not determined, those for which what sticks uses least of its cones.
+        (k,), N; if they are not determined, those for which sticking contacts use their cones
+        least.
     rates
         Accelerations of gaps and slips with them: (k,).
     stick
-        1 - |T| / (mu_s N) of the contact that is nearest to its limit, of those that stick; 1 where
-        none does. Below 0 no reactions hold all of them.
+        1 - |T| / (mu_s N) of the sticking contact nearest to its limit; 1 if none sticks. Below 0
+        no reactions hold all of them.
     reactions_determined
         Whether no other reactions give the same motion.
     """
@@ -52,9 +53,9 @@ def margins(
     contacts, free
         As in `decide`.
     states
-        What each contact does.
+        The state of each contact.
     slip
-        Slip velocities as in `decide`: of contacts that slide in space, and are not at rest.
+        Slip velocities as in `decide`, for contacts that slide in space, and are not at rest.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def margins(
 def _choice(
     contacts: Contacts, contact: int, state: State, direction: NDArray[np.float64]
 ) -> Choice:
-    """Return what a contact does in a state."""
+    """Return the choice of a contact in a state."""
     if state is State.FORWARD or state is State.BACKWARD:
         direction = np.array([1.0 if state is State.FORWARD else -1.0])
     elif not state.slides:

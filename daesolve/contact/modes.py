@@ -1,8 +1,8 @@
-"""All modes of contacts whose directions of sliding are known, and what each of them asks for.
+"""All modes of contacts with known directions of sliding, and their conditions.
 
-In the plane a contact at rest may open, stick or slide to either side, and one that slides may go
-on or open: 4 and 2 modes. In space a contact that slides has its direction, and one at rest is left
-to `spatial`. In a mode reactions satisfy linear equations, and a list of inequalities.
+In the plane a contact at rest may open, stick or slide to either side, and a sliding one may
+continue or open: 4 and 2 modes. In space a sliding contact has its direction, and `spatial` handles
+contacts at rest. In a mode, reactions satisfy linear equations and a list of inequalities.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Choice:
-    """What one contact may do.
+    """A possible choice of one contact.
 
     Attributes
     ----------
     state
         In a word.
     closed
-        Whether its gap stays as it is; else its normal reaction is the least there is.
+        Whether its gap stays constant; otherwise its normal reaction is the least possible.
     sticks
-        Whether its slip stays as it is; else the traction is mu N against `direction`.
+        Whether its slip stays constant; otherwise the traction is mu N against `direction`.
     direction
-        Of sliding, as a unit vector; zeros where no traction acts.
+        The direction of sliding, a unit vector; zeros if no traction acts.
     tried
-        Whether the slip has to turn out to go there.
+        Whether the slip must turn out to have this direction.
     """
 
     state: State
@@ -54,11 +54,11 @@ class Modes:
     Attributes
     ----------
     states
-        What the contacts do, by the place in `list(State)`: (modes, n).
+        The states of the contacts, by their index in `list(State)`: (modes, n).
     closed, sticks, tried
         As in `Choice`: (modes, n).
     directions
-        Of sliding: (modes, n, directions).
+        The directions of sliding: (modes, n, directions).
     """
 
     states: NDArray[np.int_]
@@ -81,7 +81,7 @@ class Modes:
         )
 
     def states_of(self, mode: int) -> States:
-        """Return what the contacts do in a mode."""
+        """Return the states of the contacts in a mode."""
         return tuple(_STATES[int(place)] for place in np.ravel(self.states[mode]))
 
 
@@ -89,18 +89,18 @@ _STATES = tuple(State)
 
 
 Choices = tuple[tuple[Choice, ...], ...]
-"""What each contact may do."""
+"""The possible choices of each contact."""
 
 
 def choices_of(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Choices:
-    """Return what each contact may do.
+    """Return the possible choices of each contact.
 
     Parameters
     ----------
     problem
-        In units of its own.
+        A problem in its own units.
     sliding
-        Unit vectors in which contacts slide, zero where they are at rest: (n, directions).
+        Unit vectors in which contacts slide, zero at rest: (n, directions).
     """
     return tuple(_choices(problem, contact, sliding[contact]) for contact in range(len(sliding)))
 
@@ -123,7 +123,7 @@ def _choices(
         (State.FORWARD, False, (1.0,)),
         (State.BACKWARD, False, (-1.0,)),
     ]
-    # What has a least reaction rubs whether its gap grows or not.
+    # A contact with a least reaction has friction whether or not its gap grows.
     kinds = (False, True) if pressed else (True,)
     chosen = tuple(
         Choice(state, closed, sticks, direction, tried=not sticks)
@@ -186,7 +186,7 @@ def equations(
     rubbing = contacts.friction[:, None] * modes.directions
     for contact in range(count):
         rows = contacts.tangents(contact)
-        # What sticks holds its rows; its direction is zero.
+        # Sticking contacts hold their rows; their direction is zero.
         matrices[:, rows, contact] += rubbing[:, contact, :]
     return matrices, right
 
@@ -194,20 +194,20 @@ def equations(
 def slacks(
     problem: ScaledProblem, modes: Modes, reactions: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return what must not be negative in modes, affine in the reactions; 1 where nothing must.
+    """Return expressions that must be nonnegative in modes, affine in the reactions; 1 if none.
 
     Parameters
     ----------
     problem, modes
-        Whose.
+        The problem, and its modes.
     reactions
         (modes, k).
 
     Returns
     -------
     slacks
-        Of normal reactions, gaps, both sides of the cones of what sticks, and slips that are tried:
-        (modes, 5 n).
+        Slacks of normal reactions, gaps, both sides of the cones of sticking contacts, and tried
+        slips: (modes, 5 n).
     """
     contacts = problem.contacts
     count, width = contacts.count, contacts.directions

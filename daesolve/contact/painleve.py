@@ -1,10 +1,10 @@
-"""Painleve's paradox: sliding contacts that nothing, or more than one thing, lets go on.
+"""Painleve's paradox: sliding contacts that can continue in no way, or in more than one.
 
-While contacts slide, gaps answer to normal reactions by S = A_NN - A_NT mu d, d their directions.
-Without friction it has only positive principal minors. Friction may turn the sign of one: of a
-single contact p = A_NN - mu A_NT d < 0. Then a gap that closes by itself finds no reaction that
-keeps it (inconsistent), and one that opens by itself may as well stay closed (indeterminate). Where
-no forces agree, impulses may: an impact without collision, which ends the slip.
+While contacts slide, gaps respond to normal reactions by S = A_NN - A_NT mu d, with the directions
+d. Without friction all principal minors of S are positive. Friction may reverse the sign of one:
+for a single contact, p = A_NN - mu A_NT d < 0. Then no reaction can keep a gap that would close
+without reactions (inconsistent), and a gap that would open may also stay closed (indeterminate). If
+no forces are consistent, impulses may be: an impact without collision, which ends the slip.
 """
 
 from __future__ import annotations
@@ -25,29 +25,30 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 IDLE = 1e-9
-"""Of the largest, an impulse below which an impact without collision is none."""
+"""Smaller impulses, relative to the largest, do not make an impact without collision."""
 REAL = 1e-9
-"""The imaginary part of an eigenvalue, relative to its size, up to which it is real."""
+"""The imaginary part, relative to its size, up to which an eigenvalue counts as real."""
 
 
 @dataclass(frozen=True)
 class Paradox:
-    """Whether sliding contacts have a motion, and one alone.
+    """Whether sliding contacts have exactly one motion.
 
     Attributes
     ----------
     kind
-        "regular", where one motion is possible; "inconsistent", where none is; "indeterminate",
-        where several are.
+        "regular" if one motion is possible; "inconsistent" if none is; "indeterminate" if several
+        are.
     pushed
         Names of the sliding contacts whose own reaction would press their gap together.
     determinant
-        Of S, in the units in which that without friction has a diagonal of one, over that.
+        The determinant of S, relative to that without friction, in units in which the latter has a
+        unit diagonal.
     margin
-        The factor by which friction may grow before S is singular; infinite where it never is, and
+        The factor by which friction may grow before S is singular; infinite if it never is, and
         below 1 beyond that.
     decision
-        What contacts may do.
+        The possible states of the contacts.
     """
 
     kind: str
@@ -62,7 +63,7 @@ class Paradox:
 
 
 def sliding_matrix(contacts: Contacts, slip: ArrayLike) -> NDArray[np.float64]:
-    """Return S = A_NN - A_NT mu d, (n, n), 1/kg; contacts without a slip rub nothing.
+    """Return S = A_NN - A_NT mu d, (n, n), 1/kg; contacts without a slip have no friction.
 
     Parameters
     ----------
@@ -80,14 +81,14 @@ def sliding_matrix(contacts: Contacts, slip: ArrayLike) -> NDArray[np.float64]:
 
 
 def jam_guard(contacts: Contacts, slip: ArrayLike) -> float:
-    """Return det S over det A_NN: it is one without friction, and comes to zero where sliding jams.
+    """Return det S over det A_NN: one without friction, and zero where sliding jams.
 
     Parameters
     ----------
     contacts
-        Those that are closed and slide.
+        Contacts that are closed and slide.
     slip
-        Slip velocities, none zero, as in `decide`.
+        Nonzero slip velocities, as in `decide`.
 
     Raises
     ------
@@ -107,7 +108,7 @@ def jam_guard(contacts: Contacts, slip: ArrayLike) -> float:
 
 
 def friction_margin(contacts: Contacts, slip: ArrayLike) -> float:
-    """Return the factor by which friction may grow before S is singular, infinite where it may.
+    """Return the factor by which friction may grow before S is singular; infinite if it never is.
 
     Parameters
     ----------
@@ -123,21 +124,21 @@ def friction_margin(contacts: Contacts, slip: ArrayLike) -> float:
 
 
 def paradox(contacts: Contacts, free: ArrayLike, slip: ArrayLike) -> Paradox:
-    """Tell whether sliding contacts have a motion, and one alone.
+    """Return whether sliding contacts have exactly one motion.
 
     Parameters
     ----------
     contacts
-        Those that are closed and slide.
+        Contacts that are closed and slide.
     free
         Accelerations of gaps and slips without reactions: (k,).
     slip
-        Slip velocities, none zero, as in `decide`.
+        Nonzero slip velocities, as in `decide`.
 
     Raises
     ------
     PosingError
-        As `jam_guard` and `decide` do.
+        As in `jam_guard` and `decide`.
     """
     decision = decide(contacts, free, slip)
     kinds = {0: "inconsistent", 1: "regular"}
@@ -152,26 +153,26 @@ def paradox(contacts: Contacts, free: ArrayLike, slip: ArrayLike) -> Paradox:
 
 
 def impact_without_collision(contacts: Contacts, velocities: ArrayLike) -> Impact:
-    """Return the impact of contacts that slide, their gaps at rest, and that no forces let go on.
+    """Return the impact of sliding contacts, with gaps at rest, that no forces let continue.
 
-    It is a compression by Newton's law with e = 0, other than that without impulses. Of one contact
-    L = -A^-1 gamma-, after which it is at rest.
+    It is a compression by Newton's law with e = 0, other than the one without impulses. For one
+    contact L = -A^-1 gamma-, after which it is at rest.
 
     Parameters
     ----------
     contacts
-        All whose gaps are zero.
+        All contacts with a zero gap.
     velocities
-        Rates of gaps and slips before: (k,), m/s; those of gaps are zero.
+        Rates of gaps and slips before: (k,), m/s; the gap rates are zero.
 
     Raises
     ------
     PosingError
         A gap has a speed.
     NoMotion
-        No impulses agree: friction is too small to end the slip so.
+        No impulses are consistent: friction is too small to end the slip in this way.
     AmbiguousMotion
-        Several impulses do.
+        Several impulses are consistent.
     """
     before = contacts.vector("the rates before an impact", velocities)
     size = float(np.max(np.abs(before)))

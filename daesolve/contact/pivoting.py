@@ -1,13 +1,13 @@
-"""Many contacts in the plane: one answer by Lemke's pivots, or all of them by branches.
+"""Many contacts in the plane: one answer by Lemke's pivots, or all of them by branching.
 
-A contact at rest has the rate of its slip as a difference c+ - c- of numbers that are not negative,
-and the traction as T = -mu N + R. With L = 2 mu N - R, a linear complementarity problem:
+For a contact at rest, the slip rate is written as a difference c+ - c- of nonnegative numbers, and
+the traction as T = -mu N + R. With L = 2 mu N - R, this is a linear complementarity problem:
 
     gap rate = (A_NN - A_NT mu) N + A_NT R + free      0 <= gap rate  _|_  N  >= 0
     c+       = (A_TN - A_TT mu) N + A_TT R + c- + free 0 <= c+        _|_  R  >= 0
     L        = 2 mu N - R                              0 <= L         _|_  c- >= 0
 
-One that slides has the first row alone, with T = -mu N s. (Glocker, Set-Valued Force Laws, 2001.)
+A sliding contact has only the first row, with T = -mu N s. (Glocker, Set-Valued Force Laws, 2001.)
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from daesolve.contact.touching import ScaledProblem
 
 LEAF_MODES = 256
-"""So many modes are solved at once rather than bounded."""
+"""The number of modes up to which all are solved at once instead of bounded."""
 
 
 def one_answer(
     problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
 ) -> Answer | None:
-    """Return an answer of contacts in the plane; None where none was found.
+    """Return an answer for contacts in the plane; None if none was found.
 
-    Pivots name the states; where they end in a ray, or reactions are not determined, relaxation
-    does. The equations of the mode give the reactions, and its inequalities have the last word.
+    Pivots determine the states; if they end in a ray, or reactions are not determined, relaxation
+    does. The equations of the mode then give the reactions, and its inequalities decide.
 
     Parameters
     ----------
@@ -63,9 +63,9 @@ def one_answer(
 def branched_answers(
     problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float = TOLERANCE
 ) -> tuple[Answer, ...]:
-    """Return all answers, by the choices of one contact after the other.
+    """Return all answers, by the choices of one contact after another.
 
-    Those are left out that a linear programme without complementarity proves impossible.
+    Choices that a linear programme without complementarity proves impossible are left out.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def branched_answers(
 
 
 def _named(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Iterator[States]:
-    """Yield what pivots and relaxation take for the states of an answer."""
+    """Yield the states of an answer as suggested by pivots and relaxation."""
     linear = _linear(problem, sliding)
     pivoted = lemke(linear)
     if pivoted is not None:
@@ -97,7 +97,7 @@ def _named(problem: ScaledProblem, sliding: NDArray[np.float64]) -> Iterator[Sta
 
 
 def _impossible(problem: ScaledProblem, choices: Choices) -> bool:
-    """Return whether no reactions meet the conditions of choices that are made, and all cones."""
+    """Return whether no reactions satisfy the conditions of given choices, and all cones."""
     contacts = problem.contacts
     count, size = contacts.count, len(problem.free)
     decided = np.array([len(options) == 1 for options in choices])
@@ -133,7 +133,7 @@ def _linear(problem: ScaledProblem, sliding: NDArray[np.float64]) -> HorizontalC
             [2.0 * friction[resting], -one, np.zeros_like(one)],
         ]
     )
-    # Normal reactions are counted from the least ones.
+    # Normal reactions are measured from the least ones.
     least = np.concatenate([problem.least, np.zeros(2 * len(resting))])
     load = np.concatenate([problem.free[:count], problem.free[at_rest], np.zeros(len(resting))])
     return HorizontalComplementarity(-matrix, np.eye(len(load)), load + matrix @ least)
@@ -142,7 +142,7 @@ def _linear(problem: ScaledProblem, sliding: NDArray[np.float64]) -> HorizontalC
 def _pivoted_states(
     problem: ScaledProblem, sliding: NDArray[np.float64], answer: VariantAnswer
 ) -> States:
-    """Return the states that w and z of an answer mean."""
+    """Return the states that correspond to w and z of an answer."""
     count = problem.contacts.count
     resting = [contact for contact in range(count) if sliding[contact, 0] == 0.0]
     pushing, limits = answer.first[count:], answer.second[count + len(resting) :]

@@ -1,4 +1,4 @@
-"""Linear programmes of a few reactions."""
+"""Linear programmes for a few reactions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FINEST = 1e-10
-"""The smallest tolerance that HiGHS takes."""
+"""The smallest tolerance that HiGHS accepts."""
 INFEASIBLE = 2
-"""What HiGHS calls a programme that nothing meets."""
+"""The status that HiGHS returns for an infeasible programme."""
 
 
 def minimised(
@@ -23,9 +23,9 @@ def minimised(
     bound: NDArray[np.float64],
     ranges: Sequence[tuple[float | None, float | None]],
 ) -> NDArray[np.float64] | None:
-    """Return x of the least costs x with rows x <= bound; None where there is none, or no end.
+    """Return x that minimises costs x with rows x <= bound; None if infeasible or unbounded.
 
-    The simplex method ends at a vertex, which is right to rounding.
+    The simplex method ends at a vertex, which is exact to rounding.
     """
     found = scipy.optimize.linprog(
         costs,

@@ -1,10 +1,10 @@
-"""Modes whose equations do not determine the reactions: whether any agree, and what they decide.
+"""Modes that do not determine the reactions: whether any are possible, and what they decide.
 
-Two feet on one plane that stick, or four that stand: only a sum of reactions is determined. A mode
-is possible where some reactions meet its equations and inequalities, which a linear programme
-tells. Reactions A z = 0 move nothing, for z A z is the energy of what they do. Where a free
-combination z of reactions does move something, as the normal reactions of four feet do where a
-body that slides also spins, the motion is not determined.
+For two feet that stick on one plane, or four that stand on it, only sums of reactions are
+determined. A mode is possible if some reactions satisfy its equations and inequalities, which a
+linear programme decides. Reactions with A z = 0 cause no motion, because z A z is the energy of
+their effect. If a free combination z of reactions does cause motion, such as the normal reactions
+of four feet when a sliding body also spins, the motion is not determined.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Possible:
-    """Reactions of a family that also meet the inequalities of the mode.
+    """Reactions of a family that also satisfy the inequalities of the mode.
 
     Attributes
     ----------
@@ -38,9 +38,9 @@ class Possible:
     motion_determined
         Whether all of them give the same motion.
     springs
-        Whether they are those of equal springs under all contacts.
+        Whether these are the reactions of equal springs under all contacts.
     ends
-        Where the motion differs: reactions at the ends, two for each free combination.
+        If the motion differs: reactions at the ends, two for each free combination.
     """
 
     reactions: NDArray[np.float64]
@@ -53,7 +53,7 @@ class Possible:
 def possible(
     problem: ScaledProblem, mode: Modes, family: Family, tolerance: float
 ) -> Possible | None:
-    """Return reactions of a family that meet the inequalities of its mode; None where none do."""
+    """Return reactions of a family that satisfy the inequalities of its mode; None if none do."""
     if not family.free.size:
         least = float(np.min(slacks(problem, mode, family.base[None])))
         size = 1.0 + float(np.max(np.abs(family.base)))
@@ -106,7 +106,7 @@ def _units(count: int) -> list[NDArray[np.float64]]:
 def _ends(
     slopes: NDArray[np.float64], constant: NDArray[np.float64], family: Family
 ) -> list[NDArray[np.float64]]:
-    """Return reactions at both ends of each free combination; none where it has no end."""
+    """Return reactions at both ends of each free combination; none if it has no end."""
     count = family.free.shape[1]
     found: list[NDArray[np.float64]] = []
     for unit in (*_units(count), *(-one for one in _units(count))):
@@ -120,9 +120,9 @@ def _ends(
 def _equal_springs(
     problem: ScaledProblem, mode: Modes, family: Family
 ) -> NDArray[np.float64] | None:
-    """Return the share of each free combination where equal springs stand under all contacts.
+    """Return the share of each free combination for equal springs under all contacts.
 
-    None where that does not determine them.
+    None if springs do not determine them.
     """
     found = spring_shares(problem, np.flatnonzero(mode.closed[0]), family)
     return None if found is None or found.left.size else found.shares

@@ -1,8 +1,9 @@
-"""Reactions by relaxation: each contact in turn takes what its own cone allows, again and again.
+"""Reactions by relaxation: each contact in turn takes what its cone allows, repeatedly.
 
     N := max(least, N - gap rate / A_NN),   T := disc(mu N) of T - slip rate / |A_TT|
 
-It converges slowly where it does, and proves nothing: it finds states, which others make exact.
+If it converges, it does so slowly, and it proves nothing: it suggests states, which other methods
+make exact.
 """
 
 from __future__ import annotations
@@ -20,28 +21,29 @@ if TYPE_CHECKING:
     from daesolve.contact.touching import ScaledProblem
 
 SWEEPS = (4, 8, 16, 32, 64, 128, 256, 512)
-"""After how many more sweeps reactions are shown."""
+"""The numbers of further sweeps after which reactions are yielded."""
 SETTLED = 1e-15
-"""Of the largest reaction, a change in one sweep after which nothing changes any more."""
+"""A change in one sweep, relative to the largest reaction, that counts as none."""
 DIVERGED = 1e9
-"""Scaled reactions beyond which it leads nowhere."""
+"""The size of scaled reactions beyond which it has failed."""
 LOADED = 1e-9
-"""Of the largest, a reaction below which a contact seems open, or its traction at the limit."""
+"""Relative to the largest reaction: below this a contact seems open, or its traction at the
+limit."""
 
 
 def relaxed(
     problem: ScaledProblem, sliding: NDArray[np.float64], start: NDArray[np.float64]
 ) -> Iterator[NDArray[np.float64]]:
-    """Yield reactions (k,) after more and more sweeps.
+    """Yield reactions (k,) after increasing numbers of sweeps.
 
     Parameters
     ----------
     problem
-        In units of its own.
+        A problem in its own units.
     sliding
-        Unit vectors in which contacts slide, zero where they are at rest: (n, directions).
+        Unit vectors in which contacts slide, zero at rest: (n, directions).
     start
-        Reactions to begin with: (k,).
+        Initial reactions: (k,).
     """
     reactions = np.array(start, dtype=float)
     for sweeps in SWEEPS:
@@ -60,7 +62,7 @@ def relaxed(
 def states_of(
     problem: ScaledProblem, sliding: NDArray[np.float64], reactions: NDArray[np.float64]
 ) -> States:
-    """Return what contacts seem to do with given reactions (k,)."""
+    """Return the apparent states of contacts for given reactions (k,)."""
     contacts = problem.contacts
     loaded = LOADED * float(np.max(reactions[: contacts.count], initial=0.0))
     states: list[State] = []
@@ -81,7 +83,7 @@ def states_of(
 def _sweep(
     problem: ScaledProblem, sliding: NDArray[np.float64], reactions: NDArray[np.float64]
 ) -> None:
-    """Change the reactions of each contact in turn."""
+    """Update the reactions of each contact in turn."""
     contacts = problem.contacts
     for contact in range(contacts.count):
         rows = contacts.tangents(contact)

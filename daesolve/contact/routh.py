@@ -1,11 +1,12 @@
-"""Routh's impact of one contact in the plane: slip is followed as the normal impulse grows.
+"""Routh's impact of one contact in the plane: the slip is followed as the normal impulse grows.
 
 While it slips to the side s, gap and slip rates change with the normal impulse by A_NN - s mu A_NT
-and A_NT - s mu A_TT. Where the slip ends it sticks, if mu >= |A_NT| / A_TT, or goes on to the side
-of A_NT. Compression ends with the gap's speed, and expansion adds e times its impulse. (Routh,
-Dynamics of a System of Rigid Bodies, 1860; Keller, Impact with friction, J. Appl. Mech. 53, 1986.)
+and A_NT - s mu A_TT. When the slip ends, the contact sticks if mu >= |A_NT| / A_TT; otherwise it
+slips to the side of A_NT. Compression ends when the gap's speed is zero, and expansion adds e times
+its impulse. (Routh, Dynamics of a System of Rigid Bodies, 1860; Keller, Impact with friction, J.
+Appl. Mech. 53, 1986.)
 
-Several contacts in the plane that touch are struck one after the other, until none closes.
+Several touching contacts in the plane collide one after the other, until none closes.
 """
 
 from __future__ import annotations
@@ -37,22 +38,22 @@ def routh(
     Parameters
     ----------
     contacts
-        In the plane. Several are struck one after the other.
+        Contacts in the plane. Several collide one after the other.
     velocities
-        Rates of gaps and slips before: (2 n,), m/s.
+        Rates of gaps and slips before the impact: (2 n,), m/s.
     restitution
         e, between 0 and 1: for all contacts, or (n,).
     order
-        Of several contacts, as in `sequential`.
+        For several contacts, as in `sequential`.
 
     Raises
     ------
     UnsupportedError
-        They are in space; or of many contacts no order is named.
+        They are in space; or they are many and no order is given.
     OrderDecides, ChatteringError
-        Of several contacts, as in `sequential`.
+        For several contacts, as in `sequential`.
     OutOfRangeError, PosingError
-        Of what was given.
+        An argument is invalid.
     """
     if contacts.directions > 1:
         raise UnsupportedError(
@@ -96,7 +97,7 @@ def _alone(contacts: Contacts, velocities: ArrayLike, restitution: ArrayLike) ->
 
 
 def _course(contacts: Contacts, slip: float) -> tuple[State, float]:
-    """Return what a contact does at a slip, and its traction by a unit of the normal impulse."""
+    """Return the course of a contact at a slip, and its traction per unit of normal impulse."""
     coupling, own = contacts.matrix[0, 1], contacts.matrix[1, 1]
     friction = float(contacts.friction[0])
     if slip == 0.0:

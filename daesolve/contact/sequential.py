@@ -1,10 +1,10 @@
-"""Impacts one after the other, each of one contact alone, until no gap closes any more.
+"""Impacts one after the other, each of a single contact, until no gap closes any more.
 
-With several contacts that touch it decides which of those that close comes first. Without an order
-all orders are tried, and refused where they end differently.
+With several touching contacts, the order of the closing ones matters. Without a given order all
+orders are tried, and refused if they end differently.
 
-The sequence may have no end: three equal balls in a row go on for e < 7 - 4 sqrt(3), with speeds of
-approach that fall geometrically to zero. It is followed until they are rounding.
+The sequence may be infinite: for three equal balls in a row it is infinite for e < 7 - 4 sqrt(3),
+with approach speeds that fall geometrically to zero. It is followed down to rounding.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Single = Callable[[Contacts, "NDArray[np.float64]", float], Impact]
 
 MOST_IMPACTS = 5000
 MOST_ORDERED = 4
-"""All orders of so many contacts are tried."""
+"""The number of contacts up to which all orders are tried."""
 ENDED = 1e-15
-"""Of the largest rate before, a speed of approach that is none."""
+"""An approach speed, relative to the largest rate before, that counts as zero."""
 SAME = 1e-9
-"""Of the largest rate before, rates after that differ by less agree."""
+"""Rates afterwards that differ by less, relative to the largest rate before, agree."""
 
 
 def sequential(
@@ -44,34 +44,34 @@ def sequential(
     single: Single = newton,
     ended: float = ENDED,
 ) -> Impact:
-    """Return the impact that is a sequence of single ones.
+    """Return an impact as a sequence of single ones.
 
     Parameters
     ----------
     contacts
-        All whose gaps are zero.
+        All contacts with a zero gap.
     velocities
-        Rates of gaps and slips before: (k,), m/s.
+        Rates of gaps and slips before the impact: (k,), m/s.
     restitution
         e between 0 and 1: for all contacts, or (n,).
     order
-        Names of all contacts: of those whose gaps close the first one is next. None: whatever the
-        order, if all end alike.
+        Names of all contacts: the first closing one in this order is next. None: any order, if all
+        end alike.
     single
         The law of a single impact.
     ended
-        Of the largest rate before, a speed of approach that is none.
+        An approach speed, relative to the largest rate before, that counts as zero.
 
     Raises
     ------
     OrderDecides
-        No order was named, and orders end differently: `solution` is one impact an outcome.
+        No order was given, and orders end differently; `solution` has one impact per outcome.
     UnsupportedError
-        No order was named, for more than `MOST_ORDERED` contacts.
+        No order was given for more than `MOST_ORDERED` contacts.
     ChatteringError
-        The speeds of approach do not fall to zero in `MOST_IMPACTS` impacts.
+        The approach speeds do not fall to zero within `MOST_IMPACTS` impacts.
     PosingError, OutOfRangeError, ContactError
-        Of what was given; of a single impact.
+        An argument is invalid, or a single impact fails.
     """
     before = contacts.vector("the rates before an impact", velocities)
     back = coefficients(contacts, "restitution", restitution)

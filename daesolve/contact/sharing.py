@@ -1,9 +1,10 @@
-"""A share for each of several contacts in space that stick and whose friction is not determined.
+"""Friction shares for several sticking contacts in space with undetermined friction.
 
-Tractions T + Z y move nothing else for any y. What sticks holds as long as some y has all of them
-in their cones: as long as the largest k with |T| <= (1 - k) mu N everywhere is not negative. It is
-found on the central path of that programme (S. Boyd, L. Vandenberghe, Convex Optimization, 2004,
-chapter 11), along which y depends smoothly on loads: the least over y and k of
+Tractions T + Z y cause the same motion for every y. Sticking contacts hold as long as some y has
+all tractions in their cones: as long as the largest k with |T| <= (1 - k) mu N everywhere is
+nonnegative. It is found on the central path of that programme (S. Boyd, L. Vandenberghe, Convex
+Optimization, 2004, chapter 11), along which y depends smoothly on loads: the minimum over y and k
+of
 
     -k / m - sum of log(((1 - k) mu N)^2 - |T|^2),        m -> 0.
 """
@@ -18,19 +19,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ROUNDS = 60
-"""Of Newton's method on the path, for each m: it ends by itself after a few."""
+"""The largest number of Newton steps on the path for each m; a few suffice."""
 ENOUGH = 1e-16
-"""Twice what is left to gain, at which it ends."""
+"""Twice the remaining gain, at which Newton's method ends."""
 SHRINKS = 0.2
-"""The next m, of the one before."""
+"""The factor from one m to the next."""
 WITHIN = 0.02
-"""Of k, what it may be away from the largest one."""
+"""The accepted distance of k from its largest value."""
 LEAST = 1e-14
-"""The same, for a k that is zero."""
+"""The same, for a k near zero."""
 
 
 class BestShare(NamedTuple):
-    """Tractions (n, 2), N, and what they leave of all cones: the least 1 - |T| / (mu N)."""
+    """Tractions (n, 2), N, and the remainder of all cones: the least 1 - |T| / (mu N)."""
 
     tractions: NDArray[np.float64]
     spare: float
@@ -39,7 +40,7 @@ class BestShare(NamedTuple):
 def best_share(
     limits: NDArray[np.float64], tractions: NDArray[np.float64], free: NDArray[np.float64]
 ) -> BestShare:
-    """Return the tractions of a family that use least of their cones.
+    """Return the tractions of a family that use their cones least.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def best_share(
     tractions
         One choice, whatever it uses: (n, 2), N.
     free
-        What may be added: (n, 2, m).
+        The possible additions: (n, 2, m).
     """
     found = tractions / limits[:, None]
     slopes = free / limits[:, None, None]
@@ -66,13 +67,13 @@ def best_share(
 def _on_path(
     found: NDArray[np.float64], spare: float, slopes: NDArray[np.float64], size: float
 ) -> tuple[NDArray[np.float64], float]:
-    """Return the place of the path for m = size, by damped Newton steps from another place."""
+    """Return the point of the path for m = size, by damped Newton steps from another point."""
     last = found, spare
     for _ in range(ROUNDS):
         radius = 1.0 - spare
         inside = radius**2 - np.sum(found**2, axis=1)
         if not np.all(inside > 0.0):
-            # Rounding has crossed the border that the steps keep away from.
+            # Rounding has crossed the border that the steps avoid.
             return last
         last = found, spare
         along = (found[:, None, :] @ slopes)[:, 0, :]
@@ -89,7 +90,7 @@ def _on_path(
         gain = -float(step @ gradient)
         if not gain > ENOUGH:
             break
-        # The damped step of self-concordant functions: it stays inside.
+        # The damped step for self-concordant functions stays inside.
         part = 1.0 / (1.0 + np.sqrt(gain)) if gain > 0.0625 else 1.0
         found = found + slopes @ (part * step[:-1])
         spare += float(part * step[-1])

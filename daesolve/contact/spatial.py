@@ -2,12 +2,13 @@
 
     |T| <= mu N,  and with a slip rate c /= 0:  T = -mu N c / |c|
 
-Of one contact all answers are found: the direction d = (cos b, sin b) of its sliding obeys
+For a single contact all answers are found: the direction d = (cos b, sin b) of its sliding obeys
 
     (c x d) = 0,  a trigonometric polynomial of second degree in b.
 
-Of several, relaxation finds the states, at once or with friction that grows; Newton's method makes
-the reactions exact, and the conditions are checked. That there is no other answer is not proved.
+For several contacts, relaxation finds the states, at once or with growing friction; Newton's method
+makes the reactions exact, and the conditions are checked. It is not proved that there is no other
+answer.
 """
 
 from __future__ import annotations
@@ -32,36 +33,36 @@ if TYPE_CHECKING:
     from daesolve.contact.touching import ScaledProblem
 
 GROWTHS = 50
-"""Steps in which friction grows, where all of it at once leads nowhere."""
+"""The number of steps in which friction grows, if full friction at once fails."""
 ROUNDS = 30
-"""Of Newton's method: it converges in a few, or not."""
+"""The number of Newton steps: it converges in a few, or not at all."""
 CONVERGED = 1e-15
-"""Of the largest reaction, a step after which Newton's method ends."""
+"""The step, relative to the largest reaction, at which Newton's method ends."""
 ROUNDING = 1e-13
-"""Of the largest coefficient of a polynomial, one that is none."""
+"""Coefficients of a polynomial below this, relative to the largest, count as zero."""
 ON_CIRCLE = 1e-6
-"""How far a root may lie from the unit circle to be tried as a direction."""
+"""The distance of a root from the unit circle within which it is tried as a direction."""
 STILL = 1e-9
-"""Of the largest reaction, a slip rate that is none."""
+"""A slip rate, relative to the largest reaction, that counts as zero."""
 CREEPS = 1e-4
-"""Of the largest reaction, a slip rate of relaxation that may be none."""
+"""A slip rate from relaxation, relative to the largest reaction, that may be zero."""
 SAME = 1e-7
-"""Of the terms that enter them, rates that differ by less are the same motion."""
+"""Rates that differ by less, relative to their terms, are the same motion."""
 
 
 def spatial_answers(
     problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float
 ) -> tuple[tuple[Answer, ...], bool]:
-    """Return answers that meet all conditions, and whether they are proved to be all.
+    """Return answers that satisfy all conditions, and whether they are proved to be all.
 
     Parameters
     ----------
     problem
-        In units of its own.
+        A problem in its own units.
     sliding
-        Unit vectors in which contacts slide, zero where they are at rest: (n, 2).
+        Unit vectors in which contacts slide, zero at rest: (n, 2).
     tolerance
-        Of the terms that enter it, what a condition may be missed by.
+        The accepted violation of a condition, relative to its terms.
     """
     alone = problem.contacts.count == 1
     if alone:
@@ -87,7 +88,7 @@ def _certified(
     guess: NDArray[np.float64],
     tolerance: float,
 ) -> Answer | None:
-    """Return the answer near to reactions (k,) of states, None where they lead to none."""
+    """Return the answer near reactions (k,) and states; None if they lead to none."""
     if problem.springs:
         states, guess = _on_springs(problem, sliding, states, guess, tolerance)
     exact = _refined(problem, sliding, states, guess)
@@ -101,10 +102,10 @@ def _on_springs(
     guess: NDArray[np.float64],
     tolerance: float,
 ) -> tuple[States, NDArray[np.float64]]:
-    """Close what bodies press on, and open what they lift off, one after the other.
+    """Close contacts that bodies press on, and open those they lift off, one after another.
 
-    Relaxation takes some share of a load that is not determined, and may take a contact for open
-    whose gap stays closed with those of others.
+    Relaxation uses some share of an undetermined load, and may treat a contact as open although its
+    gap stays closed together with others.
     """
     count = problem.contacts.count
     for _ in range(2 * count):
@@ -135,10 +136,10 @@ def _crept(
     guess: NDArray[np.float64],
     tolerance: float,
 ) -> Answer | None:
-    """Return the answer in which what hardly slides sticks, of states that lead to none.
+    """Return the answer with hardly sliding contacts stuck, for states that lead to none.
 
-    Where a traction is at its limit though another share of a load would not be, relaxation cannot
-    tell, and the direction of a slip that is none turns in every round of Newton's method.
+    If a traction is at its limit although another share of the load would not be, relaxation cannot
+    detect this, and the direction of a zero slip turns in every Newton step.
     """
     count = problem.contacts.count
     rates = problem.contacts.matrix @ guess + problem.free
@@ -159,7 +160,7 @@ def _checked(
     exact: _Exact,
     tolerance: float,
 ) -> Answer | None:
-    """Return the answer that reactions are, None where they miss the conditions."""
+    """Return the answer of reactions; None if they violate the conditions."""
     states, exact = _held(problem, sliding, states, exact)
     answer = answer_of(
         problem,
@@ -174,7 +175,7 @@ def _checked(
 
 
 def _starts(problem: ScaledProblem) -> tuple[NDArray[np.float64], ...]:
-    """Return reactions to begin a relaxation with: none, those of sticking, and pressure alone."""
+    """Return initial reactions for a relaxation: none, those of sticking, and pressure alone."""
     size, count = len(problem.free), problem.contacts.count
     held = np.linalg.pinv(problem.contacts.matrix) @ -problem.free
     return np.zeros(size), held, np.where(np.arange(size) < count, 1.0, 0.0)
@@ -186,7 +187,7 @@ def _relaxed_answer(
     start: NDArray[np.float64],
     tolerance: float,
 ) -> Answer | None:
-    """Return the answer that relaxation comes to, None where it does not."""
+    """Return the answer that relaxation reaches; None if there is none."""
     for reactions in relaxed(problem, sliding, start):
         states = states_of(problem, sliding, reactions)
         answer = _certified(problem, sliding, states, reactions, tolerance)
@@ -200,7 +201,7 @@ def _relaxed_answer(
 def _grown_answer(
     problem: ScaledProblem, sliding: NDArray[np.float64], tolerance: float
 ) -> Answer | None:
-    """Return the answer to which that without friction leads as friction grows, None if none."""
+    """Return the answer reached from the frictionless one as friction grows; None if none."""
     contacts, start = problem.contacts, np.zeros(len(problem.free))
     answer = None
     for share in np.arange(1, GROWTHS + 1) / GROWTHS:
@@ -219,7 +220,7 @@ def _grown_answer(
 
 
 def _single(problem: ScaledProblem) -> Iterator[tuple[States, NDArray[np.float64]]]:
-    """Yield everything that one contact at rest could do."""
+    """Yield all possible states of one contact at rest."""
     matrix, free, least = problem.contacts.matrix, problem.free, float(problem.least[0])
     if least == 0.0:
         yield (State.OPEN,), np.zeros(3)
@@ -235,7 +236,7 @@ def _single(problem: ScaledProblem) -> Iterator[tuple[States, NDArray[np.float64
 def _stuck(
     matrix: NDArray[np.float64], free: NDArray[np.float64], normal: float | None
 ) -> NDArray[np.float64]:
-    """Return the reactions of one contact that sticks, and is closed unless N is given."""
+    """Return the reactions of one sticking contact, which is closed unless N is given."""
     if normal is None:
         return np.linalg.pinv(matrix) @ -free
     load = free[1:] + matrix[1:, 0] * normal
@@ -245,8 +246,8 @@ def _stuck(
 def _directions(problem: ScaledProblem, normal: float | None) -> list[NDArray[np.float64]]:
     """Return the directions d in which one contact could slide: c x d = 0.
 
-    With N = -free_N / p, p = A_NN - mu A_NT d, where the gap stays as it is, c p is a polynomial of
-    second degree in d as well.
+    If the gap stays constant, with N = -free_N / p and p = A_NN - mu A_NT d, c p is also a
+    polynomial of second degree in d.
     """
     matrix, free, friction = problem.contacts.matrix, problem.free, problem.contacts.friction[0]
     angles = 2.0 * np.pi * np.arange(5) / 5.0
@@ -262,7 +263,7 @@ def _directions(problem: ScaledProblem, normal: float | None) -> list[NDArray[np
     across = slip[:, 0] * directions[:, 1] - slip[:, 1] * directions[:, 0]
     # Five values determine the coefficients of exp(-2 i b), ..., exp(2 i b).
     coefficients = np.fft.fft(across)[[2, 1, 0, 4, 3]]
-    # Where A is the same in all directions the second degree is missing.
+    # If A is the same in all directions, the second degree vanishes.
     if abs(coefficients[0]) <= ROUNDING * np.max(np.abs(coefficients)):
         coefficients = coefficients[1:4]
     roots = np.roots(coefficients)
@@ -273,9 +274,9 @@ def _directions(problem: ScaledProblem, normal: float | None) -> list[NDArray[np
 def _held(
     problem: ScaledProblem, sliding: NDArray[np.float64], states: States, exact: _Exact
 ) -> tuple[States, _Exact]:
-    """Let stick what has no slip rate, where other reactions of the same motion are in their cones.
+    """Make contacts without slip stick, if other reactions of the same motion are in their cones.
 
-    Tractions that are not determined may lie at a limit though they need not.
+    Undetermined tractions may lie at a limit without need.
     """
     contacts, count = problem.contacts, problem.contacts.count
     rates = contacts.matrix @ exact.reactions + problem.free
@@ -311,7 +312,7 @@ def _held(
 
 
 class _Exact(NamedTuple):
-    """Reactions (k,) that meet the equations of states, and what these determine."""
+    """Reactions (k,) that satisfy the equations of states, and what these determine."""
 
     reactions: NDArray[np.float64]
     determined: bool
@@ -325,12 +326,12 @@ def _refined(
     states: States,
     guess: NDArray[np.float64],
 ) -> _Exact | None:
-    """Make reactions exact by Newton's method; None where it does not converge."""
+    """Make reactions exact by Newton's method; return None if it does not converge."""
     reactions, count = np.array(guess), problem.contacts.count
     rank, vectors = 0, np.eye(len(reactions))
     rates = problem.contacts.matrix @ reactions + problem.free
     released = rates[:count] > reactions[:count] - problem.least
-    # What leaves with the least of its reaction bears what that is.
+    # A contact that opens with its least reaction keeps that reaction.
     open_ = np.array([state is State.OPEN for state in states])
     closed = np.flatnonzero(~open_ & ~((problem.least > 0.0) & released))
     idle = np.zeros((0, len(reactions)))
@@ -341,7 +342,7 @@ def _refined(
     for _ in range(ROUNDS):
         missed, slopes = _equations(problem, sliding, states, reactions)
         missed, slopes = np.append(missed, idle @ reactions), np.vstack([slopes, idle])
-        # What slides slowly turns quickly: that is no measure for the other equations.
+        # Slow slips turn quickly, so they are not a measure for the other equations.
         each = np.max(np.abs(slopes), axis=1)
         each = np.where(each > 0.0, each, 1.0)
         missed, slopes = missed / each, slopes / each[:, None]
@@ -370,7 +371,7 @@ def _equations(
     states: States,
     reactions: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return by how much reactions miss the equations of states, and the slopes of that."""
+    """Return the residual of the equations of states for given reactions, and its slopes."""
     contacts = problem.contacts
     rates = contacts.matrix @ reactions + problem.free
     missed, slopes = np.array(reactions), np.eye(len(reactions))
@@ -401,7 +402,7 @@ def _equations(
 
 
 def _known(problem: ScaledProblem, answers: list[Answer], answer: Answer) -> bool:
-    """Return whether a motion is among answers."""
+    """Return whether a motion is among the answers."""
     rates = answer.rates / problem.rates
     return any(
         np.max(np.abs(rates - other.rates / problem.rates)) <= SAME * (1.0 + np.max(np.abs(rates)))

@@ -1,9 +1,8 @@
-"""Loads that rigid bodies leave open, as equal springs under all contacts would share them.
+"""Loads that rigid bodies leave open, shared as by equal springs under all contacts.
 
-Springs that are all alike give forces that are those of a small displacement of the bodies: no
-combination of normal reactions that moves nothing has a part in them. A contact that the others
-leave no choice, since its gap follows from theirs, is open where the bodies would lift off its
-spring, and closed where they press on it.
+Equal springs produce the forces of a small displacement of the bodies, which contain no combination
+of normal reactions without effect on the motion. If the gap of a contact follows from the others,
+it is open if the bodies would lift off its spring, and closed if they press on it.
 """
 
 from __future__ import annotations
@@ -22,29 +21,29 @@ if TYPE_CHECKING:
 
 
 def idle_rows(problem: ScaledProblem, closed: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the combinations of normal reactions that springs have no part in: (m, n closed).
+    """Return the combinations of normal reactions that springs do not produce: (m, n closed).
 
     Parameters
     ----------
     problem
-        In units of its own.
+        A problem in its own units.
     closed
-        The contacts that share the loads, by their indices.
+        The indices of the contacts that share the loads.
     """
     if not closed.size:
         return np.zeros((0, 0))
     values, vectors = np.linalg.eigh(problem.contacts.matrix[np.ix_(closed, closed)])
     idle = vectors[:, values <= MOVES]
-    # In true units: those of a contact stand in the combination and in its reaction.
+    # In true units, the units of a contact enter both the combination and its reaction.
     weights = idle * problem.reactions[closed][:, None] ** 2
     sizes = np.max(np.abs(weights), axis=0, initial=0.0)
     return np.asarray((weights / np.where(sizes > 0.0, sizes, 1.0)).T, dtype=np.float64)
 
 
 class SpringShares(NamedTuple):
-    """Shares y (number,) of a family as springs have them, and what they leave open of it.
+    """Shares y (number,) of a family for springs, and the remaining freedom.
 
-    The columns of `left`, (number, m), change no load of a spring.
+    The columns of `left`, (number, m), do not change the load of any spring.
     """
 
     shares: NDArray[np.float64]
@@ -54,7 +53,7 @@ class SpringShares(NamedTuple):
 def spring_shares(
     problem: ScaledProblem, closed: NDArray[np.intp], family: Family
 ) -> SpringShares | None:
-    """Return the shares of a family in which closed contacts are springs; None where none are."""
+    """Return the shares of a family for springs under closed contacts; None if there are none."""
     weights = idle_rows(problem, closed)
     slopes, constant = weights @ family.free[closed], weights @ family.base[closed]
     left, sizes, vectors = np.linalg.svd(slopes)
@@ -68,7 +67,7 @@ def spring_shares(
 
 
 def sprung(problem: ScaledProblem, closed: NDArray[np.intp], family: Family) -> Family | None:
-    """Return those of a family in which closed contacts are springs; None where none are."""
+    """Return the reactions of a family for springs under closed contacts; None without any."""
     found = spring_shares(problem, closed, family)
     if found is None:
         return None
@@ -83,11 +82,11 @@ def pressed(
     Parameters
     ----------
     problem
-        In units of its own.
+        A problem in its own units.
     closed
         (n,) which contacts are closed.
     normal
-        (n,) their reactions, as springs share them.
+        (n,) their reactions, as shared by springs.
     """
     forces = np.zeros(len(closed))
     within, rest = np.flatnonzero(closed), np.flatnonzero(~closed)

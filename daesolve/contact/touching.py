@@ -1,12 +1,12 @@
-"""What touches at an instant: how gaps and slips answer to the reactions of all contacts together.
+"""Touching contacts at an instant: the response of gaps and slips to all reactions together.
 
-With the rows W of gaps and slips, M v' = h + W^T r and Phi v' + c = 0 eliminated,
+With the rows W of gaps and slips, eliminating M v' = h + W^T r and Phi v' + c = 0 gives
 
     rates = A r + free,     A = W P W^T,     P = M^-1 - M^-1 Phi^T (Phi M^-1 Phi^T)^+ Phi M^-1.
 
-Rows stand with the normals of all contacts first and their tangents after them, contact by contact:
-one tangent each in the plane, two at right angles in space. Rates are accelerations and reactions
-forces in the smooth motion, velocities and impulses at an impact.
+The rows contain first the normals of all contacts, then their tangents, contact by contact: one
+tangent each in the plane, two at right angles in space. Rates and reactions are accelerations and
+forces in the smooth motion, velocities and impulses in an impact.
 """
 
 from __future__ import annotations
@@ -23,33 +23,33 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 SYMMETRIC = 1e-9
-"""Of the geometric mean of its diagonal entries, what entries of A across it may differ by."""
+"""The accepted asymmetry of A, relative to the geometric mean of its diagonal entries."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
-    """The contacts that touch at an instant.
+    """Touching contacts at an instant.
 
     Attributes
     ----------
     matrix
-        A, the answer of gaps and slips to the reactions: (k, k), 1/kg, symmetric, k = 2 n in the
+        A, the response of gaps and slips to the reactions: (k, k), 1/kg, symmetric, k = 2 n in the
         plane and 3 n in space.
     friction
-        Coefficients mu of sliding: (n,).
+        Coefficients mu of sliding friction: (n,).
     static_friction
-        Coefficients of sticking, none smaller than that of sliding: (n,). None: the same.
+        Coefficients of static friction, at least as large: (n,). None: the same.
     directions
-        Tangents of a contact: 1 in the plane, 2 in space.
+        The number of tangents of a contact: 1 in the plane, 2 in space.
     names
-        Of the contacts; "1", "2", ... unless given.
+        Names of the contacts; "1", "2", ... by default.
 
     Raises
     ------
     PosingError
-        Shapes disagree, A is not symmetric, or its diagonal not positive for a normal.
+        Shapes disagree, A is not symmetric, or a normal's diagonal entry is not positive.
     OutOfRangeError
-        A number is not finite, or a coefficient out of its range.
+        A number is not finite, or a coefficient is out of range.
     """
 
     matrix: NDArray[np.float64]
@@ -72,16 +72,16 @@ class Contacts:
             raise PosingError(
                 f"a contact must have 1 tangent in the plane or 2 in space, not {self.directions}"
             )
-        matrix = _numbers("the answer to the reactions", self.matrix)
+        matrix = _numbers("the response to the reactions", self.matrix)
         size = count * (1 + self.directions)
         if matrix.shape != (size, size):
             raise PosingError(
-                f"the answer of {count} contacts with {self.directions} tangents each to their "
-                f"reactions needs the shape {(size, size)}, not {matrix.shape}"
+                f"the response of {count} contacts with {self.directions} tangents each must have "
+                f"the shape {(size, size)}, not {matrix.shape}"
             )
         lengths = np.sqrt(np.abs(np.diag(matrix)))
         if np.any(np.abs(matrix - matrix.T) > SYMMETRIC * np.outer(lengths, lengths)):
-            raise PosingError("the answer of contacts to their reactions must be symmetric")
+            raise PosingError("the response of contacts to their reactions must be symmetric")
         stuck = np.flatnonzero(np.diag(matrix)[:count] <= 0.0)
         if stuck.size:
             raise PosingError(
@@ -92,8 +92,8 @@ class Contacts:
             static = _numbers("the coefficients of static friction", self.static_friction)
         if static.shape != friction.shape or np.any(static < friction) or np.any(friction < 0.0):
             raise OutOfRangeError(
-                "coefficients of friction must not be negative, nor those of static friction "
-                f"smaller: they are {friction} and {static}"
+                "coefficients of friction must be >= 0, and static ones at least as large: they "
+                f"are {friction} and {static}"
             )
         for name, value in (
             ("matrix", matrix),
@@ -114,24 +114,24 @@ class Contacts:
         bilateral: ArrayLike | None = None,
         names: Sequence[str] = (),
     ) -> Contacts:
-        """Return contacts of given rows.
+        """Return contacts from given rows.
 
         Parameters
         ----------
         mass
             M (nv, nv), symmetric and positive definite.
         normal, tangent
-            Gradients of the rates of the gaps (n, nv), and of the slips (n, nv) or (2 n, nv), in
-            space those of one contact after the other.
+            Gradients of the rates of the gaps (n, nv), and of the slips (n, nv) or, in space, (2 n,
+            nv), contact by contact.
         friction, static_friction, names
-            As those of the class.
+            As for the class.
         bilateral
-            Rows Phi (m, nv) of the constraints that always hold; they may depend on each other.
+            Rows Phi (m, nv) of the permanent constraints; they may depend on each other.
 
         Raises
         ------
         PosingError, OutOfRangeError
-            As the class does.
+            As for the class.
         """
         rows = np.vstack([np.atleast_2d(normal), np.atleast_2d(tangent)]).astype(float)
         matrix = rows @ inverse_mass(mass, bilateral) @ rows.T
@@ -163,7 +163,7 @@ class Contacts:
         return slice(first, first + self.directions)
 
     def rows(self, which: ArrayLike) -> NDArray[np.intp]:
-        """Return the places of the rows of some contacts, given by their indices."""
+        """Return the indices of the rows of some contacts, given by their indices."""
         chosen = np.asarray(which, dtype=int)
         steps = np.arange(self.directions)
         tangents = self.count + chosen[:, None] * self.directions + steps
@@ -182,12 +182,12 @@ class Contacts:
         )
 
     def vector(self, what: str, given: ArrayLike) -> NDArray[np.float64]:
-        """Return a number for every row, checked.
+        """Return one number per row, after checking.
 
         Raises
         ------
         PosingError, OutOfRangeError
-            The shape is not (k,), or a number not finite.
+            The shape is not (k,), or a number is not finite.
         """
         numbers = _numbers(what, given)
         if numbers.shape != (len(self.matrix),):
@@ -199,7 +199,7 @@ class Contacts:
 
 
 def inverse_mass(mass: ArrayLike, bilateral: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Return M^-1 on what constraints that always hold leave free: (nv, nv), 1/kg.
+    """Return M^-1 on the motions that permanent constraints leave free: (nv, nv), 1/kg.
 
     Parameters
     ----------
@@ -228,29 +228,29 @@ def inverse_mass(mass: ArrayLike, bilateral: ArrayLike | None = None) -> NDArray
 
 
 DEPENDENT = 1e-10
-"""The smallest singular value, of rows of length one, above which constraints are independent."""
+"""Constraints are independent if their smallest singular value, for unit rows, exceeds this."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScaledProblem:
-    """Contacts and what they do without reactions, in units of their own.
+    """Contacts with their rates without reactions, in their own units.
 
-    Each contact has one unit for its reactions, so that its cone stays as it is: the gap's own
-    answer is one. All have one unit for rates: the largest without reactions is one.
+    Each contact has one unit for its reactions, which keeps its cone unchanged: the gap's response
+    to its own reaction is one. All share one unit for rates: the largest rate without reactions is
+    one.
 
     Attributes
     ----------
     contacts
-        With the scaled matrix.
+        Contacts with the scaled matrix.
     free
         Scaled rates without reactions: (k,).
     least
-        Scaled normal reactions below which none may fall: (n,), zero but in the expansion of an
-        impact.
+        Lower bounds of scaled normal reactions: (n,), zero except in the expansion of an impact.
     reactions, rates
         Units: (k,) each.
     springs
-        Whether loads that are not determined are those of equal springs under all contacts.
+        Whether undetermined loads are those of equal springs under all contacts.
     """
 
     contacts: Contacts
@@ -268,7 +268,7 @@ def scaled_problem(
     *,
     springs: bool = False,
 ) -> ScaledProblem:
-    """Return the problem in units of its own; `least` (n,) in the unit of reactions."""
+    """Return the problem in its own units; `least` (n,) in the unit of reactions."""
     count = contacts.count
     units = 1.0 / np.sqrt(np.diag(contacts.matrix)[:count])
     each = np.concatenate([units, np.repeat(units, contacts.directions)])

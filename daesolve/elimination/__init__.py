@@ -1,1 +1,1 @@
-"""The reactions eliminated, symbolically and in a straight line."""
+"""Symbolic elimination of the reactions as straight-line code."""

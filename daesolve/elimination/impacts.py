@@ -1,4 +1,4 @@
-"""What a reset does, in symbols: changes, and the projection of the velocities in an impact."""
+"""Resets in symbols: changes, and the projection of the velocities in an impact."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def changed_by(
 
 
 def told_energies(dynamics: Dynamics, reset: ResetRow, x: ca.SX, p: ca.SX) -> ca.SX:
-    """Return T before, T after and the miss of Carnot's theorem, where an event gives energies."""
+    """Return T before, T after and the error of Carnot's theorem, if an event gives energies."""
     inputs = [dynamics.t, dynamics.x, dynamics.p, reset.fired]
     function = ca.Function("energies", inputs, [ca.vertcat(*reset.energies)])
     before, after, lost = ca.vertsplit(function(dynamics.t, x, p, reset.fired))
@@ -84,9 +84,9 @@ def settle_function(
 
 
 def _smooth(dynamics: Dynamics) -> ca.SX:
-    """Return how impulses act: along the gradients.
+    """Return the action of impulses: along the gradients.
 
-    Friction of mu times an impulse would turn slip round.
+    Friction of mu times an impulse would reverse the slip.
     """
     influence = ca.SX(dynamics.influence)
     for row in dynamics.rows:
@@ -108,7 +108,7 @@ def _carnot(
     lost = after - before
     mass = dynamics.mass
     energy_lost = (ca.dot(before, mass @ before) - ca.dot(after, mass @ after)) / 2
-    if symmetric:  # each impulse goes with the target of its own row
+    if symmetric:  # Each impulse belongs to the target of its own row.
         work = ca.dot(ca.vertcat(*targets), impulses)
     else:
         work = ca.dot(after, dynamics.influence @ impulses)

@@ -1,13 +1,13 @@
-"""How near contacts that slide are to a jam: a ratio that is one without friction, and zero there.
+"""How close sliding contacts are to a jam: a ratio that is one without friction, and zero there.
 
-While contacts slide, their gaps answer to their reactions by S = J P (J^T + F), with J the rows of
-the gaps, F their friction, and P the answer of the bodies while all other constraints are kept.
-Without friction S is S0 = J P J^T. Where the ratio
+While contacts slide, their gaps respond to their reactions by S = J P (J^T + F), with the rows J of
+the gaps, their friction F, and the response P of the bodies under all other constraints. Without
+friction S is S0 = J P J^T. Where the ratio
 
     r = det S / det S0 = det(1 + S0^-1 J P F)
 
-falls to zero, reactions grow without bounds while the bodies still slide. Only the columns of F
-that are not zero count. A contact that is open has a row and a column of the identity.
+falls to zero, reactions grow without bound while the bodies still slide. Only nonzero columns of F
+matter. An open contact has a row and a column of the identity.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from daesolve.elimination.saddle import EliminationPlan, Saddle
 from daesolve.equations.dynamics import Dynamics, GoalRow
 
 NEAR = 1e-6
-"""The ratio below which a jam is so near that time is no good measure of what is left."""
+"""The ratio below which a jam is so near that time no longer measures the distance."""
 LARGEST = 12
-"""Contacts beyond which the ratio is too long an expression to be watched along a run."""
+"""The number of contacts beyond which the ratio is too long an expression to monitor."""
 
 
 def jam_ratio(dynamics: Dynamics, plan: EliminationPlan) -> ca.SX:
     """Return r, an expression of (t, x, p).
 
-    It is one where no jam is watched: with more than `LARGEST` contacts, without friction, and
-    where contacts share loads that they do not determine, so that det S0 is zero.
+    It is one if no jam is monitored: with more than `LARGEST` contacts, without friction, or if
+    contacts share undetermined loads, so that det S0 is zero.
 
     Parameters
     ----------
     dynamics, plan
-        The equations, and how reactions are eliminated.
+        The equations, and the elimination of the reactions.
     """
     gaps = [dynamics.rows[row.row] for row in dynamics.contacts]
     if len(gaps) > LARGEST or plan.proximal:

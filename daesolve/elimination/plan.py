@@ -1,4 +1,4 @@
-"""How the reactions of a system are eliminated: scales, refinements, shifts of dependent goals."""
+"""The plan for eliminating reactions: scales, refinements, shifts of dependent goals."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ MOST_REFINEMENTS = 4
 PROXIMAL_REFINEMENTS = 2
 BACKWARD_ERROR = 1e-13
 ROUNDING = 20.0 * float(np.finfo(float).eps)
-"""What the backward error of a large system may be, an unknown: rounding adds up along a chain, and
+"""The accepted backward error per unknown of a large system: rounding adds up along a chain, and
 a refinement would double the cost of a step for digits that the motion does not show."""
 LIGHT = 2e-5
-"""What a constraint moves by the other bodies, over what it moves by one, below which that is
-light: it moves with them, and its acceleration is a small difference of that which its forces give
-it and that which its reaction does. A refinement takes it from the constraint."""
+"""A body is light if a constraint moves it far more than the other bodies, by the inverse of
+this ratio. It moves with them, and its acceleration is a small difference between the effects of
+its forces and of its reaction. A refinement recovers the lost accuracy."""
 
 
 def choose_plan(
@@ -33,11 +33,11 @@ def choose_plan(
     *,
     proximal: bool,
 ) -> EliminationPlan:
-    """Decide scales and refinements from sample states.
+    """Determine scales and refinements from sample states.
 
     Refinements are added until the componentwise backward error at every sample is at rounding
-    level, which grows with a large system; one at least where a light body moves with others,
-    whatever forces act on it now; a proximal elimination always takes two.
+    level, which grows with the size of the system. There is at least one if a light body moves with
+    others, whatever forces act on it now; a proximal elimination always uses two.
 
     Parameters
     ----------
@@ -74,13 +74,13 @@ def regularisations(
 ) -> dict[str, float]:
     """Return the shift of each goal: epsilon of its part of J M^-1 B at the sample states.
 
-    Divided by the goal's weight (one where none is given) over the largest: like supports of such
-    stiffnesses, dependent goals take shares of a load in proportion.
+    The shift is divided by the goal's weight (one by default) over the largest: dependent goals
+    share a load like supports whose stiffnesses are the weights.
     """
     weights = weights or {}
     heaviest = max([1.0, *weights.values()])
     sizes: dict[str, list[float]] = {row.name: [] for row in dynamics.rows}
-    # What is open now may close.
+    # A contact that is open now may close later.
     values = values.copy()
     for contact in dynamics.contacts:
         values[[contact.hold, *(() if contact.rubbing is None else contact.rubbing.holds)]] = 1.0
@@ -91,7 +91,7 @@ def regularisations(
             gradient = parts["jacobian"][number]
             sizes[row.name].append(float(np.sum(gradient**2 / inertia)))
     typical = {name: float(np.median(size)) for name, size in sizes.items()}
-    # Under contacts that may share a load the springs are alike, wherever these are.
+    # Under contacts that may share a load the springs are equal, wherever these are.
     together: dict[tuple[int, ...], list[str]] = {}
     for contact in dynamics.contacts:
         row = dynamics.rows[contact.row]
@@ -110,8 +110,8 @@ def _block_scales(
 ) -> dict[int, float]:
     """Scale directed reactions by the size of the accelerations that they cause.
 
-    Two of them are solved by Cramer's rule, which needs no scales: then there are none, and the
-    same code serves other masses.
+    Two of them are solved by Cramer's rule, which needs no scales, so the same code works for other
+    masses.
     """
     own = {row.reaction for row in dynamics.rows}
     directed = [r for r in range(dynamics.reactions.numel()) if r not in own]
@@ -134,14 +134,14 @@ def _block_scales(
 def _carries_light(
     dynamics: Dynamics, samples: Sequence[tuple[float, np.ndarray]], values: np.ndarray
 ) -> bool:
-    """Tell whether some body is light, at every sample, beside the others of a constraint."""
+    """Return whether some body is light, at every sample, compared with others of a constraint."""
     if not (dynamics.rows and samples):
         return False
     ratios: np.ndarray | None = None
     for t, x in samples:
         parts = dynamics.matrices(t, x, values)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            # A coordinate without inertia of its own is no light body.
+            # A coordinate without its own inertia is not a light body.
             moves = parts["jacobian"] ** 2 / np.diag(parts["mass"])
             moves = np.where(np.isfinite(moves), moves, 0.0)
             others = np.sum(moves, axis=1, keepdims=True) - moves
@@ -166,8 +166,8 @@ def _backward_error(
                 continue
             return np.inf
         parts = dynamics.matrices(t, x, values)
-        # At rest in equilibrium all that happens is rounding: the accelerations of the freed
-        # system are the measure there.
+        # At rest in equilibrium everything is rounding; the accelerations of the freed system are
+        # the measure there.
         reach = np.abs(a) + np.abs(np.linalg.solve(parts["mass"], parts["force"]).ravel())
         checks = (
             (

@@ -1,21 +1,21 @@
-"""The linear algebra of the reactions: a saddle matrix, factorised symbolically, straight line.
+"""The linear algebra of the reactions: a saddle matrix, factorised as straight-line code.
 
     [M  B] [ v']   [ h ]
     [J  0] [-u ] = [rho]        D u = -e for relations between reactions
 
-Ideal reactions have B = J^T: the matrix is symmetric, and L D L^T in a minimum-degree order, in
-which a multiplier comes after all coordinates that its constraint touches, needs no other
-pivoting: its pivot is what is left of -J M^-1 J^T. Where it is known what a constraint has a grip
-on by itself (`Dynamics.after`), it comes after that alone. Forces that depend on reactions make it
-L U in the same order. Reactions without a goal of their own (directed by the forces) have no safe
-pivot; they are left to the end and solved by orthogonal rows.
+Ideal reactions have B = J^T, so the matrix is symmetric. L D L^T needs no pivoting in a
+minimum-degree order in which a multiplier follows all coordinates in its constraint: its pivot is
+the remainder of -J M^-1 J^T. If `Dynamics.after` names what a constraint can influence alone, the
+multiplier follows only that. If forces depend on reactions, the factorisation is L U in the same
+order. Reactions without their own goal (directed by the forces) have no safe pivot; they come last
+and are solved by orthogonal rows.
 
-The row and the column of a goal that is let go of at times carry a factor of 1 or 0, and one minus
-this factor is an entry of its own: where it does not hold, the row says u = 0.
+The row and the column of a goal that is released at times have a factor of 1 or 0, and one minus
+this factor is an additional entry: if the goal does not hold, the row states u = 0.
 
-Where constraints lose rank, the multipliers' pivots get -epsilon (a proximal term) and the
-solution is refined with the exact residual: the bias of epsilon disappears, dependent constraints
-get their minimum-norm share, and isolated positions of lower rank are passed.
+If constraints lose rank, the multipliers' pivots get -epsilon (a proximal term) and the solution is
+refined with the exact residual. The bias of epsilon disappears, dependent constraints get their
+minimum-norm share, and the motion passes isolated positions of lower rank.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.posing.value_names import ValueKind
 
 REFINED = 2
-"""Refinements with which rounding grows like one over the smallest singular value of the
-constraints, and not like one over its square, as far as that is above 1e-7 or so."""
+"""The number of refinements with which rounding grows like the inverse of the smallest singular
+value of the constraints, instead of its square, for singular values above about 1e-7."""
 PROXIMAL_EPSILON = 3e-10
-"""Small, so that positions of lower rank are passed quickly.
+"""A small shift, with which positions of lower rank are passed quickly.
 
-Within sqrt(epsilon) of them the shift lets go of the constraints, and the motion may leave its
-branch by about epsilon; yet an error of rounding in a constraint throws it off by that over
-sqrt(epsilon). With two refinements the sum is least between 1e-10 and 1e-9.
+Within sqrt(epsilon) of them the shift releases the constraints, and the motion may leave its branch
+by about epsilon. On the other hand, a rounding error in a constraint has an effect of the error
+over sqrt(epsilon). With two refinements the sum is smallest between 1e-10 and 1e-9.
 """
 SHARING_EPSILON = 1e-6
-"""Larger: the shares of dependent reactions are right to rounding over this."""
+"""A larger shift: the shares of dependent reactions are exact to rounding over this."""
 SHARED_ROUNDING = 2.0**-52 / SHARING_EPSILON
-"""Of a load that is shared, what is rounding."""
+"""The part of a shared load that counts as rounding."""
 
 
 _factorized: WeakKeyDictionary[
@@ -63,16 +63,16 @@ _factorized: WeakKeyDictionary[
 
 @dataclass(frozen=True)
 class EliminationPlan:
-    """How the linear system is solved; decided once, from sample states, in `elimination_plan`.
+    """How the linear system is solved; decided once, from sample states, by `choose_plan`.
 
     Parameters
     ----------
     refinements
-        How often the solution is refined with the exact residual.
+        The number of refinements of the solution with the exact residual.
     proximal
         Whether the pivots of multipliers are shifted (by the values `regularisation_*`).
     block_scales
-        Sizes (powers of two) of the reactions that have no goal of their own, by their index.
+        Sizes (powers of two) of the reactions without their own goal, by their index.
     """
 
     refinements: int = 0
@@ -84,8 +84,8 @@ class EliminationPlan:
 class _Substitution:
     """A reaction given by a relation: u_k = -(e + sum of others) / coefficient.
 
-    `column` is its column of B, and `shares` its factors in the other relations, into which it was
-    put.
+    `column` is its column of B, and `shares` are its factors in the other relations, where it was
+    substituted.
     """
 
     relation: int
@@ -98,19 +98,19 @@ class _Substitution:
 
 @dataclass(frozen=True)
 class _Places:
-    """Where goals, relations and reactions are in the matrix, behind the accelerations.
+    """The positions of goals, relations and reactions in the matrix, after the accelerations.
 
     Parameters
     ----------
     goals
-        The row of each goal, which is the column of its own reaction as well.
+        The row of each goal, which is also the column of its own reaction.
     relations
-        The row of each relation that no substitution solves, by its number.
+        The row of each relation without a substitution, by its index.
     reactions
-        The column of each reaction that no substitution replaces, by its number: those with a goal
-        of their own first.
+        The column of each reaction without a substitution, by its index: those with their own goal
+        first.
     free
-        The reactions among them without a goal of their own.
+        Those of these reactions that have no goal.
     """
 
     goals: range
@@ -120,18 +120,18 @@ class _Places:
 
     @property
     def paired(self) -> set[int]:
-        """The places of goals with a reaction of their own, on which to pivot."""
+        """The positions of goals with their own reaction, used as pivots."""
         return set(self.goals).intersection(self.reactions.values())
 
     @property
     def unpaired_rows(self) -> list[int]:
-        """The rows that are left to the end: goals without a reaction, and relations."""
+        """The remaining rows: goals without a reaction, and relations."""
         paired = self.paired
         return [row for row in self.goals if row not in paired] + [*self.relations.values()]
 
     @property
     def free_columns(self) -> list[int]:
-        """The columns that are left to the end."""
+        """The remaining columns."""
         return [self.reactions[reaction] for reaction in self.free]
 
 
@@ -157,7 +157,7 @@ def _places(dynamics: Dynamics, substitutions: Sequence[_Substitution]) -> _Plac
 
 
 class Saddle:
-    """The factorised system of a `Dynamics`, to be solved for several right-hand sides.
+    """The factorised system of a `Dynamics`, for several right-hand sides.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class Saddle:
         self.factors = self._factorized()
 
     def _factorized(self) -> Factorization:
-        """Return the factors, which plans with more refinements have in common."""
+        """Return the factors, which plans with more refinements share."""
         plan, places = self.plan, self._places
         scales = {places.reactions[r]: plan.block_scales.get(r, 1.0) for r in places.free}
         known = _factorized.setdefault(self.dynamics, {})
@@ -215,7 +215,7 @@ class Saddle:
         return merge(*parts)
 
     def _order(self) -> list[int]:
-        """Return the pivots in their order: each multiplier after what its constraint touches."""
+        """Return the pivots in order: each multiplier after the variables in its constraint."""
         paired = self._places.paired
         touched = self._touched(paired)
         after = {place: frozenset(touched[place]) for place in paired} | self._chosen(touched)
@@ -231,7 +231,7 @@ class Saddle:
         return True
 
     def _touched(self, paired: set[int]) -> dict[int, set[int]]:
-        """Return the accelerations that each multiplier's row or column touches."""
+        """Return the accelerations in each multiplier's row or column."""
         touched: dict[int, set[int]] = {index: set() for index in paired}
         for row, columns in self.entries.items():
             if row in paired:
@@ -242,7 +242,7 @@ class Saddle:
         return touched
 
     def _chosen(self, touched: Mapping[int, set[int]]) -> dict[int, frozenset[int]]:
-        """Return what comes before those multipliers that `Dynamics.after` names."""
+        """Return the predecessors of those multipliers that `Dynamics.after` names."""
         velocities = self.dynamics.labels.states[-self._count :]
         places = {name: index for index, name in enumerate(velocities)}
         rows = zip(self.dynamics.rows, self._places.goals, strict=True)
@@ -274,7 +274,7 @@ class Saddle:
         force
             h, (nv, 1).
         targets
-            rho, what J v' is to be, a scalar for each goal.
+            rho, the required value of J v', a scalar for each goal.
         offsets
             e, a scalar for each relation.
         """
@@ -316,9 +316,9 @@ class Saddle:
         return residual
 
     def singular_influences(self) -> ca.SX:
-        """Return, one after the other, what the reactions do to goals that are singular at rest.
+        """Return, concatenated, the influences of the reactions on goals that are singular at rest.
 
-        It is linear in the velocities: it turns round where the motion passes through rest.
+        It is linear in the velocities and changes sign where the motion passes through rest.
         """
         basis = self.factors.block_basis
         matrices = (
@@ -332,12 +332,12 @@ class Saddle:
         return ca.vertcat(ca.SX(0, 1), *parts)
 
     def relative_pivots(self) -> list[ca.SX]:
-        """Return, for each goal, what is left of its grip on the accelerations, 0 to about 1.
+        """Return, for each goal, its remaining grip on the accelerations, from 0 to about 1.
 
-        For a multiplier it is its pivot over the sum |J_j B_j| / M_jj, for an orthogonal row the
-        length that is left over its length: zero where the goal depends on the others or no
-        reaction influences it. Where a goal is singular at rest, the square of what is left over
-        the typical length: a pivot is quadratic too.
+        For a multiplier it is its pivot over the sum |J_j B_j| / M_jj; for an orthogonal row it is
+        the remaining length over its length. It is zero if the goal depends on the others or no
+        reaction influences it. For a goal that is singular at rest, it is the square of the
+        remaining length over the typical length, because a pivot is quadratic too.
         """
         basis = self.factors.block_basis
         lengths = (
@@ -372,9 +372,9 @@ class Saddle:
 def _substitute_relations(
     influence: ca.SX, ties: list[ca.SX], kept: Collection[int | None] = ()
 ) -> list[_Substitution]:
-    """Solve relations for a reaction whose coefficient is a number, and put it in everywhere.
+    """Solve relations for a reaction with a constant coefficient, and substitute it everywhere.
 
-    Not for one that is kept: that of a goal that is let go of at times.
+    Reactions of goals that are released at times are kept.
     """
     substitutions: list[_Substitution] = []
     solved: set[int] = set()

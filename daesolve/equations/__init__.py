@@ -1,1 +1,1 @@
-"""The one form that every system becomes, its consistent states, and its rank."""
+"""The common form of all systems, its consistent states, and its rank."""

@@ -1,4 +1,4 @@
-"""On which side of its border a piecewise expression is that stays there exactly."""
+"""The side of its border on which a piecewise expression counts if it stays exactly there."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ NEVER, ALWAYS = -2, -1
 
 @dataclass(frozen=True, eq=False)
 class Borders:
-    """For which guards zero is past it: a > 0 is false at a = 0, and floor(1) is 1.
+    """The guards for which zero counts as past: a > 0 is false at a = 0, and floor(1) is 1.
 
     Parameters
     ----------
     places
-        For each guard the place in p of a sign, of which zero is past 1; `ALWAYS` or `NEVER`.
+        For each guard, the index in p of a sign: zero counts as past if it is 1; `ALWAYS` or
+        `NEVER`.
     """
 
     places: np.ndarray
 
     @staticmethod
     def of(dynamics: Dynamics, events: Sequence[Event]) -> Borders:
-        """Return those of the guards of some events, one after the other."""
+        """Return the borders of the guards of some events, in order."""
         names, places = list(dynamics.values), list[int]()
         for event in events:
             if event.name not in dynamics.switches:
@@ -42,7 +43,7 @@ class Borders:
         return bool((self.places != NEVER).any())
 
     def past(self, p: np.ndarray) -> np.ndarray:
-        """Return for which guards zero is past it where the values are p."""
+        """Return for which guards zero counts as past, for the values p."""
         if not (self.places >= 0).any():
             return self.places == ALWAYS
         signs = p[np.maximum(self.places, 0)]

@@ -1,4 +1,4 @@
-"""What is built of equations, once for each: runs with other numbers share it."""
+"""Objects built from equations only once and shared by runs with other numbers."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Built = TypeVar("Built")
 def built_once(
     build: Callable[Concatenate[Dynamics, Further], Built],
 ) -> Callable[Concatenate[Dynamics, Further], Built]:
-    """Build once for the same equations and the same further arguments, which can be keys.
+    """Build once for the same equations and the same further arguments, which must be hashable.
 
-    What is built goes with the equations, and so must have no hold on them.
+    The result lives as long as the equations, so it must not refer to them.
     """
     known: WeakKeyDictionary[Dynamics, dict[Hashable, Built]] = WeakKeyDictionary()
 

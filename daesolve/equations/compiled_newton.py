@@ -1,4 +1,4 @@
-"""Newton's method by steps that cost least, for a few equations, in compiled code."""
+"""Newton's method with least-cost steps, for a few equations, in compiled code."""
 # numba's decorators have no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
 
@@ -16,17 +16,17 @@ from daesolve.algebra.machine import ONE, carry_out
 
 VERSION = version_of(compiling, operations, vectors, machine, sys.modules[__name__])
 SWEEPS = 40
-"""Over all pairs of rows, which are at right angles to rounding long before."""
+"""Sweeps over all pairs of rows, which are orthogonal to rounding long before."""
 ROUNDING = 1e-15
 
 
 @njit(**OPTIONS)
 def solve_shortest(matrix, right, least, found):
-    """Find the shortest x for which matrix @ x misses the right side least.
+    """Find the shortest x that minimises the error of matrix @ x.
 
-    Rows are turned in pairs until they are at right angles (Jacobi's method, from one side): then
-    their lengths are the singular values, of which those below `least` of the largest count as
-    none. Matrix and right side are spoilt.
+    Pairs of rows are rotated until they are orthogonal (one-sided Jacobi method). Their lengths are
+    then the singular values; those below `least` times the largest count as zero. Matrix and right
+    side are overwritten.
     """
     rows, turned = len(matrix), True
     for _ in range(SWEEPS):
@@ -70,26 +70,26 @@ def solve_shortest(matrix, right, least, found):
 def newton(
     version, runs, codes, memory, places, columns, moving, inverse_root, leaps, limits, x, best
 ):  # fmt: skip
-    """Go on from a state, `x`, until equations are met; return what is missed, relative.
+    """Iterate from a state, `x`, until equations hold; return the relative residual.
 
     Parameters
     ----------
     runs, codes, memory, places
-        The program of the residuals and, row after row, of their slopes (`machine`); the registers
-        of t, of the first state and of the first residual.
+        The program of the residuals and, row by row, of their slopes (`machine`); the registers of
+        t, of the first state and of the first residual.
     columns, moving
-        By which states there are slopes, and which of these columns move.
+        The states for which there are slopes, and which of these columns may move.
     inverse_root
-        (moving, moving) from coordinates in which a displacement costs its square.
+        (moving, moving) maps coordinates in which a displacement costs its square.
     leaps
-        Whether steps far beyond the state's own size are shortened.
+        Whether to shorten steps far beyond the state's own size.
     limits
-        What is met, relative to the size of the terms; terms that are taken for zero; singular
-        values that count as none, relative; how many iterations there are, and how many without a
-        gain.
+        The tolerance relative to the size of the terms; terms that count as zero; singular values
+        that count as zero, relative; the largest number of iterations, and of iterations without
+        improvement.
     best
-        (n,) receives the state that misses least; infinite is returned where something was no
-        number before.
+        (n,) receives the state with the smallest residual; the result is infinite if an earlier
+        value was not a number.
     """
     tolerance, nothing, least, most, patience = limits
     first = places[2]

@@ -1,9 +1,10 @@
-"""Which invariants are proved to be conserved, from the structure of the equations.
+"""Proofs, from the structure of the equations, that invariants are conserved.
 
-With y = M^-1 (dW/dv)^T the rate of an invariant W is b + y . h + y . B u, b what is free of v'. For
-an energy y = v. It is zero where b + y . h vanishes identically and reactions do no work: each acts
-along gradients of constraints, which are linear and homogeneous in the velocities. Discrete values
-count as free numbers: what is proved holds in every mode, whatever contacts close.
+With y = M^-1 (dW/dv)^T the rate of an invariant W is b + y . h + y . B u, where b does not contain
+v'. For an energy y = v. The rate is zero if b + y . h vanishes identically and reactions do no
+work, that is, if each acts along gradients of constraints that are linear and homogeneous in the
+velocities. Discrete values count as free numbers, so a proof holds in every mode, whichever
+contacts are closed.
 """
 
 from __future__ import annotations
@@ -27,17 +28,19 @@ from daesolve.posing.symbols import symbol
 from daesolve.posing.value_names import ValueKind
 
 MOST_VELOCITIES = 12
-"""Beyond which M^-1 is too long an expression; then the rate is watched."""
+"""The number of velocities beyond which M^-1 is too long an expression; the rate is then
+monitored."""
 WITHIN = 1e-10
-"""Of its length, what a column may have outside of those of which it is a combination."""
+"""The part of a column, relative to its length, that may lie outside the span of others."""
 ROUNDING = 1e-12
-"""A singular value below this is none."""
+"""Singular values below this count as zero."""
 POWER_TOLERANCE = 1e-9
-"""Relative power below which an invariant counts as conserved."""
+"""The relative power below which an invariant counts as conserved."""
 SLOWEST = 1e-3
-"""The least rate (1/s) at which an invariant's terms count as changing: less is rounding."""
+"""The least rate (1/s) at which an invariant's terms count as changing; smaller rates are
+rounding."""
 FEWEST = 2
-"""Random points at which everything must be a real number."""
+"""The number of random points at which all values must be real."""
 
 _proved: WeakKeyDictionary[Dynamics, dict[str, bool]] = WeakKeyDictionary()
 
@@ -48,7 +51,7 @@ def is_proved(dynamics: Dynamics, row: InvariantRow, values: Mapping[str, float]
     Parameters
     ----------
     dynamics, row
-        The equations, and the invariant of theirs.
+        The equations, and one of their invariants.
     values
         p by name; parameters keep these values, all others may change.
     """
@@ -64,15 +67,14 @@ def is_proved(dynamics: Dynamics, row: InvariantRow, values: Mapping[str, float]
 def enter_forces(
     dynamics: Dynamics, goals: Collection[str], values: Mapping[str, float]
 ) -> tuple[str, ...]:
-    """Return the reactions of dependent goals by which the motion may depend on how they share.
+    """Return reactions of dependent goals whose shares the motion may depend on.
 
-    They act not only along their gradients, and what the goals leave open of them is not proved to
-    cancel.
+    They do not act only along their gradients, and their undetermined part is not proved to cancel.
 
     Parameters
     ----------
     dynamics, goals
-        The equations, and the names of goals with reactions of their own.
+        The equations, and the names of goals with their own reactions.
     values
         p by name; parameters keep these values, all others may change.
     """
@@ -88,14 +90,14 @@ def enter_forces(
 
 
 def _numbers(dynamics: Dynamics, values: Mapping[str, float]) -> dict[int, float]:
-    """Return the numbers of parameters by the hashes of their symbols."""
+    """Return the values of parameters by the hashes of their symbols."""
     lasting = dynamics.lasting(values)
     symbols = zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True)
     return {symbol.__hash__(): lasting[n] for n, symbol in symbols if n in lasting}
 
 
 def _without_feedback(dynamics: Dynamics, expression: ca.SX) -> ca.SX:
-    """Write an expression without feedback, but with what says which dependent goals are kept."""
+    """Write an expression without feedback, but with the values that keep dependent goals."""
     if dynamics not in _fed_back:
         symbols = dict(zip(dynamics.values, ca.vertsplit(dynamics.p), strict=True))
         added = [
@@ -129,14 +131,14 @@ def _is_proved(dynamics: Dynamics, row: InvariantRow, known: Mapping[int, float]
 
 
 def are_powerless(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
-    """Return whether the reactions are proved to do no work on any motion that meets the goals.
+    """Return whether reactions provably do no work on any motion that fulfils the goals.
 
     Parameters
     ----------
     dynamics
         The equations.
     known
-        The numbers of some of its symbols, by their hash.
+        The values of some symbols, by their hashes.
     """
     if not all(_is_homogeneous(dynamics, row, known) for row in dynamics.rows):
         return False
@@ -147,7 +149,7 @@ def are_powerless(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
 
 
 def is_ideal(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
-    """Return whether every reaction is proved to act along the gradient of its own goal.
+    """Return whether every reaction provably acts along the gradient of its own goal.
 
     Parameters
     ----------
@@ -163,9 +165,9 @@ def is_ideal(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
 
 
 def _is_homogeneous(dynamics: Dynamics, row: GoalRow, known: Mapping[int, float]) -> bool:
-    """Return whether the velocities that a goal allows are those at right angles to its gradient.
+    """Return whether the velocities that a goal allows are those orthogonal to its gradient.
 
-    Then J v is the residual itself; twice that for one that is quadratic in the velocities.
+    Then J v is the residual itself, or twice the residual if that is quadratic in the velocities.
     """
     power, last = row.jacobian @ dynamics.velocities, row.chain[-1]
     orders = (1.0, 2.0) if row.degree == 1 and not row.from_start else (1.0,)
@@ -175,11 +177,12 @@ def _is_homogeneous(dynamics: Dynamics, row: GoalRow, known: Mapping[int, float]
 
 
 def _is_along_gradients(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
-    """Return whether the forces of reactions are combinations of gradients, at random points.
+    """Return whether forces of reactions are combinations of gradients, at random points.
 
-    Of reactions that obey relations those together that the relations leave; implicit unknowns are
-    those that their equations define. A goal that is let go of at times has its own reaction alone
-    along its gradient: that of another, as friction, does work while it slides.
+    Reactions bound by relations count in the combinations that the relations leave; implicit
+    unknowns have the values that their equations define. For a goal that is released at times, only
+    its own reaction counts along its gradient, because another one, such as friction, does work
+    while it slides.
     """
     lasting = [row for row in dynamics.rows if row.hold is None]
     influence = ca.SX(dynamics.influence)
@@ -188,7 +191,7 @@ def _is_along_gradients(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
             influence[:, row.reaction] -= row.jacobian.T
     tables = _at_random_points(replace(dynamics, influence=influence, rows=tuple(lasting)), known)
     for _, acting, along, tied in tables:
-        # A velocity of large unit has small forces, behind which others are not to hide them.
+        # A velocity with a large unit has small forces, which must not hide others.
         units = np.max(np.abs(np.vstack([acting.T, along])), axis=0, initial=0.0)
         units = np.where(units > 0.0, units, 1.0)[:, None]
         free = (acting / units) @ null_space(unit_length(tied, 1), ROUNDING)
@@ -202,7 +205,7 @@ def _is_along_gradients(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
 
 
 def _undetermined_move(dynamics: Dynamics, known: Mapping[int, float]) -> bool:
-    """Return whether what no goal determines of the reactions is not proved to move nothing."""
+    """Return whether the undetermined part of the reactions may cause motion."""
     tables = _at_random_points(dynamics, known)
     for mass, acting, along, tied in tables:
         caused = np.linalg.solve(mass, acting)
@@ -262,7 +265,7 @@ def relative_powers(
     known = np.all(np.isfinite(found), axis=1)
     most, largest = np.max(np.where(known[:, None], found, 0.0), axis=0)
     powers = np.where(largest > 0.0, most / np.where(largest > 0.0, largest, 1.0), 0.0)
-    # What no sample has a rate of is not known to be conserved.
+    # If no sample shows a rate, conservation is not known.
     return np.where(np.any(known, axis=0), powers, np.inf)
 
 
@@ -275,9 +278,9 @@ def _rates(dynamics: Dynamics, rows: tuple[InvariantRow, ...]) -> Evaluator:
 def rates_function(
     dynamics: Dynamics, rows: tuple[InvariantRow, ...], *, share: bool = True
 ) -> ca.Function:
-    """Return (t, (x, v'), p) -> the rates of invariants, the sums of the sizes of their terms, W.
+    """Return (t, (x, v'), p) -> the rates of invariants, the summed sizes of their terms, W.
 
-    The third are the sizes of the terms of the invariants themselves.
+    The third result contains the sizes of the terms of the invariants themselves.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Consistent states: start values that fulfil every constraint, and samples of such states.
 
-A start fits the modes too: nobody has yet seen a guard pass there, so resets `whenever_past` act.
+A start must also agree with the modes: no guard has passed yet, so `whenever_past` resets act.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from daesolve.posing.events import Event
 from daesolve.posing.value_names import ValueKind
 
 POLISH = 1e-6
-"""A fully given state that misses the constraints by less is corrected, and not refused."""
+"""A fully given state that violates the constraints by less is corrected instead of refused."""
 ROUNDINGS = 16.0
-"""So many roundings of its largest entry move a fully given state that is corrected nonetheless."""
+"""A fully given state is also corrected if this many roundings of its largest entry move it."""
 MISSED = 1e-9
-"""What the least miss of a goal exceeds, relative to the goal's size, where it cannot be met."""
+"""A goal cannot hold if its smallest residual, relative to the goal's size, exceeds this."""
 ROUNDING = 1e-12
-"""Of the largest force, what a reaction is rounded by."""
+"""The rounding of a reaction, relative to the largest force."""
 FACTORISED_FROM = 100
-"""Unknowns from which sparse factors take less time than dense least squares, however sparse."""
+"""The number of unknowns from which sparse factors are faster than dense least squares."""
 MOST_ROUNDS = 32
-"""Rounds of resets after which no values are found that agree."""
+"""The number of rounds of resets after which no consistent values have been found."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Start:
     state
         (nx,)
     changes
-        What was changed beyond rounding to make it consistent: name -> (guess, value).
+        Values changed by more than rounding to make the state consistent: name -> (guess, value).
     """
 
     state: np.ndarray
@@ -69,35 +69,28 @@ def complete_start(
     guess: Mapping[str, float] | None = None,
     time: float = 0.0,
 ) -> Start:
-    """Complete given values to a state that fulfils every constraint, near a guess.
+    """Complete given values to a state near a guess that fulfils every constraint.
 
-    Positions first, then velocities. What is not given moves as little as possible in the metric
-    of the masses at the guess (see `projection.metrics`). Where every value is given and the state
-    misses the constraints by rounding only, all of it is corrected.
+    Positions come first, then velocities, each changed as little as possible in the metric of the
+    masses at the guess (`projection.metrics`). A fully given state is corrected only for rounding.
 
     Parameters
     ----------
-    dynamics
-        The equations.
-    values
-        p as numbers.
-    start
-        Values to keep, by the names of states.
-    guess
-        Values that may move (zero where absent).
+    dynamics, values
+        The equations, and p as numbers.
+    start, guess
+        Values to keep, and values that may change (missing ones are zero), by state.
     time
         The time of the state, s.
 
     Raises
     ------
-    UnknownNameError
-        No state has such a name.
-    OutOfRangeError
-        A value is not finite.
+    UnknownNameError, OutOfRangeError
+        There is no state of this name, or a value is not finite.
     InconsistentStateError
-        No consistent state keeps the given values; the goals that fail are named, with how much.
+        No consistent state keeps the given values; the message names the violated goals.
     ContradictoryGoalsError
-        No state near the guess meets all goals, whatever is given.
+        No state near the guess fulfils all goals, whatever is given.
     """
     names = dynamics.labels.states
     x = near(dynamics, start, guess)
@@ -125,10 +118,9 @@ def complete_start(
 
 
 def _corrected(whole: Projection, x: np.ndarray) -> np.ndarray | None:
-    """Return the nearest consistent state where a state misses it by rounding only.
+    """Return the nearest consistent state if only rounding separates a state from it.
 
-    The velocities of a body at rest are rounding themselves, so a small part of their size is no
-    measure: there the correction is compared with the rounding of the largest state.
+    At rest, where velocities are rounding, the rounding of the largest state is the measure.
     """
     if whole.nearly_met(POLISH):
         return whole.nearest()
@@ -144,14 +136,12 @@ def _rounding(x: np.ndarray) -> float:
 def near(
     dynamics: Dynamics, start: Mapping[str, float], guess: Mapping[str, float] | None
 ) -> np.ndarray:
-    """Return the state (nx,) near which a consistent one is looked for, as in `complete_start`.
+    """Return the state (nx,) near which to search, as in `complete_start`.
 
     Raises
     ------
-    UnknownNameError
-        No state has such a name.
-    OutOfRangeError
-        A value is not finite.
+    UnknownNameError, OutOfRangeError
+        There is no state of this name, or a value is not finite.
     """
     names = dynamics.labels.states
     given = {**check_named("guess", guess), **check_named("initial", start)}
@@ -163,7 +153,7 @@ def near(
 
 
 def check_named(owner: str, given: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Return what should be values by names; nothing where it is None.
+    """Return a mapping of names to values; an empty one for None.
 
     Raises
     ------
@@ -183,7 +173,7 @@ def start_value(name: str, value: Any) -> float:
     Raises
     ------
     OutOfRangeError
-        It is no finite number.
+        It is not a finite number.
     """
     try:
         number = float(value)
@@ -199,10 +189,9 @@ def start_value(name: str, value: Any) -> float:
 def _held(
     dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Let invariants on positions keep their value at the guess, where positions differ in it.
+    """Let invariants on positions keep their value at the guess, where positions are free.
 
-    Those whose value is known take that. Returns the names of these invariants, and p with their
-    references.
+    Known values take precedence. Returns the invariants' names, and p with their references.
     """
     own = [row for row in dynamics.invariants if row.on == "positions"]
     if not own:
@@ -229,7 +218,7 @@ def _held(
 def _refusal(
     dynamics: Dynamics, projection: Projection, whole: Projection, start: Mapping[str, float]
 ) -> InconsistentStateError:
-    """Say which goals cannot be met and by how much, and whose fault it is."""
+    """Return a message on which goals fail, by how much, and which given values conflict."""
     level = projection.level
     names = dynamics.labels.states
     missed = misses(projection)
@@ -255,13 +244,13 @@ def _refusal(
             f"no state near the start fulfils {listed(missed)} together: they contradict each other"
         )
     return InconsistentStateError(
-        f"the start violates {listed(missed)}; no state near the guess fulfils it; give a "
+        f"the start violates {listed(missed)}, and no state near the guess fulfils it; give a "
         "better start"
     )
 
 
 def misses(projection: Projection) -> dict[str, float]:
-    """Return what the goals of a level miss by where they miss least: title -> residual."""
+    """Return the smallest residuals of the goals of a level: title -> residual."""
     level = projection.level
     x = projection.least_miss()
     residual, _ = level.evaluate(projection.t, x, projection.p)
@@ -276,7 +265,7 @@ def misses(projection: Projection) -> dict[str, float]:
 
 
 def listed(missed: Mapping[str, float]) -> str:
-    """Name goals with what they miss by: title -> residual."""
+    """List goals with their residuals: title -> residual."""
     parts = [f"{title} (by {abs(miss):.6g})" for title, miss in missed.items()]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
@@ -297,13 +286,11 @@ def sample_states(
     dynamics, values
         The equations and p as numbers.
     around
-        A state to stay near; without it the states are random of order one. Where constraints are
-        independent there, they are so at every sample.
+        A state to stay near, random if None; constraints independent there are so at every sample.
     time
-        The time of the first, s; the others follow at intervals, since constraints may move.
+        The time of the first sample, s; others follow at intervals, as constraints may move.
     count, at_rest
-        How many to try for, and how many of these at rest (where the constraints allow it; a
-        control system has no velocities of its own).
+        The number of samples to try for, and how many of these at rest, if constraints allow it.
     """
     generator = np.random.default_rng(20)
     split = dynamics.position_count
@@ -312,18 +299,17 @@ def sample_states(
     spread = np.ones(size)
     if around is not None:
         reach = 0.3 * max(np.max(np.abs(around[:split]), initial=0.0), 1e-3)
-        # How far a large mechanism reaches says nothing of how far its joints may be pulled apart.
+        # The size of a large mechanism does not show how far its joints may be pulled apart.
         spread[:split] = reach if size < SPARSE_FROM else min(reach, 1.0)
         spread[split:] = max(np.max(np.abs(around[split:]), initial=0.0), 1.0)
     held = tuple(row.name for row in dynamics.invariants if row.on == "positions")
     both = levels(dynamics, held)
-    # Newton's method ends from far on what attracts most: where constraints lose their rank, whole
-    # surfaces meet them, such as all half turns of a slider. The motion never comes there.
+    # From afar, Newton's method may end where constraints lose rank: the motion never comes there.
     regular = around is not None and are_independent(dynamics, time, around, values)
     samples: list[tuple[float, np.ndarray]] = []
     failures = 0
     for attempt in range(4 * count):
-        # Far off, constraints of many bodies are not met.
+        # Far away, constraints of many bodies cannot be fulfilled.
         closer = 1.0 if around is None else 0.1 ** (failures // 4)
         near = np.where(np.arange(size) < split, closer, 1.0)
         x: np.ndarray | None = centre + near * spread * generator.normal(size=size)
@@ -353,8 +339,7 @@ def instantaneous(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Solve for accelerations and reactions at one state, by dense least squares.
 
-    Independent of the symbolic elimination; with dependent constraints it gives the reactions of
-    least norm.
+    Independent of the symbolic elimination; dependent constraints get reactions of least norm.
     """
     parts = dynamics.matrices(t, x, p)
     nv, nu = parts["influence"].shape
@@ -366,8 +351,7 @@ def instantaneous(
     right = np.concatenate(
         [parts["force"].ravel(), -parts["bias"].ravel(), -parts["offsets"].ravel()]
     )
-    # M becomes of order one whatever the units: scaled by rows and columns as they come, light
-    # bodies would lose digits.
+    # M becomes of order one in any units; otherwise scaling would cost light bodies their digits.
     inertia = np.sqrt(np.abs(np.diag(parts["mass"])))
     inertia[inertia == 0.0] = 1.0
     rows, columns = np.ones(len(matrix)), np.ones(nv + nu)
@@ -382,7 +366,7 @@ def instantaneous(
 
 
 def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Solve by least squares; a large system by sparse factors, if it has one solution."""
+    """Solve by least squares; use sparse factors for a large system with a unique solution."""
     if len(matrix) >= FACTORISED_FROM and matrix.shape[0] == matrix.shape[1]:
         found = solved_sparsely(scipy.sparse.csc_array(matrix), right)
         if found is not None:
@@ -391,7 +375,7 @@ def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _lengths(matrix: np.ndarray, axis: int) -> np.ndarray:
-    """Return the lengths of rows (axis 1) or columns (axis 0), one for those that are zero."""
+    """Return the lengths of rows (axis 1) or columns (axis 0), with one for zero lengths."""
     lengths = np.linalg.norm(matrix, axis=axis)
     return np.where(lengths > 0.0, lengths, 1.0)
 
@@ -404,21 +388,19 @@ def time_states(samples: Sequence[tuple[float, np.ndarray]]) -> tuple[np.ndarray
 def fitting_values(
     dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, time: float
 ) -> dict[str, float]:
-    """Return values with those changed that resets `whenever_past` ask for.
+    """Return values after the changes that resets with `whenever_past` request.
 
     Parameters
     ----------
     dynamics, values
         The equations, and p by name.
-    state
-        (nx,) the consistent start.
-    time
-        s
+    state, time
+        (nx,) the consistent start, and s.
 
     Raises
     ------
     InconsistentStateError
-        The values change for ever: no mode agrees with the start.
+        The values keep changing: no mode agrees with the start.
     """
     resets = {
         index: row
@@ -448,12 +430,12 @@ def fitting_values(
 def refuse_past(
     dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, time: float
 ) -> None:
-    """Refuse a start where an event that stops `whenever_past` has happened.
+    """Refuse a start at which an event that stops `whenever_past` has happened.
 
     Raises
     ------
     VariantError, DegenerateStartError
-        By the event's name.
+        Depending on the event's name.
     """
     stops = [event for event in dynamics.events if event.then.stops and event.then.counts_past]
     if not stops:
@@ -466,7 +448,7 @@ def refuse_past(
 
 
 class _Past:
-    """Finds the guards of some events that are past zero by more than reactions are rounded."""
+    """Finds guards that are past zero by more than the rounding of reactions."""
 
     def __init__(self, dynamics: Dynamics, events: list[Event]) -> None:
         self.dynamics = dynamics
@@ -499,7 +481,7 @@ class _Past:
 
 
 def _changes(dynamics: Dynamics, rows: list[ResetRow]) -> ca.Function:
-    """(t, x, p, fired) -> what the rows change; later ones see what earlier ones did."""
+    """(t, x, p, fired) -> the changes by the rows; later ones see earlier changes."""
     names = list(dynamics.values)
     fired = ca.vertcat(*[row.fired for row in rows])
     p = dynamics.p

@@ -1,4 +1,4 @@
-"""Contacts in the symbols of the equations: which rows, values and events are theirs."""
+"""Contacts in the symbols of the equations: their rows, values and events."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ class Rubbing:
     row
         The index of the constraint on its slip among the rows.
     slides, sticks, rests
-        The places of its discrete values among p; in space none says that it rests.
+        The indices of its discrete values in p; in space there is no index for `rests`.
     begins_to_stick, begins_to_slip, reverses
         The indices of its events.
     friction, static_friction, restitution
-        mu while it slides, mu up to which it sticks, and what part of the slip an impact returns.
+        mu while it slides, mu up to which it sticks, and the fraction of the slip that an impact
+        returns.
     """
 
     row: int
@@ -42,7 +43,7 @@ class Rubbing:
 
     @property
     def holds(self) -> tuple[int, ...]:
-        """The places among p of what holds them."""
+        """The indices in p of the values that hold them."""
         return (self.sticks,)
 
     @property
@@ -53,22 +54,22 @@ class Rubbing:
 
 @dataclass(frozen=True, eq=False)
 class SpatialRubbing(Rubbing):
-    """The friction of a contact in space: of its two directions of slip, `row` is the first.
+    """The friction of a contact in space; `row` is the first of its two directions of slip.
 
     Parameters
     ----------
     second, sticks_second
-        As `row` and `sticks`, of the other direction.
+        As `row` and `sticks`, for the other direction.
     heads, heading, turning, begun
-        The places among p of what says that it slides in a direction that is given, of that
-        direction and of its rate, and of the time from which on.
+        The indices in p of the value for sliding in a given direction, of that direction, of its
+        rate, and of its starting time.
     still, bears
-        The places of the slip below which it is at rest, m/s, and of the size of its friction, N.
+        The indices of the slip below which it is at rest, m/s, and of the size of its friction, N.
     split, shift, along
-        The places of its share in the friction of contacts that stick together; none where no
-        other contact does.
+        The indices of its share in the friction of contacts that stick together; none if there is
+        no other contact.
     sets_out, shares
-        The indices of the events that only keep account of a slip that begins, and of shares.
+        The indices of the internal events for a beginning slip, and for shares.
     """
 
     second: int
@@ -89,7 +90,7 @@ class SpatialRubbing(Rubbing):
     def beside(
         first: Rubbing, name: str, rows: Sequence[str], names: Sequence[str], events: Sequence[str]
     ) -> SpatialRubbing:
-        """Return the friction of a contact, by that along the first direction of its slip."""
+        """Return the friction of a contact from that along the first direction of its slip."""
 
         def places(what: str) -> tuple[int, ...]:
             both = [f"{what}_{name}_{k}" for k in (1, 2)]
@@ -120,7 +121,7 @@ class SpatialRubbing(Rubbing):
 
     @property
     def holds(self) -> tuple[int, ...]:
-        """The places among p of what holds them."""
+        """The indices in p of the values that hold them."""
         return self.sticks, self.sticks_second
 
     @property
@@ -136,13 +137,13 @@ class ContactRow:
     Parameters
     ----------
     name
-        Of its goal.
+        The name of its goal.
     row, hold
-        The index of its goal among the rows, and of its discrete value among p.
+        The index of its goal among the rows, and of its discrete value in p.
     lost, closed
         The indices of its events.
     restitution
-        With what part of the speed it is left.
+        The fraction of the approach speed at which bodies separate.
     rubbing
         Its friction; None for a smooth one.
     """
@@ -157,5 +158,5 @@ class ContactRow:
 
 
 def in_space(rows: Sequence[ContactRow]) -> bool:
-    """Tell whether one of some contacts rubs that has two directions of slip."""
+    """Return whether a contact with friction has two directions of slip."""
     return any(isinstance(row.rubbing, SpatialRubbing) for row in rows)

@@ -24,15 +24,15 @@ class DriveRow:
     begin
         Some of these at the start, as expressions of (t, x, p).
     law
-        What gives some of them by Python, where something does.
+        The Python law that sets some of them, if any.
     events
-        The names of what changes them.
+        The names of the events that change them.
     period
-        Of a sampled law, s; None of others.
+        The period of a sampled law, s; None for others.
     leans
-        By the name of a value that is 1.0 where an argument falls at the start, the argument.
+        The argument, keyed by the name of a value that is 1.0 if the argument falls at the start.
     lookup
-        The table, where it is one.
+        The table, if it is one.
     """
 
     name: str

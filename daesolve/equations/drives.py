@@ -1,4 +1,4 @@
-"""What tables and sampled laws are at the start of a run, and what laws in Python say."""
+"""Initial values of tables and sampled laws, and calls of laws in Python."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def begun(
 ) -> dict[str, float]:
     """Return the discrete values of tables and sampled laws at the start.
 
-    Tables come first, one after the other; then sampled laws together, as at any instant.
+    Tables come first, one after another; then sampled laws together, as at any instant.
 
     Parameters
     ----------
     dynamics, values
-        The equations, and p by name as it was given.
+        The equations, and p by name as given.
     state, time
-        (nx,) and s, where the run starts.
+        (nx,) and s at the start of the run.
     """
     found = dict(values)
     changed: dict[str, float] = {}
@@ -45,7 +45,7 @@ def begun(
 
 @lru_cache(maxsize=16)
 def _functions(dynamics: Dynamics) -> dict[str, tuple[CalledLaw | None, ca.Function]]:
-    """Return, by drive, what calls its law, and (t, x, p) -> its values at the start."""
+    """Return, by drive, the caller of its law, and (t, x, p) -> its values at the start."""
     return {
         row.name: (
             None if row.law is None else CalledLaw(dynamics, row.law),
@@ -58,7 +58,7 @@ def _functions(dynamics: Dynamics) -> dict[str, tuple[CalledLaw | None, ca.Funct
 def leaning(
     dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, time: float
 ) -> dict[str, float]:
-    """Return which arguments of tables fall at the start: at rest their second rate says it.
+    """Return which arguments of tables fall at the start; at rest the second rate decides.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def leaning(
 
 
 class CalledLaw:
-    """A law in Python, with what evaluates what it sees.
+    """A law in Python, with the functions for its arguments.
 
     Parameters
     ----------
@@ -97,12 +97,12 @@ class CalledLaw:
         self._seen = _column(dynamics, law.arguments.values())
 
     def __call__(self, time: float, state: np.ndarray, p: np.ndarray) -> dict[str, float]:
-        """Return what the law gives, by the names of the values that hold it.
+        """Return the results of the law, by the names of the values that hold them.
 
         Raises
         ------
         ResetError
-            That is no finite number.
+            A result is not a finite number.
         """
         numbers = np.asarray(self._seen(time, state, p)).ravel().tolist()
         found = self.law.call(dict(zip(self.law.arguments, numbers, strict=True)))

@@ -1,4 +1,4 @@
-"""What every system becomes: one linear system for accelerations and reactions.
+"""The common form of every system: one linear system for accelerations and reactions.
 
     M v' - B u = h            motion freed of its constraints, u the reactions
     J v' + b   = 0            each goal, differentiated until v' appears
@@ -45,22 +45,22 @@ class GoalRow:
     rate
         The symbol of its feedback rate, 1/s.
     reaction
-        The index of its own reaction, None where reactions are directed by the forces.
+        The index of its own reaction; None if the forces direct the reactions.
     chosen_rate, scale
-        The goal's own rate and scale, None where the defaults hold.
+        The goal's own rate and scale; None for the defaults.
     from_start
         Whether the residual is measured from its value at the start, `reference_<name>`.
     at_start
-        Whether a control system starts where it is met.
+        Whether a control system starts where the goal holds.
     typical
-        For a goal that is singular at rest, the symbol of its typical influence, against which its
-        grip is measured; None for others.
+        For a goal that is singular at rest, the symbol of its typical influence, the reference for
+        its grip; None for others.
     hold
-        For a goal that is let go of at times, the symbol among p that is 1.0 while it holds and
-        0.0 while its reaction is zero; chain, jacobian and bias carry it as a factor.
+        For a goal that is released at times, the symbol in p that is 1.0 while it holds and 0.0
+        while its reaction is zero; chain, jacobian and bias contain it as a factor.
     posed
-        For a goal that may follow from others, its chain without the factor by which it is let go
-        of, if it has one: what is watched. None for others.
+        For a goal that may follow from others, its monitored chain without the factor for its
+        release, if it has one. None for others.
     """
 
     name: str
@@ -124,21 +124,21 @@ class InvariantRow:
     jacobian, bias
         Its rate is `jacobian @ v' + bias`.
     twice_kinetic
-        v . M v for the automatic one, whose gradient M v needs no projection.
+        v . M v for the automatic invariant, whose gradient M v needs no projection.
     on, drive, automatic
-        As in `Invariant`; whether the library added it.
+        As in `Invariant`; and whether the library added it.
     rate, reference, floor
-        Symbols: feedback rate, value to hold, and what keeps the correction bounded where the
+        Symbols: feedback rate, value to hold, and a term that bounds the correction where the
         gradient vanishes.
     note
-        What a reader of the report should know about it.
+        A remark for the reader of the report.
     doubt
-        Why samples cannot show that it is conserved: forces or an explicit time that may act
-        where no sample lies. Empty where nothing but reactions acts.
+        Why samples cannot show that it is conserved: forces or an explicit time that may act where
+        no sample lies. Empty if only reactions act.
     by_relation
         Whether a relation between reactions drives it.
     fixed
-        The value to hold, where that is not the one at the start.
+        The value to hold, if it differs from the value at the start.
     """
 
     name: str
@@ -161,32 +161,31 @@ class InvariantRow:
 
     @property
     def held(self) -> ca.SX:
-        """What its reference is taken from: its value now, or the one that is known."""
+        """The source of its reference: its current value, or the known one."""
         return self.value if self.fixed is None else ca.SX(self.fixed)
 
 
 @dataclass(frozen=True, eq=False)
 class ResetRow:
-    """What changes at an event, in the symbols of the equations.
+    """The changes at an event, in the symbols of the equations.
 
     Parameters
     ----------
     fired
-        Which of the event's guards passed, a column of symbols that are 1.0 or 0.0.
+        Which of the event's guards passed: a column of symbols that are 1.0 or 0.0.
     states, values
         New states by their index in x, and new discrete values by name.
     imposed
-        The names of the goals whose constraints are imposed; none where velocities are not
-        projected.
+        The names of the goals whose constraints are imposed; none if velocities are not projected.
     momentary
-        Constraints that hold for the instant alone.
+        Constraints that hold only for the instant.
     restitution
-        With what part of the speed imposed constraints are left.
+        The fraction of the approach speed after imposed constraints.
     sequential
-        Whether what several guards ask for is imposed one after the other.
+        Whether constraints of several guards are imposed one after another.
     energies
-        T before and after, and that of the lost velocities, where the changes are an impact; or
-        nothing.
+        T before and after, and the energy of the lost velocities, if the changes are an impact;
+        otherwise empty.
     """
 
     fired: ca.SX
@@ -201,20 +200,20 @@ class ResetRow:
 
 @dataclass(frozen=True, eq=False)
 class Alternatives:
-    """Goals that depend on each other, of which some are kept at a time.
+    """Goals that depend on each other, some of which are kept at a time.
 
     Parameters
     ----------
     groups, surplus
-        Their names, group by group, and how many of each are left out.
+        Their names by group, and the number to omit from each.
     dropped
-        (times, states, p) -> the goals that are best left out, from here, the first state, along a
-        path, (k,) and (k, nx).
+        (times, states, p) -> the goals that are best omitted along a path that starts at the first
+        state, (k,) and (k, nx).
     settled
-        (time, states, p) -> the nearest states that meet all goals, those left out as well.
+        (time, states, p) -> the nearest states that fulfil all goals, including omitted ones.
     directed
-        What reactions do beside acting along the gradients of their goals, (nv, nu), where a load
-        is shared among all of a group; None where those that are kept carry it.
+        The effect of reactions besides their action along the gradients of their goals, (nv, nu),
+        if all goals of a group share a load; None if only the kept ones carry it.
     """
 
     groups: tuple[tuple[str, ...], ...]
@@ -225,11 +224,11 @@ class Alternatives:
 
     @property
     def shared(self) -> bool:
-        """Whether a load is shared among all of a group."""
+        """Whether all goals of a group share a load."""
         return self.directed is not None
 
     def values(self, dropped: Collection[str]) -> dict[str, float]:
-        """Return the discrete values that keep all of them but some."""
+        """Return the discrete values that keep all goals except some."""
         kept = ValueKind.KEPT.name_of
         return {kept(name): float(name not in dropped) for own in self.groups for name in own}
 
@@ -244,13 +243,13 @@ class Dynamics:
         Names and units.
     t, x, p
         Symbols: time, the state (positions, implicit unknowns, velocities), and every number that
-        may vary between runs, by the names in `values`.
+        may vary between runs, named in `values`.
     values
-        The names of p and their defaults: parameters, discrete values, and those of `ValueKind`.
+        The names of p and their defaults: parameters, discrete values, and values of `ValueKind`.
     ranges
         The ranges of the parameters.
     position_count
-        How many of the states are positions (implicit unknowns included).
+        The number of states that are positions (including implicit unknowns).
     position_rates
         q' and s'.
     mass, force, influence
@@ -260,39 +259,39 @@ class Dynamics:
     relations, rows, implicit_rows, invariants
         The goals.
     outputs, events
-        What is computed and watched, as functions of (t, x, p, u).
+        Computed and watched quantities, as functions of (t, x, p, u).
     resets, discrete
-        What changes at an event, by its index; the names of discrete values.
+        The changes at an event, by its index; the names of discrete values.
     kinetic
-        The kinetic energy, None for a control system.
+        The kinetic energy; None for a control system.
     potential
-        The potential where the motion follows from both energies, else None.
+        The potential if the motion follows from both energies, otherwise None.
     independent
-        Velocities by which the problem would have all others expressed, linear in v.
+        The independent velocities given by the problem, linear in v.
     recovered
-        Reactions that are no unknowns, as functions of (t, x, p, u).
+        Reactions that are not unknowns, as functions of (t, x, p, u).
     quadrature_count
-        How many of the positions, behind the coordinates, are quadratures.
+        The number of positions, after the coordinates, that are quadratures.
     meters
-        Powers, as functions of (t, x, p, u), whose integrals are outputs, each with the unit of its
-        integral.
+        Powers, as functions of (t, x, p, u), whose integrals are outputs, with the units of the
+        integrals.
     guides
-        Supports of which it is unknown which are loaded; None where there are none.
+        Supports whose loading is unknown; None if there are none.
     contacts
         The supports that can only push.
     peaks
-        Outputs whose largest magnitude over every accepted step is reported.
+        Outputs whose largest magnitude over all accepted steps is reported.
     after
-        By goal, the velocities and goals after which the elimination may take its reaction.
+        For a goal, the velocities and goals that the elimination treats before its reaction.
     switches
-        The names of discrete values, and of the events that change them, which piecewise
-        expressions have brought in.
+        The names of discrete values, and of the events that change them, that piecewise expressions
+        add.
     alternatives
-        What chooses among goals that depend on each other; None where all are kept.
+        The choice among dependent goals; None if all are kept.
     aside
-        Goals that were left out, since they seemed to follow from the others: they are watched.
+        Goals that were omitted because they appear to follow from the others; they are monitored.
     inputs
-        What acts from outside, which a run gives.
+        External actions, which a run gives.
     drives
         Tables and sampled laws.
     """
@@ -335,12 +334,12 @@ class Dynamics:
 
     @property
     def velocities(self) -> ca.SX:
-        """v, the part of the state that is no position."""
+        """v, the part of the state that is not a position."""
         return self.x[self.position_count :]
 
     @property
     def coordinate_count(self) -> int:
-        """The number of positions that are coordinates, which come first."""
+        """The number of positions that are coordinates; these come first."""
         return self.position_count - len(self.implicit_rows) - self.quadrature_count
 
     @property
@@ -350,9 +349,9 @@ class Dynamics:
 
     @cached_property
     def idle_velocities(self) -> tuple[int, ...]:
-        """Velocities that nothing changes, by structure: no force, no reaction, no constraint.
+        """Velocities that are constant by structure: no force, no reaction, no constraint.
 
-        v' = 0 is integrated without an error: what is amiss with an invariant is not theirs.
+        v' = 0 is integrated without error, so they do not contribute to the error of an invariant.
         """
         mass = entries_of(self.mass)
         moved = {k for k in range(self.velocity_count) if not is_zero(self.force[k])}
@@ -373,9 +372,9 @@ class Dynamics:
     def pushed_gradient(self, row: InvariantRow) -> ca.SX:
         """Return the gradient along which an invariant is driven, (1, nv).
 
-        It leaves out the idle velocities: to push them as well would put the others' error where
-        there is none, and where it stays. So do all invariants, of which several are driven at
-        once: their products with each other in the metric are definite only if all of them do.
+        It omits the idle velocities, because correcting them would introduce an error there that
+        persists. All invariants omit them: if several are driven at once, their products in the
+        metric are definite only if all do.
         """
         gradient = ca.SX(row.jacobian)
         for k in self.idle_velocities:
@@ -391,7 +390,7 @@ class Dynamics:
 
     @cached_property
     def hidden_events(self) -> frozenset[str]:
-        """The names of events that only keep account of the motion, and are not written down."""
+        """The names of internal events, which are not listed."""
         own = frozenset[str]() if self.guides is None else OF_THEIR_OWN
         return own | {event.name for event in self.events if not event.listed}
 
@@ -402,16 +401,16 @@ class Dynamics:
         return tuple(row.name for group in groups for row in group)
 
     def value_vector(self, overrides: Mapping[str, float]) -> np.ndarray:
-        """Return p as numbers: the defaults, some of them overridden by name."""
+        """Return p as numbers: the defaults, with some overridden by name."""
         for name in overrides:
             if name not in self.values:
                 raise unknown_name("value", name, self.values)
         return np.array([overrides.get(name, value) for name, value in self.values.items()])
 
     def lasting(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Return the values of p that no mode changes, by name: those of the parameters.
+        """Return the values of p that no mode changes, by name: the parameters.
 
-        Discrete values, references and rates may change on the way.
+        Discrete values, references and rates may change during a run.
         """
         changing = {*self.discrete, *(list(self.values)[row.hold] for row in self.contacts)}
         if self.guides is not None:
@@ -419,12 +418,12 @@ class Dynamics:
         return {n: values[n] for n in self.ranges if n in values and n not in changing}
 
     def _holds(self) -> dict[str, int]:
-        """Return the places among p of what holds goals that are let go of at times, by goal."""
+        """Return the indices in p of the values that hold goals released at times, by goal."""
         names = list(self.values)
         return {row.name: names.index(row.hold.name()) for row in self.rows if row.hold is not None}
 
     def all_held(self, p: np.ndarray) -> np.ndarray:
-        """Return p with every goal held that is let go of at times."""
+        """Return p with every goal held that may be released."""
         places = [*self._holds().values()]
         if not places:
             return p
@@ -433,7 +432,7 @@ class Dynamics:
         return p
 
     def all_rubbing(self, p: np.ndarray) -> np.ndarray:
-        """Return p with every contact closed, and sliding where it rubs."""
+        """Return p with every contact closed, and sliding if it has friction."""
         p = p.copy()
         for row in self.contacts:
             p[row.hold] = 1.0
@@ -442,7 +441,7 @@ class Dynamics:
         return p
 
     def in_mode(self, p: np.ndarray) -> Dynamics:
-        """Return the equations without the goals that p lets go of; their reactions stay."""
+        """Return the equations without the goals that p releases; their reactions stay."""
         holds = self._holds()
         free = {name for name, place in holds.items() if p[place] == 0.0}
         if not free:
@@ -450,9 +449,9 @@ class Dynamics:
         return replace(self, rows=tuple(row for row in self.rows if row.name not in free))
 
     def without_feedback(self, expression: ca.SX) -> ca.SX:
-        """Write an expression of (t, x, p) in parameters and discrete values alone.
+        """Write an expression of (t, x, p) in parameters and discrete values only.
 
-        Rates of feedback, references and whatever else the library adds to p become zero.
+        Feedback rates, references and all other values that the library adds to p become zero.
         """
         added = self.p[len(self.ranges) :]
         return ca.substitute(expression, added, ca.SX.zeros(*added.shape))

@@ -1,4 +1,4 @@
-"""The shortest displacements that change residuals as is wanted, and those that leave them."""
+"""The shortest displacements for a wanted change of residuals, and those without a change."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
 from daesolve.algebra.singular_values import shortest_solution
 
 DEPENDENT = 1e-12
-"""A singular value below this part of the largest counts as none."""
+"""Singular values below this fraction of the largest count as zero."""
 DENSE_FROM = 20
-"""Unknowns from which dense matrices take time: then factors come before singular values."""
+"""The number of unknowns from which factors are tried before singular values."""
 CLEAR = 1e-8
-"""Condition beyond which the rank is left to singular values."""
+"""The condition number beyond which singular values determine the rank."""
 
 
 def cheapest(slopes: np.ndarray, wanted: np.ndarray, *, quick: bool) -> np.ndarray:
-    """Return the shortest d with slopes @ d = wanted, or the one that misses least."""
+    """Return the shortest d with slopes @ d = wanted, or with the smallest error."""
     found = _bordered(slopes, np.zeros(int(slopes.shape[1])), wanted)
     found = _of_clear_rank(slopes, wanted) if found is None and quick else found
     return shortest_solution(slopes, wanted, DEPENDENT) if found is None else found
 
 
 def _of_clear_rank(slopes: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
-    """Solve by a pivoted QR factorisation, which takes a third of the time of singular values.
+    """Solve by a pivoted QR factorisation, three times faster than singular values.
 
-    None for few unknowns, where it takes no less, and where the rank is not beyond doubt.
+    Return None for few unknowns, where it is not faster, or if the rank is doubtful.
     """
     rows, columns = slopes.shape
     if columns < DENSE_FROM:
@@ -40,7 +40,7 @@ def _of_clear_rank(slopes: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
 
 
 def along(slopes: np.ndarray, displacement: np.ndarray) -> np.ndarray:
-    """Return the part of a displacement that the slopes do not see."""
+    """Return the part of a displacement that the slopes do not affect."""
     found = _bordered(slopes, displacement, np.zeros(len(slopes)))
     if found is None:
         return displacement - slopes.T @ shortest_solution(slopes.T, displacement, DEPENDENT)
@@ -50,8 +50,8 @@ def along(slopes: np.ndarray, displacement: np.ndarray) -> np.ndarray:
 def _bordered(slopes: np.ndarray, free: np.ndarray, wanted: np.ndarray) -> np.ndarray | None:
     """Solve d + slopes^T l = free, slopes d = wanted by sparse factors.
 
-    None for small systems, and where the slopes nearly depend on each other: dense least squares
-    are for those.
+    Return None for small systems, or if the slopes are nearly dependent; dense least squares handle
+    these.
     """
     columns = slopes.shape[1]
     if columns < SPARSE_FROM:

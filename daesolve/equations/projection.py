@@ -1,8 +1,8 @@
-"""The nearest state that fulfils the constraints, in the metric of the masses.
+"""The nearest state that fulfils the constraints, in the metric of the mass matrix.
 
-A displacement d of the positions, or a change d of the velocities, costs d . M d: it has one unit
-whatever the coordinates are measured in, and a change of velocities that costs least is the one
-that the reactions would bring about if the constraints were engaged at once.
+A displacement d of the positions, or a change d of the velocities, costs d . M d. This has one unit
+whatever the units of the coordinates, and the change of velocities of least cost is the one that
+the reactions would cause if the constraints were suddenly engaged.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from daesolve.equations.dynamics import Dynamics, GoalRow
 from daesolve.equations.least_steps import DENSE_FROM, DEPENDENT, along, cheapest
 
 TOLERANCE = 1e-12
-"""Relative to the size of the terms of a residual."""
+"""The tolerance relative to the size of a residual's terms."""
 NEAREST = 1e-13
-"""The part of a displacement along the manifold that is left where the nearest state is found."""
+"""The part of a displacement along the manifold at which the nearest state is found."""
 CLOSE = 1e-7
-"""A displacement below this, relative to the state, needs no sliding: it errs by its square."""
+"""A displacement below this, relative to the state, needs no sliding: its error is its square."""
 NOTHING = 1e-150
-"""Terms below this are taken for zero."""
+"""Terms below this count as zero."""
 ITERATIONS, PATIENCE = 60, 20
-"""Of Newton's method, and how many without a gain."""
+"""The iterations of Newton's method, and those without improvement."""
 FEW = 30
-"""States of a level whose equations compiled code meets; a program for more takes longer to make
-than it saves."""
+"""The number of states of a level up to which compiled code is used; compiling a larger program
+takes longer than it saves."""
 MASSLESS = 1e-6
-"""The weight of a direction without inertia, relative to the others: it moves first."""
+"""The relative weight of a direction without inertia, which therefore moves first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,16 +51,16 @@ class Level:
     goals
         Their names.
     titles
-        What they are called in a message: the goal itself, or its rate.
+        Their names for messages: the goal itself, or its rate.
     columns
         The indices of this part in the state.
     evaluate
         (t, x, p) -> residuals (n,) and their Jacobian (n, len(columns)).
     terms
-        (t, x, p) -> the sizes of the terms of the residuals, (n,), which rounding is a part of.
+        (t, x, p) -> the sizes of the terms of the residuals, (n,), which determine rounding.
     column
-        Returns (t, x, p) -> the residuals and, row after row, their Jacobian, one column; None
-        where there is no such function.
+        Returns (t, x, p) -> the residuals and, row by row, their Jacobian, in one column; None if
+        there is no such function.
     """
 
     goals: tuple[str, ...]
@@ -71,7 +71,7 @@ class Level:
     column: Callable[[], ca.Function] | None = None
 
     def rounded(self, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Tell which residuals are no more than rounding of their terms, (n,)."""
+        """Return which residuals are no more than rounding of their terms, (n,)."""
         residual, _ = self.evaluate(t, x, p)
         return np.abs(residual) <= ROUNDING * self.terms(t, x, p)
 
@@ -85,7 +85,7 @@ def levels(dynamics: Dynamics, held: tuple[str, ...] = ()) -> tuple[Level, Level
     dynamics
         The equations.
     held
-        Invariants on positions that are to have their reference value.
+        Invariants on positions that must have their reference value.
     """
     holonomic = [row for row in dynamics.rows if row.kind == "holonomic"]
     slow: list[tuple[str, ca.SX]] = [(row.name, row.chain[0]) for row in holonomic]
@@ -172,10 +172,10 @@ def metrics(
     -------
     positions, velocities
         (nq, nq) and (nv, nv), positive definite. Velocities have the mass matrix M. Coordinates
-        with q' = S v have S^+T M S^+, and the largest inertia where no velocity leads (out of the
-        unit quaternions). Directions without inertia, such as implicit unknowns, get a millionth
-        of the inertia of the others: they move first. So do quadratures, which no constraint
-        moves.
+        with q' = S v have S^+T M S^+, and the largest inertia in directions that no velocity
+        reaches (away from unit quaternions). Directions without inertia, such as implicit unknowns,
+        get a millionth of the inertia of the others, so they move first. So do quadratures, which
+        no constraint moves.
     """
     split, moving = dynamics.position_count, dynamics.velocity_count
     mass = np.nan_to_num(dynamics.matrices(t, x, p)["mass"], posinf=0.0, neginf=0.0)
@@ -203,7 +203,7 @@ def _kinematics(dynamics: Dynamics) -> ArrayFunction:
 
 
 def _positive(metric: np.ndarray) -> np.ndarray:
-    """Give directions without inertia a little of the others', each beside its own diagonal."""
+    """Give directions without inertia a small part of the others', relative to its own diagonal."""
     if not metric.size:
         return metric
     diagonal = np.diag(metric).copy()
@@ -221,18 +221,18 @@ def _positive(metric: np.ndarray) -> np.ndarray:
 
 
 class Projection:
-    """The way from a guess to the nearest state on one level, some values kept.
+    """The path from a guess to the nearest state on one level, with some values kept.
 
     Parameters
     ----------
     level, metric
-        The equations of this part of the state, and what a displacement of it costs.
+        The equations of this part of the state, and the cost of a displacement.
     t, p
         Time, s, and p as numbers.
     guess
         (nx,)
     free
-        The indices in the state of what may move.
+        The indices of states that may move.
     """
 
     def __init__(
@@ -257,13 +257,13 @@ class Projection:
 
     @cached_property
     def inverse_root(self) -> np.ndarray:
-        """The inverse of the root of the metric."""
+        """The inverse of the square root of the metric."""
         return np.diag(1.0 / np.diag(self.root)) if self._plain else np.linalg.inv(self.root)
 
     def nearest(self) -> np.ndarray | None:
-        """Return the nearest state that meets the equations, None where none is found.
+        """Return the nearest state that fulfils the equations; None if none is found.
 
-        From the guess; where it sits on a symmetric spot, from beside it, nearest first.
+        The search starts at the guess or, if that is a symmetric point, beside it, nearest first.
         """
         found = self.met(self.guess)
         if found is None and self.moving.size:
@@ -275,18 +275,18 @@ class Projection:
         return None if found is None else self._closest(found)
 
     def _beside(self, size: float) -> list[np.ndarray]:
-        """Return states that meet the equations, from both sides of the guess."""
+        """Return states that fulfil the equations, from both sides of the guess."""
         met = [self.met(self._moved(self.guess, by * size)) for by in (-0.5, 0.5)]
         return [x for x in met if x is not None]
 
     def nearly_met(self, within: float) -> bool:
-        """Return whether the guess misses the equations by no more than this part of their size."""
+        """Return whether the guess violates the equations by at most this part of their size."""
         residual, _ = self.level.evaluate(self.t, self.guess, self.p)
         near = np.abs(residual) <= within * self._sizes(self.guess)
         return bool(np.all(near) or np.all(near | self._met_to_rounding(self.guess)))
 
     def least_miss(self) -> np.ndarray:
-        """Return the state that misses the equations least, in units of the residuals' sizes."""
+        """Return the state with the smallest residual, in units of the residuals' sizes."""
         start = self.guess[self.moving]
         size = self._sizes(self.guess)
 
@@ -323,22 +323,22 @@ class Projection:
         return float(np.linalg.norm(self.root @ (x - self.guess)[self.moving]))
 
     def _slopes(self, jacobian: np.ndarray) -> np.ndarray:
-        """Return the gradients of the residuals in coordinates in which the metric is one."""
+        """Return the gradients of the residuals in coordinates with the identity as metric."""
         if self._plain:
             return jacobian[:, self.chosen] / np.diag(self.root)
         return jacobian[:, self.chosen] @ self.inverse_root
 
     def met(self, x: np.ndarray) -> np.ndarray | None:
-        """Meet the equations by steps that cost least, from any state (Newton's method)."""
+        """Solve the equations by steps of least cost, from any state (Newton's method)."""
         if not self.level.goals:
             return x
         return self._met_with(self._least(x))
 
     def met_somewhere(self, x: np.ndarray) -> np.ndarray | None:
-        """Meet the equations as `met` does, in quicker ways: a few of them by compiled code.
+        """Solve the equations as `met` does, but faster: a few of them by compiled code.
 
-        Rounding is another then, which counts where constraints lose their rank: so this is for
-        states near which any other would do.
+        Its rounding differs, which matters where constraints lose rank. Use it only where any
+        nearby state would do.
         """
         if not self.level.goals:
             return x
@@ -348,7 +348,7 @@ class Projection:
         return self._met_with(self._compiled_least(column(), x))
 
     def _met_with(self, found: tuple[float, np.ndarray] | None) -> np.ndarray | None:
-        """Return the state that misses least, where that meets the equations."""
+        """Return the state of smallest residual if it fulfils the equations."""
         if found is None:
             return None
         error, x = found
@@ -357,8 +357,8 @@ class Projection:
     def _compiled_least(
         self, column: ca.Function, x: np.ndarray
     ) -> tuple[float, np.ndarray] | None:
-        """Return what `_least` does, for a few equations by compiled code."""
-        from daesolve.equations import compiled_newton  # numba is imported where it is needed
+        """Return the result of `_least`, for a few equations by compiled code."""
+        from daesolve.equations import compiled_newton  # numba is imported only when needed.
 
         compiled: Any = compiled_newton
         program, best = StateFunction(column, self.p), np.empty(len(x))
@@ -371,7 +371,7 @@ class Projection:
         return None if error == np.inf else (error, best)
 
     def _least(self, x: np.ndarray, *, quick: bool = False) -> tuple[float, np.ndarray] | None:
-        """Return how little the equations are missed, and where; None where they are no numbers."""
+        """Return the smallest residual and its state; None if it is not a number."""
         best: tuple[float, np.ndarray] | None = None
         stalled = 0
         for _ in range(ITERATIONS):
@@ -394,16 +394,16 @@ class Projection:
         return best
 
     def _met_to_rounding(self, x: np.ndarray) -> np.ndarray:
-        """Tell which equations are met as far as their terms are rounded.
+        """Return which equations hold to the rounding of their terms.
 
-        A residual whose slope vanishes, as 1 - cos(x) at zero, has no size but that of its terms.
+        A residual whose slope vanishes, such as 1 - cos(x) at zero, has only the size of its terms.
         """
         residual, jacobian = self.level.evaluate(self.t, x, self.p)
         within = np.abs(residual) <= TOLERANCE * _sizes(self.level, x, jacobian)
         return within | self.level.rounded(self.t, x, self.p)
 
     def _limited(self, step: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Shorten steps of positions that leap far beyond the state's own size."""
+        """Shorten steps of positions far beyond the state's own size."""
         if self.level.columns[0] != 0:
             return step
         limit = 2.0 * max(1.0, float(np.max(np.abs(x[self.level.columns]))))
@@ -411,13 +411,13 @@ class Projection:
         return step * (limit / longest) if longest > limit else step
 
     def _closest(self, x: np.ndarray) -> np.ndarray:
-        """Go on from a state that meets the equations to the one that is nearest to the guess."""
+        """Move from a state that fulfils the equations to the one nearest to the guess."""
         size = float(np.max(np.abs(self.guess[self.level.columns]), initial=0.0)) or 1.0
         if np.max(np.abs(x - self.guess)[self.moving], initial=0.0) <= CLOSE * size:
             return x
         x = self._slid(x)
-        # By symmetry the way may have ended where the distance is largest: then a push, in a
-        # direction that nothing prefers, leads off.
+        # By symmetry the path may have ended at the largest distance; a push in a generic direction
+        # leads away from it.
         push = np.random.default_rng(7).normal(size=len(self.moving))
         push *= 1e-3 * self._distance(x) / np.linalg.norm(push)
         beside = self.met(self._moved(x, self.inverse_root @ self._along(x, push)))
@@ -427,12 +427,12 @@ class Projection:
         return x
 
     def _along(self, x: np.ndarray, weighted: np.ndarray) -> np.ndarray:
-        """Return the part of a displacement that leaves the residuals as they are."""
+        """Return the part of a displacement that leaves the residuals unchanged."""
         slopes = self._slopes(self.level.evaluate(self.t, x, self.p)[1])
         return along(slopes, weighted)
 
     def _slid(self, x: np.ndarray) -> np.ndarray:
-        """Slide along the manifold while that brings the state nearer to the guess."""
+        """Slide along the manifold while this brings the state nearer to the guess."""
         for _ in range(100):
             weighted = self.root @ (x - self.guess)[self.moving]
             left = self._along(x, weighted)
@@ -453,7 +453,7 @@ class Projection:
             change = self._distance(there) / here - 1.0
             if change < -1e-12:
                 return there
-            # Below rounding of the distance, its slope still shows which state is nearer.
+            # Below the rounding of the distance, its slope still shows which state is nearer.
             left = self._along(there, self.root @ (there - self.guess)[self.moving])
             if change < 1e-12 and np.linalg.norm(left) < 0.9 * np.linalg.norm(before):
                 return there

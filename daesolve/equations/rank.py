@@ -1,7 +1,7 @@
-"""Which constraints are independent, and what reactions stay open.
+"""Which constraints are independent, and which reactions are undetermined.
 
-All of it at sample states. Dependent constraints leave some reactions open: which these are, what
-they move, and how they are shared.
+All results hold at sample states. Dependent constraints leave some reactions undetermined; the
+module finds these, their effect on the motion, and their shares.
 """
 
 from __future__ import annotations
@@ -37,30 +37,31 @@ from daesolve.errors import (
 )
 
 DISAGREEMENT = 1e-6
-"""Beside the accelerations of the freed system; below it dependent constraints agree."""
+"""The tolerance, relative to the accelerations of the freed system, within which dependent
+constraints agree."""
 LATER = (0.37, 0.74)
-"""When, after the first sample, dependent constraints that move are asked again, s."""
+"""The times after the first sample, s, at which moving dependent constraints are tested again."""
 
 Samples = Sequence[tuple[float, np.ndarray]]
 WIDEST_WEIGHTS = 1e2
 """The ratio of redundant weights up to which the proximal iteration converges to rounding."""
 MOVED = 1e-6
-"""The part of undetermined reactions' accelerations that does not cancel, above which they move."""
+"""The part of undetermined reactions' accelerations that must remain for them to cause motion."""
 
 
 @dataclass(frozen=True)
 class Rank:
-    """What the constraints are worth.
+    """The rank of the constraints.
 
     Parameters
     ----------
     groups
-        The goals that depend on each other at every sample, each group by itself: no goal of one
-        depends on a goal of another.
+        The goals that depend on each other at every sample, in independent groups: goals of
+        different groups do not depend on each other.
     droppable
-        The goals without which the others are independent: of each dependence the last.
+        The goals without which the others are independent: the last of each dependence.
     degenerate_at_start
-        Goals that depend on each other at the first sample though not everywhere.
+        Goals that depend on each other at the first sample but not everywhere.
     at_start
         The rank at the first sample.
     smallest
@@ -80,14 +81,14 @@ class Rank:
 
 
 def influence(parts: Mapping[str, np.ndarray]) -> np.ndarray:
-    """[J M^-1 B; D]: what each reaction does to each goal and relation."""
+    """[J M^-1 B; D]: the influence of each reaction on each goal and relation."""
     caused = np.linalg.solve(parts["mass"], parts["influence"])
     return np.vstack([parts["jacobian"] @ caused, parts["ties"]])
 
 
 @dataclass(frozen=True, eq=False)
 class Decoupling:
-    """The decoupling matrix at a state: what the reactions do to the goals.
+    """The decoupling matrix at a state: the influence of the reactions on the goals.
 
     Parameters
     ----------
@@ -96,9 +97,10 @@ class Decoupling:
     dependent
         The goals that take part in dependences.
     rank, singular_values
-        Of the matrix with rows and columns of unit length.
+        Of the matrix with rows and columns scaled to unit length.
     condition
-        With columns of unit length alone: it grows where the influence on a goal vanishes.
+        The condition number with only columns scaled to unit length; it grows where the influence
+        on a goal vanishes.
     """
 
     goals: tuple[str, ...]
@@ -111,7 +113,7 @@ class Decoupling:
 def decoupling(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> Decoupling:
     """Examine the decoupling matrix at a state.
 
-    An implicit unknown is its own control: its equation counts with dg/ds.
+    An implicit unknown acts as its own control: its equation contributes dg/ds.
     """
     unknowns = dynamics.x[dynamics.position_count - len(dynamics.implicit_rows) :]
     unknowns = unknowns[: len(dynamics.implicit_rows)]
@@ -124,7 +126,7 @@ def decoupling(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> De
     matrix[: len(acting), : acting.shape[1]] = acting
     matrix[len(acting) :, acting.shape[1] :] = own
     goals = [row.name for row in (*dynamics.rows, *dynamics.relations, *dynamics.implicit_rows)]
-    # What is not finite, at rest for instance, counts as no influence.
+    # Values that are not finite, for example at rest, count as no influence.
     matrix = np.nan_to_num(matrix, posinf=0.0, neginf=0.0)
     scaled = unit_length(matrix, 0, 1, 0)
     found, dependent, _ = _dependent(scaled)
@@ -139,7 +141,7 @@ def decoupling(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> De
 
 
 def _dependent(matrix: np.ndarray) -> tuple[int, list[int], float]:
-    """Return the rank, the rows that take part in dependences, and the smallest singular value."""
+    """Return the rank, the rows involved in dependences, and the smallest singular value."""
     if not matrix.size:
         return 0, [], np.inf
     smallest = float(singular_values(matrix, len(matrix)).min())
@@ -157,7 +159,7 @@ def check_mass(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> None
     Raises
     ------
     PosingError
-        The velocities without inertia, or with a negative one, are named.
+        The message names the velocities without inertia or with negative inertia.
     """
     names = dynamics.labels.states[dynamics.position_count :]
     for t, x in samples:
@@ -226,8 +228,9 @@ def constraint_rank(dynamics: Dynamics, samples: Samples, values: np.ndarray) ->
 def _groups(matrices: Sequence[np.ndarray]) -> tuple[list[list[int]], list[int]]:
     """Return the groups of rows that depend on each other, and the last row of each dependence.
 
-    Rows are kept in their order as long as each adds to the rank. Each other row is a combination
-    of kept ones, at one matrix or another: they belong together, and so do rows that share one.
+    Rows are kept in order as long as each adds to the rank. Every other row is a combination of
+    kept ones, for one of the matrices: these belong to one group, and groups that share a row are
+    merged.
     """
     kept = independent_rows(matrices[0], RANK_TOLERANCE)
     surplus = [index for index in range(len(matrices[0])) if index not in kept]
@@ -243,7 +246,7 @@ def _groups(matrices: Sequence[np.ndarray]) -> tuple[list[list[int]], list[int]]
 
 
 def _check_own_reactions(dynamics: Dynamics, groups: Sequence[Sequence[str]]) -> None:
-    """Refuse dependent goals whose reactions are directed by the forces: none can be left out."""
+    """Refuse dependent goals whose reactions the forces direct, because none can be omitted."""
     directed = {row.name for row in dynamics.rows if row.reaction is None}
     for group in groups:
         if directed.intersection(group):
@@ -257,13 +260,13 @@ def _check_own_reactions(dynamics: Dynamics, groups: Sequence[Sequence[str]]) ->
 def _check_agreement(
     dynamics: Dynamics, groups: Sequence[Sequence[str]], samples: Samples, values: np.ndarray
 ) -> None:
-    """Refuse dependent constraints that ask for different motions.
+    """Refuse dependent constraints that require different motions.
 
     Raises
     ------
     ContradictoryGoalsError
-        With what each would miss by: an acceleration at a sample, or the goal itself a little
-        later where it moves.
+        The message gives the residual of each: an acceleration at a sample, or the goal itself
+        slightly later if it moves.
     """
     places = {row.name: index for index, row in enumerate(dynamics.rows)}
     moving = ca.vertcat(*[row.chain[0] for row in dynamics.rows])
@@ -305,10 +308,10 @@ def _missed_accelerations(
     scaling: tuple[np.ndarray, np.ndarray],
     terms: np.ndarray,
 ) -> np.ndarray | None:
-    """Return what each of some dependent goals misses at best; None where they agree.
+    """Return the smallest residuals of some dependent goals; None if they agree.
 
-    What is missed counts beside the terms of the accelerations that are asked for, (rows,), and
-    beside those of the freed system: where all of them cancel, what is left is rounding.
+    Residuals are compared with the terms of the required accelerations, (rows,), and with those of
+    the freed system: if all of them cancel, only rounding remains.
     """
     scaled, factors = scaling
     if not np.all(np.linalg.norm(scaled, axis=1) > 0.0):
@@ -326,7 +329,7 @@ def _missed_accelerations(
 def _missed_later(
     dynamics: Dynamics, t: float, x: np.ndarray, values: np.ndarray
 ) -> dict[str, float]:
-    """Return the goals that no positions near a state meet at a time, with what they miss by."""
+    """Return the goals that no positions near a state fulfil at a time, with their residuals."""
     level = levels(dynamics)[0]
     if not level.goals:
         return {}
@@ -351,7 +354,7 @@ def _check_influence(
 
 
 def undetermined(parts: Mapping[str, np.ndarray]) -> np.ndarray:
-    """Return the combinations of reactions that no goal and no relation determines at a state.
+    """Return combinations of reactions that no goal and no relation determines at a state.
 
     Parameters
     ----------
@@ -361,7 +364,7 @@ def undetermined(parts: Mapping[str, np.ndarray]) -> np.ndarray:
     Returns
     -------
     np.ndarray
-        (nu, k); zero in the rows of reactions that are determined.
+        (nu, k); zero in the rows of determined reactions.
     """
     caused = np.vstack([np.linalg.solve(np.linalg.cholesky(parts["mass"]), parts["influence"]),
                         parts["ties"]])  # fmt: skip
@@ -374,11 +377,11 @@ def undetermined(parts: Mapping[str, np.ndarray]) -> np.ndarray:
 def friction_on_redundant(
     dynamics: Dynamics, samples: Samples, values: np.ndarray
 ) -> tuple[str, ...]:
-    """Return the reactions that are not determined and yet move the system.
+    """Return the reactions that are undetermined and yet cause motion.
 
-    Reactions of dependent constraints can be shared in many ways. That leaves the motion alone
-    where each acts along its goal's gradient. Where one enters a friction law as well, another
-    share is another friction: then the motion itself is not determined.
+    Reactions of dependent constraints can be shared in many ways. This does not affect the motion
+    if each acts along its goal's gradient. If one also enters a friction law, its share changes the
+    friction, and the motion itself is not determined.
 
     Parameters
     ----------
@@ -390,7 +393,7 @@ def friction_on_redundant(
     Returns
     -------
     tuple of str
-        The names of the reactions, empty where the motion is determined.
+        The names of the reactions; empty if the motion is determined.
     """
     names = dynamics.labels.reactions
     found: list[str] = []
@@ -413,13 +416,13 @@ def friction_on_redundant(
 
 
 def check_weights(dynamics: Dynamics, weights: Mapping[str, float]) -> None:
-    """Refuse shares of a load that have no meaning.
+    """Refuse invalid shares of a load.
 
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        No goal with a reaction of its own has such a name, or a weight is no positive number or
-        lies too far from the others.
+        There is no goal of this name with its own reaction, or a weight is not a positive number or
+        differs too much from the others.
     """
     own = [row.name for row in dynamics.rows if row.reaction is not None]
     for name, weight in weights.items():

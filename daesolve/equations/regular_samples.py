@@ -1,10 +1,11 @@
-"""Consistent states at which the rank of dependent constraints can be read off.
+"""Consistent states at which the rank of dependent constraints can be determined.
 
-Where constraints depend on each other on their manifold alone, as in a linkage with more bars than
-it needs, a state that meets them to rounding u may lie sqrt(u) beside the manifold, and there they
-seem independent, by as little. States that were found from afar end in flat positions besides,
-where there is most room for rounding. So such states do not count, and there are others: from the
-start along the manifold, corrected as if what nearly depends did depend.
+If constraints are dependent only on their manifold, as in a linkage with redundant bars, a state
+that fulfils them to rounding u may lie at a distance sqrt(u) from the manifold, where they appear
+independent by the same small amount. States found from afar also tend to end in flat positions,
+where rounding has the largest effect. Such states do not count. Instead, others are used: they
+start at the initial state and move along the manifold, with nearly dependent constraints treated as
+dependent.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ from daesolve.equations.rank import Samples
 from daesolve.equations.scaled_rows import RANK_TOLERANCE, scaled_constraints
 
 DOUBTFUL = 1e-5
-"""A singular value between this and what counts as zero may be zero: it is not known."""
+"""Singular values between this and those that count as zero are doubtful."""
 STEPS = (0.02, 0.05, 0.1, 0.2, -0.05, -0.1)
-"""How far states along the manifold lie from the start, over its size."""
+"""The distance along the manifold from the start, relative to its size."""
 SWEEPS = 30
 
 
 def regular_samples(dynamics: Dynamics, samples: Samples, values: np.ndarray) -> Samples:
-    """Return the samples at which the rank is known; all of them if it is full at the first.
+    """Return the samples at which the rank is certain; all of them if it is full at the first.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def _along(
     step: float,
     generator: np.random.Generator,
 ) -> np.ndarray | None:
-    """Return a consistent state a step from the start along the manifold; None without one."""
+    """Return a consistent state one step along the manifold from the start; None without one."""
     held = tuple(row.name for row in dynamics.invariants if row.on == "positions")
     x, split = start.copy(), dynamics.position_count
     x[split:] += generator.normal(size=len(x) - split) * max(np.max(np.abs(x[split:])), 1.0)
@@ -89,7 +90,7 @@ def _along(
 
 
 def _met(level: Level, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray | None:
-    """Meet the equations of a level; what nearly depends on others follows from them."""
+    """Solve the equations of a level; nearly dependent ones follow from the others."""
     if not level.goals:
         return x
     best: tuple[float, np.ndarray] | None = None

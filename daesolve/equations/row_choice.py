@@ -1,13 +1,13 @@
-"""Which of several dependent goals are kept, chosen by their grip, and chosen anew on the way.
+"""The choice of kept goals among dependent ones by their grip, renewed during a run.
 
-Of goals that depend on each other as many are left out as there are dependences. With N the
-combinations of their rows that vanish, orthonormal columns, the squared minors of N over sets of
-goals sum up to one, and that of a set is the squared volume that the others keep without it. So the
-largest minor says which goals to leave out. A choice may lose its grip where the rank is full
-nevertheless; then there is another.
+Among dependent goals, as many are omitted as there are dependences. Let N contain the vanishing
+combinations of their rows as orthonormal columns. The squared minors of N over sets of goals add up
+to one, and the minor of a set gives the squared volume that the other goals keep without it. The
+largest minor therefore shows which goals to omit. A choice may lose its grip although the rank is
+full; then another choice exists.
 
-Each of these goals has a discrete value, `kept_<goal>`, which is a factor of its row: where it is
-zero, the row says that the goal's reaction is zero.
+Each of these goals has a discrete value, `kept_<goal>`, as a factor of its row: if it is zero, the
+row states that the goal's reaction is zero.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ from daesolve.posing.symbols import symbol
 from daesolve.posing.value_names import ValueKind
 
 ALL_TO = 3000
-"""Sets of goals up to which all are compared."""
+"""The number of sets of goals up to which all are compared."""
 LOOKED_AT = 40
-"""States of a path at which they are compared."""
+"""The number of states of a path at which they are compared."""
 USABLE = 1e-2
-"""The least minor of a choice here over the largest."""
+"""The least accepted ratio of a choice's minor here to the largest."""
 LASTING = 0.3
-"""The least minor along a path, over the largest here, for which a choice is made by the path."""
+"""The least accepted minor along a path, relative to the largest here, for a choice by the path."""
 SAME = 1.0 - 1e-6
-"""Minors that are as large as each other: then later goals are left out."""
+"""The relative difference of minors that count as equal; then later goals are omitted."""
 DEPENDENT = 1e-6
-"""A singular value below this where there should be none: nothing can be chosen there."""
+"""A singular value below this that should be zero: larger ones allow no choice."""
 GRIP = "kept_grip"
-"""The value that says what grip the goals that are kept had when they were chosen."""
+"""The value that stores the grip of the kept goals when they were chosen."""
 
 
 def proven(
@@ -56,16 +56,16 @@ def proven(
     dropped: Sequence[str],
     numbers: Mapping[str, float],
 ) -> list[str]:
-    """Return those goals that follow, identically, from the goals that are kept of a group.
+    """Return the goals of a group that follow, identically, from the kept ones.
 
     Parameters
     ----------
     dynamics
         The equations.
     group, dropped
-        Goals that depend on each other, and which of them are to be left out.
+        Goals that depend on each other, and those to omit.
     numbers
-        p by name; discrete values may change, and are taken as symbols.
+        p by name; discrete values may change, and are treated as symbols.
     """
     rows = {row.name: row for row in dynamics.rows}
     kept = [rows[name] for name in group if name not in dropped]
@@ -81,7 +81,8 @@ def proven(
     found: list[str] = []
     for name in dropped:
         row = rows[name]
-        # What holds of positions holds of their rates; a goal on rates may follow from either.
+        # A statement about positions holds for their rates too; a goal on rates may follow from
+        # either.
         level = [own.chain[0] for own in kept if own.kind == row.kind]
         if row.kind == "nonholonomic":
             level += [own.chain[1] for own in kept if own.kind == "holonomic"]
@@ -92,7 +93,7 @@ def proven(
 
 @dataclass(frozen=True, eq=False)
 class RowChoice:
-    """Chooses which of some dependent goals are kept.
+    """Chooses which of several dependent goals to keep.
 
     Parameters
     ----------
@@ -101,7 +102,7 @@ class RowChoice:
     groups
         Goals that depend on each other, group by group.
     surplus
-        How many of each group are left out.
+        The number of omitted goals in each group.
     """
 
     dynamics: Dynamics
@@ -114,14 +115,14 @@ class RowChoice:
         return tuple(name for group in self.groups for name in group)
 
     def dropped(self, times: np.ndarray, states: np.ndarray, p: np.ndarray) -> tuple[str, ...]:
-        """Return the goals that are best left out.
+        """Return the goals that are best omitted.
 
         Parameters
         ----------
         times, states
-            (k,) and (k, nx): here, and then where the motion is known to go.
+            (k,) and (k, nx): the current state, followed by the known path of the motion.
         p
-            As numbers; what lies beyond that of the equations does not matter.
+            p as numbers; entries beyond those of the equations are ignored.
         """
         further = 1 + np.linspace(0, len(times) - 2, min(LOOKED_AT, len(times) - 1)).astype(int)
         looked_at = np.concatenate([[0], further])
@@ -135,10 +136,10 @@ class RowChoice:
         return tuple(found)
 
     def settled(self, time: float, states: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the nearest states that meet all goals, those that were left out as well.
+        """Return the nearest states that fulfil all goals, including omitted ones.
 
-        What these were missed by would else be multiplied, choice after choice, for a goal that is
-        kept is met at its rate alone.
+        Otherwise their errors would grow from choice to choice, because a kept goal is only
+        corrected at its rate.
         """
         dynamics, numbers = self.dynamics, p[: len(self.dynamics.values)]
         both = metrics(dynamics, time, states, numbers)
@@ -156,7 +157,7 @@ class RowChoice:
 
     @cached_property
     def _gradients(self) -> ca.Function:
-        """(t, x, p) -> the rows of each group, a column, row after row, and the mass matrix."""
+        """(t, x, p) -> the rows of each group as a column, row by row, and the mass matrix."""
         dynamics = self.dynamics
         rows = {row.name: row.jacobian for row in dynamics.rows}
         stacks = [ca.vec(ca.vertcat(*[rows[name] for name in group]).T) for group in self.groups]
@@ -168,7 +169,7 @@ class RowChoice:
 
 
 def _left_out(stack: np.ndarray, masses: np.ndarray, surplus: int) -> list[int]:
-    """Return which rows are best left out of matrices (k, m, n), the first of them here."""
+    """Return which rows are best omitted from matrices (k, m, n), the first of them here."""
     nulls: list[np.ndarray] = []
     for number, (matrix, mass) in enumerate(zip(stack, masses, strict=True)):
         if not (np.all(np.isfinite(matrix)) and np.all(np.isfinite(mass))):
@@ -177,7 +178,7 @@ def _left_out(stack: np.ndarray, masses: np.ndarray, surplus: int) -> list[int]:
         found = singular_directions(scaled)
         held = len(matrix) - surplus
         if number == 0 or (held and found.values[held - 1] > DEPENDENT):
-            # Masses do not determine which combinations vanish, but how firm a grip is.
+            # Masses do not affect which combinations vanish, but how firm a grip is.
             root = np.linalg.cholesky(np.asarray(mass, dtype=float))
             weighed = np.linalg.solve(root, np.asarray(matrix.T, dtype=float))
             lengths = np.linalg.norm(weighed, axis=0)
@@ -205,14 +206,14 @@ def _candidates(null: np.ndarray, surplus: int) -> np.ndarray:
 
 
 def with_alternatives(dynamics: Dynamics, choice: RowChoice, *, shared: bool) -> Dynamics:
-    """Return the equations in which dependent goals are kept or not, by discrete values.
+    """Return the equations in which discrete values keep dependent goals or not.
 
     Parameters
     ----------
     dynamics, choice
-        The equations with all goals, and what chooses among them.
+        The equations with all goals, and the choice among them.
     shared
-        Whether loads are shared among all, in place of being carried by those that are kept.
+        Whether all goals share loads, instead of only the kept ones carrying them.
 
     Raises
     ------
@@ -263,9 +264,9 @@ def _switched(row: GoalRow, kept: ca.SX) -> GoalRow:
 
 
 def watching_all(dynamics: Dynamics, groups: Sequence[Sequence[str]]) -> Dynamics:
-    """Return equations in which dependent goals are watched that are all kept.
+    """Return equations that monitor dependent goals, all of which are kept.
 
-    A row whose grip comes from nothing is not felt before it is firm.
+    A row whose grip grows from zero has no effect before it is firm.
     """
     names = {name for group in groups for name in group}
     rows = tuple(
@@ -276,14 +277,14 @@ def watching_all(dynamics: Dynamics, groups: Sequence[Sequence[str]]) -> Dynamic
 
 
 def watching(dynamics: Dynamics, rows: Sequence[GoalRow], numbers: Mapping[str, float]) -> Dynamics:
-    """Return equations in which goals of others are watched that were left out.
+    """Return equations that monitor omitted goals.
 
     Parameters
     ----------
     dynamics, rows
         The equations without these goals, and their rows.
     numbers
-        p by name, of the equations with them.
+        p by name, for the equations with them.
     """
     aside: list[GoalRow] = []
     for row in rows:

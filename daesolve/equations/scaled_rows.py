@@ -1,4 +1,4 @@
-"""The rows of constraints, scaled so that their rank shows."""
+"""The rows of constraints, scaled to reveal their rank."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from daesolve.algebra.singular_values import equilibrated, rank, singular_values
 from daesolve.equations.dynamics import Dynamics
 
 RANK_TOLERANCE = 1e-9
-"""A singular value of the scaled constraint matrix below this counts as zero."""
+"""Singular values of the scaled constraint matrix below this count as zero."""
 UNCERTAIN = 1e-7
-"""What a state may be off the manifold by where constraints depend on each other, relative."""
+"""The relative distance of a state from the manifold, where constraints are dependent."""
 
 
 def without_rounding(jacobian: np.ndarray) -> np.ndarray:
-    """Return rows, (m, n), without what is rounding beside the largest entry of each.
+    """Return rows, (m, n), without entries that are rounding relative to the largest of each.
 
-    Where a motion stays in a plane, all that rows have of some velocities may be rounding, which
-    must not be brought to the size of the other entries.
+    If a motion stays in a plane, the entries for some velocities may be pure rounding, which must
+    not be scaled up to the size of the other entries.
     """
     largest = np.max(np.abs(jacobian), axis=1, initial=0.0, keepdims=True)
     return np.where(np.abs(jacobian) > RANK_TOLERANCE * largest, jacobian, 0.0)
@@ -32,18 +32,18 @@ def scaled_constraints(
     values: np.ndarray,
     chosen: Sequence[int] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return J M^-1/2 with rows of unit length, and by what each row of J was multiplied.
+    """Return J M^-1/2 with rows of unit length, and the factors of the rows of J.
 
-    A light body's mass makes all rows that touch it nearly parallel. Where they seem to depend on
-    each other, J counts with its entries brought to one size, if that shows more of them apart
-    than what J changes by where the state is a little off.
+    The mass of a light body makes all rows that involve it nearly parallel. If they then appear
+    dependent, J with equilibrated entries is used instead, provided it separates them by more than
+    J changes with a small error of the state.
 
     Parameters
     ----------
     dynamics, t, x, values
-        The equations, and where: time in s, a state and p.
+        The equations, the time in s, a state and p.
     chosen
-        The rows; all of them where it is None.
+        The rows; None for all.
     """
     parts = dynamics.matrices(t, x, values)
     own = list(range(len(dynamics.rows))) if chosen is None else list(chosen)
@@ -62,10 +62,10 @@ def scaled_constraints(
 
 
 def are_independent(dynamics: Dynamics, t: float, x: np.ndarray, values: np.ndarray) -> bool:
-    """Tell whether all constraints are independent of each other at a state.
+    """Return whether all constraints are independent of each other at a state.
 
-    They count as that where masses are not positive or something is no number: `check_mass` and
-    others refuse it by name.
+    They count as independent if masses are not positive or something is not a number; `check_mass`
+    and others refuse such cases with specific messages.
     """
     try:
         matrix = scaled_constraints(dynamics, t, x, values)[0]

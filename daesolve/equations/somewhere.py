@@ -1,4 +1,4 @@
-"""Matrices of a system at a state that nothing distinguishes."""
+"""Matrices of a system at a generic state."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ TRIES = 10
 
 
 def somewhere(dynamics: Dynamics, matrix: ca.SX, p: np.ndarray | None = None) -> np.ndarray:
-    """Evaluate a matrix at a random state at which it is finite.
+    """Evaluate a matrix at a random state where it is finite.
 
     Parameters
     ----------
     dynamics
-        In whose symbols it is written.
+        The equations whose symbols the matrix contains.
     matrix
         An expression of t, x and p.
     p
-        The values; None takes the defaults.
+        The values; None for the defaults.
     """
     function = function_of(
         "matrix",

@@ -1,4 +1,4 @@
-"""The consistent start, with the modes that fit it: switches, tables, sampled laws."""
+"""The consistent start, with the modes that agree with it: switches, tables, sampled laws."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import InconsistentStateError, UnsupportedError
 
 MOST_SIDES = 8
-"""Times that a start is completed to find the sides of its piecewise constraints."""
+"""The number of times a start is completed to find the sides of its piecewise constraints."""
 
 
 def started(
@@ -25,14 +25,14 @@ def started(
     time: float = 0.0,
     kept: Mapping[str, float] | None = None,
 ) -> tuple[Start, dict[str, float]]:
-    """Return the consistent start, and the values of p by name with those of modes that fit it.
+    """Return the consistent start, and the values of p by name with the modes that agree.
 
     Parameters
     ----------
     dynamics
         The equations.
     values
-        p by name, those of modes as they are by default.
+        p by name, with default values of modes.
     initial, guess, time
         As in `complete_start`.
     kept
@@ -53,12 +53,12 @@ def started(
 
     near_guess = near(dynamics, initial, guess)
     found |= begun(dynamics, before, near_guess, time) | held
-    # Where no mode agrees with the guess, one may with the start.
+    # If no mode agrees with the guess, one may agree with the start.
     with suppress(InconsistentStateError):
         found |= _sides(dynamics, found, near_guess, time)
     start = completed()
     for _ in range(MOST_SIDES if dynamics.switches else 0):
-        # On which side of its kinks a constraint is met shows at the state that meets it.
+        # The state that fulfils a constraint shows the side of its kinks.
         sides = _sides(dynamics, found, start.state, time)
         if sides.items() <= found.items():
             break
@@ -98,7 +98,7 @@ def continued(dynamics: Dynamics, ended: Mapping[str, float], time: float) -> di
 
 
 def refuse_drives(dynamics: Dynamics, what: str) -> None:
-    """Refuse what takes the values of tables and sampled laws for those of their first piece.
+    """Refuse uses that would treat tables and sampled laws as their first piece.
 
     Raises
     ------
@@ -108,6 +108,7 @@ def refuse_drives(dynamics: Dynamics, what: str) -> None:
     if dynamics.drives:
         raise UnsupportedError(
             f"{what} cannot follow tables and sampled laws, such as {dynamics.drives[0].name!r}: "
+    # If no mode agrees with the guess, one may agree with the start.
             "write a smooth function instead"
         )
 
@@ -115,7 +116,7 @@ def refuse_drives(dynamics: Dynamics, what: str) -> None:
 def _sides(
     dynamics: Dynamics, values: Mapping[str, float], state: np.ndarray, time: float
 ) -> dict[str, float]:
-    """Return the values of the switches that fit a state."""
+    """Return the values of the switches that agree with a state."""
     if not dynamics.switches:
         return {}
     fitting = fitting_values(dynamics, values, state, time)

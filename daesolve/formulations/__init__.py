@@ -1,4 +1,4 @@
-"""Ways to make an integrable problem of any system, one file each."""
+"""Formulations: ways to turn any system into an integrable problem, one file each."""
 
 from daesolve.formulations.feedback import Feedback, controlled, target
 from daesolve.formulations.formulation import Elimination, Formulation

@@ -1,17 +1,17 @@
-"""Independent velocities: which of them a motion under constraints needs, and all others by them.
+"""Independent velocities: a choice that the constraints leave free, and the others from these.
 
     J v + b = 0,  W v + c = w
 
-b and c are what does not depend on v; w are given by the problem (speed and rate of turn of a
-vehicle), or are some of the velocities themselves, chosen where the others follow from them best.
-With P the metric projection on the admissible velocities, P M^-1 W^T = Y and G = W Y,
+where b and c do not depend on v. The problem gives w (such as speed and rate of turn of a vehicle),
+or w is a selection of the velocities, chosen so that the others follow from them best. With the
+metric projection P on the admissible velocities, P M^-1 W^T = Y and G = W Y,
 
     v = v0 + Y G^-1 (w - c - W v0),  J v0 = -b.
 
-det G is the squared volume of W on the admissible velocities. Preferred are velocities that keep
-theirs along the whole motion, as a short run shows it. A choice holds while the volume is more than
-a tenth of what it was; there the choice is made anew, so that nothing beyond counts. Beyond, G is
-kept from becoming singular, so that a step that overshoots finds a tame continuation.
+det G is the squared volume of W on the admissible velocities. The choice prefers velocities that
+keep their volume along the whole motion, as shown by a short run. A choice holds while the volume
+exceeds a tenth of its first value; then velocities are chosen again, so nothing beyond matters.
+Beyond that point G is kept regular, so a step that overshoots finds a tame continuation.
 """
 
 from __future__ import annotations
@@ -39,28 +39,29 @@ from daesolve.posing.events import FALLING, Event, Stop
 from daesolve.posing.symbols import symbol
 
 DEGRADED = 0.1
-"""Of the squared volume that the independent velocities had when chosen: then they are again."""
+"""The fraction of the initial squared volume at which independent velocities are chosen again."""
 STEEP = 2.5
-"""How fast G is kept regular beyond: by exp(-STEEP^4), below rounding, where the choice ends."""
+"""How fast G is regularised beyond that point: by exp(-STEEP^4), below rounding where the choice
+ends."""
 ALL_TO = 500
-"""Choices up to which all are compared."""
+"""The number of choices up to which all are compared."""
 USABLE = 1e-3
-"""The least volume of a choice over the largest."""
+"""The least accepted ratio of the volume of a choice to the largest volume."""
 LOOKED_AT = 40
-"""States of a path at which choices are compared."""
+"""The number of states along a path at which choices are compared."""
 VOLUME = "independent_volume"
 
 
 @dataclass(frozen=True, eq=False)
 class IndependentVelocities:
-    """w of a system, and how all velocities follow from them.
+    """The independent velocities w of a system, and all velocities in terms of them.
 
     Parameters
     ----------
     dynamics
         The equations.
     values
-        The names of p and their defaults: those of the dynamics, and of a choice its coefficients.
+        The names of p and their defaults: those of the dynamics and the coefficients of a choice.
     p
         p, symbolic.
     matrix, offset
@@ -68,9 +69,9 @@ class IndependentVelocities:
     saddle
         [M J^T; J 0], factorised.
     directions, gram
-        Y, (nv, nw), and G, (nw, nw), regular everywhere.
+        Y, (nv, nw), and G, (nw, nw), which is regular everywhere.
     volume
-        det G over what it was when the velocities were chosen.
+        det G relative to its value when the velocities were chosen.
     """
 
     dynamics: Dynamics
@@ -85,7 +86,7 @@ class IndependentVelocities:
 
     @staticmethod
     def of(dynamics: Dynamics, saddle: Saddle) -> IndependentVelocities:
-        """Take the problem's own, else coefficients that are chosen with numbers."""
+        """Use the problem's own w, or else coefficients that are chosen numerically."""
         count = dynamics.velocity_count - len(dynamics.rows)
         if dynamics.independent:
             matrix, offset = _given(dynamics, count)
@@ -131,7 +132,7 @@ class IndependentVelocities:
         return some + self.directions @ solve_definite(self.gram, independent - self.matrix @ some)
 
     def chart(self, whole: OdeProblem, w: ca.SX, velocities: ca.SX) -> Chart:
-        """Return what passes between (positions, w) and all states."""
+        """Return the maps between (positions, w) and all states."""
         dynamics = self.dynamics
         positions = dynamics.x[: dynamics.position_count, :]
         names = (["t", "x", "p"], ["states"])
@@ -153,7 +154,7 @@ class IndependentVelocities:
         )
 
     def event(self) -> Event | None:
-        """Return the event that asks for another choice; None where the problem gives its own."""
+        """Return the event that asks for another choice; None if the problem gives w."""
         if self.dynamics.independent:
             return None
         return Event("independent velocities", self.volume - DEGRADED, FALLING, Stop())
@@ -161,7 +162,7 @@ class IndependentVelocities:
     def _choose(
         self, time: float, states: np.ndarray, p: np.ndarray, path: np.ndarray
     ) -> np.ndarray:
-        """Take velocities that serve all along the path; else those of the largest volume here."""
+        """Choose velocities that work along the whole path, else those of largest volume here."""
         numbers = p[: len(self.dynamics.values)]
         table = np.vstack([states, path[:: max(len(path) // LOOKED_AT, 1)]])
         bases = self._admissible(time, table, numbers)
@@ -201,7 +202,7 @@ class IndependentVelocities:
 
 
 def _candidates(basis: np.ndarray, count: int) -> np.ndarray:
-    """Return choices of so many velocities, (k, nw): all if they are few, else the best here."""
+    """Return choices of this many velocities, (k, nw): all if they are few, else the best here."""
     total = len(basis)
     if math.comb(total, count) <= ALL_TO:
         return np.array(list(itertools.combinations(range(total), count)), dtype=int)
@@ -212,7 +213,7 @@ def _candidates(basis: np.ndarray, count: int) -> np.ndarray:
 
 
 def _given(dynamics: Dynamics, count: int) -> tuple[ca.SX, ca.SX]:
-    """Return W and c of the problem's own independent velocities."""
+    """Return W and c of the independent velocities given by the problem."""
     given = dynamics.independent
     if len(given) != count:
         raise PosingError(

@@ -1,7 +1,7 @@
-"""Reactions as controls: each residual obeys (d/dt + rate)^r residual = 0, or a law of its own.
+"""Reactions as controls: each residual obeys (d/dt + rate)^r residual = 0, or its own law.
 
-The reactions are eliminated symbolically, which leaves an explicit ordinary differential equation
-to which the constraint manifold attracts. With ideal reactions and r = 2 this is Baumgarte's
+The reactions are eliminated symbolically. This leaves an explicit ordinary differential equation
+whose solutions approach the constraint manifold. With ideal reactions and r = 2 it is Baumgarte's
 stabilisation; with invariants and reactions of any direction it is Matrosov's.
 """
 
@@ -39,42 +39,41 @@ from daesolve.posing.symbols import Labels
 from daesolve.posing.value_names import ValueKind
 
 DEGRADED = 0.1
-"""Of the squared volume that rows had when they were chosen: then they are chosen again."""
+"""The fraction of the initial squared volume of the chosen rows at which rows are chosen again."""
 ROWS = "dependent goals"
-"""The event at which other goals of those that depend on each other are to be kept."""
+"""The event at which other goals of a dependent group should be kept."""
 DROPPED = "left out, because it follows from the others: monitored, not driven"
 NOTHING = ca.SX(0, 1)
-"""A column without entries, on which others are stacked."""
+"""An empty column on which others are stacked."""
 
 
 @dataclass(frozen=True)
 class Feedback(Formulation):
-    """Feedback linearisation by the reactions.
+    """Feedback linearisation with the reactions as controls.
 
     Parameters
     ----------
     rate
-        The rate of every goal in 1/s; "auto" determines it by a short run without feedback; None
-        takes the case's, else 10.
+        The rate of every goal in 1/s. "auto" determines it by a short run without feedback; None
+        uses the case's rate, or 10.
     rates
-        Rates of single goals; None or zero means: measured, not driven.
+        Rates of single goals; None or zero: measured, not driven.
     laws
-        Laws of single constraints, in place of a rate: the coefficients of the derivatives of the
-        residual, that of the highest first. {"contact": (50.0, 400.0)} makes it obey
-        delta'' + 50 delta' + 400 delta = 0. The polynomial must be stable; from poles,
-        `numpy.poly(poles)[1:]` gives it.
+        Laws of single constraints, instead of a rate: the coefficients of the derivatives of the
+        residual, highest first. {"contact": (50.0, 400.0)} imposes delta'' + 50 delta' + 400 delta
+        = 0. The polynomial must be stable; `numpy.poly(poles)[1:]` gives it for chosen poles.
 
     Raises
     ------
     OutOfRangeError
-        A rate is no finite number >= 0, or a law is not stable.
+        A rate is not a finite number >= 0, or a law is not stable.
     """
 
     rate: Rate = None
     rates: Rates = field(default_factory=dict[str, float | None])
     laws: Mapping[str, Law] = field(default_factory=dict[str, Law])
     name = "feedback"
-    # Laws shape the functions, in a mapping that `shape` makes comparable by itself.
+    # Laws shape the functions; `shape` makes the mapping comparable.
     parameters_of_functions = ("rate", "rates", "laws")
     releases = True
     chooses_goals = True
@@ -82,13 +81,13 @@ class Feedback(Formulation):
     def __post_init__(self) -> None:
         check_rates(self.rate, self.rates)
         check_laws(self.laws, self.rates)
-        # Equal settings make equal formulations, however they were listed.
+        # Equal settings make equal formulations, in whatever order they were listed.
         plain = {goal: tuple(map(float, law)) for goal, law in self.laws.items()}
         object.__setattr__(self, "laws", plain)
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """What shapes the functions: the laws, but not the rates."""
+        """The settings that shape the functions: the laws, but not the rates."""
         return (*super().shape, *sorted(self.laws.items()))
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
@@ -99,7 +98,7 @@ class Feedback(Formulation):
         return with_single(chosen | invariant_rates(dynamics.invariants, common), own)
 
     def notes(self, dynamics: Dynamics) -> tuple[str, ...]:
-        """Return the laws of one's own as formulas, with their roots."""
+        """Return the laws given for single goals as formulas, with their roots."""
         return tuple(f"feedback {formula(goal, law)}" for goal, law in self.laws.items())
 
     def problem(self, elimination: Elimination) -> OdeProblem:
@@ -110,17 +109,17 @@ class Feedback(Formulation):
 
 
 def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem:
-    """Build the problem in which the reactions bend the motion as is asked for.
+    """Build the problem in which the reactions control the motion as targets request.
 
-    Driven invariants are corrected besides, and what is not conserved is metered.
+    Driven invariants are corrected too; for quantities that are not conserved, the work is metered.
 
     Parameters
     ----------
     elimination
-        The equations, and what is decided of them.
+        The equations and the decisions made about them.
     targets
-        What J v' is to be for each goal, in the order of `dynamics.rows`; `target` is that of
-        `Feedback`.
+        The values required of J v' for each goal, in the order of `dynamics.rows`; `target` returns
+        those of `Feedback`.
     """
     plan, shares = elimination.plan, None
     if elimination.dynamics.alternatives is not None and elimination.dynamics.alternatives.shared:
@@ -184,7 +183,7 @@ def controlled(elimination: Elimination, targets: Sequence[ca.SX]) -> OdeProblem
 
 
 def _jam(elimination: Elimination) -> Event:
-    """Return the event of a jam: that one is near, and that it has come, which no motion passes."""
+    """Return the events of a jam: one near it, and one in it, which no motion passes."""
     ratio = jam_ratio(elimination.dynamics, elimination.plan)
     return Event(JAM, [ratio - NEAR, 1.0], FALLING, Reset())
 
@@ -196,11 +195,11 @@ class _ClosedLoop:
     Parameters
     ----------
     elimination, saddle, targets
-        The equations, what solves them, and what J v' is to be for each goal.
+        The equations, their solver, and the values required of J v' for each goal.
     accelerations, reactions
         v' and u.
     shares
-        What reactions are shown, in the symbols of u; u itself where it is None.
+        The reactions to show, in the symbols of u; None shows u itself.
     """
 
     elimination: Elimination
@@ -219,7 +218,7 @@ class _ClosedLoop:
         return ca.vertcat(self.dynamics.x, self.elimination.works)
 
     def of_state(self, expression: ca.SX) -> ca.SX:
-        """Put the reactions into an expression."""
+        """Substitute the reactions in an expression."""
         return ca.substitute(expression, self.dynamics.reactions, self.reactions)
 
     def rhs(self) -> ca.SX:
@@ -227,27 +226,27 @@ class _ClosedLoop:
         return ca.vertcat(self.dynamics.position_rates, self.accelerations, powers)
 
     def recovered(self) -> ca.SX:
-        """Return the reactions, and those that are recovered from them."""
+        """Return the reactions, and those recovered from them."""
         others = [self.of_state(expression) for expression in self.dynamics.recovered.values()]
         own = self.reactions if self.shares is None else self.of_state(self.shares)
         return ca.vertcat(own, *others)
 
     def grip(self) -> ca.SX:
-        """Return what falls to zero where goals that are kept of dependent ones lose their grip.
+        """Return a guard that falls to zero where the kept goals lose their grip.
 
-        It is the logarithm of the squared volume of their rows, among those of all such sets, over
-        what it was when they were chosen.
+        It is the logarithm of the squared volume of their rows, relative to all such sets and to
+        its value when they were chosen.
         """
         reference = self.dynamics.p[list(self.dynamics.values).index(GRIP)]
         return reference - math.log(DEGRADED) - overlap(self.dynamics, self.saddle)
 
     def works(self) -> dict[InvariantRow, ca.SX]:
-        """Return the work done on each invariant that is metered."""
+        """Return the work done on each metered invariant."""
         rows, works = self.elimination.metered_invariants, self.elimination.works
         return {row: works[place] for place, row in enumerate(rows)}
 
     def outputs(self) -> dict[str, ca.SX]:
-        """Return the outputs by name, work and meters among them."""
+        """Return the outputs by name, including work and meters."""
         outputs = {name: self.of_state(e) for name, e in self.dynamics.outputs.items()}
         works = self.works()
         for row, work in works.items():
@@ -257,7 +256,7 @@ class _ClosedLoop:
         return outputs | {name: self.elimination.works[place] for place, name in places}
 
     def watched(self) -> tuple[tuple[Watched, ...], ca.SX, ca.SX]:
-        """Return what is watched; its residuals, T and the pivots; the singular influences."""
+        """Return the watched residuals, T and the pivots; the influences of singular goals."""
         watched, residuals = _watched(self.elimination, self.reactions, self.works())
         kinetic = ca.SX(0) if self.dynamics.kinetic is None else self.dynamics.kinetic
         pivots = self.saddle.relative_pivots()
@@ -285,8 +284,8 @@ def _accelerations(
     offsets = [row.offset for row in dynamics.relations]
     energy = [row for row in driven if row.twice_kinetic is not None]
     if energy and len(driven) == 1:
-        # The gradient M v is a force among the others: the same solve projects it on the
-        # admissible velocities, and no second one is needed.
+        # The gradient M v acts like a force: the same solve projects it on the admissible
+        # velocities, so no second solve is needed.
         row = energy[0]
         error = row.rate * (row.value - row.reference)
         momentum, twice_kinetic = pushed_momentum(dynamics, row)
@@ -297,14 +296,14 @@ def _accelerations(
 
 
 def target(row: GoalRow, shape: Sequence[float] | None = None) -> ca.SX:
-    """Return what J v' is to be so that (d/dt + rate)^r residual = 0.
+    """Return the value of J v' for which (d/dt + rate)^r residual = 0.
 
     Parameters
     ----------
     row
         The goal.
     shape
-        c_0, ..., c_(r-1) of another law, see `laws`.
+        c_0, ..., c_(r-1) of another law; see `laws`.
     """
     degree = row.degree
     factors = [math.comb(degree, k) for k in range(degree)] if shape is None else shape
@@ -315,7 +314,7 @@ def target(row: GoalRow, shape: Sequence[float] | None = None) -> ca.SX:
 
 
 def _correction(saddle: Saddle, driven: list[InvariantRow]) -> ca.SX:
-    """Sum of rate * error along the projected metric gradients, all invariants at once."""
+    """Sum rate * error along the projected metric gradients, for all invariants at once."""
     dynamics = saddle.dynamics
     if not driven:
         return ca.SX(dynamics.velocity_count, 1)
@@ -330,7 +329,7 @@ def _correction(saddle: Saddle, driven: list[InvariantRow]) -> ca.SX:
 
 
 def meter_powers(dynamics: Dynamics) -> ca.SX:
-    """Return what the meters integrate, in the reactions."""
+    """Return the integrands of the meters, in the reactions."""
     return ca.vertcat(ca.SX(0, 1), *[power for power, _ in dynamics.meters.values()])
 
 
@@ -376,7 +375,7 @@ def _watched(
 
 
 def _labels(dynamics: Dynamics, outputs: Mapping[str, ca.SX]) -> Labels:
-    """Return what a run shows: here all reactions are functions of the state alike."""
+    """Return the labels of a run; here all reactions are functions of the state."""
     units = dict(zip(dynamics.labels.outputs, dynamics.labels.output_units, strict=True))
     units |= {name: unit for name, (_, unit) in dynamics.meters.items()}
     return replace(

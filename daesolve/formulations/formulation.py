@@ -1,4 +1,4 @@
-"""The contract of a formulation: what it is given, what it makes, what it says of itself."""
+"""The contract of a formulation: its input, its result, and the properties that it declares."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from daesolve.posing.symbols import symbol
 
 @dataclass(frozen=True, eq=False)
 class Elimination:
-    """A system, and what is decided of it before a formulation builds its functions.
+    """A system, and the decisions made about it before a formulation builds its functions.
 
     Parameters
     ----------
@@ -29,10 +29,10 @@ class Elimination:
     plan
         How to eliminate the reactions.
     conserved
-        For each invariant, whether it is.
+        Whether each invariant is conserved.
     rates
-        Of each goal, from `Formulation.chosen_rates`; only which of them are None shapes the
-        functions, for the numbers are values of p.
+        The rate of each goal, from `Formulation.chosen_rates`. The numbers are values of p; only
+        which of them are None shapes the functions.
     """
 
     dynamics: Dynamics
@@ -42,7 +42,7 @@ class Elimination:
 
     @property
     def driven_invariants(self) -> list[InvariantRow]:
-        """The invariants of velocities whose errors the accelerations are to correct."""
+        """The invariants of velocities whose errors the accelerations correct."""
         return [
             row
             for row in self.dynamics.invariants
@@ -54,7 +54,7 @@ class Elimination:
 
     @property
     def metered_invariants(self) -> list[InvariantRow]:
-        """The invariants that are not conserved: the work done on each is a state of its own."""
+        """The invariants that are not conserved; the work done on each is a separate state."""
         rows = self.dynamics.invariants
         return [row for row in rows if row.automatic and not self.conserved[row.name]]
 
@@ -66,7 +66,7 @@ class Elimination:
 
     @cached_property
     def works(self) -> ca.SX:
-        """The work integrals as symbols, a column; x is `dynamics.x` and then these."""
+        """The work integrals as a column of symbols; x is `dynamics.x` followed by these."""
         return ca.vertcat(ca.SX(0, 1), *[symbol(name) for name in self.work_names])
 
     def powers(self, accelerations: ca.SX, reactions: ca.SX | None = None) -> ca.SX:
@@ -77,7 +77,7 @@ class Elimination:
         accelerations
             v' as an expression.
         reactions
-            What stands for the reactions; None leaves them as symbols.
+            The expression of the reactions; None leaves them as symbols.
         """
         rows = self.metered_invariants
         works = [row.bias + row.jacobian @ accelerations for row in rows]
@@ -88,39 +88,39 @@ class Elimination:
 
 
 class Formulation(ABC):
-    """A way to make an integrable problem of any system.
+    """A way to turn any system into an integrable problem.
 
-    A formulation is a frozen dataclass of its settings, so that equal ones make equal problems.
-    All that others need to know of it, it says by the following.
+    A formulation is a frozen dataclass of its settings, so equal formulations make equal problems.
+    The following members describe it to other modules.
     """
 
     name: ClassVar[str]
-    """What it is called in Python and on the command line, in lower case with hyphens."""
+    """Its name in Python and on the command line, in lower case with hyphens."""
     makes: ClassVar[str] = "ode"
-    """What it makes, of `FORMS`."""
+    """The form of its problems, one of `FORMS`."""
     parameters_of_functions: ClassVar[tuple[str, ...]] = ("rate", "rates")
-    """Settings that are values of p: with others of these, the same functions serve again."""
+    """Settings that are values of p; changing them reuses the same functions."""
     number: ClassVar[str | None] = None
-    """The setting that may follow its name, as the mobility in "viscous:1e-7"."""
+    """The setting that may follow the name, such as the mobility in "viscous:1e-7"."""
     wraps: ClassVar[tuple[str, str] | None] = None
-    """The setting that holds another formulation, and the name of the one that it holds by default;
-    the title of any other follows its name, as in "projected:index-1"."""
+    """The setting that holds another formulation, and the name of the default one; the title of
+    any other follows the name, as in "projected:index-1"."""
     releases: ClassVar[bool] = False
-    """Whether it lets go of constraints where contacts open."""
+    """Whether it releases constraints where contacts open."""
     chooses_goals: ClassVar[bool] = False
-    """Whether it can keep other goals, of several that depend on each other, from a moment on."""
+    """Whether it can change, during a run, which of several dependent goals it keeps."""
     replaces_constraints: ClassVar[bool] = False
-    """Whether it goes on where constraints come to depend on each other, having replaced them."""
+    """Whether it continues, with replacements, where constraints become dependent."""
     projects: ClassVar[bool] = False
     """Whether it moves states back to the constraints between steps."""
     stiff: ClassVar[bool] = False
-    """Whether what it adds is far faster than the motion."""
+    """Whether it adds dynamics that are far faster than the motion."""
     solved_best_by: ClassVar[tuple[str, str] | None] = None
-    """The solver to choose automatically, by its name, and why; None leaves the usual choice."""
+    """The solver to choose automatically, by name, and the reason; None leaves the usual choice."""
 
     @property
     def title(self) -> str:
-        """What it is called in reports and on the command line."""
+        """Its name in reports and on the command line."""
         if self.number is not None:
             return f"{self.name}:{float(getattr(self, self.number))!r}"
         if self.wraps is not None:
@@ -131,27 +131,27 @@ class Formulation(ABC):
 
     @property
     def form(self) -> str:
-        """What it makes, of `FORMS`: solvers are refused by it before anything is built."""
+        """The form of its problems, one of `FORMS`, which decides early what solvers fit."""
         return self.makes
 
     @property
     def common_rate(self) -> Rate:
-        """The rate that was given for all goals; zero where it takes none."""
+        """The rate given for all goals; zero if it accepts none."""
         return getattr(self, "rate", 0.0)
 
     @property
     def single_rates(self) -> Rates:
-        """The rates that were given for single goals."""
+        """The rates given for single goals."""
         return getattr(self, "rates", {})
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """What shapes the functions: its class, and every setting but those that are values of p.
+        """The settings that shape the functions: the class, and all but the values of p.
 
         Raises
         ------
         PosingError
-            A setting cannot be compared, or is none of the dataclass.
+            A setting cannot be compared, or is not a field of the dataclass.
         """
         given = settings_of(self)
         return (
@@ -164,40 +164,40 @@ class Formulation(ABC):
         )
 
     def values(self, dynamics: Dynamics) -> dict[str, float]:
-        """Return the values of p that its settings give, by name."""
+        """Return the values of p set by its settings, by name."""
         return {}
 
     def notes(self, dynamics: Dynamics) -> tuple[str, ...]:
-        """Return what a report is to say of it."""
+        """Return its notes for the report."""
         return ()
 
     @abstractmethod
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
-        """Return the rate of each goal in 1/s, None (never zero) where it is only measured.
+        """Return the rate of each goal in 1/s; None (never zero) if it is only measured.
 
         Parameters
         ----------
         dynamics
             The equations.
         default
-            The rate of goals for which nothing else is chosen.
+            The rate of goals without another one.
         """
 
     @abstractmethod
     def problem(self, elimination: Elimination) -> OdeProblem:
         """Build the problem.
 
-        x is the states, or what a chart makes of them, and then `elimination.works`, whose rates
-        are `elimination.powers(...)`.
+        x consists of the states, or their chart coordinates, followed by `elimination.works`, whose
+        rates are `elimination.powers(...)`.
         """
 
     def built(self, elimination: Elimination) -> OdeProblem:
-        """Build the problem, and check that its functions are as long as they must be.
+        """Build the problem, and check the lengths of what its functions return.
 
         Raises
         ------
         PosingError
-            One is not; it is named, with what it lacks.
+            A length is wrong; the message names the function and the difference.
         """
         problem = self.problem(elimination)
         labels, works = problem.labels, elimination.work_names
@@ -229,12 +229,12 @@ class Formulation(ABC):
 
 
 def settings_of(made: object) -> dict[str, Any]:
-    """Return the settings of a formulation or a solver by name.
+    """Return the settings of a formulation or solver by name.
 
     Raises
     ------
     PosingError
-        It is no dataclass, or has settings besides its fields.
+        It is not a dataclass, or has settings besides its fields.
     """
     kind = type(made)
     names = [entry.name for entry in fields(made)] if is_dataclass(made) else []
@@ -250,7 +250,7 @@ def settings_of(made: object) -> dict[str, Any]:
 
 
 def _comparable(owner: str, name: str, value: object) -> tuple[object, ...]:
-    """Return what equal settings have in common: 1, 1.0 and True are different ones."""
+    """Return a value that equal settings share; 1, 1.0 and True remain different."""
     if isinstance(value, Formulation):
         return (name, *value.shape)
     try:

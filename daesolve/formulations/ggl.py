@@ -21,7 +21,7 @@ from daesolve.posing.symbols import symbol
 class GGL(WithMultipliers):
     """q' = S (v + M^-1 J^T mu): mu, zero in the exact motion, holds the positions.
 
-    Refused for goals of degree two or more of a control system, which has no positions.
+    A control system with goals of degree two or more is refused, because it has no positions.
     """
 
     name = "ggl"

@@ -1,4 +1,4 @@
-"""F(t, y, y') = 0 with y = (x, z), for solvers that take differential-algebraic equations so."""
+"""F(t, y, y') = 0 with y = (x, z), for solvers of implicit differential-algebraic equations."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class ImplicitForm:
     residual
         (t, y, yd, p) -> F = (x' - f, g, surplus), dense.
     jacobian
-        (t, y, yd, c, p) -> dF/dy + c dF/dyd, as sparse as it is.
+        (t, y, yd, c, p) -> dF/dy + c dF/dyd, sparse.
     differential
-        (n,) which of y are differential.
+        (n,) whether each entry of y is differential.
     """
 
     residual: ca.Function
@@ -36,7 +36,7 @@ _known: WeakKeyDictionary[DaeProblem, ImplicitForm] = WeakKeyDictionary()
 
 
 def implicit(problem: DaeProblem) -> ImplicitForm:
-    """Return the implicit form of a problem, built once."""
+    """Return the implicit form of a problem; it is built only once."""
     if problem not in _known:
         _known[problem] = _implicit(problem)
     return _known[problem]

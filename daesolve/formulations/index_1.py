@@ -1,4 +1,4 @@
-"""Constraints on accelerations, the multipliers algebraic unknowns of index 1."""
+"""Constraints on accelerations; the multipliers are algebraic unknowns of index 1."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from daesolve.formulations.rates import (
 
 @dataclass(frozen=True)
 class Index1(WithMultipliers):
-    """Every goal differentiated until accelerations appear, as Baumgarte stabilises it.
+    """Every goal is differentiated until accelerations appear, with Baumgarte stabilisation.
 
     Parameters
     ----------
     rate
-        The rate of every goal in 1/s; None or zero lets errors of position and velocity grow;
-        "auto" determines it by a short run without feedback.
+        The rate of every goal in 1/s. With None or zero, errors of position and velocity grow;
+        "auto" determines the rate by a short run without feedback.
     rates
         Rates of single goals.
     """
@@ -46,7 +46,7 @@ class Index1(WithMultipliers):
         Raises
         ------
         UnsupportedError
-            A rate of such an invariant is given.
+            A rate is given for such an invariant.
         """
         idle = [r.name for r in dynamics.invariants if r.on == "velocities" and not r.by_relation]
         refuse_rates(self.name, self.rates, idle, "which drives no invariants of velocities")

@@ -1,4 +1,4 @@
-"""Constraints on velocities, the multipliers algebraic unknowns of index 2."""
+"""Constraints on velocities; the multipliers are algebraic unknowns of index 2."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from daesolve.formulations.problem import DaeProblem
 
 @dataclass(frozen=True)
 class Index2(WithMultipliers):
-    """Every goal differentiated once less than until accelerations appear.
+    """Every goal is differentiated once less than needed for accelerations to appear.
 
     Velocities fulfil the constraints to the tolerance; errors of position grow.
     """

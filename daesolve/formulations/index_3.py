@@ -1,4 +1,4 @@
-"""Constraints as they are posed, the multipliers algebraic unknowns of index 3."""
+"""Constraints as posed; the multipliers are algebraic unknowns of index 3."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from daesolve.formulations.problem import DaeProblem
 
 @dataclass(frozen=True)
 class Index3(WithMultipliers):
-    """Every goal differentiated twice less than until accelerations appear, if that often at all.
+    """Every goal is differentiated twice less than needed for accelerations, where possible.
 
-    Holonomic goals stand as they are, non-holonomic ones too (whose multipliers have index 2).
-    Refused where the controls push every state, so that no error of a step can be judged.
+    Holonomic goals are used as posed, and so are non-holonomic ones, whose multipliers have index
+    2. Systems whose controls push every state are refused, because the error of a step cannot be
+    judged.
     """
 
     name = "index-3"

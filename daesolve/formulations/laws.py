@@ -1,15 +1,15 @@
-"""Linear laws that residuals obey: any stable polynomial for each goal, in place of one rate.
+"""Linear laws for residuals: any stable polynomial for each goal, instead of one rate.
 
 A residual of relative degree r obeys
 
     delta^(r) + a_(r-1) delta^(r-1) + ... + a_0 delta = 0,
 
-and dies out if all roots of s^r + a_(r-1) s^(r-1) + ... + a_0 have negative real parts. Its rate is
-the geometric mean of their magnitudes, omega = a_0^(1/r), and its shape the numbers
-c_k = a_k / omega^(r-k): so the rate may change from run to run, and its sign with the direction of
-time, which turns every root round. (s + omega)^r has c_k = binomial(r, k).
+and decays if all roots of s^r + a_(r-1) s^(r-1) + ... + a_0 have negative real parts. Its rate is
+the geometric mean of their magnitudes, omega = a_0^(1/r), and its shape is given by the numbers c_k
+= a_k / omega^(r-k). Thus the rate may change from run to run, and its sign with the direction of
+time, which reverses every root. (s + omega)^r has c_k = binomial(r, k).
 
-Source: Yu. V. Morozov, I. V. Matrosov, A. V. Pesterev, (7), with coefficients that are independent.
+Source: Yu. V. Morozov, I. V. Matrosov, A. V. Pesterev, (7), with independent coefficients.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from daesolve.errors import OutOfRangeError, is_number, unknown_name
 from daesolve.storage.encoding import is_array, is_list, is_tuple
 
 Law = Sequence[float]
-"""a_(r-1), ..., a_0: the coefficients of a monic polynomial, that of the highest power first."""
+"""a_(r-1), ..., a_0: the coefficients of a monic polynomial, highest power first."""
 
 
 def roots_of(law: Law) -> np.ndarray:
-    """Return the roots of the polynomial of a law, (r,) 1/s."""
+    """Return the roots of a law's polynomial, (r,) 1/s."""
     return np.asarray(np.roots([1.0, *law]))
 
 
 def check_laws(laws: Mapping[str, Law], rates: Collection[str]) -> None:
-    """Refuse laws that are no stable polynomials, or of goals that have a rate besides.
+    """Refuse laws that are not stable polynomials, or whose goals also have a rate.
 
     Raises
     ------
     OutOfRangeError
-        One is not; its goal is named, and the root that does not die out.
+        The message names the goal and the root that does not decay.
     """
     if not isinstance(laws, Mapping):
         raise OutOfRangeError(f"laws must map goals to coefficients, not {laws!r}")
@@ -63,7 +63,7 @@ def check_laws(laws: Mapping[str, Law], rates: Collection[str]) -> None:
 
 
 def _numbers(law: Any) -> list[float]:
-    """Return the numbers of a list; none where it is no list, or something else is among them."""
+    """Return the numbers of a list; [] if it is not a list or contains something else."""
     listed = law.tolist() if is_array(law) else law
     if not (is_list(listed) or is_tuple(listed)):
         return []
@@ -71,14 +71,14 @@ def _numbers(law: Any) -> list[float]:
 
 
 def rates_of(laws: Mapping[str, Law], rows: Iterable[GoalRow]) -> dict[str, float]:
-    """Return the rate that belongs to each law.
+    """Return the rate of each law.
 
     Raises
     ------
     UnknownNameError
-        No constraint carries the name.
+        There is no constraint of this name.
     OutOfRangeError
-        The law has another degree than the goal.
+        The degree of the law differs from the degree of the goal.
     """
     degrees = {row.name: row.degree for row in rows}
     for goal, law in laws.items():
@@ -93,7 +93,7 @@ def rates_of(laws: Mapping[str, Law], rows: Iterable[GoalRow]) -> dict[str, floa
 
 
 def shape_of(law: Law) -> tuple[float, ...]:
-    """Return c_0, ..., c_(r-1): the coefficients where the rate is 1."""
+    """Return c_0, ..., c_(r-1): the coefficients for a rate of 1."""
     degree = len(law)
     rate = float(law[-1]) ** (1.0 / degree)
     return tuple(float(law[degree - 1 - k]) / rate ** (degree - k) for k in range(degree))

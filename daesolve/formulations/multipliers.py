@@ -1,4 +1,4 @@
-"""What the formulations with multipliers share: M v' = h + B u with u among the unknowns."""
+"""Common parts of the formulations with multipliers: M v' = h + B u with u among the unknowns."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class FreeMotion:
     metered: ca.SX
 
     def on_accelerations(self) -> list[ca.SX]:
-        """Return J v' less what it is to be, for each goal."""
+        """Return J v' minus its required value, for each goal."""
         return [row.jacobian @ self.accelerations - target(row) for row in self.dynamics.rows]
 
     def relations(self) -> list[ca.SX]:
@@ -51,12 +51,12 @@ class FreeMotion:
         return [row.jacobian @ dynamics.reactions + row.offset for row in dynamics.relations]
 
     def _let_go(self, constraints: Sequence[ca.SX], z: ca.SX) -> list[ca.SX]:
-        """Return the constraints; one that is let go of says instead that its multiplier is zero.
+        """Return the constraints; for a released one, the condition that its multiplier is zero.
 
         Parameters
         ----------
         constraints
-            One for each goal, which carries its `hold`; then those of stabilisers.
+            One for each goal, which has its `hold`; then those of the stabilisers.
         z
             The reactions, then the stabilisers.
         """
@@ -65,7 +65,7 @@ class FreeMotion:
         places = [row.reaction for row in dynamics.rows]
         places += [count + k for k in range(len(stabilised))]
         found = list[ca.SX]()
-        # Only where there are stabilisers do further constraints follow.
+        # Further constraints follow only if there are stabilisers.
         for constraint, row, place in zip(
             constraints, [*dynamics.rows, *stabilised], places, strict=False
         ):
@@ -92,19 +92,19 @@ class FreeMotion:
         Parameters
         ----------
         form
-            Of `FORMS`.
+            One of `FORMS`.
         constraints
-            One for each goal, to be zero; further ones for the stabilisers.
+            One for each goal, which must be zero; further ones for the stabilisers.
         imposed
-            The names of the residuals that are zero by these.
+            The names of the residuals that these make zero.
         velocity_index, multiplier_index
-            The indices of z and of what it pushes, of v and of the work integrals.
+            The indices of z and of what z acts on; of v and of the work integrals.
         surplus
-            Constraints beyond those, for overdetermined solvers.
+            Further constraints, for overdetermined solvers.
         stabilisers
-            Names and symbols of unknowns besides the reactions; they are zero in the exact motion.
+            Names and symbols of additional unknowns, which are zero in the exact motion.
         position_rates
-            q' and s', where these are not those of the dynamics.
+            q' and s', if they differ from those of the dynamics.
         """
         dynamics, base = self.dynamics, self.base
         rates = dynamics.position_rates if position_rates is None else position_rates
@@ -145,12 +145,12 @@ class FreeMotion:
 
 
 class WithMultipliers(Formulation):
-    """A formulation with the reactions among the unknowns, whose constraints the solver imposes."""
+    """A formulation with the reactions among the unknowns; the solver imposes the constraints."""
 
     releases = True
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
-        """Drive nothing: the solver imposes the constraints."""
+        """Drive no goals: the solver imposes the constraints."""
         return measured(dynamics, default)
 
     def problem(self, elimination: Elimination) -> DaeProblem:
@@ -159,8 +159,8 @@ class WithMultipliers(Formulation):
         Raises
         ------
         UnsupportedError
-            Constraints may depend on each other, and multipliers are not determined then; or the
-            formulation is not for such a system.
+            Constraints may depend on each other, which leaves multipliers undetermined; or the
+            formulation does not support such a system.
         """
         if elimination.plan.proximal:
             raise UnsupportedError(
@@ -176,7 +176,7 @@ class WithMultipliers(Formulation):
 
     @abstractmethod
     def _constrained(self, motion: FreeMotion) -> DaeProblem:
-        """Say what the solver is to make zero."""
+        """Return the problem with the conditions that the solver makes zero."""
 
 
 def _consistent(base: OdeProblem, count: int, stabilisers: int) -> ca.Function:

@@ -28,15 +28,15 @@ from daesolve.posing.symbols import symbol
 
 @dataclass(frozen=True)
 class NullSpace(Formulation):
-    """Independent velocities alone, of the problem's own (`independent=`) or chosen.
+    """Only independent velocities: those given by the problem (`independent=`), or chosen ones.
 
     Parameters
     ----------
     rate
-        The rate of goals on positions and of driven invariants in 1/s; "auto" lets a short run
-        tell it; None takes the case's, else 10.
+        The rate of goals on positions and of driven invariants in 1/s. "auto" determines it by a
+        short run; None uses the case's rate, or 10.
     rates
-        Rates of single goals; None or zero means: measured, not driven.
+        Rates of single goals; None or zero: measured, not driven.
     """
 
     rate: Rate = None
@@ -52,7 +52,7 @@ class NullSpace(Formulation):
         Raises
         ------
         UnsupportedError
-            A rate of such a constraint is given.
+            A rate is given for such a constraint.
         """
         exact = [row.name for row in dynamics.rows if row.degree == 1]
         refuse_rates(self.name, self.rates, exact, "where constraints on velocities hold exactly")
@@ -70,7 +70,7 @@ class NullSpace(Formulation):
         PosingError
             The problem gives too many or too few independent velocities.
         NoFreedomError
-            There are none.
+            The constraints leave no independent velocities.
         """
         dynamics = elimination.dynamics
         saddle = Saddle(dynamics, elimination.plan)
@@ -82,7 +82,7 @@ class NullSpace(Formulation):
                 "use feedback"
             )
         independent = IndependentVelocities.of(dynamics, saddle)
-        # With both indices, since of a single number CasADi makes [:0] a row.
+        # Use both indices: for a single number CasADi makes [:0] a row.
         positions = dynamics.x[: dynamics.position_count, :]
         w = symbol("w", independent.count)
         still = ca.SX.zeros(dynamics.velocity_count)
@@ -125,12 +125,12 @@ class NullSpace(Formulation):
             watched=_exact(dynamics, base.watched),
             events=base.events if event is None else (*base.events, event),
             chart=independent.chart(base, w, velocities),
-            equations=None,  # the base's are of other states
+            equations=None,  # The base's labels describe other states.
         )
 
 
 def _refuse(dynamics: Dynamics, saddle: Saddle) -> None:
-    """Refuse what has no null space of its own."""
+    """Refuse systems for which the null space cannot be used."""
     others = "use feedback, or index-1 with its own solver"
     if saddle.plan.proximal:
         raise UnsupportedError(
@@ -156,7 +156,7 @@ def _rate(elimination: Elimination, independent: IndependentVelocities) -> ca.SX
     dynamics = elimination.dynamics
     bias = _time_derivative(dynamics, independent.matrix @ dynamics.velocities + independent.offset)
     drift = independent.solve([-row.bias for row in dynamics.rows], -bias)
-    # Z^T M Z = G^-1 and Z = Y G^-1, so that G Z^T = Y^T: no matrix is left to invert.
+    # Z^T M Z = G^-1 and Z = Y G^-1, so G Z^T = Y^T: no matrix remains to be inverted.
     push = independent.directions.T @ (dynamics.force - dynamics.mass @ drift)
     push = push - _correction(dynamics, elimination.driven_invariants, independent)
     basis = independent.directions @ solve_definite(independent.gram, ca.SX.eye(independent.count))
@@ -181,7 +181,7 @@ def _time_derivative(dynamics: Dynamics, expression: ca.SX) -> ca.SX:
 def _correction(
     dynamics: Dynamics, driven: list[InvariantRow], independent: IndependentVelocities
 ) -> ca.SX:
-    """Sum of rate * error along the reduced metric gradients, all invariants at once."""
+    """Sum rate * error along the reduced metric gradients, for all invariants at once."""
     if not driven:
         return ca.SX(independent.count, 1)
     slopes = ca.vertcat(*[row.jacobian for row in driven])
@@ -195,7 +195,7 @@ def _correction(
 
 
 def _exact(dynamics: Dynamics, watched: tuple[Watched, ...]) -> tuple[Watched, ...]:
-    """Say of the constraints on velocities that they hold by construction."""
+    """Mark the constraints on velocities as exact by construction."""
     held = {[*row.links][-1] for row in dynamics.rows}
     return tuple(
         replace(entry, driven=True, rate=None) if entry.name in held else entry for entry in watched

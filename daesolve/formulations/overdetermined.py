@@ -1,4 +1,4 @@
-"""Index 1 with every hidden constraint besides: more equations than unknowns.
+"""Index 1 with all hidden constraints: more equations than unknowns.
 
 C. Fuehrer, B. Leimkuhler, Numerical solution of differential-algebraic equations for constrained
 mechanical motion, Numer. Math. 59 (1991) 55-69.
@@ -18,7 +18,7 @@ class Overdetermined(WithMultipliers):
 
     name = "overdetermined"
     makes = "overdetermined"
-    releases = False  # The matrix of ODASSL is singular where surplus constraints are let go of.
+    releases = False  # ODASSL's matrix is singular where surplus constraints are released.
 
     def _constrained(self, motion: FreeMotion) -> DaeProblem:
         links = {name: link for row in motion.dynamics.rows for name, link in row.links.items()}

@@ -1,4 +1,4 @@
-"""What a formulation hands to a solver: CasADi functions of (t, x, z, p), and nothing else."""
+"""The interface between formulation and solver: CasADi functions of (t, x, z, p), nothing else."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from daesolve.posing.events import Event
 from daesolve.posing.symbols import Labels
 
 FORMS = ("ode", "index-1", "index-2", "index-3", "overdetermined")
-"""What a formulation makes, and what solvers take."""
+"""The forms of problems, which formulations make and solvers accept."""
 
 
 @dataclass(frozen=True)
 class Watched:
-    """One residual that monitors follow.
+    """A residual that monitors follow.
 
     Parameters
     ----------
     name
-        The goal's name, or that of its hidden constraint (`contact_dot`).
+        The goal's name, or the name of its hidden constraint (`contact_dot`).
     goal
         The goal.
     kind
         "residual", "hidden", "relation", "implicit" or "invariant".
     driven
-        Whether errors in it are fed back.
+        Whether its errors are fed back.
     rate
-        The name of its rate among the values, None where there is none.
+        The name of its rate among the values; None if it has none.
     note
-        What a reader should know about it.
+        A remark for the reader of the report.
     follows
-        Whether it is the residual of a goal that was taken to follow from others.
+        Whether it is the residual of a goal that was assumed to follow from others.
     """
 
     name: str
@@ -51,26 +51,26 @@ class Watched:
 
 
 def as_driven(watched: Iterable[Watched], names: Collection[str]) -> tuple[Watched, ...]:
-    """Say of the residuals of these names that errors in them do not stay."""
+    """Mark the residuals of these names as driven: their errors do not persist."""
     return tuple(replace(entry, driven=True) if entry.name in names else entry for entry in watched)
 
 
 @dataclass(frozen=True, eq=False)
 class Chart:
-    """Coordinates of a reduced state, which hold in a neighbourhood and are then chosen anew.
+    """Coordinates of a reduced state, valid in a neighbourhood and then chosen again.
 
     Parameters
     ----------
     embed
-        (t, x, p) -> the states that labels name, without work integrals.
+        (t, x, p) -> the states named by labels, without work integrals.
     restrict
-        (t, those states, p) -> x without work integrals.
+        (t, states, p) -> x without work integrals.
     whole
         The same motion in all states, without a chart.
     choose
-        (t, those states, p, path) -> p with the discrete values of another chart, which is to
-        serve along a path, (k, n) states, as far as one can; None where one chart serves
-        everywhere. It is called where the last of the problem's guards falls to zero.
+        (t, states, p, path) -> p with the discrete values of another chart, chosen to work along a
+        path, (k, n) states, as far as possible. It is called where the last guard of the problem
+        falls to zero. None if one chart works everywhere.
     """
 
     embed: ca.Function
@@ -81,13 +81,13 @@ class Chart:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class OdeProblem:
-    """An explicit ordinary differential equation, with what is needed to show and to watch it.
+    """An explicit ordinary differential equation, with everything needed to show and monitor it.
 
     Parameters
     ----------
     labels
-        Names and units. Without a chart `labels.states` are the first entries of x, with one they
-        are what it embeds; work integrals may follow in x.
+        Names and units. Without a chart, `labels.states` are the first entries of x; with one, they
+        are the embedded states. Work integrals may follow in x.
     size
         The length of x.
     values
@@ -98,25 +98,26 @@ class OdeProblem:
         (t, x, p) -> (accelerations, reactions, outputs)
     residuals
         (t, x, p) -> the residuals in the order of `watched`, then the kinetic energy, then the
-        relative pivot of each goal in `pivot_goals`; and what the reactions do to each of
-        `singular_goals`, one after the other.
+        relative pivot of each goal in `pivot_goals`, then the influence of the reactions on each of
+        `singular_goals`.
     guards
         (t, x, p) -> the guards of the `events`, one after the other; `guarded` names each event.
     watched, pivot_goals, events
-        What these are.
+        The names or objects of these, in order.
     singular_goals
-        Goals that lose their grip wherever the motion comes to rest, and were accepted so.
+        Goals that lose their grip wherever the motion comes to rest, and were accepted
+        nevertheless.
     plan
         How the reactions were eliminated.
     project
-        (t, x, p) -> the nearest consistent x; None where nothing is projected.
+        (t, x, p) -> the nearest consistent x; None if nothing is projected.
     chart
-        How x stands for the states; None where it begins with them.
+        How x represents the states; None if x begins with them.
     stiff
-        Whether something in it is far faster than the motion, and dies out.
+        Whether it contains decaying dynamics far faster than the motion.
     equations
-        The same equations before the elimination, which Jacobians of large systems are taken from;
-        None where there are none.
+        The same equations before the elimination, used for Jacobians of large systems; None if not
+        available.
     """
 
     labels: Labels
@@ -142,22 +143,22 @@ class OdeProblem:
         return tuple(event for event in self.events for _ in range(event.count))
 
     def value_vector(self, values: Mapping[str, float]) -> np.ndarray:
-        """Return p as numbers: the defaults, some of them overridden by name."""
+        """Return p as numbers: the defaults, with some overridden by name."""
         return np.array([values.get(name, default) for name, default in self.values.items()])
 
     def enter(
         self, time: float, states: np.ndarray, p: np.ndarray, works: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return x from the states that labels name and the work integrals, zero at the start."""
+        """Return x from the states named by labels and the work integrals, zero at the start."""
         x = states
         if self.chart is not None:
             x = np.asarray(self.chart.restrict(time, states, p)).ravel()
         return np.concatenate([x, np.zeros(self.size - len(x)) if works is None else works])
 
     def visible(self, times: np.ndarray, table: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the states that labels name, (k, n), from a table of x, (k, size).
+        """Return the states named by labels, (k, n), from a table of x, (k, size).
 
-        p is the same for all of them, (np,), or one for each, (k, np).
+        p is shared by all rows, (np,), or given for each, (k, np).
         """
         if self.chart is None:
             return table[:, : len(self.labels.states)].copy()
@@ -171,8 +172,9 @@ class OdeProblem:
 class DaeProblem(OdeProblem):
     """A semi-explicit differential-algebraic equation x' = f(t, x, z, p), 0 = g(t, x, z, p).
 
-    What it inherits describes the same motion with z eliminated: `rhs` is the underlying ordinary
-    differential equation, `recover` takes accelerations and reactions from the state alone.
+    The inherited members describe the same motion with z eliminated: `rhs` is the underlying
+    ordinary differential equation, and `recover` computes accelerations and reactions from the
+    state.
 
     Parameters
     ----------
@@ -183,14 +185,14 @@ class DaeProblem(OdeProblem):
     algebraic
         (t, x, z, p) -> g, as many as z.
     surplus
-        (t, x, p) -> further constraints for overdetermined solvers, none in other forms.
+        (t, x, p) -> further constraints for overdetermined solvers; empty in other forms.
     consistent
         (t, x, p) -> (x', z) at a state that fulfils all constraints.
     form
-        What it is, of `FORMS`.
+        Its form, one of `FORMS`.
     indices
-        The index of each of (x, z) after Hairer and Wanner, Solving ODEs II, VII.1: 1 for ordinary
-        ones; an error in a variable of index i grows like h^(1-i) as the step h shrinks.
+        The index of each entry of (x, z) after Hairer and Wanner, Solving ODEs II, VII.1: 1 for
+        ordinary ones. An error in a variable of index i grows like h^(1-i) as the step h shrinks.
     """
 
     unknowns: tuple[str, ...]

@@ -1,6 +1,6 @@
 """Metric projection back to the constraints, after each step or each segment.
 
-Positions move by S w, velocities by dv, each least in the metric of the mass matrix,
+Positions move by S w, velocities by dv, both minimal in the metric of the mass matrix,
 
     M w = J^T mu,  J w = -g;        M dv = J^T nu,  J dv = -(J v + b),
 
@@ -26,20 +26,21 @@ from daesolve.formulations.rates import Rate, Rates
 from daesolve.posing.symbols import symbol
 
 SWEEPS = 2
-"""Newton steps of each projection: after a step of the solver the first leaves its square."""
+"""Newton steps of each projection; after a step of the solver, the first squares the error."""
 REST = 1e-3
-"""Of an invariant's floor in feedback: nearer to rest its gradient vanishes, and it is left."""
+"""Fraction of an invariant's floor in feedback; nearer to rest its gradient vanishes and it is
+skipped."""
 
 
 @dataclass(frozen=True)
 class Projected(Formulation):
-    """Another formulation, projected: by a solver of one step after each, by others each segment.
+    """Another formulation with projection: after each step, or each segment of multistep solvers.
 
     Parameters
     ----------
     inner
-        What is projected; feedback by default, since between the projections of a multistep
-        method errors would grow. An invariant whose rate is switched off is not projected either.
+        The formulation to project; by default feedback, because errors would grow between the
+        projections of a multistep method. An invariant whose rate is switched off is not projected.
     """
 
     inner: Formulation = field(default_factory=Feedback)
@@ -55,32 +56,32 @@ class Projected(Formulation):
 
     @property
     def form(self) -> str:
-        """That of the inner one."""
+        """The form of the inner formulation."""
         return self.inner.form
 
     @property
     def chooses_goals(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the inner one does."""
+        """Whether the inner formulation chooses goals."""
         return self.inner.chooses_goals
 
     @property
     def releases(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether the inner one does."""
+        """Whether the inner formulation releases constraints."""
         return self.inner.releases
 
     @property
     def common_rate(self) -> Rate:
-        """That of the inner one."""
+        """The common rate of the inner formulation."""
         return self.inner.common_rate
 
     @property
     def single_rates(self) -> Rates:
-        """Those of the inner one."""
+        """The single rates of the inner formulation."""
         return self.inner.single_rates
 
     @property
     def shape(self) -> tuple[object, ...]:
-        """That of the inner one, and what is switched off."""
+        """The shape of the inner formulation, and the goals whose rates are switched off."""
         return (type(self), *self.inner.shape, *sorted(self._off))
 
     @property
@@ -88,15 +89,15 @@ class Projected(Formulation):
         return {goal for goal, rate in self.single_rates.items() if not rate}
 
     def values(self, dynamics: Dynamics) -> dict[str, float]:
-        """Return those of the inner one."""
+        """Return the values of the inner formulation."""
         return self.inner.values(dynamics)
 
     def notes(self, dynamics: Dynamics) -> tuple[str, ...]:
-        """Return those of the inner one."""
+        """Return the notes of the inner formulation."""
         return self.inner.notes(dynamics)
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
-        """Return the rates of the inner one."""
+        """Return the rates of the inner formulation."""
         return self.inner.chosen_rates(dynamics, default)
 
     def problem(self, elimination: Elimination) -> OdeProblem:
@@ -105,7 +106,7 @@ class Projected(Formulation):
         Raises
         ------
         UnsupportedError
-            The inner formulation has its own coordinates, or the system no mass matrix.
+            The inner formulation has its own coordinates, or the system has no mass matrix.
         """
         dynamics = elimination.dynamics
         inner = self.inner.problem(elimination)
@@ -132,7 +133,7 @@ class Projected(Formulation):
 
 
 def _ideal(dynamics: Dynamics) -> Dynamics:
-    """Return the system with a reaction along the gradient of each goal, and no others."""
+    """Return the system with only one reaction, along the gradient, for each goal."""
     rows = tuple(replace(row, reaction=index) for index, row in enumerate(dynamics.rows))
     gradients = [row.jacobian.T for row in rows]
     return replace(
@@ -182,7 +183,7 @@ def _moved_positions(dynamics: Dynamics, saddle: Saddle) -> ca.SX:
 
 
 def _moved_by_positions(dynamics: Dynamics, invariants: list[InvariantRow]) -> ca.SX:
-    """Return the state after a Newton step of invariants of the positions, unit quaternions."""
+    """Return the state after a Newton step of invariants of positions, such as unit quaternions."""
     positions = dynamics.x[: dynamics.position_count]
     moved = positions
     for row in invariants:
@@ -204,7 +205,7 @@ def _moved_along(dynamics: Dynamics, saddle: Saddle, invariants: list[InvariantR
     still = [ca.SX(0)] * len(dynamics.rows)
     directions = [saddle.solve(dynamics.pushed_gradient(row).T, still, [])[0] for row in invariants]
     gram = ca.vertcat(*[ca.horzcat(*[row.jacobian @ d for d in directions]) for row in invariants])
-    # Where a gradient vanishes, at rest, an invariant cannot be corrected, and needs no correction.
+    # At rest the gradient vanishes; the invariant cannot be corrected there and need not be.
     floors = ca.vertcat(*[REST * row.floor for row in invariants])
     errors = ca.vertcat(*[row.value - row.reference for row in invariants])
     step = ca.horzcat(*directions) @ solve_small(gram + ca.diag(floors), errors)

@@ -1,4 +1,4 @@
-"""The rates of goals: what a formulation is told, checked and spread over the goals."""
+"""The rates of goals: checking what users give, and spreading it over the goals."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Rates = Mapping[str, float | None]
 
 
 def check_rates(rate: Rate, rates: Rates) -> None:
-    """Refuse rates that are no finite numbers >= 0.
+    """Refuse rates that are not finite numbers >= 0.
 
     Raises
     ------
     OutOfRangeError
-        One is not; its goal is named.
+        The message names the goal.
     """
     if not isinstance(rates, Mapping):
         raise OutOfRangeError(f"rates must map goals to rates, not {rates!r}")
@@ -30,30 +30,30 @@ def check_rates(rate: Rate, rates: Rates) -> None:
 
 
 def common_rate(rate: Rate, default: float) -> float:
-    """Return the rate of all goals without one of their own."""
+    """Return the rate of all goals that have no individual rate."""
     return default if rate is None or rate == "auto" else float(rate)
 
 
 def constraint_rates(
     rows: Iterable[GoalRow | ImplicitRow], common: float
 ) -> dict[str, float | None]:
-    """Return the goals' own rates, else the common one."""
+    """Return the individual rates of the goals, else the common one."""
     return {row.name: common if row.chosen_rate is None else row.chosen_rate for row in rows}
 
 
 def invariant_rates(rows: Iterable[InvariantRow], common: float) -> dict[str, float | None]:
-    """Return the rates of the invariants that are driven, None for those that are measured."""
+    """Return the rates of driven invariants, and None for measured ones."""
     own = {row.name: common if row.chosen_rate is None else row.chosen_rate for row in rows}
     return {row.name: own[row.name] if row.drive or row.by_relation else None for row in rows}
 
 
 def with_single(chosen: Mapping[str, float | None], rates: Rates) -> dict[str, float | None]:
-    """Put the rates of single goals in; a rate of zero means: measured, not driven.
+    """Insert the rates of single goals; zero means measured, not driven.
 
     Raises
     ------
     UnknownNameError
-        No goal that has a rate carries the name.
+        There is no goal of this name that has a rate.
     """
     for goal in rates:
         if goal not in chosen:
@@ -67,7 +67,7 @@ def refuse_rates(formulation: str, rates: Rates, idle: Iterable[str], why: str) 
     Raises
     ------
     UnsupportedError
-        One is given.
+        Such a rate is given.
     """
     for goal in idle:
         if rates.get(goal):
@@ -77,6 +77,6 @@ def refuse_rates(formulation: str, rates: Rates, idle: Iterable[str], why: str) 
 
 
 def measured(dynamics: Dynamics, common: float) -> dict[str, float | None]:
-    """Return no rate for any goal, but for implicit equations, which nothing else holds."""
+    """Return no rates, except for implicit equations, which nothing else holds."""
     goals = (*dynamics.rows, *dynamics.invariants)
     return {row.name: None for row in goals} | constraint_rates(dynamics.implicit_rows, common)

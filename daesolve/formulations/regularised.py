@@ -1,8 +1,7 @@
-"""Regularised friction: the slip V counts as V / sqrt(V^2 + speed^2).
+"""Regularised friction, with the slip V replaced by V / sqrt(V^2 + speed^2).
 
-Friction then fades out below that speed. Nothing is ever at rest: a body creeps under any load,
-however small, with a speed in proportion to that of the regularisation. What slides freely and fast
-is hardly changed.
+Friction fades below this speed, and nothing is ever at rest: a body creeps under any load, however
+small, at a speed proportional to the regularisation speed. Free, fast sliding hardly changes.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ from daesolve.posing.guides import AT_REST, OF_THEIR_OWN, SMOOTHING, Guides
 
 @dataclass(frozen=True)
 class Regularised(Formulation):
-    """Feedback, with the friction of supports faded out at low speed.
+    """Feedback, with the friction of supports fading at low speed.
 
     Parameters
     ----------
     speed
-        The slip below which friction fades, m/s; a value of the run, which does not shape the
+        The slip below which friction fades, m/s. It is a value of the run and does not shape the
         functions. The equations become as stiff as friction over mass and this speed.
     rate, rates
         As in `Feedback`.
@@ -50,7 +49,7 @@ class Regularised(Formulation):
         check_rates(self.rate, self.rates)
 
     def values(self, dynamics: Dynamics) -> dict[str, float]:
-        """Return the speed, where there are supports that rub."""
+        """Return the speed, if there are supports with friction."""
         return {} if dynamics.guides is None else {SMOOTHING: float(self.speed)}
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
@@ -63,7 +62,7 @@ class Regularised(Formulation):
         Raises
         ------
         UnsupportedError
-            The system has no pairs of supports, whose friction it is about.
+            The system has no pairs of supports, to whose friction this applies.
         """
         dynamics = elimination.dynamics
         if dynamics.guides is None:
@@ -76,7 +75,7 @@ class Regularised(Formulation):
 
 
 def _smoothed(dynamics: Dynamics, guides: Guides) -> Dynamics:
-    """Return the equations without a stop, and with smooth senses of slip in the plane."""
+    """Return the equations without a stop, with smooth slip directions in the plane."""
     faded = [
         (s.sense, s.slip / ca.sqrt(s.slip**2 + guides.smoothing**2))
         for s in guides.rubbing

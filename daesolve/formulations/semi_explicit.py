@@ -1,13 +1,13 @@
-"""A rate of the state with the linear system in it not yet solved, for exact derivatives of it.
+"""A rate of the state before its linear system is solved, for exact derivatives of the rate.
 
     x' = f(t, x, z, p),    K(t, x, p) z = r(t, x, p)
 
-z are accelerations and reactions, and whatever else makes r simple. By the implicit function
-theorem
+z contains accelerations, reactions and other quantities that keep r simple. By the implicit
+function theorem
 
     dx'/dx = df/dx + df/dz dz/dx,    K dz/dx = d(r - K z)/dx with z held,
 
-each derivative as sparse as the system is: no code of the elimination is differentiated.
+where each derivative is as sparse as the system: no elimination code is differentiated.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from daesolve.posing.symbols import symbol
 from daesolve.posing.value_names import ValueKind
 
 CROWDED = 16
-"""A row with more derivatives than this is differentiated backwards, apart from the others."""
+"""The number of derivatives beyond which a row is differentiated backwards, separately."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +43,8 @@ class SemiExplicit:
     matrix, right_side
         K, (m, m), and r, (m, 1).
     shift, refinements
-        What is added to K where it is factorised, and how often a solution is then refined with K
-        itself (see `elimination`); None where K is factorised as it is.
+        The term added to K before factorisation, and the number of refinements of a solution with K
+        itself (see `elimination`); None if K is factorised without it.
     """
 
     t: ca.SX
@@ -61,7 +61,8 @@ class SemiExplicit:
     def _shared(self) -> list[ca.SX]:
         """K, r, the shift, r - K z and f with their common subexpressions shared.
 
-        Before they are differentiated: for all derivatives that takes ten times as long.
+        They are shared before differentiation, because sharing all derivatives takes ten times as
+        long.
         """
         shift = ca.SX(*self.matrix.shape) if self.shift is None else self.shift
         rest = self.right_side - self.matrix @ self.z
@@ -69,7 +70,7 @@ class SemiExplicit:
 
     @cached_property
     def system(self) -> ca.Function:
-        """(t, x, p) -> K, r and the shift; K and the shift as sparse as they are."""
+        """(t, x, p) -> K, r and the shift; K and the shift are sparse."""
         matrix, right_side, shift = self._shared[:3]
         return ca.Function(
             "system", [self.t, self.x, self.p], [matrix, ca.densify(right_side), shift]
@@ -86,12 +87,12 @@ class SemiExplicit:
 
     @property
     def patterns(self) -> tuple[ca.Sparsity, ...]:
-        """Where the non-zeros of d(r - K z)/dx, df/dx and df/dz are."""
+        """The non-zero patterns of d(r - K z)/dx, df/dx and df/dz."""
         return tuple(part.sparsity() for part in self._derivatives)
 
     @cached_property
     def partials(self) -> ca.Function:
-        """(t, (x, z), p) -> the non-zeros of these, one behind the other."""
+        """(t, (x, z), p) -> the non-zeros of these, concatenated."""
         entries: list[ca.SX] = [ca.SX(0, 1)]
         for part in self._derivatives:
             entries += cast("list[ca.SX]", part.nonzeros())
@@ -103,7 +104,7 @@ class SemiExplicit:
 
 
 def sparse_jacobian(expression: ca.SX, variables: ca.SX) -> ca.SX:
-    """Differentiate a column, the few rows that depend on nearly everything by themselves.
+    """Differentiate a column; treat the few rows that depend on nearly everything separately.
 
     One such row would make CasADi's colouring need as many sweeps as there are variables.
     """
@@ -134,15 +135,15 @@ def semi_explicit(
     Parameters
     ----------
     dynamics, saddle
-        The equations, and how they are eliminated.
+        The equations, and their elimination.
     targets
-        What J v' is to be.
+        The values required of J v'.
     driven
         The invariants that are fed back.
     state
-        x of the problem: the states, then what is metered.
+        x of the problem: the states, then the metered work.
     metered
-        The invariants that are metered, and the powers of the meters in the reactions.
+        The metered invariants, and the powers of the meters in the reactions.
     """
     count = dynamics.velocity_count
     system = _freed(dynamics, saddle, targets)
@@ -203,16 +204,16 @@ def _freed(dynamics: Dynamics, saddle: Saddle, targets: Sequence[ca.SX]) -> _Lin
 
 
 def pushed_momentum(dynamics: Dynamics, row: InvariantRow) -> tuple[ca.SX, ca.SX]:
-    """Return what the energy's error pushes along, M v, and its grip v . M v; idle v left out."""
+    """Return M v, along which the energy's error acts, and its grip v . M v, without idle v."""
     assert row.twice_kinetic is not None
     moving = dynamics.moving_velocities
     return dynamics.mass @ moving, ca.substitute(row.twice_kinetic, dynamics.velocities, moving)
 
 
 def _pushed_along_momentum(dynamics: Dynamics, freed: _Linear, row: InvariantRow) -> _Linear:
-    """Let the energy's error push along M v; the push is an unknown of its own.
+    """Let the energy's error act along M v, with the push as an additional unknown.
 
-    So its row alone depends on the whole state.
+    Only its row then depends on the whole state.
     """
     size = freed.z.numel()
     momentum, twice_kinetic = pushed_momentum(dynamics, row)
@@ -255,7 +256,7 @@ def _corrected(dynamics: Dynamics, freed: _Linear, driven: Sequence[InvariantRow
 
 
 def _where_let_go(dynamics: Dynamics) -> ca.SX:
-    """Return what makes the rows of goals that are let go of say that their reactions are zero."""
+    """Return the terms that turn rows of released goals into the condition of zero reactions."""
     block = ca.SX(len(dynamics.rows), dynamics.reactions.numel())
     for number, row in enumerate(dynamics.rows):
         if row.hold is not None:

@@ -1,13 +1,13 @@
-"""How firmly dependent goals are held by those that are kept, and how all of them share a load.
+"""How firmly kept goals hold the dependent ones, and how all of them share a load.
 
-Of m dependent rows r are kept, with loads w in their reactions alone. T, (m, r), says how all rows
-follow from these, so that any reactions u with T^T u = w do the same to the motion. Those for which
-the sum of a_k u_k^2 is least are
+Of m dependent rows, r are kept, and only their reactions carry the loads w. T, (m, r), expresses
+all rows by the kept ones, so all reactions u with T^T u = w have the same effect on the motion.
+Those with the least sum of a_k u_k^2 are
 
     u = A^-1 T (T^T A^-1 T)^-1 w,
 
-exactly, however light a body is that they act on; a_k is in `regularisation_<goal>`. A row's part
-of T is the reactions that hold its own gradient, taken for a force, at rest: minus these.
+exactly, however light the body; a_k is in `regularisation_<goal>`. To find a row's part of T, apply
+the row's gradient as a force: the part is minus the reactions that hold it at rest.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from daesolve.posing.value_names import ValueKind
 
 
 def with_shared_loads(dynamics: Dynamics, plan: EliminationPlan) -> tuple[Dynamics, ca.SX]:
-    """Return equations in the loads alone, and what all reactions are by these.
+    """Return the equations in the loads alone, and all reactions in terms of the loads.
 
     Parameters
     ----------
     dynamics, plan
-        The equations, and how their reactions are eliminated.
+        The equations, and the elimination of their reactions.
 
     Returns
     -------
     Dynamics
-        Whose reactions are loads; in the outputs, events and forces are the shares.
+        Equations whose reactions are loads; outputs, events and forces contain the shares.
     casadi.SX
         (nu, 1) the shares, in the symbols of the reactions.
     """
@@ -78,12 +78,12 @@ def with_shared_loads(dynamics: Dynamics, plan: EliminationPlan) -> tuple[Dynami
 
 
 def overlap(dynamics: Dynamics, saddle: Saddle) -> ca.SX:
-    """Return how badly rows that are left out follow from those that are kept, 0 at best.
+    """Return how poorly the omitted rows follow from the kept ones, 0 at best.
 
-    With T how they follow, rows of unit length in the metric of the masses, it is the logarithm of
-    det(1 + T T^T): the squared volumes of all sets of rows, over that of the rows that are kept.
-    Which rows are left out, values of p say; so there are fixed mixtures of them, as many as are
-    left out, and T is theirs.
+    With rows of unit length in the metric of the mass matrix, and T expressing the omitted rows by
+    the kept ones, it is the logarithm of det(1 + T T^T): the squared volumes of all sets of rows,
+    over that of the kept rows. Values of p determine which rows are omitted, so T is computed for
+    fixed mixtures, as many as there are omitted rows.
     """
     alternatives = dynamics.alternatives
     assert alternatives is not None
@@ -132,7 +132,7 @@ def _posed(row: GoalRow) -> tuple[ca.SX, ...]:
 
 
 def _length(gradient: ca.SX, dynamics: Dynamics) -> ca.SX:
-    """Return about how long a row is in the metric of the masses."""
+    """Return the approximate length of a row in the metric of the mass matrix."""
     columns = gradient.sparsity().get_col()
     return ca.sqrt(sum((gradient[0, k] ** 2 / dynamics.mass[k, k] for k in columns), ca.SX(0)))
 
@@ -147,7 +147,7 @@ def _determinant(matrix: ca.SX) -> ca.SX:
 
 
 def _ideal(dynamics: Dynamics) -> Dynamics:
-    """Return the equations with a reaction along the gradient of each goal, and no others."""
+    """Return the equations with only one reaction, along the gradient, for each goal."""
     rows = tuple(replace(row, reaction=index) for index, row in enumerate(dynamics.rows))
     return replace(
         dynamics,
@@ -159,7 +159,7 @@ def _ideal(dynamics: Dynamics) -> Dynamics:
 
 
 def _sharing(saddle: Saddle, group: list[GoalRow]) -> ca.SX:
-    """Return A^-1 T (T^T A^-1 T)^-1 of a group; zero for loads of goals that are not kept."""
+    """Return A^-1 T (T^T A^-1 T)^-1 of a group; zero for loads of omitted goals."""
     dynamics, count = saddle.dynamics, len(group)
     still = [ca.SX(0)] * len(dynamics.rows)
     names = dynamics.values

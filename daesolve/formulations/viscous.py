@@ -1,8 +1,8 @@
-"""Friction in place of constraints on velocities: u = -residual / mobility.
+"""Friction instead of constraints on velocities: u = -residual / mobility.
 
-As the mobility (the slip per unit of the reaction) goes to zero, the motion tends to that with the
-constraints wherever these are independent. Where they come to depend on each other it does not:
-which way it goes on depends on what replaces them.
+As the mobility (the slip per unit of the reaction) goes to zero, the motion tends to the
+constrained motion wherever the constraints are independent. Where they become dependent, it does
+not: the continuation depends on what replaces them.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ SLIPS = "replaced by friction: the report shows the slip"
 
 @dataclass(frozen=True)
 class Viscous(Formulation):
-    """Viscous friction in place of every constraint on velocities; those on positions are held.
+    """Viscous friction replaces every constraint on velocities; those on positions are held.
 
     Parameters
     ----------
     mobility
-        How fast a residual grows per unit of its reaction: of a skate, in m/s, m/(s N). The
-        friction acts in about mobility * mass, which wants a solver for stiff equations.
+        The residual per unit of its reaction; for a skate, with a residual in m/s, in m/(s N). The
+        friction acts within about mobility * mass, which requires a solver for stiff equations.
     rate
-        The rate of goals on positions and of driven invariants of positions in 1/s; None takes the
-        case's, else 10.
+        The rate of goals on positions and of driven invariants of positions in 1/s; None uses the
+        case's rate, or 10.
     rates
-        Rates of single goals; None or zero means: measured, not driven.
+        Rates of single goals; None or zero: measured, not driven.
     """
 
     mobility: float = 1e-6
@@ -55,7 +55,7 @@ class Viscous(Formulation):
         check_rates(self.rate, self.rates)
 
     def notes(self, dynamics: Dynamics) -> tuple[str, ...]:
-        """Say what replaces which constraints."""
+        """Return a note that names the replaced constraints."""
         names = ", ".join(row.name for row in dynamics.rows if _slips(row))
         return (
             f"friction of mobility {self.mobility:g} instead of {names}: once these become "
@@ -63,12 +63,12 @@ class Viscous(Formulation):
         )
 
     def chosen_rates(self, dynamics: Dynamics, default: float) -> dict[str, float | None]:
-        """Return the rate of each goal; nothing on velocities is driven.
+        """Return the rate of each goal; goals on velocities are not driven.
 
         Raises
         ------
         UnsupportedError
-            A rate of a goal on velocities is given.
+            A rate is given for a goal on velocities.
         """
         idle = [row.name for row in dynamics.rows if _slips(row)]
         idle += [row.name for row in dynamics.invariants if row.on != "positions"]
@@ -82,7 +82,7 @@ class Viscous(Formulation):
         Raises
         ------
         UnsupportedError
-            There is no constraint on velocities, or reactions are not ideal, or events reset.
+            There is no constraint on velocities, reactions are not ideal, or events reset.
         """
         dynamics = elimination.dynamics
         rows = tuple(row for row in dynamics.rows if _slips(row))
@@ -117,7 +117,7 @@ class Viscous(Formulation):
 
 
 def _slips(row: GoalRow) -> bool:
-    """Tell whether a goal is a constraint on velocities."""
+    """Return whether a goal is a constraint on velocities."""
     return row.degree == 1
 
 
@@ -140,7 +140,7 @@ def _refuse(dynamics: Dynamics, rows: tuple[GoalRow, ...]) -> None:
 
 
 def _freed(dynamics: Dynamics, rows: tuple[GoalRow, ...], mobility: float) -> Dynamics:
-    """Return the system with friction in place of some constraints."""
+    """Return the system with friction instead of some constraints."""
     labels = dynamics.labels
     gone = {row.reaction: -row.chain[0] / mobility for row in rows if row.reaction is not None}
     stay = [index for index in range(dynamics.reactions.numel()) if index not in gone]

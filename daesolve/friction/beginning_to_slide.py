@@ -1,13 +1,13 @@
-"""How Nikolskii and Smirnov decide whether, and how, a body at rest begins to slide.
+"""Nikolskii and Smirnov's criteria for whether, and how, a body at rest begins to slide.
 
-At the end of their section 4 they test for stagnation: with accelerations zero, and tangential
+At the end of their section 4 they test for stagnation: with zero accelerations, and tangential
 reactions R_k along the accelerations that the system would have without friction, the body stays at
-rest where R_k <= f_k N_k for all k. Otherwise they find the accelerations by successive
-approximations, which start without friction and take the directions of friction from the
-accelerations before.
+rest if R_k <= f_k N_k for all k. Otherwise they find the accelerations by successive
+approximations, which start without friction and take the directions of friction from the previous
+accelerations.
 
-The test names forces that hold the body, so that it is right where it says "stays". Others may hold
-it where these do not. The approximations need not converge. `stiction` is exact.
+The test constructs forces that hold the body, so the verdict "stays" is right. Other forces may
+hold it where these do not. The approximations need not converge. `stiction` is exact.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ from daesolve.posing.supports import Support
 from daesolve.system.system import MechanicalSystem
 
 MOST = 200
-"""Approximations after which these are given up."""
+"""The number of approximations after which the method gives up."""
 CONVERGED = 1e-12
-"""Of the largest, the change of accelerations with which they have."""
+"""The relative change of accelerations at which they have converged."""
 State = Mapping[str, float] | np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
 class Stagnation:
-    """The test of stagnation.
+    """The result of the test of stagnation.
 
     Parameters
     ----------
     stays
-        Whether it says that the body stays at rest.
+        Whether the test shows that the body stays at rest.
     variant
-        The loaded support of each pair for which it says so; else that with the least ratio; empty
-        where none balances the loads.
+        The loaded support of each pair with which it stays; otherwise the variant of least ratio;
+        empty if none balances the loads.
     normal, tangential
-        N_k and R_k of that variant, N.
+        N_k and R_k of this variant, N.
     ratio
-        The largest |R_k| / (f_k N_k): at most one where the body stays; infinite without a variant.
+        The largest |R_k| / (f_k N_k): at most one if the body stays; infinite without a variant.
     """
 
     stays: bool
@@ -68,9 +68,9 @@ class Approximations:
     converged
         Whether they converged.
     accelerations
-        (k, nv) the first without friction, then one after the other.
+        (k, nv) successive accelerations, the first without friction.
     variant
-        The loaded support of each pair in the last.
+        The loaded support of each pair in the last approximation.
     """
 
     converged: bool
@@ -79,7 +79,7 @@ class Approximations:
 
     @property
     def last(self) -> np.ndarray:
-        """The last of them, (nv,)."""
+        """The last accelerations, (nv,)."""
         return self.accelerations[-1]
 
 
@@ -89,7 +89,7 @@ def stagnation_test(
     parameters: Mapping[str, float] | None = None,
     time: float = 0.0,
 ) -> Stagnation:
-    """Test for stagnation as the paper does: sufficient for rest, and not necessary.
+    """Test for stagnation as in the paper: a sufficient but not necessary condition for rest.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def stagnation_test(
     Raises
     ------
     PosingError
-        There are not as many pairs as freedoms, so that the test's equations do not determine its
+        The number of pairs differs from the degrees of freedom, so the test does not determine its
         reactions.
     OutOfRangeError
         The body moves.
@@ -134,7 +134,7 @@ def successive_approximations(
     parameters: Mapping[str, float] | None = None,
     time: float = 0.0,
 ) -> Approximations:
-    """Find the accelerations with which a body begins to slide, as the paper does.
+    """Find the accelerations with which a body begins to slide, as in the paper.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def successive_approximations(
     NoFreedomError
         Without friction nothing accelerates.
     VariantError
-        In the direction of an approximation there is no choice of the loaded supports.
+        For the direction of an approximation, no choice of loaded supports exists.
     """
     problem = variant_problem(system, parameters)
     x = _at_rest(problem, state, time)
@@ -230,7 +230,7 @@ def _slips(
 def _tested(
     balance: SupportBalance, slips: np.ndarray, coefficients: np.ndarray, variant: tuple[int, ...]
 ) -> Stagnation | None:
-    """Return N and R of a variant at rest; None where its normals would pull."""
+    """Return N and R of a variant at rest; None if a normal would pull."""
     loaded = [p - 1 for p in variant]
     pick = partial(_picked, loaded)
     ideal = balance.jacobian[balance.held :].T

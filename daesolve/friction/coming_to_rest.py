@@ -1,4 +1,4 @@
-"""The end of a sliding motion: to the stop itself, through switches of what is loaded."""
+"""The end of a sliding motion: to the stop, through switches of the loaded supports."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from daesolve.trajectory.results import StepBlock
 
 EPSILON = float(np.finfo(float).eps)
 STRICTER = 0.01
-"""Of the tolerance, what a step may err by."""
+"""The accepted error of a step, as a fraction of the tolerance."""
 LOOKS = 4
-"""Parts of a step at whose ends the guards are evaluated."""
+"""The number of parts of a step at whose ends the guards are evaluated."""
 FASTER = float(np.e)
-"""Times the speed with which the motion entered, beyond which it is not about to stop."""
+"""The factor over the initial speed beyond which the motion is not about to stop."""
 MOST_STEPS = 20000
 
 Within = Callable[[float], np.ndarray]
-"""How far a step has come in tau -> the scaled state there, by the method's interpolant."""
+"""Maps the progress of a step in tau to the scaled state there, by the method's interpolant."""
 
 
 class RestStatus(Enum):
-    """How a motion in scaled time ended."""
+    """The ending of a motion in scaled time."""
 
     AT_REST = "the body came to rest"
     SPEEDS_UP = "the body moves faster than before: it does not come to rest here"
@@ -39,7 +39,7 @@ class RestStatus(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Switch:
-    """A guard that passed zero: its number, when (s) and where, and the values after it."""
+    """A guard's passage through zero: its number, time (s) and place, and the values after it."""
 
     guard: int
     time: float
@@ -57,38 +57,38 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Rest:
-    """How a sliding motion ended.
+    """The end of a sliding motion.
 
     Parameters
     ----------
     status
         Whether it came to rest, or why not.
     time
-        The stop, or where the motion in scaled time ended; s.
+        The time of the stop, or of the end of the motion in scaled time; s.
     state
         (nx,) there; at rest its velocities are zero.
     limit
-        (nx,) the state before it, from which there is a direction of the velocities: with the
-        smallest speed for which friction is evaluated at the stop, else the same as `state`.
+        (nx,) the last state whose velocities have a direction: with the smallest speed for which
+        friction is evaluated at the stop, otherwise equal to `state`.
     values
-        Of the discrete values there.
+        The discrete values there.
     direction
         (nv,) the velocities over the speed, in the limit.
     deceleration
         kappa, in the metric of the motion; negative where the speed grows.
     settled
-        Whether the direction has a limit. Where it has none although the speed went to zero, the
-        stop is known, but not the way in which it came.
+        Whether the direction has a limit. If it has none although the speed went to zero, the stop
+        is known, but not the direction of approach.
     switches, pieces
-        What was switched on the way, and the accepted steps between.
+        The switches on the way, and the accepted steps between them.
     samples
-        (j, nx) states at those of the asked times that were reached.
+        (j, nx) states at the requested times that were reached.
     error
-        What ended it, where the status is `LOST`.
+        The error that ended it, if the status is `LOST`.
     message
         A sentence.
     evaluations
-        Of the rate.
+        The number of evaluations of the rate.
     """
 
     status: RestStatus
@@ -124,24 +124,23 @@ def come_to_rest(
     motion
         Its rate, guards and switches.
     time, state, values
-        Where it begins: s, (nx,), and the discrete values.
+        The start: s, (nx,), and the discrete values.
     until
-        The time beyond which it is not wanted, s.
+        The latest time of interest, s.
     tolerance
-        Relative, of the time of the stop, of switches and of the states.
+        The relative tolerance of the stop's time, of switches and of the states.
     times
-        Increasing times at which states are wanted, s.
+        Increasing times at which to return states, s.
 
     Returns
     -------
     Rest
-        However it ended. It ends at rest once t + s / kappa no longer changes, and the direction
-        does not either.
+        The end. The body is at rest once t + s / kappa and the direction no longer change.
 
     Raises
     ------
     OutOfRangeError
-        The body is at rest already, or a number makes no sense.
+        The body is already at rest, or a number is out of range.
     """
     _check(motion, time, state, until, tolerance, np.asarray(times, dtype=float))
     return _Phase(ScaledTime(motion, time, np.asarray(state, dtype=float)), tolerance).run(
@@ -168,7 +167,7 @@ def _check(
 
 
 class _Phase:
-    """Steps in scaled time; the equations do not depend on tau, so that each step starts at 0."""
+    """Steps in scaled time; the equations do not depend on tau, so each step starts at 0."""
 
     def __init__(self, scaled: ScaledTime, tolerance: float) -> None:
         self.scaled, self.tolerance = scaled, tolerance
@@ -181,7 +180,7 @@ class _Phase:
         self.steps: list[np.ndarray] = []
 
     def run(self, values: np.ndarray, until: float, times: list[float]) -> Rest:
-        """Integrate from piece to piece."""
+        """Integrate piece by piece."""
         self.values, self.until, self.times = values, until, times
         self._take_samples(lambda moment: self.here, self.scaled.start_time)
         status, error, message = None, None, ""
@@ -209,7 +208,7 @@ class _Phase:
         return scipy.integrate.DOP853(self._rate, 0.0, start, end, **options)
 
     def _advance(self, start: np.ndarray, span: float) -> np.ndarray:
-        """Return the scaled state a part of a step later, to the method's own order."""
+        """Return the scaled state after a part of a step, to the order of the method."""
         if span == 0.0:
             return start
         stepper = self._stepper(start, span, span)
@@ -268,7 +267,7 @@ class _Phase:
     # -- guards -------------------------------------------------------------------------------
 
     def _crossing(self, before: np.ndarray, span: float, dense: Within) -> tuple[float, int | None]:
-        """Return how far the step goes until the first guard passes zero, and which; else None."""
+        """Return the part of the step until a guard first passes zero, and the guard; else None."""
         looks = np.linspace(0.0, span, LOOKS + 1)
         table = np.array([self.scaled.guards(dense(h), self.values) for h in looks])
         negative = table[1:] < 0.0
@@ -284,19 +283,19 @@ class _Phase:
         return min(found)
 
     def _root(self, before: np.ndarray, guard: int, left: float, right: float) -> float:
-        """Return where a guard passes zero, each time by a step of the method itself."""
+        """Return where a guard passes zero, using steps of the method itself."""
 
         def value(span: float) -> float:
             return float(self.scaled.guards(self._advance(before, span), self.values)[guard])
 
         ends = value(left), value(right)
         if min(ends) > 0.0 or max(ends) < 0.0:
-            # The interpolant passes zero within rounding of where the motion does.
+            # The interpolant passes zero within rounding of the motion itself.
             return left if abs(ends[0]) < abs(ends[1]) else right
         return root(value, left, right)
 
     def _switch(self, guard: int, *, instantly: bool) -> None:
-        """Go on with other values; `instantly` where the guard was negative from the start."""
+        """Continue with other values; `instantly` if the guard was negative from the start."""
         time, state = self.scaled.time(self.here), self.scaled.state(self.here)
         last = self.switches[-1] if self.switches else None
         if instantly and last is not None and (last.guard, last.time) == (guard, time):
@@ -348,7 +347,7 @@ class _Phase:
         return found
 
     def _end_piece(self) -> None:
-        """Keep the steps that have moved the time."""
+        """Store the steps that have advanced the time."""
         times = np.array([self.scaled.time(step) for step in self.steps])
         last = self.pieces[-1].steps.times[-1] if self.pieces else self.scaled.start_time
         moved = np.diff(times, prepend=last) > 0.0
@@ -407,11 +406,11 @@ def root(
     Parameters
     ----------
     function
-        Of different signs at the two.
+        Has different signs at the two places.
     left, right
         The places.
     error
-        Absolute, beside rounding.
+        The absolute accuracy, besides rounding.
     """
     epsilon = np.finfo(float).eps
     least = float(epsilon * max(abs(left), abs(right)))

@@ -1,12 +1,12 @@
-"""Time steps of systems with contacts that open, close and rub.
+"""Time steps of systems with contacts that open, close and have friction.
 
-Over a step h, with everything but velocities taken in its middle and all contacts whose gaps are
-not positive there,
+Over a step h, with everything except velocities evaluated in its middle, and with all contacts
+whose gaps are not positive there,
 
     M (v+ - v-) = h Q + W_N^T L_N + W_T^T L_T + J^T p,     Phi v+ = aim,
     0 <= L_N  _|_  g'+ + e g'- >= 0,     -L_T in mu L_N Sgn(c+ + e_T c-),
 
-with the rates g' of gaps and c of slips: an impact as by Newton's law, or a push, or both.
+with the rates g' of gaps and c of slips: an impact by Newton's law, a push, or both.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import MechanicalSystem
 
 AGREES = 1e-10
-"""Of the terms that enter it, what an inequality may be missed by."""
+"""The accepted violation of an inequality, relative to its terms."""
 DEPENDENT = 1e-12
-"""Of the largest singular value, one of rows that depend on each other."""
+"""Rows with a smaller singular value, relative to the largest, depend on each other."""
 SIGNS = {State.FORWARD: 1.0, State.BACKWARD: -1.0}
 
 States = tuple[State, ...]
@@ -38,21 +38,21 @@ States = tuple[State, ...]
 
 @dataclass(frozen=True, eq=False)
 class ContactStep:
-    """What a step does.
+    """The result of a step.
 
     Parameters
     ----------
     velocities
-        At its end, (nv,).
+        The velocities at its end, (nv,).
     impulses
-        Those along all gaps, then those along all slips, contact by contact, N s: (2 n,) in the
+        The impulses along all gaps, then along all slips, contact by contact, N s: (2 n,) in the
         plane, (3 n,) in space.
     states
-        What each contact does, (n,); open ones have no impulse.
+        The state of each contact, (n,); open ones have no impulse.
     work
-        Of friction over the step, J.
+        The friction work over the step, J.
     decided
-        How often the states were asked for, beside those of the step before.
+        How often states other than those of the last step had to be determined.
     """
 
     velocities: np.ndarray
@@ -63,21 +63,21 @@ class ContactStep:
 
 
 class ContactEquations:
-    """What a system with contacts gives to a time step.
+    """The equations of a system with contacts for a time step.
 
     Parameters
     ----------
     system
-        With contacts.
+        A system with contacts.
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
 
     Raises
     ------
     UnsupportedError
-        It has something that time steps cannot do.
+        The system has something that time stepping does not support.
     OutOfRangeError, UnknownNameError
-        A parameter cannot be.
+        A parameter is unknown or out of range.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class ContactEquations:
         self.gaps = [row.row for row in rows]
         slips = [() if row.rubbing is None else rows_of(row.rubbing) for row in rows]
         self.width = max(map(len, slips), default=1) or 1
-        """Directions of slip: 1 in the plane, 2 in space."""
+        """The number of directions of slip: 1 in the plane, 2 in space."""
         self.slips = [[*own, *[None] * (self.width - len(own))] for own in slips]
         contacts = {*self.gaps, *(row for own in slips for row in own)}
         self.kept = [k for k in range(len(self.dynamics.rows)) if k not in contacts]
@@ -99,7 +99,7 @@ class ContactEquations:
         given = check_named("parameters", parameters)
         self.numbers = self.dynamics.value_vector(parameter_values(self.dynamics, given))
         self.closed = self.numbers.copy()
-        """The values with all contacts closed and stuck: their rows are there."""
+        """The values with all contacts closed and stuck, so that all their rows exist."""
         self.closed[[row.hold for row in rows]] = 1.0
         for rubbing in (row.rubbing for row in rows if row.rubbing is not None):
             self.closed[rubbing.slides] = 0.0
@@ -115,11 +115,11 @@ class ContactEquations:
         return np.asarray(self._rates(time, x, self.numbers)).ravel()
 
     def missed(self, time: float, x: np.ndarray) -> float:
-        """Return by how much positions miss constraints, or gaps are negative, at most."""
+        """Return the largest violation of constraints or gaps by positions."""
         return float(self._missed(time, x, self.closed))
 
     def invariants(self, time: float, x: np.ndarray) -> np.ndarray:
-        """Return what positions alone keep, such as the norm of a quaternion, after a zero."""
+        """Return the invariants of positions, such as the norm of a quaternion, after a zero."""
         return np.asarray(self._invariants(time, x, self.numbers)).ravel()
 
     def step(
@@ -130,11 +130,11 @@ class ContactEquations:
         Parameters
         ----------
         time, x
-            Its middle: the time, the positions there, the velocities before it, (nx,).
+            The middle of the step: time, positions there, and velocities before the step, (nx,).
         length
             h, s
         last
-            The step before, whose states are tried first.
+            The last step, whose states are tried first.
 
         Raises
         ------
@@ -162,7 +162,7 @@ class ContactEquations:
             width,
             names=tuple(self.names[k] for k in touching.tolist()),
         )
-        # What is left of the slip is what its rate is over.
+        # The laws constrain rates after the step plus restitution times rates before it.
         target = (
             before
             + own @ (free - v)
@@ -182,7 +182,7 @@ class ContactEquations:
     def _of_contacts(
         self, rows: np.ndarray, rates: np.ndarray, touching: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of gaps and slips of some contacts, and their rates; else zeros."""
+        """Return the rows of gaps and slips of some contacts, and their rates; zeros elsewhere."""
         none = np.zeros(rows.shape[1])
         which: list[int] = touching.tolist()
         places = [*(self.gaps[k] for k in which), *(row for k in which for row in self.slips[k])]
@@ -190,7 +190,7 @@ class ContactEquations:
         return own, np.array([0.0 if place is None else rates[place] for place in places])
 
     def _held(self, mass: np.ndarray, kept: np.ndarray, aims: np.ndarray) -> np.ndarray:
-        """Return the least velocities with which constraints reach their aims."""
+        """Return the smallest velocities with which constraints reach their aims."""
         if not np.any(aims):
             return np.zeros(len(mass))
         whitening = np.linalg.inv(np.linalg.cholesky(mass))
@@ -247,9 +247,9 @@ class ContactEquations:
 def _decided(
     contacts: Contacts, target: np.ndarray, before: States | None
 ) -> tuple[np.ndarray, States, int]:
-    """Return the impulses (k,) and states of contacts, and whether these had to be searched.
+    """Return the impulses (k,) and states of contacts, and whether a search was needed.
 
-    States of the step before are tried first, then those in which all contacts do the same.
+    The states of the last step are tried first, then those in which all contacts do the same.
     """
     signs = SIGNS if contacts.directions == 1 else ()
     alike = [(state,) * contacts.count for state in (State.STICKS, *signs)]
@@ -263,9 +263,9 @@ def _decided(
 
 
 def _in_states(contacts: Contacts, target: np.ndarray, states: States) -> np.ndarray | None:
-    """Return the impulses of contacts in given states; None where these do not agree.
+    """Return the impulses of contacts in given states; None if the states are inconsistent.
 
-    In space the direction of what slides is not known: that is left to others.
+    In space the direction of sliding is unknown; other methods handle this case.
     """
     if State.SLIDES in states:
         return None
@@ -276,7 +276,7 @@ def _in_states(contacts: Contacts, target: np.ndarray, states: States) -> np.nda
     held = np.flatnonzero(np.concatenate([closed, np.repeat(sticks, width)]))
     pushes = np.zeros(len(target))
     if held.size:
-        # What slides pushes along its slip too.
+        # A sliding contact also pushes along its slip.
         columns = np.eye(len(target))
         firsts = count + np.arange(count) * width
         columns[firsts, np.arange(count)] = -sides * contacts.friction
@@ -302,9 +302,9 @@ def _in_states(contacts: Contacts, target: np.ndarray, states: States) -> np.nda
 def _shared(
     contacts: Contacts, held: np.ndarray, answers: np.ndarray, right: np.ndarray
 ) -> np.ndarray | None:
-    """Return the reactions of rows that are held; None where they cannot be.
+    """Return the reactions of held rows; None if they cannot be held.
 
-    What sticks side by side shares its friction as its limits are.
+    Contacts that stick side by side share friction in proportion to their limits.
     """
     found, _, rank, _ = np.linalg.lstsq(answers, right, rcond=DEPENDENT)
     if rank == held.size:

@@ -1,13 +1,13 @@
-"""In which direction a body begins to slide: the flow of directions at velocity zero.
+"""The direction in which a body begins to slide: the flow of directions at zero velocity.
 
-With friction that depends on the direction u of the velocities alone, and the body at rest, the
-speed s and the direction of v' = A(u) obey
+If friction depends only on the direction u of the velocities and the body is at rest, the speed s
+and the direction of v' = A(u) obey
 
     u' = A(u) - u (u . A),   (ln s)' = u . A      (products in the metric of the masses)
 
-in the time d(tau) = dt / s. Where the direction tends to one with A = g u, the body can start to
-slide along it if the growth g is positive: v = g u t. Where g is negative, whatever small slip
-there is comes to rest again. The zero of g over a load is the limit of stiction.
+in the time d(tau) = dt / s. If the direction tends to a limit with A = g u, the body can start to
+slide along it if the growth g is positive: v = g u t. If g is negative, any small slip comes to
+rest again. The zero of g as a function of a load is the limit of stiction.
 """
 
 from __future__ import annotations
@@ -32,42 +32,42 @@ from daesolve.complementarity.policies import solve
 from daesolve.errors import BranchLost, NoFreedomError, VariantError
 
 FLOW_ERROR = 1e-4
-"""Relative and absolute error of a step of the flow: Newton's method does the rest."""
+"""Relative and absolute error of a step of the flow; Newton's method does the rest."""
 NEAR = 1e-2
-"""Of the size of accelerations, what still turns a direction where Newton's method is tried."""
+"""The turning of a direction, relative to accelerations, at which Newton's method is tried."""
 NEARER = 0.1
-"""Of the former, before it is tried again."""
+"""The reduction of this before it is tried again."""
 SETTLED = 1e-11
-"""Of the same, what turns a direction that has settled."""
+"""The turning of a direction that has settled, relative to accelerations."""
 MOST_ACCELERATIONS = 600
-"""After which a flow from one start is given up: a limit takes about 150."""
+"""The number of steps after which a flow is abandoned; a limit takes about 150."""
 NEWTON_STEPS = 20
 FAR = 0.3
-"""Beyond this distance it is another limit that the iteration tends to."""
+"""The distance beyond which the iteration tends to another limit."""
 DIFFERENCE = 1e-6
-"""Of unit directions, for derivatives by central differences."""
+"""The difference for derivatives by central differences, for unit directions."""
 NUDGE = 1e-2
-"""How far a direction from which the flow leads away is moved aside."""
+"""The distance by which a direction that repels the flow is moved aside."""
 LEFT = 0.1
-"""How far from there the flow must have come before it may have another limit."""
+"""The distance that the flow must then cover before it can have another limit."""
 
 
 class Supported(Protocol):
-    """The equations of the supports in one direction of sliding; `variants.VariantState` is one."""
+    """The equations of the supports for one direction of sliding, such as `VariantState`."""
 
     @property
     def complementarity(self) -> HorizontalComplementarity:
-        """Of the reactions."""
+        """The complementarity problem of the reactions."""
         ...
 
     @property
     def first(self) -> np.ndarray:
-        """What a unit reaction of each first support adds to v', (nv, m)."""
+        """The contribution of a unit reaction of each first support to v', (nv, m)."""
         ...
 
     @property
     def second(self) -> np.ndarray:
-        """The same of the second supports."""
+        """The same for the second supports."""
         ...
 
     def accelerations(self, reactions: np.ndarray) -> np.ndarray:
@@ -79,23 +79,23 @@ At = Callable[[np.ndarray], Supported]
 
 
 class RestingBody:
-    """A body at rest, by what its supports do in each direction in which it might slide.
+    """A body at rest, with the action of its supports for each possible direction of sliding.
 
     Parameters
     ----------
     at
-        Velocities (nv,), of any length -> the equations in the direction of the slips they make.
+        Velocities (nv,), of any length -> the equations for the direction of their slips.
     mass
         (nv, nv)
     guides
-        (m, nv) J of what the guides do not allow, J v = 0.
+        (m, nv) J of the motions that the guides prevent, J v = 0.
     ideal
-        (c, nv) the same of constraints without friction; none unless given.
+        (c, nv) the same for constraints without friction; none by default.
 
     Raises
     ------
     NoFreedomError
-        The constraints leave it no velocity.
+        The constraints leave no velocity.
     """
 
     def __init__(
@@ -107,7 +107,8 @@ class RestingBody:
         if not free.shape[1]:
             raise NoFreedomError("the constraints leave the body no direction to slide in")
         self.basis = _orthogonal(free, mass)
-        # What only the guides prevent: orthogonal to the basis, which the slip may take up as well.
+        # Motions that only the guides prevent: orthogonal to the basis, which the slip may also
+        # contain.
         lifting = allowed @ scipy.linalg.null_space(free.T @ mass @ allowed)
         self.lifting = _orthogonal(lifting, mass)
 
@@ -126,9 +127,10 @@ class RestingBody:
 
     @cached_property
     def all_round(self) -> np.ndarray:
-        """Accelerations in orthogonal directions and in those opposite, reduced.
+        """Accelerations in orthogonal directions and their opposites, reduced.
 
-        The directions are oblique: along those of the basis some support might not slide at all.
+        The directions are oblique, because along basis directions some support might not slide at
+        all.
         """
         oblique = np.random.default_rng(1).standard_normal((self.freedom, self.freedom))
         axes = np.linalg.qr(oblique)[0]
@@ -136,12 +138,12 @@ class RestingBody:
 
     @cached_property
     def size(self) -> float:
-        """The size of accelerations, in the metric of the masses."""
+        """The size of accelerations, in the metric of the mass matrix."""
         return float(np.max(np.linalg.norm(self.all_round, axis=1)))
 
 
 def _orthogonal(columns: np.ndarray, mass: np.ndarray) -> np.ndarray:
-    """Return columns of the same span, orthogonal and of unit length in the metric of masses."""
+    """Return columns with the same span, orthonormal in the metric of the mass matrix."""
     return scipy.linalg.solve_triangular(
         scipy.linalg.cholesky(columns.T @ mass @ columns).T, columns.T, lower=True
     ).T
@@ -154,13 +156,13 @@ class Attractor:
     Parameters
     ----------
     direction
-        (nv,) velocities, of length one in the metric of the masses.
+        (nv,) velocities, of length one in the metric of the mass matrix.
     growth
         g with A = g u, in units of that length per second.
     answer
         The loaded supports and their reactions.
     settled
-        Whether the direction has a limit, which attracts.
+        Whether the direction has an attracting limit.
     """
 
     direction: np.ndarray
@@ -170,7 +172,7 @@ class Attractor:
 
 
 class Branch:
-    """Chooses the loaded supports: by the branch that is followed, if any."""
+    """Chooses the loaded supports, following a branch if there is one."""
 
     def __init__(self) -> None:
         self.variant: Variant | None = None
@@ -181,7 +183,7 @@ class Branch:
         Raises
         ------
         VariantError
-            There is none.
+            There is no answer.
         """
         found = self._same(problem) or self._next(problem)
         self.variant = found.variant
@@ -210,7 +212,7 @@ class Branch:
 
 
 class _Field:
-    """The acceleration over directions."""
+    """The acceleration as a function of the direction."""
 
     def __init__(self, body: RestingBody) -> None:
         self.body, self.branch = body, Branch()
@@ -233,14 +235,14 @@ def attractor_from(body: RestingBody, start: np.ndarray) -> Attractor:
     Parameters
     ----------
     body
-        At rest.
+        A body at rest.
     start
         (nv,) velocities, of any length.
 
     Raises
     ------
     VariantError
-        In some direction on the way there is no choice of the loaded supports.
+        For some direction on the way, no choice of loaded supports exists.
     """
     field = _Field(body)
     reduced = body.reduced(start)
@@ -255,7 +257,7 @@ def attractor_from(body: RestingBody, start: np.ndarray) -> Attractor:
 
 
 class _GivenUpError(Exception):
-    """The flow chatters, or goes round for ever."""
+    """The flow chatters, or circles forever."""
 
 
 def _followed(field: _Field, start: np.ndarray) -> tuple[np.ndarray, bool]:
@@ -284,7 +286,7 @@ def _followed(field: _Field, start: np.ndarray) -> tuple[np.ndarray, bool]:
 
 def _stepper(field: _Field, start: np.ndarray) -> scipy.integrate.RK45:
     def flow(_tau: float, reduced: np.ndarray) -> np.ndarray:
-        # Where the acceleration jumps, one step is refused very many times.
+        # Where the acceleration jumps, a step is refused very often.
         if field.count > MOST_ACCELERATIONS:
             raise _GivenUpError
         return _turning(field(reduced), reduced)
@@ -297,9 +299,9 @@ def _turning(acceleration: np.ndarray, direction: np.ndarray) -> np.ndarray:
 
 
 def _limit(field: _Field, start: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return the limit near a direction by Broyden's method, and a direction that leads away.
+    """Return the limit near a direction by Broyden's method, and a direction leading away.
 
-    The first is None where the method finds none near, the second where the limit attracts.
+    The first is None if the method finds no limit nearby, the second if the limit attracts.
     """
 
     def balance(reduced: np.ndarray) -> np.ndarray:
@@ -321,7 +323,7 @@ def _limit(field: _Field, start: np.ndarray) -> tuple[np.ndarray | None, np.ndar
 
 
 def _away(gradient: np.ndarray) -> np.ndarray | None:
-    """Return the direction in which the flow leaves a limit fastest, None where it does not."""
+    """Return the direction in which the flow leaves a limit fastest; None if it attracts."""
     values, vectors = np.linalg.eig(gradient)
     fastest = int(np.argmax(np.real(values)))
     away = np.real(vectors[:, fastest])
@@ -334,10 +336,10 @@ def _gradient(function: Callable[[np.ndarray], np.ndarray], at: np.ndarray) -> n
 
 
 def starts(body: RestingBody) -> list[np.ndarray]:
-    """Return directions (nv,) from which the flow is worth following.
+    """Return directions (nv,) from which to follow the flow.
 
-    The load comes first: the acceleration in which friction cancels between opposite directions.
-    Then its components, each for itself, and one more direction.
+    The load comes first: the acceleration from which friction cancels between opposite directions.
+    Its single components and one more direction follow.
     """
     axes = np.eye(body.freedom)
     load = body.all_round.sum(axis=0)
@@ -359,7 +361,7 @@ class Attraction:
     Parameters
     ----------
     attractors
-        The limits, the largest growth first.
+        The limits, largest growth first.
     failures
         Why the flow could not be followed from other starts.
     """
@@ -369,27 +371,27 @@ class Attraction:
 
     @property
     def strongest(self) -> Attractor:
-        """The one along which the body slides, if along any."""
+        """The attractor along which the body slides, if it slides."""
         return self.attractors[0]
 
 
 def attraction(body: RestingBody, extra: Sequence[np.ndarray] = ()) -> Attraction:
-    """Follow the flow from several starts, until one leads to a direction in which the body slides.
+    """Follow the flow from several starts, until the body slides along one of its limits.
 
-    Where none does, the directions opposite to what was found are tried as well: under reactions
-    that do not depend on the direction, a second limit can only lie on the other side.
+    If it slides along none, the directions opposite to the limits are tried as well: if reactions
+    do not depend on the direction, a second limit can only lie on the other side.
 
     Parameters
     ----------
     body
-        At rest.
+        A body at rest.
     extra
-        Directions (nv,) to begin with.
+        Directions (nv,) to try first.
 
     Raises
     ------
     VariantError
-        No start leads anywhere.
+        No start leads to a limit.
     """
     found: list[Attractor] = []
     failures: list[VariantError] = []

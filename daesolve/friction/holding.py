@@ -1,9 +1,9 @@
-"""A body in plane guides that friction holds while loads or guides change, until they let it go.
+"""A body in plane guides held by friction while loads or guides change, until its release.
 
-Where nothing slides, the slips of all supports and the constraints determine the velocities: zero
-on guides that stand still, those of the guide on one that moves. The body is held as long as it
-cannot begin to slide: on guides that stand still as long as `stiction` says so, on others as long
-as in neither sense all slips would grow.
+If nothing slides, the slips of all supports and the constraints determine the velocities: zero on
+fixed guides, and those of the guide on a moving one. The body is held as long as it cannot begin to
+slide: on fixed guides as long as `stiction` confirms it, on moving ones as long as the slips would
+not all grow in either sense.
 """
 
 from __future__ import annotations
@@ -25,45 +25,46 @@ from daesolve.friction.variants import with_variant
 from daesolve.posing.guides import FRICTION_WORK
 
 STEPS = 200
-"""Equal parts of the time that is left, of which a step in search of the release is at most one."""
+"""The longest step in search of the release is the remaining time divided by this."""
 LEAST = 1e-9
-"""Of the same, the shortest step."""
+"""The shortest step, as a fraction of the same time."""
 AGREES = 0.1
-"""Of the margin, how far its value in the middle of a step may be off a straight line."""
+"""The accepted deviation of the margin from a straight line in the middle of a step."""
 STEEP = 4.0
-"""Times what their rates at its ends make of it, how far velocities change in a step at most."""
+"""The largest change of velocities in a step, as a multiple of what their rates at its ends
+give."""
 LASTS = 0.1
-"""Of such a change, what is left of it in no time where they jump."""
+"""The remaining share of such a change over a very short time that shows a jump."""
 UNKNOWN = 1.0 / 64.0
-"""Of the longest step, one that is short enough where no bound on the loads within it is known."""
+"""A share of the longest step that is short enough if loads within it have no known bound."""
 ACCURACY = 1e-13
-"""Relative and absolute error of a step of the motion that a guide imposes."""
+"""Relative and absolute error of a step of the motion imposed by a guide."""
 TIME = 4e-16
-"""Of the time, to which a release is found."""
+"""The relative accuracy of the time of a release."""
 ROOT = 1e-15
-"""Relative, to which the time is found at which another guard passes."""
+"""The relative accuracy of the time at which another guard passes."""
 
 Guards = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class Hold:
-    """How long a body is held.
+    """The duration of a hold.
 
     Parameters
     ----------
     time, state
-        When that ends (s), and the state then, (nx,).
+        The time when it ends (s), and the state then, (nx,).
     fires
-        The guards that passed zero then, by which the hold may have ended.
+        The guards that passed zero then, which may have ended the hold.
     onward
-        The values with which it slides on from there; None where it is still held.
+        The values with which it slides on from there; None if it is still held.
     times, states
-        (k,) s and (k, nx): on the way.
+        (k,) s and (k, nx): points on the way.
     samples
-        (j, nx) at the times that were asked for, as far as it was held.
+        (j, nx) at the requested times, as long as it was held.
     evaluations
-        Of what would let it go.
+        The number of evaluations of the release.
     """
 
     time: float
@@ -78,16 +79,16 @@ class Hold:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """What a held body would do.
+    """The motion that a held body would begin.
 
     Parameters
     ----------
     margin
         Negative while it is held: an acceleration in the direction of sliding.
     values
-        The discrete values of the sliding that would begin.
+        The discrete values of this sliding motion.
     state
-        With the velocities before it, where a guide has jumped away beneath the body.
+        The state with earlier velocities, if a guide has jumped away beneath the body.
     """
 
     margin: float
@@ -101,7 +102,7 @@ class Holding:
     Parameters
     ----------
     sliding
-        What chooses loaded supports.
+        Chooses the loaded supports.
     rate, guards
         (t, x, p) -> x' of the motion, and the guards that may pass while the body is held.
     """
@@ -119,7 +120,7 @@ class Holding:
     def follow(
         self, time: float, x: np.ndarray, p: np.ndarray, until: float, times: np.ndarray
     ) -> Hold:
-        """Return how long a body is held.
+        """Follow a held body until its release.
 
         Parameters
         ----------
@@ -133,8 +134,8 @@ class Holding:
         Raises
         ------
         VariantError
-            Neither rest nor any sliding is an answer, or what slips no longer determines the
-            motion.
+            Neither rest nor sliding is possible, or the supports without slip no longer determine
+            the motion.
         """
         self.evaluations = 0
         self._branches = {1.0: Branch(), -1.0: Branch()}
@@ -172,7 +173,7 @@ class Holding:
     def _path(
         self, time: float, x: np.ndarray, p: np.ndarray, until: float
     ) -> tuple[Callable[[float], np.ndarray], float, tuple[int, ...]]:
-        """Return the held motion over time, how far it goes, and the guards that end it."""
+        """Return the held motion over time, its duration, and the guards that end it."""
         free = np.r_[0 : self.split, self.count : len(x)]
 
         def rate(moment: float, part: np.ndarray) -> np.ndarray:
@@ -216,7 +217,7 @@ class Holding:
         return path, until, ()
 
     def _rates(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return x' while nothing slides: what static friction does is metered as well."""
+        """Return x' while nothing slides, including metered work of static friction."""
         found = self.rate(time, x, p).copy()
         v = x[self.split : self.count]
         if not np.any(v):
@@ -227,7 +228,7 @@ class Holding:
         power = v @ (mass @ held - force)
         meters = list(self.dynamics.meters)
         first = len(x) - len(meters)
-        # What the equations of sliding take for the power of the supports is not that of rest.
+        # In the equations of sliding the power of the supports differs from that at rest.
         found[self.count : first] += power - v @ (mass @ found[self.split : self.count] - force)
         found[first + meters.index(FRICTION_WORK)] = power
         return found
@@ -247,12 +248,12 @@ class Holding:
     # -- the release ------------------------------------------------------------------------------
 
     def release(self, time: float, x: np.ndarray, p: np.ndarray) -> Release:
-        """Return what a body in which nothing slides would do.
+        """Return the motion that a body without slip would begin.
 
         Raises
         ------
         VariantError
-            Neither rest nor any sliding is an answer.
+            Neither rest nor sliding is possible.
         """
         self.evaluations += 1
         state, values = x[: self.count], p[: self.own]
@@ -261,12 +262,12 @@ class Holding:
         found = [self._one_sense(time, state, values, sign) for sign in (1.0, -1.0)]
         nearest = max(found, key=lambda release: release.margin)
         if nearest.margin > 0.0 and self.sliding.guides_stand_still:
-            # Supports at different heights may hold a body that could slide as well.
+            # Supports at different heights may hold a body that could also slide.
             return self._stuck(time, state, values)
         return nearest
 
     def _stuck(self, time: float, x: np.ndarray, p: np.ndarray) -> Release:
-        """Return what a body at rest on guides that stand still would do."""
+        """Return the motion that a body at rest on fixed guides would begin."""
         problem = self.sliding.problem.with_numbers(p)
         body = resting_body(problem, x, time, p)
         strongest = attraction(body).strongest
@@ -290,7 +291,7 @@ class Holding:
         try:
             answer = self._branches[sign].answer(here.complementarity)
         except VariantError:
-            # In this sense it cannot slide.
+            # It cannot slide in this sense.
             return Release(-np.inf, senses)
         rates = self.sliding.slip_rates(time, x, values, here.accelerations(answer.reactions))
         margin = float(np.min(rates * np.array([senses[n] for n in self.sliding.senses])))
@@ -299,7 +300,7 @@ class Holding:
     def _grid(
         self, time: float, stop: float, path: Callable[[float], np.ndarray], p: np.ndarray
     ) -> tuple[list[float], Release | None]:
-        """Walk along the held motion until it lets go; return the times, and what follows."""
+        """Step along the held motion until its release; return the times and the release."""
         longest = (stop - time) / STEPS
         step, here, times = longest / 16.0, time, [time]
 
@@ -338,9 +339,9 @@ class Holding:
     def _jump(
         self, path: Callable[[float], np.ndarray], a: float, b: float, p: np.ndarray
     ) -> tuple[float, Release] | None:
-        """Return when guides jump away beneath the body within a step, and how it slides then.
+        """Return when guides jump away beneath the body within a step, and how it then slides.
 
-        They do so where no event marks it, as in a system without switches.
+        Such jumps are possible without an event in a system without switches.
         """
         if self.sliding.guides_stand_still:
             return None
@@ -373,13 +374,13 @@ class Holding:
     def _bow(
         self, path: Callable[[float], np.ndarray], times: tuple[float, ...], p: np.ndarray
     ) -> float:
-        """Return by how much the margin may be off a straight line within a step."""
+        """Return how far the margin may deviate from a straight line within a step."""
         states = np.array([path(moment)[: self.count] for moment in times])
         return self._loads.bow((times[0], times[-1]), states, p[: self.own])
 
     @staticmethod
     def _let_go(margin: Callable[[float], float], held: float, free: float) -> float:
-        """Return the first time at which a margin is positive, between two, by bisection."""
+        """Return the first time between two at which a margin is positive, by bisection."""
         while free - held > TIME * max(abs(free), abs(held)):
             middle = 0.5 * (held + free)
             if not held < middle < free:

@@ -4,7 +4,8 @@ Over a step h the impulses of the supports P (N s) change the velocities,
 
     M (v+ - v-) = h Q + sum_k P_k (n_k + f_k tau_k(v+)) + J' p,     Phi v+ = aim,
 
-with everything but the slip taken in the middle of the step. Friction opposes the slip at its end.
+with everything except the slip evaluated in the middle of the step. Friction opposes the slip at
+its end.
 """
 
 from __future__ import annotations
@@ -31,14 +32,14 @@ from daesolve.system.system import MechanicalSystem
 
 @dataclass(frozen=True, eq=False)
 class SlidingFriction:
-    """How supports rub at velocities.
+    """The friction of supports at given velocities.
 
     Parameters
     ----------
     first, second
         (nv, m) friction of the first and of the second supports per unit of normal impulse.
     slope
-        (nv, nv) the gradient by v of the friction of given normal impulses.
+        (nv, nv) the gradient, with respect to v, of the friction of given normal impulses.
     """
 
     first: np.ndarray
@@ -47,21 +48,21 @@ class SlidingFriction:
 
 
 class StepEquations:
-    """What a system gives to a time step.
+    """The equations of a system for a time step.
 
     Parameters
     ----------
     system
-        With two-sided pairs of supports.
+        A system with two-sided pairs of supports.
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
 
     Raises
     ------
     PosingError, UnsupportedError
-        It has no pairs of supports, or something that time steps cannot do.
+        The system has no pairs of supports, or something that time stepping does not support.
     OutOfRangeError, UnknownNameError
-        A parameter cannot be.
+        A parameter is unknown or out of range.
     """
 
     def __init__(
@@ -86,7 +87,7 @@ class StepEquations:
         return np.asarray(self._rates(time, x, self.numbers)).ravel()
 
     def missed(self, time: float, x: np.ndarray) -> float:
-        """Return by how much the positions miss the constraints, at most, in their units."""
+        """Return the largest violation of the constraints by positions, in their units."""
         return float(self._missed(time, x, self.numbers))
 
     def balance(self, time: float, x: np.ndarray, step: float) -> StepBalance:
@@ -95,7 +96,8 @@ class StepEquations:
         Parameters
         ----------
         time, x
-            The middle of the step: its time, its positions, the velocities before it, (nx,).
+            The middle of the step: its time, its positions, and the velocities before the step,
+            (nx,).
         step
             h, s
         """
@@ -121,18 +123,18 @@ class StepEquations:
     def rubs(
         self, time: float, x: np.ndarray, smoothing: float, loads: tuple[np.ndarray, np.ndarray]
     ) -> SlidingFriction:
-        """Return the friction of supports whose slip V counts as V / sqrt(V^2 + smoothing^2)."""
+        """Return the friction of supports with slips V replaced by V / sqrt(V^2 + smoothing^2)."""
         p = self._smoothed(smoothing)
         first, second, slope = self._rubs(time, x, p, *loads)
         return SlidingFriction(np.asarray(first), np.asarray(second), np.asarray(slope))
 
     def speeds(self, time: float, x: np.ndarray) -> np.ndarray:
-        """Return the mean speeds at which the faces of supports rub, (2, m), m/s."""
+        """Return the mean sliding speeds of the faces of supports, (2, m), m/s."""
         return np.asarray(self._speeds(time, x, self._smoothed(SHARP))).T
 
     @cached_property
     def timed(self) -> bool:
-        """Whether friction contains time."""
+        """Whether friction depends on time."""
         rubbing = [self._friction(support) for support in self.guides.rubbing]
         return ca.depends_on(ca.vertcat(*rubbing), self.dynamics.t)
 
@@ -242,15 +244,15 @@ class StepBalance:
     Parameters
     ----------
     equations
-        Whose it is.
+        The equations of the system.
     time, x
-        The middle of the step; its velocities are those before the step.
+        The middle of the step; the velocities are those before the step.
     mass, momentum
         M (nv, nv) and M v- + h Q, (nv,).
     first, second
         (nv, m) the normals n of first and second supports.
     rows, aims
-        Phi v+ = aim: (m + i, nv) and (m + i,); those of the supports, then the ideal ones.
+        Phi v+ = aim: (m + i, nv) and (m + i,); the rows of the supports, then the ideal ones.
     slips, offsets
         The slip and spin of a support are `slips @ v + offsets`, (2, m, r, nv) and (2, m, r).
     """
@@ -282,7 +284,7 @@ class StepBalance:
         return np.concatenate([self.x[: -len(v)], v])
 
     def repeats(self, other: StepBalance) -> bool:
-        """Return whether it is the balance of another step over again, as of a body at rest."""
+        """Return whether it equals the balance of another step, as for a body at rest."""
         return not self.equations.timed and all(
             np.array_equal(getattr(self, name), getattr(other, name))
             for name in (
@@ -304,11 +306,11 @@ class StepBalance:
         return self.equations.rubs(self.time, self.moving(v), smoothing, loads)
 
     def speeds(self, v: np.ndarray) -> np.ndarray:
-        """Return the mean speeds at which the faces of supports rub, (2, m), m/s."""
+        """Return the mean sliding speeds of the faces of supports, (2, m), m/s."""
         return self.equations.speeds(self.time, self.moving(v))
 
     def supports(self, rubs: SlidingFriction | None) -> HorizontalComplementarity:
-        """Return the equations for the impulses of supports that rub so, or not at all."""
+        """Return the equations for the impulses of supports with this friction, or without any."""
         free, first, second = self._reduced
         if rubs is None:
             loaded = first, second
@@ -334,7 +336,7 @@ class StepBalance:
 
     @cached_property
     def _reduced(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """v+ without supports, (nv,), and what the normals do to the rows of supports."""
+        """Return v+ without supports, (nv,), and the effect of normals on rows of supports."""
         size = len(self.momentum)
         free = self._solve(self.momentum[:, None], self.aims[self.count :])[:size, 0]
         moved = self._solve(np.hstack([self.first, self.second]))[:size]

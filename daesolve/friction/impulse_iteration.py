@@ -1,6 +1,6 @@
-"""Newton's method for the balance of a time step, some supports sliding and some held.
+"""Newton's method for the balance of a time step, with some supports sliding and some held.
 
-All is measured by the masses: with M = L L', momenta are taken as L^-1 M v, and rows of
+The mass matrix is the metric: with M = L L', momenta are written as L^-1 M v, and rows of
 constraints have length one.
 """
 
@@ -16,9 +16,10 @@ from daesolve.complementarity.policies import solve
 from daesolve.friction.impulse_equations import SlidingFriction, StepBalance
 
 CONVERGED = 1e-13
-"""What is left of the momentum balance, over the momenta in it, where the iteration may end."""
+"""The remainder of the momentum balance, relative to its momenta, at which the iteration may
+end."""
 ROUNDED, ROUNDED_SMOOTH = 1e-10, 1e-6
-"""The same where rounding ends it: of a slip far below other velocities little is exact."""
+"""The same if rounding ends it: a slip far below other velocities is inaccurate."""
 DEPENDENT = 1e-10
 """Singular values of unit rows below this count as zero."""
 ITERATIONS, HALVINGS = 25, 8
@@ -26,7 +27,7 @@ ITERATIONS, HALVINGS = 25, 8
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """Velocities, signed normal impulses, and impulses of what is held beside them."""
+    """Velocities, signed normal impulses, and further impulses on held rows."""
 
     v: np.ndarray
     impulses: np.ndarray
@@ -34,25 +35,25 @@ class Iterate:
 
     @property
     def all(self) -> np.ndarray:
-        """All of them, one after the other."""
+        """All of them in one array."""
         return np.concatenate([self.v, self.impulses, self.held])
 
     def at(self, values: np.ndarray) -> Iterate:
-        """Return a point of the same kind."""
+        """Return a point of the same structure."""
         ends = np.cumsum([len(self.v), len(self.impulses)])
         return Iterate(*np.split(values, ends))
 
 
 @dataclass(frozen=True, eq=False)
 class Resting:
-    """Supports that are held.
+    """Held supports.
 
     Parameters
     ----------
     slipping
-        Which pairs are not, (m,).
+        Which pairs are not held, (m,).
     friction
-        (nv,) the friction from which that of the held supports is corrected.
+        (nv,) the friction that a correction turns into that of the held supports.
     rows, aims
         rows @ v = aims: no slip, no spin, (k, nv) and (k,).
     """
@@ -64,7 +65,7 @@ class Resting:
 
 
 class NotFoundError(Exception):
-    """The iteration does not converge from here."""
+    """The iteration does not converge from this point."""
 
 
 class ImpulseIteration:
@@ -78,7 +79,7 @@ class ImpulseIteration:
     Attributes
     ----------
     count
-        How often linear equations were solved.
+        The number of linear solves.
     """
 
     def __init__(self, balance: StepBalance) -> None:
@@ -88,7 +89,7 @@ class ImpulseIteration:
 
     @cached_property
     def frictionless(self) -> Iterate:
-        """Where nothing rubs.
+        """The point without friction.
 
         Raises
         ------
@@ -116,7 +117,7 @@ class ImpulseIteration:
         return self.size * float(np.max(self.lengths(rows)))
 
     def newton(self, start: Iterate, smoothing: float, resting: Resting | None = None) -> Iterate:
-        """Solve by Newton's method, with a search along its steps.
+        """Solve by Newton's method with a line search.
 
         Raises
         ------
@@ -149,7 +150,7 @@ class ImpulseIteration:
         raise NotFoundError
 
     def _change(self, matrix: np.ndarray, left: np.ndarray, resting: Resting | None) -> np.ndarray:
-        """Solve for Newton's step; where supports rest in several ways, the least one."""
+        """Solve for Newton's step; if supports can rest in several ways, the smallest one."""
         if resting is not None:
             return shortest_solution(matrix, -left, DEPENDENT)
         try:
@@ -160,7 +161,7 @@ class ImpulseIteration:
     def _linear(
         self, point: Iterate, smoothing: float, resting: Resting | None
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return what is left of the equations at a point, and their gradient."""
+        """Return the residual of the equations at a point, and its gradient."""
         balance = self.balance
         loaded = point.impulses if resting is None else point.impulses * resting.slipping
         rubs = balance.rubs(point.v, loaded, smoothing)

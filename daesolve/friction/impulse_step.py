@@ -1,14 +1,14 @@
 """One time step: the velocities after it, and the impulses of the supports.
 
 At the end of the step each loaded support either slides, and its friction opposes the slip, or it
-rests, and its friction is whatever keeps it at rest within the limit of dry friction. Which does
-what is found on a path: a slip V first counts as V / sqrt(V^2 + e^2) with a smoothing speed e so
-large that nothing rubs, then e is lowered to nothing. Supports whose slip fades with e rest. In
-the end they are held exactly, and the others rub exactly.
+rests, and its friction keeps it at rest within the limit of dry friction. A path decides which: the
+slip V is first replaced by V / sqrt(V^2 + e^2) with a smoothing speed e so large that friction
+vanishes, then e is lowered to zero. Supports whose slip fades with e are at rest. Finally these are
+held exactly, and the others have exact friction.
 
-The friction of a smoothed support lies within its limit, so that the path ends at a solution of
-the problem with dry friction. Where supports can rest with more than one friction, it is the one
-that a little viscosity would choose.
+The friction of a smoothed support lies within its limit, so the path ends at a solution with dry
+friction. If several friction forces can hold the supports at rest, the solution is the one that
+slight viscosity would choose.
 """
 
 from __future__ import annotations
@@ -32,26 +32,28 @@ from daesolve.friction.impulse_iteration import (
 )
 
 SMOOTHEST, SHARPEST = 1e3, 1e-7
-"""The smoothing speeds between which the path leads, over the fastest slip without friction."""
+"""The range of smoothing speeds along the path, relative to the fastest slip without friction."""
 FADING = 1e-2
-"""The last one is lowered once more by this: a slip that fades to less than half is none."""
+"""A last reduction of the smoothing: a slip that fades to less than half counts as zero."""
 STRIDES = (1e-2, 0.5, 0.95)
-"""By what the smoothing is lowered at once, at most; shorter strides are for sharp bends."""
+"""The largest reductions of the smoothing at once; sharp bends need shorter strides."""
 SLOWEST = 1.0 - 1e-7
-"""Where a path is given up, which needs shorter strides still."""
+"""The stride at which a path is abandoned, because it would need even shorter ones."""
 MOBILISED = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
-"""Slips of supports that may rest, over the smoothing: little of their friction, to almost all."""
+"""The slip of supports that may rest, relative to the smoothing: from little to almost all of
+their friction."""
 STOPPED = 1e-6
-"""A support whose slip drops below this share in a step is looked at again: it may have stopped."""
+"""A support whose slip drops below this share in a step is examined again: it may have stopped."""
 LEAST_WEIGHT = 1e-4
-"""Of a support that rests without friction: it takes 1e-8 of a correction, which is small."""
+"""The weight of a support that rests without friction: it takes a small part, 1e-8, of a
+correction."""
 NOTHING = 1e-14
-"""Of the fastest slip that a step could cause, what is none beside rounding."""
+"""The slip, relative to the fastest that a step could cause, that counts as rounding."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stepped:
-    """What a step leads to.
+    """The result of a step.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ class Stepped:
     slipping
         Whether the loaded support of each pair slides at the end of the step, (m,).
     iterations
-        How often linear equations were solved.
+        The number of linear solves.
     """
 
     velocities: np.ndarray
@@ -84,7 +86,7 @@ class _Smoothed:
     point_before: Iterate | None = None
 
     def ahead(self, smoothing: float) -> Iterate:
-        """Guess a point of the path: the slip of what rests is proportional to the smoothing."""
+        """Predict a point of the path: slips of resting supports scale with the smoothing."""
         if self.point_before is None:
             return self.point
         share = (smoothing - self.smoothing) / (self.smoothing - self.before)
@@ -99,16 +101,16 @@ def take_step(balance: StepBalance, last: Stepped | None = None) -> Stepped:
     balance
         The balance.
     last
-        The step before, with which the search starts where all loaded supports slid.
+        The last step, from which the search starts if all loaded supports slid.
 
     Raises
     ------
     BranchLost
-        The path from no friction turns back, or cannot be followed.
+        The path from the frictionless solution turns back, or cannot be followed.
     UnphysicalVariant
-        It arrives at loaded supports that are divergent where they yield ever so little.
+        The path arrives at loaded supports that diverge if they yield slightly.
     VariantError
-        The supports do not hold the body, even where nothing rubs.
+        The supports do not hold the body, even without friction.
     """
     search = _Search(balance)
     if last is not None and np.all(last.slipping):
@@ -130,19 +132,19 @@ def take_step(balance: StepBalance, last: Stepped | None = None) -> Stepped:
 
 
 class _Search:
-    """The search for what a step leads to."""
+    """The search for the result of a step."""
 
     def __init__(self, balance: StepBalance) -> None:
         self.balance = balance
         self.iteration = ImpulseIteration(balance)
 
     def sliding_on(self, last: np.ndarray) -> Stepped:
-        """Look for a step in which what is loaded goes on sliding.
+        """Search for a step in which the loaded supports keep sliding.
 
         Raises
         ------
         NotFoundError
-            There is none near.
+            There is none nearby.
         UnphysicalVariant
             It is divergent.
         """
@@ -157,12 +159,12 @@ class _Search:
         return self._stepped(point, np.full(balance.count, True))
 
     def from_no_friction(self, stride: float) -> Stepped:
-        """Follow the path on which friction sets in.
+        """Follow the path of growing friction.
 
         Raises
         ------
         BranchLost, UnphysicalVariant
-            As in `take_step`, for strides so long.
+            As in `take_step`, for strides of this length.
         """
         point = self.iteration.frictionless
         speeds = [self.balance.speeds(v) for v in (point.v, self.balance.before)]
@@ -177,7 +179,7 @@ class _Search:
         return self._arrived(self._lowered(start, SHARPEST * scale, stride), stride)
 
     def from_rest(self) -> Stepped | None:
-        """Look for supports that rest, where the path on which friction sets in turns back."""
+        """Search for resting supports where the path of growing friction turns back."""
         balance, point = self.balance, self.iteration.frictionless
         scale = float(np.max(balance.speeds(point.v)))
         smoothing = SHARPEST * scale
@@ -196,7 +198,7 @@ class _Search:
         return None
 
     def _arrived(self, sharp: _Smoothed, stride: float) -> Stepped:
-        """Return what rests at the end of the path, and what slides."""
+        """Return the supports that rest at the end of the path, and those that slide."""
         sharper = self._lowered(sharp, FADING * sharp.smoothing, stride)
         impulses = sharper.point.impulses
         before, after = (
@@ -221,7 +223,7 @@ class _Search:
         return last
 
     def _held(self, point: Iterate, slipping: np.ndarray, smoothing: float | None) -> Stepped:
-        """Hold what rests, and let the rest rub, exactly."""
+        """Hold the resting supports exactly, with exact friction of the others."""
         resting = None if np.all(slipping) else self._resting(point, slipping, smoothing)
         count = 0 if resting is None else len(resting.aims)
         start = Iterate(point.v, point.impulses, np.append(point.held, np.zeros(count)))
@@ -232,10 +234,10 @@ class _Search:
         return self._stepped(found, slipping, resting)
 
     def _resting(self, point: Iterate, slipping: np.ndarray, smoothing: float | None) -> Resting:
-        """Return what is held, with the smoothed friction; without any where nothing pushes.
+        """Return the held supports with the smoothed friction; without friction if nothing pushes.
 
-        Where supports rest in several ways, the rows of those with little friction are short, so
-        that the least correction of their friction leaves it where it is.
+        If supports can rest in several ways, the rows of those with little friction are short, so
+        that the smallest correction hardly changes their friction.
         """
         balance, resting = self.balance, ~slipping
         friction = np.zeros((len(point.v), int(np.sum(resting))))
@@ -259,12 +261,12 @@ class _Search:
     def _stepped(
         self, point: Iterate, slipping: np.ndarray, resting: Resting | None = None
     ) -> Stepped:
-        """Return what was found, where it is physical.
+        """Return the step if it is physical.
 
         Raises
         ------
         UnphysicalVariant
-            All supports slide, and the sign of the determinant is not the friction-free one.
+            All supports slide, and the determinant does not have its friction-free sign.
         """
         balance, v = self.balance, point.v
         friction = np.zeros(len(v))
@@ -272,7 +274,7 @@ class _Search:
             rubs = balance.rubs(v, point.impulses, 0.0)
             friction += friction_of(rubs, point.impulses)[:, slipping].sum(axis=1)
             answer = answer_at(balance.supports(rubs), point.impulses)
-            # Where nothing is loaded, nothing decides which variant it is.
+            # Without a load, nothing decides the variant.
             if np.all(slipping) and np.any(point.impulses) and not answer.physical:
                 raise UnphysicalVariant(
                     "the impulses found for the supports diverge if the supports yield at "
@@ -285,7 +287,7 @@ class _Search:
         return Stepped(v, point.impulses, friction, slipping, self.iteration.count)
 
     def _at_rest(self, v: np.ndarray, resting: Resting) -> np.ndarray:
-        """Return velocities without what rounding left of them where nothing can move."""
+        """Return velocities without rounding where nothing can move."""
         rows = np.vstack([self.balance.rows, resting.rows])
         if np.any(self.balance.aims) or np.any(resting.aims):
             return v
@@ -295,7 +297,7 @@ class _Search:
 
 
 def _weights(friction: np.ndarray) -> np.ndarray:
-    """Return the roots of shares of friction, with which a correction is shared as friction is."""
+    """Return the square roots of the friction shares, which distribute a correction."""
     largest = float(np.max(friction))
     if largest <= 0.0:
         return np.ones(len(friction))
@@ -310,7 +312,7 @@ def _lost(smoothing: float) -> BranchLost:
 
 
 def _loaded(of_supports: np.ndarray, impulses: np.ndarray) -> np.ndarray:
-    """Return what belongs to the loaded support of each pair, of (2, m)."""
+    """Return, from (2, m) entries, those of the loaded support of each pair."""
     first: np.ndarray = of_supports[0]
     second: np.ndarray = of_supports[1]
     return np.where(impulses > 0.0, second, first)

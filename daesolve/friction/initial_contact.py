@@ -1,4 +1,4 @@
-"""How a body in guides begins to move: which supports are loaded, or whether friction holds it."""
+"""The beginning of a motion in guides: which supports are loaded, or whether friction holds it."""
 
 from __future__ import annotations
 
@@ -18,32 +18,34 @@ from daesolve.friction.variants import VariantProblem, with_variant
 from daesolve.posing.guides import SHARP, SLOW_ENERGY, SLOW_PART, SMOOTHING
 
 STARTS = 1e-10
-"""Of the speed that the body reaches at its first acceleration in the time of the run, at most in a
-second: a motion in space begins with it from rest, where friction has no direction."""
+"""The initial speed of a motion in space from rest, where friction has no direction, as a
+fraction of the speed that the body would reach with its first acceleration during the run, or in
+one second if that is shorter."""
 LONGEST = 1.0
 """s"""
 LEAST = 1e-300
-"""J, of a body that does not move."""
+"""The energy of a body that does not move, J."""
 UNFELT = 1e-40
-"""The same for a body that stays at rest: it has the direction in which it would begin to slide."""
+"""The same speed for a body that stays at rest, in the direction in which it would begin to
+slide."""
 
 
 @dataclass(frozen=True, eq=False)
 class InitialContact:
-    """How a motion in guides begins.
+    """The beginning of a motion in guides.
 
     Parameters
     ----------
     values
         The discrete values by name, and the energy below which the motion is slow.
     state
-        (nx,) the state, with a velocity where the body begins to slide from rest.
+        (nx,) the state, with a velocity if the body begins to slide from rest.
     resting
         Whether it stays at rest.
     energy
         The kinetic energy that it has or would reach, J.
     notes
-        What was chosen, in words.
+        Sentences about the choice.
     """
 
     values: Mapping[str, float]
@@ -71,13 +73,13 @@ def initial_contact(
     span
         The start and the end of the run, s.
     policy
-        What to do where there are several answers: "strict" refuses.
+        What to do if there are several answers: "strict" refuses.
 
     Raises
     ------
     VariantError
-        By its kind: no choice agrees with the signs of the reactions, none that is physical does,
-        or several do, or the body leaves a support.
+        Depending on its kind: no choice agrees with the signs of the reactions, none of these is
+        physical, several are, or the body leaves a support.
     """
     problem = VariantProblem(dynamics, values)
     time, until = span
@@ -119,7 +121,7 @@ def first_speed(growth: float, span: float) -> float:
     Parameters
     ----------
     growth
-        Of the speed, in units of it per second.
+        The growth of the speed, in units of it per second.
     span
         The time to the end of the run, s.
     """
@@ -132,7 +134,7 @@ def _refuse_rolling(velocities: np.ndarray) -> None:
     Raises
     ------
     SupportSticks
-        It does.
+        Nothing slides.
     """
     if np.any(velocities):
         raise SupportSticks(
@@ -142,7 +144,7 @@ def _refuse_rolling(velocities: np.ndarray) -> None:
 
 
 def _listed(solution: VariantSolution) -> str:
-    """Say which supports are loaded, and which others could be."""
+    """Return a sentence on which supports are loaded, and which others could be."""
     assert solution.chosen is not None
     loaded = f"the supports {solution.chosen.variant} are loaded at the start"
     others = [answer for answer in solution.answers if answer.variant != solution.chosen.variant]

@@ -25,9 +25,9 @@ from daesolve.posing.guides import SHARP
 from daesolve.system.system import MechanicalSystem
 
 STILL = 1e-9
-"""Of the largest velocity, what counts as none at rest."""
+"""The slip that counts as zero at rest, relative to the largest velocity."""
 MOST_STEPS = 10_000_000
-"""More steps than this are refused: their results would not fit."""
+"""More steps than this are refused, because their results would not fit in memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,33 +37,33 @@ class TimeStepping:
     Parameters
     ----------
     times
-        (k + 1,) s: the ends of the steps, the start first.
+        (k + 1,) s: the start, then the ends of the steps.
     states
-        By name, (k + 1,).
+        (k + 1,) each, by name.
     impulses
-        Signed normal impulses of each pair over each step, (k,), N s: positive where the second
+        Signed normal impulses of each pair over each step, (k,), N s: positive if the second
         support is loaded; those of contacts are never negative.
     frictions
-        Impulses of friction of each contact over each step along its slip, (k,), in space along
-        both directions of it, (k, 2), N s; none of pairs.
+        Friction impulses of each contact over each step along its slip, (k,), or in space along
+        both directions, (k, 2), N s; none for pairs.
     loaded
-        The loaded support of each pair in each step, 1 or 2, (k,); of a contact 1 where it is
-        loaded; 0 where none is.
+        The loaded support of each pair in each step, 1 or 2, (k,); for a contact, 1 if it is
+        loaded; 0 if nothing is loaded.
     slipping
         Whether it slides at the end of each step, (k,).
     rest_time
-        The end of the step in which the last slip ended, s; None where a support slides still.
-        With contacts, the end of the last step after which something moves.
+        The end of the step in which the last slip ended, s; None if a support still slides. With
+        contacts, the end of the last step after which something moves.
     energy
         Kinetic and potential, (k + 1,), J.
     friction_work
-        The work of friction since the start, (k + 1,), J: never positive where guides rest.
+        The friction work since the start, (k + 1,), J: never positive if guides are fixed.
     violation
-        By how much positions miss the constraints, gaps are negative, or invariants of positions
-        change, at most over the steps, in their own units: constraints are imposed on velocities
-        alone.
+        The largest violation of constraints or gaps by positions, or change of invariants of
+        positions, over all steps, in their own units. It arises because constraints are imposed
+        only on velocities.
     iterations
-        How often linear equations were solved in each step, (k,).
+        The number of linear solves in each step, (k,).
     """
 
     times: np.ndarray
@@ -107,44 +107,44 @@ def moreau(
     step: float,
     parameters: Mapping[str, float] | None = None,
 ) -> TimeStepping:
-    """Step a system with contacts, or with pairs of supports, by Moreau's midpoint rule.
+    """Integrate a system with contacts or pairs of supports by Moreau's midpoint rule.
 
-    Forces are taken in the middle of a step, friction opposes the slip at its end. Steps of first
-    order go through impacts, switches of supports, stops, and jams that end in a shock; what is at
-    rest under a load below the limit of friction stays where it is.
+    Forces are evaluated in the middle of a step, and friction opposes the slip at its end. The
+    first-order steps pass through impacts, switches of supports, stops, and jams that end in a
+    shock. A body at rest under a load below the friction limit stays in place.
 
     Parameters
     ----------
     system
-        With contacts, or with two-sided pairs of supports.
+        A system with contacts, or with two-sided pairs of supports.
     start
-        Values by the names of states; what is absent follows from the constraints.
+        Values of states by name; missing ones follow from the constraints.
     until
         The end, s; the start is at 0.
     step
-        The length of a step, s; it is made a little shorter where it does not divide `until`.
+        The length of a step, s; it is shortened slightly if it does not divide `until`.
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
 
     Raises
     ------
     PosingError, UnsupportedError
-        The system has neither contacts nor pairs, or something that time steps cannot do.
+        The system has neither contacts nor pairs, or something that time stepping does not support.
     OutOfRangeError, UnknownNameError
-        A number cannot be, or nothing carries a name.
+        A number is out of range, or a name is unknown.
     VariantError, ContactError
-        By its kind: no impulses of the supports were found in a step, or none that is
-        physical; the message gives its time.
+        Depending on its kind: no impulses of the supports were found in a step, or none that are
+        physical; the message gives the time.
 
     Notes
     -----
-    In each step all contacts take part whose gaps are not positive in its middle. They obey
-    Newton's law of impacts, by which a contact that rests is pushed as well: impacts are smeared
-    over a step, and a gap is negative by as much as a body moves in one. Where a contact may do
-    several things, it does what it did in the step before.
+    Each step includes all contacts whose gaps are not positive in its middle. They obey Newton's
+    impact law, which also pushes resting contacts. Impacts are spread over a step, and a gap may be
+    negative by as much as a body moves in one step. If a contact has several possible states, it
+    keeps the state of the last step.
 
-    Where several solutions exist, a step continues the one of the step before as long as all
-    supports slide on, else it takes the one to which the solution without friction leads.
+    If several solutions exist, a step continues the last solution as long as all supports keep
+    sliding; otherwise it takes the solution connected to the frictionless one.
 
     Source: J. J. Moreau, Unilateral contact and dry friction in finite freedom dynamics, 1988.
     """

@@ -1,4 +1,4 @@
-"""The non-linear form of the equations of a body in guides, (3.1) to (3.3), and Z, as LaTeX."""
+"""The nonlinear form of the equations of a body in guides, (3.1) to (3.3), and Z, as LaTeX."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import casadi as ca
 from daesolve.posing.guides import Guides, Rubbing
 
 NUMBERS = ("3.1", "3.2", "3.3", "Z")
-"""What can be written: with switches delta, with |N|, with both put into the equations, and Z."""
+"""The available equations: with switches delta, with |N|, with both substituted, and Z."""
 Letter = Callable[[str], str]
 
 
 A_LINE = 4
-"""Terms in a line."""
+"""The number of terms in a line."""
 SWITCHES = (
     r"\delta_k^1 &= \tfrac12\bigl(1 - \operatorname{sgn} N_k\bigr),\quad "
     r"\delta_k^2 = \tfrac12\bigl(1 + \operatorname{sgn} N_k\bigr)"
@@ -43,8 +43,8 @@ def nonlinear_latex(
     number
         One of `NUMBERS`.
     letter, entry
-        How a velocity is written; whether an entry is there and whether a pair has it with both
-        signs.
+        Return the letter of a velocity; and whether an entry exists, and whether a pair has it with
+        both signs.
     """
     names = [letter(name) for name in velocities]
     if number == "Z":
@@ -97,12 +97,12 @@ def _terms(
     entry: Callable[..., str],
     factor: Callable[[int, int], str],
 ) -> list[str]:
-    """Return what the reactions add to a row, by friction or as normals."""
+    """Return the contributions of the reactions to a row, as friction or as normals."""
     found: list[str] = []
     symbol = r"\varphi" if kind == "friction" else r"\nu"
     for k, (first, second) in enumerate(guides.supports, 1):
-        told = entry(first, second, row, kind)
-        if kind == "normal" and told == "opposite":
+        sign_pattern = entry(first, second, row, kind)
+        if kind == "normal" and sign_pattern == "opposite":
             found.append(f" + n_{{{k},{name}}} N_{{{k}}}")
             continue
         for p, support in ((1, first), (2, second)):

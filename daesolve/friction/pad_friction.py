@@ -1,11 +1,13 @@
-"""Friction of a round pad under any pressure cosⁿ(π ρ/(2 r)): in numbers and as SX expressions.
+"""Friction of a round pad under a pressure cosⁿ(π ρ/(2 r)): numerically and as SX expressions.
 
-In numbers it is found by quadrature over the rings of the pad. V. V. Nikolskii and Yu. P. Smirnov,
-On forms of the equations of dynamics of a system with dry friction, give the reduced coefficients
-as double integrals. Over a ring they are complete elliptic integrals, so that one integral is left.
+The numerical values come from quadrature over the rings of the pad. V. V. Nikolskii and Yu. P.
+Smirnov, On forms of the equations of dynamics of a system with dry friction, give the reduced
+coefficients as double integrals. Over a ring they are complete elliptic integrals, so only one
+integral remains.
 
-As expressions it is a table of Chebyshev series, and for uniform pressure complete elliptic
-integrals by means. No operation chooses between cases, so every engine of integration takes them.
+The expressions use a table of Chebyshev series or, for uniform pressure, complete elliptic
+integrals by arithmetic-geometric means. No operation branches, so every integration engine accepts
+them.
 """
 
 from __future__ import annotations
@@ -23,10 +25,10 @@ from numpy.typing import ArrayLike
 from daesolve.errors import OutOfRangeError, PosingError
 
 LEAST_EXPONENT, GREATEST_EXPONENT = -0.95, 100.0
-"""Between them quadrature and tables are right to what is promised."""
+"""The range of exponents in which quadrature and tables reach the promised accuracy."""
 
 _LEAST, _GREATEST = 1e-150, 1e150
-"""Ratios beyond which nothing changes any more, and whose squares are still numbers."""
+"""Ratios beyond which nothing changes, and whose squares are still finite."""
 
 
 def checked_exponent(exponent: float) -> float:
@@ -35,10 +37,10 @@ def checked_exponent(exponent: float) -> float:
     Raises
     ------
     PosingError
-        It is no number.
+        It is not a number.
     OutOfRangeError
-        It is not from -0.95 to 100: at -1 the whole pressure lies on the edge, and far
-        above 100 it lies in the centre.
+        It is not from -0.95 to 100: at -1 all pressure lies on the edge, and far above 100 in the
+        centre.
     """
     if not isinstance(exponent, Real):
         raise PosingError(
@@ -55,7 +57,7 @@ def checked_exponent(exponent: float) -> float:
 
 
 def pressure(place: np.ndarray, exponent: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return radii and the pressure over them, in a variable that takes in an infinite edge.
+    """Return radii and the pressure there, in a variable that handles an infinite edge.
 
     Parameters
     ----------
@@ -75,7 +77,7 @@ def pressure(place: np.ndarray, exponent: float) -> tuple[np.ndarray, np.ndarray
 
 @cache
 def _double_exponential() -> tuple[np.ndarray, np.ndarray]:
-    """Return nodes and weights of Takahasi and Mori's rule on (0, 1); it bears singular ends."""
+    """Return nodes and weights of Takahasi and Mori's rule on (0, 1), for singular ends."""
     step = 1.0 / 24.0
     times = step * np.arange(-96, 97)
     growth = math.pi * np.sinh(times)
@@ -92,7 +94,7 @@ def _ring_integrals(modulus: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def scaled_friction(ratio: np.ndarray, exponent: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return f'/min(x, 1) and f'' max(x, 1), which are finite and not zero for x from 0 to ∞.
+    """Return f'/min(x, 1) and f'' max(x, 1), which are finite and nonzero for x from 0 to ∞.
 
     A ring of radius ρ has f' = (2/π) k B(k) and f'' = (2/π) ρ E(k) with k = x/ρ where x < ρ, and
     f' = (2/π) E(k) and f'' = (2/π) ρ k B(k) with k = ρ/x where x > ρ. The rings are summed under
@@ -132,7 +134,7 @@ def scaled_friction(ratio: np.ndarray, exponent: float) -> tuple[np.ndarray, np.
 
 
 def reduced_friction(ratio: ArrayLike, exponent: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
-    """Return the reduced coefficients of friction of a pad, for a coefficient 1.
+    """Return the reduced friction coefficients of a pad, for a friction coefficient of 1.
 
     Parameters
     ----------
@@ -144,13 +146,13 @@ def reduced_friction(ratio: ArrayLike, exponent: float = 0.0) -> tuple[np.ndarra
     Returns
     -------
     sliding, turning
-        f' and f'', of the shape of x: for a normal reaction N the force is f' N, the moment
-        r f'' N.
+        f' and f'', with the shape of x: for a normal reaction N the force is f' N, the moment r f''
+        N.
 
     Raises
     ------
     OutOfRangeError
-        A ratio is negative or no number, or the exponent is out of its range.
+        A ratio is negative or not a number, or the exponent is out of range.
     """
     x = np.asarray(ratio, dtype=float)
     if not (x >= 0.0).all():
@@ -160,18 +162,18 @@ def reduced_friction(ratio: ArrayLike, exponent: float = 0.0) -> tuple[np.ndarra
 
 
 _NODES = 96
-"""Enough for every exponent to leave a tail of small coefficients."""
+"""The number of coefficients, enough for every exponent to leave a tail of small ones."""
 
 _TAIL = 2e-14
-"""Coefficients below this part of the largest are left out."""
+"""Coefficients below this fraction of the largest are left out."""
 
 
 @dataclass(frozen=True, eq=False)
 class FrictionTable:
     """Chebyshev series of f'/min(x, 1) and f'' max(x, 1) on each side of x = 1.
 
-    Both are functions of 1 - k², k the smaller of x and 1/x. At k = 1 they have a power or a
-    logarithm, which the root takes in: the variable is z = 2 (1 - k²)^(1/root) - 1.
+    Both are functions of 1 - k², where k is the smaller of x and 1/x. The root smooths their power
+    or logarithm at k = 1: the variable is z = 2 (1 - k²)^(1/root) - 1.
 
     Parameters
     ----------
@@ -205,15 +207,16 @@ class FrictionTable:
 def friction_table(exponent: float) -> FrictionTable:
     """Build the table of a pressure, once for each exponent.
 
-    At the edge the pressure is as the distance to the power n, and friction has the power n + 2,
-    which the square root makes whole where n is half an odd number, and high where n is large.
+    At the edge the pressure varies like the distance to the power n, and friction has the power n +
+    2. The square root turns this into a whole power if n is half an odd number, and into a high one
+    if n is large.
     """
     root = 2 if exponent >= 1.0 or (2.0 * exponent) % 2.0 == 1.0 else 4
     return FrictionTable(root, _chebyshev_coefficients(exponent, root))
 
 
 def _chebyshev_coefficients(exponent: float, root: int) -> np.ndarray:
-    """Return (4, k) coefficients of the polynomials through Chebyshev's nodes, without the tail."""
+    """Return (4, k) coefficients of the polynomials through Chebyshev nodes, without the tail."""
     angles = np.pi * (np.arange(_NODES) + 0.5) / _NODES
     place = (1.0 + np.cos(angles)) / 2.0
     modulus = np.sqrt(1.0 - place**root)
@@ -227,7 +230,7 @@ def _chebyshev_coefficients(exponent: float, root: int) -> np.ndarray:
 
 
 STEPS = 7
-"""Means that leave a relative error below 1e-16 where the complement is not below 1e-8."""
+"""The number of means that leave a relative error below 1e-16 for complements from 1e-8 on."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +256,7 @@ class CompleteIntegrals:
 
 
 def complete_integrals(parameter: ca.SX, complement: ca.SX) -> CompleteIntegrals:
-    """Return the complete elliptic integrals of a modulus, with no difference of close numbers.
+    """Return the complete elliptic integrals of a modulus, without cancellation.
 
     With a_n the arithmetic means, c_n = (a_(n-1) - g_(n-1))/2 and S = Σ 2ⁿ c_n²/k⁴ over n ≥ 1:
     K = π/(2 a), C = K S, B and D = K (1 ∓ k² S)/2. The terms of S follow from
@@ -264,7 +267,7 @@ def complete_integrals(parameter: ca.SX, complement: ca.SX) -> CompleteIntegrals
     parameter
         k², from 0 to 1.
     complement
-        1 - k², given on its own so that it is not lost near k = 1; at least 1e-8.
+        1 - k², given separately so that it is not lost near k = 1; at least 1e-8.
 
     Notes
     -----

@@ -1,9 +1,9 @@
-"""Pads: round supports under a pressure of their own, which slide and turn at once.
+"""Pads: round supports with a pressure distribution, which slide and turn at once.
 
-Friction of the pad is the derivative of its mean speed, the dissipation potential: with the slip V
-of its centre, its radius r, the rate of turn ω and x = |V|/(r |ω|), and for unit normal reaction
-and unit coefficient, the force is -a V and the moment about the normal is -b ω,
-a = f'(x)/|V|, b = r f''(x)/|ω|.
+The friction of a pad is the derivative of its mean speed, the dissipation potential. With the slip
+V of its centre, its radius r, the rate of turn ω and x = |V|/(r |ω|), for unit normal reaction and
+unit coefficient, the force is -a V and the moment about the normal is -b ω, a = f'(x)/|V|, b = r
+f''(x)/|ω|.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from daesolve.friction.pad_friction import (
 __all__ = ["Pad", "PadNodes", "pad_nodes", "reduced_friction"]
 
 _ROUNDING = 1e-8
-"""How closely |V| and r |ω| are distinguished: friction is off by the power n + 2 of it."""
+"""The accuracy to which |V| and r |ω| are distinguished; friction is off by this to the power n
++ 2."""
 
 
 @dataclass(frozen=True)
 class SpeedComparison:
-    """Which of the speed of the centre and that of the rim is the larger, without a branch.
+    """A comparison, without a branch, of the speeds of the centre and the rim.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ def compare(speed_squared: ca.SX, rim_squared: ca.SX) -> SpeedComparison:
 
 
 def _uniform(speeds: SpeedComparison) -> tuple[ca.SX, ca.SX]:
-    """Return f'/min(x, 1) and f'' max(x, 1) under uniform pressure.
+    """Return f'/min(x, 1) and f'' max(x, 1) for uniform pressure.
 
     With B, C and D of the modulus min(x, 1/x), m its square, f'/min(x, 1) is
     4/(3π) (2 B + (1 - m) D) and f'' max(x, 1) is 4/(9π) times
@@ -88,7 +89,7 @@ def _uniform(speeds: SpeedComparison) -> tuple[ca.SX, ca.SX]:
 
 
 def _tabulated(speeds: SpeedComparison, exponent: float) -> tuple[ca.SX, ca.SX]:
-    """Return f'/min(x, 1) and f'' max(x, 1) under another pressure."""
+    """Return f'/min(x, 1) and f'' max(x, 1) for another pressure."""
     slow_slide, fast_slide, slow_turn, fast_turn = friction_table(exponent).series(
         speeds.complement
     )
@@ -118,15 +119,15 @@ class Pad:
     radius
         r (m), a number or a parameter of the system.
     exponent
-        n, a number from -0.95 to 100: 0 is a uniform pressure, for which friction is exact; other
-        pressures are tabulated to 2e-12.
+        n, a number from -0.95 to 100: 0 is uniform pressure, with exact friction; other pressures
+        are tabulated to 2e-12.
 
     Raises
     ------
     OutOfRangeError
-        The radius is not positive, or the exponent is out of its range.
+        The radius is not positive, or the exponent is out of range.
     PosingError
-        The radius is neither a number nor one expression, or the exponent is no number.
+        The radius is neither a number nor one expression, or the exponent is not a number.
     """
 
     radius: float | ca.SX
@@ -142,7 +143,7 @@ class Pad:
             )
 
     def traction(self, speed_squared: ca.SX, spin: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return what slip and turning are resisted by, for unit reaction and coefficient.
+        """Return the resistance to slip and turning, for unit reaction and coefficient.
 
         Parameters
         ----------
@@ -162,7 +163,7 @@ class Pad:
         return slide / speeds.larger, self.radius**2 * turn / speeds.larger
 
     def mean_speed(self, speed_squared: ca.SX, spin: ca.SX) -> ca.SX:
-        """Return the speed of sliding averaged under the pressure (m/s), the potential."""
+        """Return the sliding speed averaged with the pressure (m/s), the potential."""
         force, moment = self.traction(speed_squared, spin)
         return force * speed_squared + moment * spin**2
 
@@ -171,16 +172,16 @@ class Pad:
 class PadNodes:
     """A pad as point supports at nodes, for comparison.
 
-    The nodes turn with the slip, and every one also counts for its mirror images in the line of
-    the slip and in the line across, so that friction is parallel to the slip. It is singular where
-    a node does not slide.
+    The nodes turn with the slip. Every node also represents its mirror images in the line of the
+    slip and in the line across, so friction is parallel to the slip. Friction is singular where a
+    node does not slide.
 
     Parameters
     ----------
     points
         (k, 2), from the centre (m): along the slip and across.
     weights
-        (k,), the share of the normal reaction that each node bears; they add up to 1.
+        (k,), the share of the normal reaction on each node; they add up to 1.
     """
 
     points: np.ndarray
@@ -205,9 +206,9 @@ class PadNodes:
     def _speeds(
         self, speed_squared: ca.SX, spin: ca.SX
     ) -> list[tuple[float, float, float, ca.SX, ca.SX]]:
-        """For each node: weight, square of the distance, of that across; product and sum.
+        """Return for each node: weight, squared distance, squared distance across; product and sum.
 
-        The product and the sum are those of the speeds of the node and of its image across.
+        The product and the sum combine the speeds of the node and of its image across.
         """
         found: list[tuple[float, float, float, ca.SX, ca.SX]] = []
         nodes: list[list[float]] = np.column_stack([self.points, self.weights]).tolist()
@@ -222,7 +223,7 @@ class PadNodes:
         return found
 
     def traction(self, speed_squared: ca.SX, spin: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return what slip and turning are resisted by; see `Pad.traction`."""
+        """Return the resistance to slip and turning; see `Pad.traction`."""
         force, moment = ca.SX(0.0), ca.SX(0.0)
         for weight, distance, across, product, total in self._speeds(speed_squared, spin):
             share = weight / total
@@ -244,14 +245,14 @@ def pad_nodes(radius: float, exponent: float = 0.0, rings: int = 8, spokes: int 
     Parameters
     ----------
     radius, exponent
-        Those of the pad.
+        As in `Pad`.
     rings, spokes
-        The number of rings, whose radii are those of Gauss and Legendre, and of nodes on each.
+        The number of rings, at the radii of Gauss-Legendre quadrature, and of nodes on each.
 
     Raises
     ------
     OutOfRangeError
-        A number of rings or spokes is less than one, or the pad's own numbers are out of range.
+        The number of rings or spokes is less than one, or a number of the pad is out of range.
     """
     _check_radius(radius)
     if min(rings, spokes) < 1:

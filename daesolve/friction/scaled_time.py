@@ -1,15 +1,15 @@
-"""Velocities as a speed and a direction: the time in which a body that stops never does.
+"""Velocities as speed and direction: the time in which a stopping body never stops.
 
-Where all supports slide, friction depends on the direction of the velocities v alone, and near the
-stop the right-hand side of v' = A(t, x, v) changes by order one however small v is. With
+If all supports slide, friction depends only on the direction of the velocities v. Near the stop,
+the right-hand side of v' = A(t, x, v) therefore changes by order one however small v is. With
 
     v = s u,   dt = s d(tau),
     u' = A - g u,   (ln s)' = g,   t' = s,   g = (u . A) / (u . u)
 
-(products in the metric of the masses) nothing is singular: the stop is reached as tau grows without
-bounds, where u tends to a direction with A = -kappa u, and the speed falls as exp(-kappa tau).
-The time of the stop is t + s / kappa. The equations give v' = A for every g: this one keeps the
-length of u, and an error in that length is no error of the motion.
+(products in the metric of the mass matrix) nothing is singular. The stop is reached as tau grows
+without bound: u tends to a direction with A = -kappa u, and the speed falls as exp(-kappa tau). The
+time of the stop is t + s / kappa. The equations give v' = A for every g; this g conserves the
+length of u, and an error in that length does not affect the motion.
 """
 
 from __future__ import annotations
@@ -21,37 +21,36 @@ import numpy as np
 import scipy
 
 LEAST = 1e-40
-"""Part of the first speed below which friction is evaluated with this speed: squares of slower
-ones would leave the range of numbers, and the friction does not depend on it."""
+"""The fraction of the first speed below which friction is evaluated at this speed: squares of
+lower speeds would leave the range of numbers, and friction does not depend on the speed."""
 
 ROUNDED = 1e-6
-"""Part of the largest size of a state below which another is not distinguished from rounding."""
+"""The fraction of a state's largest size below which a difference counts as rounding."""
 
 Rate = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
 class SlidingMotion:
-    """A motion in which all supports slide, between switches of what is loaded.
+    """A motion in which all supports slide, between switches of the loaded supports.
 
     Parameters
     ----------
     rate
-        (time, state, values) -> state'; with integrals of power among the states, these are
-        integrated along.
+        (time, state, values) -> state'; power integrals among the states are integrated too.
     guards
         (time, state, values) -> (k,), positive while the values hold.
     switch
         (time, state, values, number of the guard) -> the values after that guard passed zero; it
-        raises a `VariantError` where the motion cannot go on.
+        raises a `VariantError` if the motion cannot continue.
     velocities
-        Where the state has the velocities, all of which end together.
+        The indices of the velocities in the state, which all end together.
     metric
-        (nv, nv), symmetric and positive definite: the masses where the motion enters. It measures
-        the speed, s^2 = v . metric v, in which metres and radians have a common unit; the motion
-        does not depend on it.
+        (nv, nv), symmetric and positive definite: the mass matrix at the start. It defines the
+        speed, s^2 = v . metric v, which gives metres and radians a common unit; the motion does not
+        depend on it.
     project
-        (time, state, values) -> the state with consistent velocities, None where they are free.
+        (time, state, values) -> the state with consistent velocities; None if they are free.
         Rounding errors of a constraint on velocities would grow with 1 / s.
     """
 
@@ -64,17 +63,18 @@ class SlidingMotion:
 
 
 class ScaledTime:
-    """The motion from one instant on, in scaled time.
+    """The motion from a given instant, in scaled time.
 
-    A scaled state has the states of the motion with the direction u (of length one at the start,
-    by a factor of the metric) for the velocities, then ln s, then the time since the start.
+    A scaled state contains the states of the motion, with velocities replaced by the direction u
+    (of length one at the start, after scaling the metric), then ln s, then the time since the
+    start.
 
     Parameters
     ----------
     motion
-        What moves.
+        The motion.
     time, state
-        Where it starts; s, (nx,).
+        The start; s, (nx,).
     """
 
     def __init__(self, motion: SlidingMotion, time: float, state: np.ndarray) -> None:
@@ -105,7 +105,7 @@ class ScaledTime:
         return self.inverse @ scaled[self.motion.velocities]
 
     def state(self, scaled: np.ndarray) -> np.ndarray:
-        """Return the state, with no speed below the least one."""
+        """Return the state, with at least the smallest speed."""
         state = scaled[:-2].copy()
         speed = max(self.speed(scaled), LEAST * self.start_speed)
         state[self.motion.velocities] = speed * self.direction(scaled)
@@ -138,12 +138,13 @@ class ScaledTime:
         return projected
 
     def sizes(self, values: np.ndarray) -> np.ndarray:
-        """Return how large each entry of the scaled state is, by what it is and how it moves."""
+        """Return the size of each entry of the scaled state, from its value and its motion."""
         derivative = self.rate(self.start, values)
         turning = np.linalg.norm(derivative[self.motion.velocities]) + abs(derivative[-2])
         sizes = np.maximum(np.abs(self.start), np.abs(derivative) / turning)
         sizes[self.motion.velocities] = sizes[-2] = 0.0
-        # What a constraint holds at zero is there but for rounding, which is no size to keep.
+        # A quantity that a constraint holds at zero contains only rounding, which is not a typical
+        # size.
         sizes = np.maximum(sizes, ROUNDED * max(float(np.max(sizes[:-2])), sizes[-1]))
         sizes[self.motion.velocities] = sizes[-2] = 1.0
         return sizes

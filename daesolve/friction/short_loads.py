@@ -1,8 +1,8 @@
-"""How far what acts on a held body may bow between two looks: loads that are there for a moment.
+"""Bounds for short loads on a held body, between two evaluations.
 
-A load that passes the limit of friction between two looks is not seen at them. The slope of what
-acts is enclosed over the whole step: where it lies between two numbers, what acts is off its chord
-by no more than a quarter of their difference times the step.
+A load that exceeds the friction limit only between two evaluations would go unnoticed. The slope of
+the acting forces is therefore enclosed over the whole step: if it lies between two numbers, the
+forces deviate from their chord by at most a quarter of their difference times the step.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from daesolve.algebra.translation import function_of
 from daesolve.friction.sticking import Sticking
 
 BOW = 0.25
-"""Of step times difference of slopes, how far a curve may be off its chord."""
+"""The deviation of a curve from its chord, relative to the step times the difference of slopes."""
 ROUNDING = 1e-12
-"""Of what loads would do without friction, what passes the limit by rounding alone."""
+"""The excess over the limit, relative to the effect of loads without friction, due to rounding."""
 
 
 class ShortLoads:
-    """Bounds how far accelerations of slips may be off a straight line within a step.
+    """Bounds how far accelerations of slips deviate from a straight line within a step.
 
     Parameters
     ----------
     sticking
-        Which slips.
+        The sticking slips.
     """
 
     def __init__(self, sticking: Sticking) -> None:
         self.sticking, dynamics = sticking, sticking.dynamics
-        # How reactions and coefficients of friction act counts as much as the forces they bear.
+        # The effect of reactions and friction coefficients counts as much as their forces.
         acting = ca.vertcat(dynamics.force, ca.vec(dynamics.influence), sticking.carried)
         self._shape = dynamics.influence.shape
         self._count = dynamics.force.numel()
@@ -41,7 +41,7 @@ class ShortLoads:
         self._slopes = function_of("slopes_in_time", arguments, [slopes], names)
 
     def bow(self, times: tuple[float, float], states: np.ndarray, p: np.ndarray) -> float:
-        """Return by how much accelerations of slips may be off their chord beyond rounding, m/s^2.
+        """Return the deviation of slip accelerations from their chord beyond rounding, m/s^2.
 
         Parameters
         ----------

@@ -1,11 +1,11 @@
-"""The simplified coefficients of a pad that Nikolskii and Smirnov propose.
+"""The simplified friction coefficients of a pad proposed by Nikolskii and Smirnov.
 
 For a pressure with n about 1 they replace the two double integrals by exponentials,
 
     f' = f (1 - exp(-rho/K)),    r f'' = f K_1 exp(-rho/K_2),
 
-rho = |V|/|omega| the distance of the velocity centre from that of the pad, K, K_1 and K_2 lengths.
-They give no values. Those of `simplified_lengths` have the least largest error.
+where rho = |V|/|omega| is the distance of the velocity centre from the pad's centre, and K, K_1 and
+K_2 are lengths. They give no values. Those of `simplified_lengths` minimise the largest error.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from daesolve.errors import OutOfRangeError, is_number
 from daesolve.friction.pad_friction import checked_exponent, reduced_friction
 
 TINY = 1e-300
-"""The square of a speed below which there is none, m^2/s^2."""
+"""The square of a speed that counts as zero, m^2/s^2."""
 RATIOS = np.geomspace(1e-3, 1e3, 601)
-"""rho / r at which an approximation is compared."""
+"""The values of rho / r at which an approximation is compared."""
 
 
 @dataclass(frozen=True)
 class SimplifiedLengths:
-    """The lengths of the exponentials, in radii of the pad, and how far they are off.
+    """The lengths of the exponentials, in radii of the pad, and their errors.
 
     Parameters
     ----------
@@ -48,12 +48,12 @@ class SimplifiedLengths:
 
 @cache
 def simplified_lengths(exponent: float = 1.0) -> SimplifiedLengths:
-    """Return the lengths with which the simplified coefficients are nearest to the exact ones.
+    """Return the lengths for which the simplified coefficients are closest to the exact ones.
 
     Parameters
     ----------
     exponent
-        n of the pressure, as that of a `Pad`.
+        n of the pressure, as in `Pad`.
 
     Raises
     ------
@@ -81,10 +81,10 @@ def simplified_lengths(exponent: float = 1.0) -> SimplifiedLengths:
 
 @dataclass(frozen=True)
 class SimplifiedPad:
-    """A round pad with the simplified coefficients, to compare with a `Pad`.
+    """A round pad with the simplified coefficients, for comparison with a `Pad`.
 
-    Friction of a pad that only turns, or slides far away from its velocity centre, is off: see
-    `simplified_lengths` for how far. Force and moment do not come from one potential.
+    Friction is inaccurate if the pad only turns, or slides far from its velocity centre;
+    `simplified_lengths` gives the error. Force and moment do not derive from one potential.
 
     Parameters
     ----------
@@ -111,12 +111,12 @@ class SimplifiedPad:
 
     @staticmethod
     def nearest(radius: float, exponent: float = 1.0) -> SimplifiedPad:
-        """Return the simplified pad that is nearest to a `Pad`.
+        """Return the simplified pad closest to a `Pad`.
 
         Parameters
         ----------
         radius, exponent
-            Those of the pad: m, and n.
+            The radius in m, and n, of that pad.
         """
         found = simplified_lengths(float(exponent))
         return SimplifiedPad(found.slide * radius, found.turn * radius, found.decay * radius)

@@ -1,12 +1,12 @@
-"""Sliding in guides: which supports are loaded at the start, and what follows where that changes.
+"""Sliding in guides: the supports loaded at the start, and the consequences of changes.
 
-Between two changes the loaded supports are discrete values and the motion is smooth. Where a
-reaction falls to zero, the pair's other support takes over: reactions and accelerations are
-continuous there as long as the determinant of the equations for the reactions keeps its sign.
-Otherwise the branch of solutions folds back, and the choice made so far has no continuation.
+Between two changes the loaded supports are discrete values and the motion is smooth. If a reaction
+falls to zero, the pair's other support takes over. Reactions and accelerations are continuous there
+as long as the determinant of the equations for the reactions keeps its sign. Otherwise the branch
+of solutions folds back, and the current choice has no continuation.
 
-Where a slip passes through zero, the motion goes on the other way if the slips then grow in that
-sense, and is at rest where they grow in neither; see `sticking`.
+If a slip passes through zero, the motion reverses if the slips then grow in the other sense, and
+comes to rest if they grow in neither; see `sticking`.
 """
 
 from __future__ import annotations
@@ -34,20 +34,22 @@ from daesolve.posing.value_names import ValueKind
 
 VariantPolicy = Literal["continuity", "homotopy", "strict"]
 SAME = 1e-3
-"""Of how large a slip may be that ends, how large another may be that ends with it."""
+"""The size of another slip that ends at the same time, relative to the tolerance for a slip that
+ends."""
 FOLD = 1e-6
-"""Of the largest reaction, how far the reactions of another answer lie from those of a fold."""
+"""The distance of another answer's reactions from those at a fold, relative to the largest
+reaction."""
 
 
 def refuse_open(dynamics: Dynamics, signs: np.ndarray, when: str) -> None:
-    """Refuse to go on where a body has left a support.
+    """Refuse to continue after a body has left a support.
 
     Parameters
     ----------
     dynamics
         The equations.
     signs
-        +1 or -1 for each pair, as the discrete values are.
+        +1 or -1 for each pair, like the discrete values.
     when
         The beginning of the sentence.
 
@@ -73,7 +75,7 @@ class Sliding:
     dynamics
         The equations.
     policy
-        What to do where a branch ends: "continuity" ends the run, "homotopy" goes on with another
+        What to do if a branch ends: "continuity" ends the run, "homotopy" continues with another
         answer if there is a physical one, "strict" ends it as soon as there are several answers.
     """
 
@@ -102,20 +104,20 @@ class Sliding:
         time
             s
         events
-            The names of what happened.
+            The names of the events.
         x
             (nx,) the state.
         before, p
-            The values before, and with every support switched and every sense turned that asked
-            for it.
+            The values before; and the values with every requested support switched and every
+            requested sense reversed.
         zero
-            How large a slip may be where it ends, m/s; a larger one has jumped through zero, as
-            where a guide is set in motion at once.
+            The largest slip that counts as ending, m/s; a larger one has jumped through zero, for
+            example because a guide is suddenly set in motion.
 
         Raises
         ------
         VariantError
-            The motion has no continuation, by its kind.
+            The motion has no continuation, for a reason given by the kind.
         """
         if AT_REST in events:
             return self._stopped(time, x, before, p, zero)
@@ -148,7 +150,7 @@ class Sliding:
     def _continues(
         self, equations: HorizontalComplementarity, before: np.ndarray, p: np.ndarray
     ) -> bool:
-        """Return whether the determinant keeps its sign, against that without friction."""
+        """Return whether the determinant keeps its sign relative to that without friction."""
         old, new = (self._ratio(equations, values[self._variants]) for values in (before, p))
         return old * new > 0.0
 
@@ -159,7 +161,7 @@ class Sliding:
     def _elsewhere(
         self, equations: HorizontalComplementarity, before: np.ndarray, where: str
     ) -> VariantAnswer:
-        """Return a physical answer other than that which has come to its end."""
+        """Return a physical answer other than the one that has ended."""
         signs = before[self._variants].astype(int)
         ended = np.linalg.solve(equations.orthant(signs), equations.load)
         size = FOLD * np.max(np.abs(ended))
@@ -197,7 +199,7 @@ class Sliding:
     def _stopped(
         self, time: float, x: np.ndarray, before: np.ndarray, p: np.ndarray, zero: float
     ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Turn round where friction lets the body, else rest; slide on where a slip has jumped."""
+        """Reverse if friction permits, otherwise rest; keep sliding if a slip has jumped."""
         split = self.dynamics.position_count
         sizes = np.asarray(self._slips(time, x, before)[0]).ravel()
         turned = [n for n in self.senses if before[self._places[n]] != p[self._places[n]]]
@@ -205,7 +207,7 @@ class Sliding:
         if any(abs(left[name]) > zero for name in turned):
             return x, self._jumped(time, x, p, left, zero), False
         if zero < np.inf:
-            # Slips that are one, but for rounding, end together though their guards do not.
+            # Slips that are equal except for rounding end together although their guards do not.
             ended = np.abs(sizes) <= SAME * zero
             turned = [n for n, at in zip(self.senses, ended, strict=True) if at or n in turned]
             p = p.copy()
@@ -225,17 +227,17 @@ class Sliding:
         return still, before, True
 
     def slid_off(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the values with which a body slides on guides that have jumped beneath it."""
+        """Return the values for a body that slides on guides that have jumped beneath it."""
         sizes = np.asarray(self._slips(time, x, p)[0]).ravel()
         return self._jumped(time, x, p, dict(zip(self.senses, sizes.tolist(), strict=True)), 0.0)
 
     def _jumped(
         self, time: float, x: np.ndarray, p: np.ndarray, slips: Mapping[str, float], zero: float
     ) -> np.ndarray:
-        """Return the values with which slips go on that have jumped.
+        """Return the values for slips that have jumped.
 
-        Coulomb's friction is bounded: where a guide, or the body, is set in motion at once, it
-        does not take the body along at once.
+        Coulomb friction is bounded: if a guide or the body suddenly moves, friction cannot make the
+        body follow immediately.
         """
         values = p.copy()
         for name, slip in slips.items():
@@ -247,17 +249,17 @@ class Sliding:
     def _reversed(
         self, time: float, x: np.ndarray, before: np.ndarray, turned: list[str]
     ) -> np.ndarray:
-        """Return the values with which slips go on through zero while the body moves on.
+        """Return the values for slips that pass through zero while the body moves on.
 
-        All supports without a slip there turn round, as both of a pair on one slider do; friction
-        turns with them, so that others may be loaded.
+        All supports whose slip is zero there reverse, like both supports of a pair on one slider.
+        Friction reverses with them, so other supports may become loaded.
 
         Raises
         ------
         SupportSticks
-            Friction holds them: none of them turns round.
+            Friction holds them: none of them reverses.
         NoValidVariant
-            Other constraints turn them round, and no choice of supports agrees with that.
+            Other constraints reverse them, and no choice of supports is consistent with that.
         """
         slips, slopes = (np.asarray(part) for part in self._slips(time, x, before))
         mass = self.dynamics.matrices(time, x, before)["mass"]
@@ -286,7 +288,7 @@ class Sliding:
         raise sticks(time, sorted({name[5:].rsplit("_", 1)[0] for name in turned}))
 
     def _sliding_on(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray | None:
-        """Return the values with which the body slides in the senses that p holds, if it does."""
+        """Return the values for sliding in the senses of p, if the body does slide."""
         here = self._in_senses(time, x, p)
         try:
             chosen = solve(here.complementarity, policy="homotopy").chosen
@@ -311,7 +313,7 @@ class Sliding:
 
     @property
     def guides_stand_still(self) -> bool:
-        """Whether no guide moves with time."""
+        """Whether all guides are fixed."""
         assert self.dynamics.guides is not None
         return self.dynamics.guides.still
 

@@ -1,4 +1,4 @@
-"""What time steps can do with a system."""
+"""The systems that time stepping supports."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from daesolve.system.system import MechanicalSystem
 
 
 def check_steppable(system: MechanicalSystem, contacts: Collection[str] = ()) -> None:
-    """Refuse what time steps cannot do.
+    """Refuse systems that time stepping does not support.
 
     Parameters
     ----------
     system
-        To be stepped.
+        The system.
     contacts
-        The names of its contacts, whose events are the steps' own.
+        The names of its contacts, whose events time stepping handles itself.
 
     Raises
     ------
     UnsupportedError
-        Always with what is to be left out.
+        The message names the part to leave out.
     """
     dynamics = system.dynamics
     own = {dynamics.events[k].name for k in _events_of_contacts(system)} | {ACCUMULATED, REST, JAM}
@@ -53,7 +53,7 @@ def check_steppable(system: MechanicalSystem, contacts: Collection[str] = ()) ->
             "time stepping needs constraints that are linear in the velocities: integrate with "
             "solve()"
         )
-    # How far what positions alone keep is off is told: `violation`.
+    # The run reports the violation of invariants of positions: `violation`.
     driven = [
         goal.name
         for goal in system.goals
@@ -68,12 +68,12 @@ def check_steppable(system: MechanicalSystem, contacts: Collection[str] = ()) ->
 
 
 def rows_of(rubbing: Rubbing) -> tuple[int, ...]:
-    """Return the indices of the constraints on the slip of a contact: one, or two in space."""
+    """Return the indices of the constraints on a contact's slip: one, or two in space."""
     return rubbing.rows if isinstance(rubbing, SpatialRubbing) else (rubbing.row,)
 
 
 def energy_of(system: MechanicalSystem) -> ca.SX:
-    """Return the energy of a system, J, with auxiliaries in their meanings."""
+    """Return the energy of a system, J, with auxiliary quantities substituted."""
     kinetic, named = system.dynamics.kinetic, system.auxiliaries
     assert kinetic is not None
     return kinetic + ca.substitute(ca.SX(system.potential), named.vector, named.meanings)
@@ -88,7 +88,7 @@ def _events_of_contacts(system: MechanicalSystem) -> list[int]:
 
 
 def _check_contacts(system: MechanicalSystem, contacts: Collection[str]) -> None:
-    """Refuse goals that are let go of, and reactions of contacts in forces of one's own."""
+    """Refuse goals that are released, and reactions of contacts in the user's forces."""
     dynamics = system.dynamics
     rubbing = [row.rubbing for row in dynamics.contacts if row.rubbing is not None]
     sticking = {dynamics.rows[k].name for rubs in rubbing for k in rows_of(rubs)}

@@ -1,9 +1,9 @@
-"""Supports that stick: which of them do, and whether the whole body is at rest then.
+"""Supports that stick, and whether the whole body is then at rest.
 
-Where a slip passes through zero while the body moves on, friction turns with it. A support sticks
-where its slip stays zero, as that of a wheel that rolls. Friction that holds it is a reaction of
-its own, which the equations of sliding do not have. So a motion ends where a loaded support sticks,
-unless the whole body is at rest there, or is carried along by guides that move.
+If a slip passes through zero while the body moves on, friction reverses with it. A support sticks
+if its slip stays zero, as for a rolling wheel. The friction that holds it is a separate reaction,
+which the equations of sliding do not contain. A motion therefore ends where a loaded support
+sticks, unless the whole body is at rest, or moving guides carry it along.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from daesolve.errors import SupportSticks
 from daesolve.posing.value_names import ValueKind
 
 STUCK = 1e-7
-"""Of the fastest slip that the kinetic energy could make, what counts as none where it ends."""
+"""The slip, relative to the fastest that the kinetic energy allows, that counts as zero at its
+end."""
 STILL = 1e-12
-"""Of the largest, a singular value that counts as zero."""
+"""A singular value, relative to the largest, that counts as zero."""
 
 
 class Sticking:
@@ -53,7 +54,7 @@ class Sticking:
         self._owners = [
             (name, places[ValueKind.VARIANT.name_of(name)], place) for name, place, _ in owners
         ]
-        # A pad that spins does not stick.
+        # A spinning pad does not stick.
         parts = [
             ca.vertcat(s.slip, ca.SX(0, 1) if s.spin is None else s.spin) for _, _, s in owners
         ]
@@ -67,11 +68,11 @@ class Sticking:
 
     @property
     def carried(self) -> ca.SX:
-        """What slips and constraints change by with time alone, at rest or not."""
+        """The rates of slips and constraints due to time alone."""
         return ca.jacobian(self._held, self.dynamics.t)
 
     def pushes(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return how much each force on a velocity may accelerate each slip: (slips, nv)."""
+        """Return the largest acceleration of each slip by a force on each velocity: (slips, nv)."""
         mass = self.dynamics.matrices(time, x, p)["mass"]
         slopes = np.asarray(self._planar_slopes(time, x, p))
         return np.abs(np.linalg.solve(mass, slopes.T).T)
@@ -98,12 +99,12 @@ class Sticking:
         return function_of("slopes", arguments, [ca.densify(slopes)], (["t", "x", "p"], ["slopes"]))
 
     def velocities(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray | None:
-        """Return the velocities with which nothing slides; None where these are not determined.
+        """Return the velocities without any slip; None if these are not determined.
 
         Parameters
         ----------
         time, x, p
-            s, (nx,) of which the positions count, and the values.
+            s, (nx,), whose positions are used, and the values.
         """
         carried, scaled = self._nothing_slides(time, x, p)
         if scaled is None:
@@ -117,30 +118,30 @@ class Sticking:
         return found if missed <= STILL * np.linalg.norm(carried) * len(carried) else None
 
     def is_driven(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:
-        """Tell whether constraints alone determine the motion in a state, as those of a cam."""
+        """Return whether constraints alone determine the motion in a state, as for a cam."""
         parts = self.dynamics.matrices(time, x, p)
         return rank(parts["jacobian"]) == len(parts["mass"])
 
     def accelerations(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the accelerations (nv,) with which nothing begins to slide, in a state of that."""
+        """Return the accelerations (nv,) with which slips that are zero stay zero."""
         rates, slopes = (np.asarray(part) for part in self._held_rates(time, x, p))
         found: np.ndarray = np.linalg.lstsq(slopes, -rates.ravel(), rcond=STILL)[0]
         return found
 
     def senses(self, time: float, x: np.ndarray, p: np.ndarray, sign: float) -> dict[str, float]:
-        """Return the sense of each slip in the plane where a body with one freedom moves.
+        """Return the sense of each slip in the plane for a moving body with one degree of freedom.
 
         Parameters
         ----------
         time, x, p
             s, (nx,) and the values.
         sign
-            +1 or -1: in which of the two directions.
+            +1 or -1: one of the two directions.
 
         Raises
         ------
         SupportSticks
-            The body has more than one freedom.
+            The body has more than one degree of freedom.
         """
         rows = self.dynamics.matrices(time, x, p)["jacobian"]
         free = np.asarray(scipy.linalg.null_space(rows)) if len(rows) else np.eye(rows.shape[1])
@@ -155,7 +156,7 @@ class Sticking:
     def _nothing_slides(
         self, time: float, x: np.ndarray, p: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return slips at rest and their slopes, of unit length; None where the rank is too low."""
+        """Return slips at rest and their normalised slopes; None if the rank is too low."""
         still = x.copy()
         still[self.dynamics.position_count :] = 0.0
         carried, slopes = (np.asarray(part) for part in self._all(time, still, p))
@@ -171,19 +172,19 @@ class Sticking:
         return carried.ravel()[rows] / lengths[rows], plain if whole else None
 
     def turned(self, time: float, x: np.ndarray, before: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the values with the headings of slips that have turned.
+        """Return the values with updated headings of slips that have turned.
 
         Parameters
         ----------
         time, x, before
             s, (nx,), and the values before.
         p
-            The values with the headings that slips have now.
+            The values with the current headings of the slips.
 
         Raises
         ------
         SupportSticks
-            A loaded support does not slide any more.
+            A loaded support no longer slides.
         """
         slips, slopes = (np.asarray(part) for part in self._turning(time, x, p))
         mass = self.dynamics.matrices(time, x, p)["mass"]
@@ -205,7 +206,7 @@ class Sticking:
                 continue
             if all(ended) and before[variant] == place:
                 raise sticks(time, [name])
-            # It slides on to where it came from.
+            # It slides back to where it came from.
             values[places] = -before[places]
         return values
 

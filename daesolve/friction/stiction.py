@@ -1,15 +1,15 @@
-"""Whether friction holds a body at rest, and up to which load: of sliding, and of any rest at all.
+"""Whether friction holds a body at rest, and up to which load: for sliding, and for any rest.
 
-A body can rest where reactions N_k >= 0 and tractions within their cones balance the load. The
-largest such load is the optimum of a convex programme, whose multipliers are velocities v that may
-leave the guides. They are those of a motion in which each loaded support k recedes from its guide
-as it slips,
+A body can rest if reactions N_k >= 0 and tractions within their cones balance the load. The largest
+such load is the optimum of a convex programme, whose multipliers are velocities v that may leave
+the guides. In the motion with these velocities each loaded support k recedes from its guide as it
+slips,
 
     w_k . v = 0,   w_k = n_k + f_k tau_k(v),
 
 and the tractions oppose the slips of v. In true sliding they oppose the slips of velocities that
-the guides allow. Both are the same where all loaded supports lie at one height, for there lifting
-adds the same slip to all. Elsewhere a body may slide under loads under which it could rest as well.
+the guides allow. Both agree if all loaded supports lie at one height, because lifting then adds the
+same slip to all. Otherwise a body may slide under loads under which it could also rest.
 """
 
 from __future__ import annotations
@@ -38,31 +38,30 @@ from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import MechanicalSystem
 
 SAME_GROWTH = 1e-8
-"""Of the size of accelerations, a growth that counts as none at a limit that was found."""
+"""The growth, relative to accelerations, that counts as zero at a limit."""
 LIMIT_ERROR = 1e-12
-"""Of the interval that is searched."""
+"""The accuracy of a limit, as a fraction of the search interval."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stiction:
-    """Whether a body at rest stays there.
+    """Whether a body at rest stays at rest.
 
     Parameters
     ----------
     sticks
-        Whether it does.
+        Whether it stays at rest.
     growth
-        g: along the direction v' = g u, in units of u per second. Negative where no sliding can
-        begin.
+        g: along the direction v' = g u, in units of u per second. Negative if no sliding can begin.
     direction
-        u by the name of the velocity: in which the body begins to slide, or would at a larger
-        load; of length one in the metric of the masses, u . M u = 1.
+        u by the names of the velocities: the direction in which the body begins to slide, or would
+        begin under a larger load; of length one in the metric of the mass matrix, u . M u = 1.
     answer
         The loaded supports and their reactions in sliding.
     certain
-        Whether the verdict holds from all starts of the flow of directions.
+        Whether the verdict is the same for all starts of the flow of directions.
     notes
-        Sentences on what is unusual.
+        Sentences on anything unusual.
     """
 
     sticks: bool
@@ -98,18 +97,18 @@ class StictionLimit:
     Parameters
     ----------
     value
-        Beyond it rest is not possible.
+        The value beyond which rest is not possible.
     slides_from
-        The value from which on the body can begin to slide. It differs from the former only where
-        the loaded supports do not lie at one height: in between, a body at rest may stay there,
-        and one that is pushed goes on sliding.
+        The value from which the body can begin to slide. It differs from `value` only if the loaded
+        supports do not lie at one height: in between, a body at rest may stay at rest, and a moving
+        body keeps sliding.
     direction
-        In which it begins to slide, by the name of the velocity; of length one in the metric of
-        the masses.
+        The direction in which it begins to slide, by the names of the velocities; of length one in
+        the metric of the mass matrix.
     answer
         The loaded supports and their reactions in sliding.
     certain
-        Whether no other direction was found in which it could slide before.
+        Whether no other direction was found in which the body could slide earlier.
     """
 
     value: float
@@ -135,11 +134,11 @@ def stiction(
     Parameters
     ----------
     system
-        With pairs of supports.
+        A system with pairs of supports.
     state
-        By name, or (nx,); at rest.
+        The state by name, or (nx,); at rest.
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
     time
         s
 
@@ -148,16 +147,16 @@ def stiction(
     OutOfRangeError
         The body moves.
     NoFreedomError
-        It cannot.
+        The body cannot move.
     VariantError
-        No direction of sliding has a choice of the loaded supports.
+        For no direction of sliding does a choice of loaded supports exist.
     """
     problem = _problem(system, parameters)
     return stiction_at(problem, problem.state(state, time), time)
 
 
 def stiction_at(problem: VariantProblem, state: np.ndarray, time: float) -> Stiction:
-    """Return whether friction holds a body at rest, as `stiction`.
+    """Return whether friction holds a body at rest; see `stiction`.
 
     Parameters
     ----------
@@ -210,7 +209,7 @@ def stiction_limit(
     system, state, parameters, time
         As in `stiction`.
     parameter
-        Its name: a component of a load, a coefficient of friction.
+        The name of the parameter, such as a load component or a friction coefficient.
     between
         Two values; at one of them the body stays at rest, at the other it slides.
 
@@ -252,7 +251,7 @@ def _sides(
     between: tuple[float, float],
     parameter: str,
 ) -> tuple[float, float]:
-    """Return the value at which the body is held, and that at which it slides."""
+    """Return the value at which the body is held, and the value at which it slides."""
     if len(between) != 2 or not all(map(is_number, between)) or between[0] == between[1]:
         raise OutOfRangeError(f"between must be two different numbers, not {between!r}")
     growths = [attractor_from(one, starts(one)[0]).growth for one in map(body, between)]
@@ -271,7 +270,7 @@ def _sides(
 def _zero(
     body: Callable[[float], RestingBody], start: Attractor, between: tuple[float, float]
 ) -> tuple[float, Attractor]:
-    """Return where the growth vanishes along the directions that go on from one, and that there."""
+    """Return the zero of the growth along the continuation of a direction, and the direction."""
     here = start
 
     def growth(value: float) -> float:
@@ -280,7 +279,7 @@ def _zero(
         return here.growth
 
     error = LIMIT_ERROR * abs(between[1] - between[0])
-    # From the sliding end, so that the direction is followed from where it is known.
+    # Start from the sliding side, where the direction is known.
     value = root(growth, between[1], between[0], error)
     return value, attractor_from(body(value), here.direction)
 
@@ -288,7 +287,7 @@ def _zero(
 def resting_body(
     problem: VariantProblem, state: np.ndarray, time: float, numbers: np.ndarray
 ) -> RestingBody:
-    """Return a body by its equations at rest.
+    """Return a body at rest from its equations.
 
     Parameters
     ----------
@@ -328,20 +327,20 @@ def _left(problem: VariantProblem, answer: VariantAnswer) -> str:
 
 
 SAME = 1e-13
-"""Change of a velocity, of unit length, with which the slips agree with how the body lifts."""
+"""The change of a unit velocity below which the slips are consistent with the lifting."""
 MOST_ROUNDS = 100
 
 
 class YieldingBody(RestingBody):
-    """The same body, with the slips of the velocities that the guides would have to yield to.
+    """The same body, with slips of velocities that the guides would have to yield to.
 
-    The growth of its directions is positive where rest is not possible, and its zero over a load
-    is the optimum of the convex programme.
+    The growth in its directions is positive if rest is not possible, and its zero as a function of
+    a load is the optimum of the convex programme.
 
     Parameters
     ----------
     body
-        At rest.
+        The body at rest.
     """
 
     def __init__(self, body: RestingBody) -> None:

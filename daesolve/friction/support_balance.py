@@ -1,4 +1,4 @@
-"""The balance of a body on its supports in a state: what each reaction does to the motion."""
+"""The balance of a body on its supports in a state: the effect of each reaction on the motion."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from daesolve.errors import FrictionlessIllPosed, PosingError
 from daesolve.posing.guides import Guides
 
 PUSHED = 1e-6
-"""Of a normal, the part along free directions that is taken for rounding."""
+"""The part of a normal along free directions that counts as rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class VariantState:
     free
         (nv,) accelerations without the reactions of the supports, m/s^2 or rad/s^2.
     first, second
-        (nv, m) what a unit reaction of each support adds to them.
+        (nv, m) the contribution of a unit reaction of each support to the accelerations.
     values
         The discrete values that follow from the state: the sense of each slip in the plane.
     mass
@@ -64,8 +64,8 @@ def supported_balance(
 ) -> VariantState:
     """Eliminate accelerations and the multipliers of ideal constraints.
 
-    The equations are written as a balance of forces along the constraints that the supports keep,
-    so that they do not depend on masses where these constraints are free of each other.
+    The equations are a balance of forces along the constraints that the supports keep. They do not
+    depend on masses if these constraints are independent.
     """
     kept = np.array([row.reaction is None for row in dynamics.rows])
     jacobian, bias = parts["jacobian"], parts["bias"].ravel()
@@ -104,8 +104,8 @@ def supported_balance(
 def _opening(guides: Guides, inertia: np.ndarray, normals: np.ndarray) -> np.ndarray:
     """Return the columns of the accelerations with which unilateral pairs open, (m, m).
 
-    The gaps are combinations of the goals: support k pushes along sum_j normals_jk (row j), so that
-    its gap has the acceleration sum_j normals_jk (J v' + b)_j.
+    The gaps are combinations of the goals: support k pushes along sum_j normals_jk (row j), so its
+    gap has the acceleration sum_j normals_jk (J v' + b)_j.
     """
     opens = np.array([pair.kind == "unilateral" for pair in guides.pairs])
     columns = np.zeros_like(inertia)
@@ -120,12 +120,12 @@ def _opening(guides: Guides, inertia: np.ndarray, normals: np.ndarray) -> np.nda
 
 
 def _pushing(guides: Guides, jacobian: np.ndarray, columns: list[np.ndarray]) -> None:
-    """Refuse supports that push along what no constraint holds.
+    """Refuse supports that push in a direction held by no constraint.
 
     Raises
     ------
     PosingError
-        One does; its pair is named.
+        The message names the pair.
     """
     for normals in (columns[0], columns[2]):
         shares = shortest_solution(jacobian.T, normals)

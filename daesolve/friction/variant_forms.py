@@ -1,15 +1,16 @@
 r"""The equations of a body in guides in the forms of Nikolskii and Smirnov, and Z.
 
-Support p of pair k pushes with the generalised force :math:`\nu_k^p` of a unit reaction and rubs
-with :math:`\varphi_k^p`, the coefficient of friction in it. Of a variant (p_1, ..., p_m),
+For a unit reaction, support p of pair k pushes with the generalised force :math:`\nu_k^p` and has
+the friction :math:`\varphi_k^p`, including the coefficient of friction. For a variant (p_1, ...,
+p_m),
 
     M v' = h + sum_k w_k N_k,    J v' + b = 0,
 
-form 1: :math:`w_k = \nu_k^p + \varphi_k^p`, N_k >= 0, normals counted from one direction;
+form 1: :math:`w_k = \nu_k^p + \varphi_k^p`, N_k >= 0, with normals in one common direction;
 form 2: the same columns, written with :math:`(-1)^p` times a common normal, N_k >= 0;
 form 3: :math:`w_k = (-1)^p(\nu_k^p + \varphi_k^p)`, :math:`(-1)^p N_k \ge 0`.
 
-(3.1) to (3.3) have no index: with N signed as in form 3,
+(3.1) to (3.3) have no variant index: with N signed as in form 3,
 
     M v' = h + sum_k (nu_k^1 + phi_k^1) (|N_k| - N_k) / 2 + (nu_k^2 + phi_k^2) (|N_k| + N_k) / 2,
 
@@ -55,12 +56,12 @@ class SupportBalance:
     force
         h, (nv,), without the reactions of the supports.
     normals, frictions
-        What a unit reaction of the first and of the second support of each pair does as it pushes
-        and as it rubs, (2, nv, m).
+        The generalised forces of a unit reaction of the first and of the second support of each
+        pair, as normal and as friction, (2, nv, m).
     jacobian, bias
         J, (r, nv), and b, (r,): rows that the supports keep, then those of ideal reactions.
     held
-        How many rows the supports keep.
+        The number of rows that the supports keep.
     """
 
     mass: np.ndarray
@@ -73,12 +74,12 @@ class SupportBalance:
 
     @property
     def columns(self) -> np.ndarray:
-        """What a unit reaction of each support does, (2, nv, m)."""
+        """The generalised force of a unit reaction of each support, (2, nv, m)."""
         return self.normals + self.frictions
 
     @cached_property
     def _free(self) -> tuple[np.ndarray, np.ndarray]:
-        """Accelerations that keep every row: one of them (nv,), and directions (nv, n)."""
+        """Accelerations that keep every row: a particular one (nv,), and directions (nv, n)."""
         size = len(self.force)
         if not len(self.jacobian):
             return np.zeros(size), np.eye(size)
@@ -87,7 +88,7 @@ class SupportBalance:
 
     @cached_property
     def _rows(self) -> np.ndarray:
-        """Directions in which ideal reactions do not push, (r, nv)."""
+        """Return directions in which ideal reactions do not push, (r, nv)."""
         ideal = self.jacobian[self.held :]
         return (
             np.asarray(scipy.linalg.null_space(ideal)).T if len(ideal) else np.eye(len(self.force))
@@ -95,7 +96,7 @@ class SupportBalance:
 
     @property
     def freedom(self) -> int:
-        """How many accelerations are free, n."""
+        """The number n of free accelerations."""
         return self._free[1].shape[1]
 
     def accelerations(self, free: np.ndarray) -> np.ndarray:
@@ -106,7 +107,7 @@ class SupportBalance:
     def residual(self, accelerations: np.ndarray, reactions: np.ndarray) -> np.ndarray:
         """Return the residual of (3.3), from v' (nv,) and signed reactions N (m,).
 
-        Where there are ideal reactions, the rows are combined so that these are not in them.
+        If there are ideal reactions, the rows are combined so that these drop out.
         """
         upper, lower = np.maximum(-reactions, 0.0), np.maximum(reactions, 0.0)
         pushed = self.columns[0] @ upper + self.columns[1] @ lower
@@ -124,9 +125,9 @@ class FormMatrices:
     columns
         w, (nv, m).
     signs
-        What N_k times it must not be below zero, (m,).
+        The factors for which N_k times the factor must not be negative, (m,).
     held
-        How many of the rows the supports keep; the others have ideal reactions.
+        The number of rows that the supports keep; the others have ideal reactions.
     """
 
     mass: np.ndarray
@@ -155,7 +156,7 @@ class FormMatrices:
         return found[:size], found[size : size + pairs]
 
     def holds(self, reactions: np.ndarray) -> bool:
-        """Return whether reactions meet (2.3), or (2.4) of form 3."""
+        """Return whether reactions satisfy (2.3), or (2.4) in form 3."""
         return bool(np.all(self.signs * reactions >= 0.0))
 
 
@@ -190,12 +191,12 @@ class VariantForm:
         state, time, direction
             As in `VariantProblem.at`.
         variant
-            1 or 2 for each pair: which of its supports is loaded.
+            1 or 2 for each pair: its loaded support.
 
         Raises
         ------
         OutOfRangeError
-            The variant is none.
+            The variant is invalid.
         """
         count = len(self.guides.pairs)
         loaded = np.asarray(variant)
@@ -213,11 +214,11 @@ class VariantForm:
         return FormMatrices(parts.mass, parts.force, signs * columns, *rows, signs, parts.held)
 
     def latex(self) -> str:
-        r"""Return the equations with variant indices, as an environment `aligned` of LaTeX.
+        r"""Return the equations with variant indices, as a LaTeX environment `aligned`.
 
-        The rows are those of the velocities. :math:`\nu_{k,t}^p` is what a unit reaction of support
-        p of pair k does to row t as it pushes, and :math:`\varphi_{k,t}^p` as it rubs. Entries that
-        are zero for both supports are left out, and those of a common normal are written as such.
+        Each velocity has a row. For a unit reaction of support p of pair k, :math:`\nu_{k,t}^p` is
+        its normal force in row t, and :math:`\varphi_{k,t}^p` its friction. Entries that are zero
+        for both supports are left out, and common normals are written as such.
         """
         rows = [self._row(place) for place in range(len(self.velocities))]
         lines = [
@@ -229,15 +230,15 @@ class VariantForm:
         )
 
     def _condition(self) -> str:
-        told = [
+        conditions = [
             f"(-1)^{INDICES[k]} N_{k + 1}(\\ldots) \\ge 0" if self.number == 3
             else f"N_{k + 1}(\\ldots) \\ge 0"
             for k in range(len(self.guides.pairs))
         ]  # fmt: skip
-        return "&" + r",\quad ".join(told)
+        return "&" + r",\quad ".join(conditions)
 
     def _row(self, place: int) -> str:
-        """Return what the reactions add to a row."""
+        """Return the contribution of the reactions to a row."""
         indices = ", ".join(INDICES[: len(self.guides.pairs)])
         terms = [self._factor(k, place) for k in range(len(self.guides.pairs))]
         return "".join(
@@ -247,7 +248,7 @@ class VariantForm:
         )
 
     def _factor(self, k: int, place: int) -> str:
-        """Return the factor of a reaction in a row; empty where it is zero."""
+        """Return the factor of a reaction in a row; empty if it is zero."""
         first, second = self.guides.supports[k]
         index = INDICES[k]
         at = f"{{{k + 1},{letter_of(self.velocities[place])}}}"
@@ -269,7 +270,7 @@ class VariantForm:
 
 @dataclass(frozen=True, eq=False)
 class GaussFunction:
-    """Z in a state: a function of the free accelerations and of the signed reactions.
+    """Z in a state, as a function of the free accelerations and of the signed reactions.
 
     Parameters
     ----------
@@ -284,7 +285,7 @@ class GaussFunction:
 
     @property
     def unknowns(self) -> int:
-        """How many numbers it takes: n free accelerations, then m reactions."""
+        """The number of arguments: n free accelerations, then m reactions."""
         return self.balance.freedom + self.balance.normals.shape[-1]
 
     def __call__(self, unknowns: np.ndarray) -> float:
@@ -296,9 +297,9 @@ class GaussFunction:
         return float(self.weights @ residual**2)
 
     def minimise(self, start: np.ndarray | None = None) -> tuple[np.ndarray, float]:
-        """Return the unknowns where a search from a start ends, and Z there.
+        """Return the unknowns at the end of a search from a start, and Z there.
 
-        Z is least, and zero, at each answer; where determinants of variants have both signs a
+        Z has its minimum, zero, at each answer. If determinants of variants have both signs, a
         search may end elsewhere.
         """
         begin = np.zeros(self.unknowns) if start is None else np.asarray(start, dtype=float)
@@ -321,7 +322,7 @@ def gauss_of(balance: SupportBalance, weights: Sequence[float] | None) -> GaussF
     Raises
     ------
     OutOfRangeError
-        The weights are not one positive number a row.
+        The weights are not one positive number per row.
     """
     still, unloaded = np.zeros(balance.freedom), np.zeros(len(balance.normals[0].T))
     count = len(balance.residual(balance.accelerations(still), unloaded))
@@ -332,7 +333,7 @@ def gauss_of(balance: SupportBalance, weights: Sequence[float] | None) -> GaussF
 
 
 def entry_kind(first: Rubbing | None, second: Rubbing, place: int, kind: str) -> str:
-    """Return whether an entry is there, and whether a pair has it with both signs."""
+    """Return whether an entry exists, and whether a pair has it with both signs."""
     parts = [getattr(support, kind)[place] for support in (first, second) if support is not None]
     if all(part.is_zero() for part in parts):
         return ""

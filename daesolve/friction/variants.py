@@ -1,4 +1,4 @@
-"""Which supports are loaded in a state: the piecewise linear equations there, and their answers."""
+"""The loaded supports in a state: the piecewise linear equations there, and their answers."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import MechanicalSystem
 
 SLIPS = 1e-13
-"""Of the fastest slip that the speed of the body could make, what counts as slip."""
+"""The slip, relative to the fastest that the body's speed allows, that counts as nonzero."""
 GENTLE = 1e-30
-"""The speed, in units of a given direction, at which slip directions of a body at rest are taken:
-friction depends on directions alone, so that nothing else of a motion is felt."""
+"""The speed, in units of a given direction, at which slip directions of a body at rest are
+evaluated. Friction depends only on directions, so the speed has no other effect."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Variants:
     Parameters
     ----------
     solution
-        The answers, and which of them is taken.
+        The answers, and the chosen one.
     accelerations
         v' by the name of the velocity, for each of `solution.answers`.
     values
@@ -74,7 +74,7 @@ class Variants:
 
     @property
     def chosen(self) -> VariantAnswer | None:
-        """The answer that is taken."""
+        """The chosen answer."""
         return self.solution.chosen
 
     @property
@@ -87,14 +87,14 @@ class Variants:
 
 
 class VariantProblem:
-    """The equations for the reactions of supports, at any state of a system.
+    """The equations for the reactions of supports, in any state of a system.
 
     Parameters
     ----------
     dynamics
         The equations of the system, which has pairs of supports.
     values
-        The parameters by name; the defaults where absent.
+        The parameters by name; missing ones have their defaults.
 
     Raises
     ------
@@ -125,16 +125,16 @@ class VariantProblem:
         Parameters
         ----------
         state
-            By name (what is absent follows from the constraints), or (nx,).
+            The state by name (missing values follow from the constraints), or (nx,).
         time
             s
         direction
             Velocities, by name or (nv,), in whose direction a body at rest is about to slide; of
-            any size.
+            any length.
         numbers
-            p, where it is not that of the problem.
+            p, if it differs from that of the problem.
         senses
-            The senses of slips in the plane, where they do not follow from the velocities.
+            The senses of slips in the plane, if they do not follow from the velocities.
         """
         x, turned, p, values = self._placed(state, time, direction, numbers, senses)
         parts = self.dynamics.matrices(time, x, p)
@@ -149,7 +149,7 @@ class VariantProblem:
         numbers: np.ndarray | None,
         senses: Mapping[str, float] | None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Mapping[str, float]]:
-        """Return the state, that in which slips are taken, p, and the senses of the slips."""
+        """Return the state, the state for slips, p, and the senses of the slips."""
         p = (self.numbers if numbers is None else numbers).copy()
         x = self.state(state, time)
         turned = x
@@ -162,7 +162,7 @@ class VariantProblem:
         return x, turned, p, values
 
     def form(self, number: int) -> VariantForm:
-        """Return one of the three linear forms of the equations, (2.5) to (2.7) of a prism.
+        """Return one of the three linear forms of the equations, like (2.5) to (2.7) for a prism.
 
         Parameters
         ----------
@@ -179,14 +179,14 @@ class VariantProblem:
         return VariantForm(number, self.guides, tuple(self.velocity_names), self.balance)
 
     def nonlinear_latex(self, number: str = "3.3") -> str:
-        r"""Return the form without indices as LaTeX, an environment `aligned`.
+        r"""Return the form without indices as a LaTeX environment `aligned`.
 
         Parameters
         ----------
         number
-            "3.1": friction and normal reactions by the switches :math:`\delta_k^p`; "3.2": the same
-            by the moduli of the reactions; "3.3": the equations of motion with these; "Z": the
-            generalised function of Gauss. Normals point into the body: the paper's sign in its
+            "3.1": friction and normal reactions with the switches :math:`\delta_k^p`; "3.2": the
+            same with the moduli of the reactions; "3.3": the equations of motion with these; "Z":
+            the generalised function of Gauss. Normals point into the body: the paper's sign in its
             :math:`\delta` is corrected.
 
         Raises
@@ -241,17 +241,17 @@ class VariantProblem:
         state, time, direction
             As in `at`.
         weights
-            mu, one a row of (3.3); 1 by default.
+            mu, one per row of (3.3); 1 by default.
 
         Raises
         ------
         OutOfRangeError
-            The weights are not one positive number a row.
+            The weights are not one positive number per row.
         """
         return gauss_of(self.balance(state, time, direction), weights)
 
     def with_numbers(self, numbers: np.ndarray) -> VariantProblem:
-        """Return the same equations with other values p."""
+        """Return the same equations with other values of p."""
         other = copy.copy(self)
         other.numbers = numbers
         return other
@@ -266,7 +266,7 @@ class VariantProblem:
         method: str = "auto",
         warm: tuple[int, ...] | None = None,
     ) -> Variants:
-        """Return which supports are loaded.
+        """Return the loaded supports.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class VariantProblem:
         Raises
         ------
         VariantError
-            By its kind: there is no answer, none that is physical, or several.
+            Depending on its kind: there is no answer, none that is physical, or several.
         """
         here = self.at(state, time, direction)
         return self.described(
@@ -291,7 +291,7 @@ class VariantProblem:
         time: float = 0.0,
         direction: Mapping[str, float] | np.ndarray | None = None,
     ) -> dict[str, Any]:
-        """Return every variant in a state, and what is known of their number.
+        """Return every variant in a state, and properties of the problem.
 
         Parameters
         ----------
@@ -301,13 +301,13 @@ class VariantProblem:
         Returns
         -------
         dict
-            `answers`: of every variant (of more than ten pairs, of those that are answers)
-            `variant`, `reactions` (signed, by pair), `acceleration` (by velocity), `determinant`
-            (of the balance of forces), `valid` (whether the reactions have the signs of the loaded
+            `answers`: for every variant (with more than ten pairs, for every answer) `variant`,
+            `reactions` (signed, by pair), `acceleration` (by velocity), `determinant` (of the
+            balance of forces), `valid` (whether the reactions have the signs of the loaded
             supports) and `physical` (whether the determinant has its friction-free sign). `count`
-            of the valid ones, `chosen` variant (None where none is), the `message` that says why,
-            `degree`, `w_property` (whether every load has one answer), `contraction` and
-            `friction_margin` (of the chosen variant), None where they are not known.
+            of the valid ones; the `chosen` variant (None if there is none) with the `message` that
+            explains it; `degree`, `w_property` (whether every load has one answer), `contraction`
+            and `friction_margin` (of the chosen variant), None if unknown.
         """
         here = self.at(state, time, direction)
         equations = here.complementarity
@@ -353,14 +353,14 @@ class VariantProblem:
         return Variants(solution, named, here.values)
 
     def state(self, given: Mapping[str, float] | np.ndarray, time: float = 0.0) -> np.ndarray:
-        """Return a state (nx,) from values by name, made consistent, or as it is.
+        """Return a state (nx,) from values by name, made consistent, or unchanged.
 
         Raises
         ------
         OutOfRangeError
-            It is an array of another size, or not finite.
+            It is an array of the wrong size, or not finite.
         UnknownNameError, InconsistentStateError
-            No state has such a name, or none that is consistent is near.
+            There is no such state, or no consistent state is near.
         """
         if isinstance(given, Mapping):
             start = check_named("state", given)
@@ -377,7 +377,7 @@ class VariantProblem:
         return np.asarray(self._planar(time, x, self.numbers)[0]).ravel()
 
     def sliding(self, x: np.ndarray, time: float = 0.0) -> bool:
-        """Return whether any support slides or any pad spins, beside rounding."""
+        """Return whether any support slides or any pad spins, beyond rounding."""
         slips, sizes = (np.asarray(o).ravel() for o in self._rubbing(time, x, self.numbers))
         return bool(np.any(np.abs(slips) > SLIPS * sizes))
 
@@ -392,7 +392,7 @@ class VariantProblem:
         return direction / largest if largest > 0.0 else direction
 
     def _senses(self, time: float, x: np.ndarray, p: np.ndarray) -> dict[str, float]:
-        """Return the sense of each slip in the plane, between -1 and 1 where friction is smooth."""
+        """Return the sense of each slip in the plane, between -1 and 1 if friction is smooth."""
         names = [s.sense.name() for s in self.guides.rubbing if s.sense is not None]
         if not names:
             return {}
@@ -459,16 +459,16 @@ def variant_problem(
     Parameters
     ----------
     system
-        With pairs of supports.
+        A system with pairs of supports.
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
 
     Raises
     ------
     PosingError
         The system has no pairs of supports.
     UnknownNameError, OutOfRangeError
-        A parameter cannot be.
+        A parameter is unknown or out of range.
     """
     check_system(system)
     given = check_named("parameters", parameters)
@@ -478,7 +478,7 @@ def variant_problem(
 def _known(
     find: Callable[[HorizontalComplementarity], int], equations: HorizontalComplementarity
 ) -> int | None:
-    """Return what can be found, None where singular variants leave it undetermined."""
+    """Return the known properties; None where singular variants leave one undetermined."""
     try:
         return find(equations)
     except VariantError:
@@ -486,9 +486,9 @@ def _known(
 
 
 def _degree(equations: HorizontalComplementarity) -> int:
-    """Return how many more answers are physical than not, the same for every load."""
+    """Return how many more answers are physical than unphysical, the same for every load."""
     sign = frictionless_sign(equations)
-    assert sign is not None  # Of few pairs it is known.
+    assert sign is not None  # It is known for few pairs.
     return degree(equations) * sign
 
 

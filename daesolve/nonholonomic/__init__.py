@@ -1,4 +1,4 @@
-"""What can be said of a mechanical system before it moves, and other systems made from it."""
+"""Analysis of a mechanical system before it moves, and other systems derived from it."""
 
 from daesolve.nonholonomic.closure import NoSlipClosure, no_slip_closure
 from daesolve.nonholonomic.creep_limit import (

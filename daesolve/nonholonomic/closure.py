@@ -1,9 +1,10 @@
-"""What constraints alone leave: positions and velocities that meet them, now and ever after.
+"""The states that constraints leave: positions and velocities that fulfil them permanently.
 
-Constraints J(q) v + b(q) = 0 may be more than the velocities. Combinations n of them without any
+There may be more constraints J(q) v + b(q) = 0 than velocities. Combinations n without any
 velocity, n(q) J(q) = 0, are conditions n b = 0 on the positions; their rates are constraints again,
-and so on until nothing new follows. So a wheelset on a straight track without slip keeps two of its
-four dimensions, and a rigid bogie with two of them none: no slip is not a model of its motion.
+and so on until nothing new follows. Thus a wheelset on a straight track without slip keeps two of
+its four dimensions, and a rigid bogie with two wheelsets keeps none: the absence of slip does not
+model its motion.
 """
 
 from __future__ import annotations
@@ -42,27 +43,27 @@ from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import MechanicalSystem, System
 
 SEED = 20
-"""Of the random positions from which consistent ones are sought."""
+"""Size of the random positions from which consistent ones are searched."""
 
 
 @dataclass(frozen=True, eq=False)
 class NoSlipClosure:
-    """The states (q, v) that constraints leave, with all that follows from them.
+    """The states (q, v) that constraints leave, including all conditions that follow from them.
 
     Parameters
     ----------
     dimension
         `positions` + `velocities`.
     positions, velocities
-        How many positions may be chosen, and then how many velocities.
+        The number of positions that can be chosen freely, and then of velocities.
     free
-        The same without the constraints, in all.
+        The dimension without the constraints.
     hidden
-        How many independent conditions on positions followed, at each stage.
+        The number of independent conditions on positions that followed, at each stage.
     goals
         The names of the constraints.
     state
-        Positions that meet all of it, by name.
+        Positions by name that fulfil all conditions.
     """
 
     dimension: int
@@ -84,53 +85,54 @@ def no_slip_closure(
     points: int = 8,
     tolerance: float = 1e-9,
 ) -> NoSlipClosure:
-    """Find the dimension of what constraints leave, those that follow from them included.
+    """Find the dimension that constraints leave, including all constraints that follow.
 
-    Forces and masses play no part: it is asked whether constraints are a model at all.
+    Forces and masses do not matter: the result shows whether the constraints allow motion at all.
 
     Parameters
     ----------
     system
         A mechanical system.
     goals
-        Which constraints: names of the system's, or further `Holonomic` and `Nonholonomic` goals,
-        such as the slips of a model in which creep forces act. Without it all of the system's.
-        They must be linear in the velocities; they may contain time.
+        The constraints: names of the system's goals, or further `Holonomic` and `Nonholonomic`
+        goals, such as the slips of a model with creep forces. By default all constraints of the
+        system. They must be linear in the velocities and may contain time.
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
     state
-        Values of positions near which to look; the others are zero. Invariants on positions, such
-        as the norm of a quaternion, keep the value that they have there.
+        Positions near which to search; missing ones are zero. Invariants on positions, such as the
+        norm of a quaternion, keep the value that they have there.
     time
         s
     points
-        From how many random positions around it consistent ones are sought.
+        The number of random positions around it from which consistent ones are searched.
     tolerance
         The relative singular value, and the relative condition, that count as zero.
 
     Returns
     -------
     NoSlipClosure
-        Dimensions, and the conditions that were found.
+        The dimensions, and the conditions found.
 
     Raises
     ------
     PosingError
         A constraint is not linear in the velocities.
     ContradictoryGoalsError
-        No positions meet what follows from the constraints.
+        No positions fulfil the conditions that follow from the constraints.
     InconsistentStateError
-        They are not finite where they are met.
+        The constraints are not finite at any positions found.
     UnknownNameError, OutOfRangeError
-        A name or a number that cannot be.
+        A name is unknown, or a number is out of range.
 
     Notes
     -----
-    The rank of the constraints is taken to be the same near almost every position that meets them.
+    The rank of the constraints is assumed to be the same at almost every position that fulfils
+    them.
 
     Examples
     --------
-    A wheelset on a straight track, linear and normalised, without slip: two of four dimensions.
+    A linear, normalised wheelset on a straight track, without slip, keeps two of four dimensions.
 
     >>> import daesolve as ds
     >>> q = ds.coordinates(y="m", psi="rad")
@@ -182,7 +184,7 @@ def no_slip_closure(
 
 
 def _asked(system: System, goals: Sequence[str | Goal] | None) -> System:
-    """Return the system with the constraints that were asked for.
+    """Return the system with the requested constraints.
 
     Raises
     ------
@@ -225,7 +227,7 @@ class _Conditions:
     Parameters
     ----------
     positions, velocities
-        Residuals with what they are called in a message.
+        Residuals, each with its name for messages.
     places, rates
         The indices of positions in x, and their rates.
     """
@@ -244,7 +246,7 @@ class _Conditions:
 
 
 def _posed(dynamics: Dynamics) -> _Conditions:
-    """Return the conditions that were posed.
+    """Return the posed conditions.
 
     Raises
     ------
@@ -265,7 +267,7 @@ def _posed(dynamics: Dynamics) -> _Conditions:
 
 @dataclass(frozen=True, eq=False)
 class _Closure:
-    """Conditions with the numbers at which they are looked at, velocities measured in `units`."""
+    """Conditions with the numbers used to check them; `units` measure the velocities."""
 
     conditions: _Conditions
     dynamics: Dynamics
@@ -281,7 +283,7 @@ class _Closure:
         return ca.vertcat(ca.SX(0, 1), *[self.dynamics.x[int(index)] for index in places])
 
     def _function(self, *parts: ca.SX) -> Callable[[np.ndarray], list[np.ndarray]]:
-        """Return some expressions as a function of the state."""
+        """Return several expressions as a function of the state."""
         dynamics = self.dynamics
         names = [f"part_{index}" for index in range(len(parts))]
         function = function_of(
@@ -308,12 +310,12 @@ class _Closure:
         return self._function(gradients, directions, ca.jacobian(rows, v), still)
 
     def states(self, count: int) -> list[np.ndarray]:
-        """Return positions that meet the conditions, from random ones about the centre.
+        """Return positions that fulfil the conditions, starting from random ones about the centre.
 
         Raises
         ------
         ContradictoryGoalsError, InconsistentStateError
-            There are none, or none where the constraints are finite.
+            None exist, or the constraints are finite at none of them.
         """
         residuals = _stack(self.conditions.positions)
         evaluate = self._function(residuals, ca.jacobian(residuals, self._symbols))
@@ -347,7 +349,7 @@ class _Closure:
         return finite
 
     def reach(self, x: np.ndarray) -> int:
-        """Return in how many dimensions positions can move without the constraints."""
+        """Return the number of dimensions in which positions can move without the constraints."""
         return self._rank(np.eye(len(self.conditions.places)), self._at(x)[1])
 
     def ranks(self, x: np.ndarray) -> tuple[int, int]:
@@ -356,13 +358,13 @@ class _Closure:
         return self._rank(gradients, directions @ self.units), self._rank(rows, self.units)
 
     def _rank(self, rows: np.ndarray, columns: np.ndarray) -> int:
-        """Return the rank of a product, its rows measured by the terms that they are made of."""
+        """Return the rank of a product whose rows are measured by the terms they consist of."""
         sizes = np.linalg.norm(np.abs(rows) @ np.abs(columns), axis=1, keepdims=True)
         scaled = rows @ columns / np.where(sizes > 0.0, sizes, 1.0)
         return rank(scaled, self.tolerance)
 
     def further(self, states: Sequence[np.ndarray]) -> _Conditions:
-        """Return the conditions on positions that follow, and their rates; none if all are met."""
+        """Return the resulting conditions on positions, and their rates; none if all hold."""
         x = max(states, key=lambda state: self.ranks(state)[1])
         rows, rank = self._at(x)[2], self.ranks(x)[1]
         kept, solved = regular_block(rows, self.units, rank)
@@ -374,16 +376,16 @@ class _Closure:
     def _left(
         self, kept: list[int], solved: list[int], others: list[int], states: Sequence[np.ndarray]
     ) -> _Conditions:
-        """Put the velocities from some constraints into the others: nothing of them is left there.
+        """Substitute velocities from some constraints into the others, which then contain none.
 
         Parameters
         ----------
         kept, solved
-            The constraints and the velocities that these are solved for.
+            The constraints, and the velocities for which they are solved.
         others
             The constraints that depend on them.
         states
-            Where the conditions that are left may be met already.
+            States at which the remaining conditions may hold already.
         """
         conditions, v = self.conditions, self.dynamics.velocities
         stack = _stack(conditions.velocities)
@@ -411,12 +413,12 @@ class _Closure:
     def _missed(
         self, evaluate: Callable[[np.ndarray], list[np.ndarray]], states: Sequence[np.ndarray]
     ) -> np.ndarray:
-        """Return which conditions some states miss, beside the terms that these are made of."""
+        """Return the conditions that some states violate, relative to the conditions' terms."""
         missed = False
         for x in states:
             left, *parts = evaluate(x)
             values, slopes = parts[:2], parts[2:]
-            # Of order one at least, as the random positions are: the set may be a single point.
+            # At least of order one, like the random positions: the set may be a single point.
             position = np.maximum(np.abs(x[self.conditions.places]), 1.0)
             size = sum(np.abs(z.ravel()) for z in values) + sum(
                 np.abs(z) @ position for z in slopes

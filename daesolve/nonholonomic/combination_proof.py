@@ -1,9 +1,10 @@
-"""Whether N and each [g_i] are combinations of the constraints that remain, proved.
+"""Proof that N and each [g_i] are combinations of the remaining constraints.
 
-Random states can only refute that: where all of them agree, what wakes up elsewhere, a factor
-exp(x - 60) or tanh(x - 40), was not seen. Here nothing has a size. Time, parameters and functions
-that are not rational are random elements of a field (`identities`), positions and velocities those
-that the constraints leave. What holds there holds wherever f = 0 and the df/dw keep their rank.
+Random states can only refute this: even if all of them agree, a factor that matters only elsewhere,
+such as exp(x - 60) or tanh(x - 40), goes unnoticed. In a finite field nothing is large or small.
+Time, parameters and functions that are not rational become random elements of a field
+(`identities`); positions and velocities fulfil the constraints. An identity that holds there holds
+wherever f = 0 and the df/dw keep their rank.
 """
 
 from __future__ import annotations
@@ -30,23 +31,24 @@ from daesolve.nonholonomic.solved_rates import Substitution
 from daesolve.posing.value_names import ValueKind
 
 POINTS = 2
-"""Random places; at each what is no identity is found out but for a chance of about 1e-15."""
+"""The number of random places; each misses a false identity with a probability of about 1e-15."""
 POINTS_OF_ROOTS = 30
-"""The same where positions are square roots, either sign of which may belong to another surface."""
+"""The same number if positions are square roots, whose two signs may belong to different
+surfaces."""
 TRIALS = 200
-"""Random places among which those are looked for: at half of all a root does not exist."""
+"""The number of random places searched for such roots, which do not exist at half of all places."""
 
 
 @dataclass(frozen=True)
 class Proved:
-    """What is proved to be a combination of the df/dw wherever f = 0.
+    """The combinations of the df/dw that are proved to hold wherever f = 0.
 
     Parameters
     ----------
     whole
-        Whether N is.
+        Whether N is a combination.
     each
-        Whether each [g_i] is.
+        Whether each [g_i] is a combination.
     """
 
     whole: bool
@@ -54,21 +56,21 @@ class Proved:
 
     @property
     def listed(self) -> list[bool]:
-        """The whole, and each."""
+        """The entry for N, then those for each [g_i]."""
         return [self.whole, *self.each]
 
 
 def proved_combinations(held: Substitution, numbers: np.ndarray, *, vary: bool) -> Proved:
-    """Return what can be proved.
+    """Return the combinations that can be proved.
 
     Parameters
     ----------
     held
         The expressions.
     numbers
-        p, with the references of invariants.
+        p, including the references of invariants.
     vary
-        Whether to prove it for all values of p but these references.
+        Whether to prove them for all values of p except these references.
     """
     function, generator = _function(held), Random(25)
     surface, wanted = _Surface(held), POINTS
@@ -110,8 +112,8 @@ def _random_inputs(
 class _Surface:
     """The positions that holonomic constraints and invariants leave.
 
-    One coordinate after the other is solved for, where a residual is linear or quadratic in it and
-    no residual before contains it. What cannot be solved is left out: more has to hold then.
+    Each residual is solved for a coordinate in which it is linear or quadratic and which no earlier
+    residual contains. Residuals that cannot be solved are left out; the proof must then show more.
     """
 
     def __init__(self, held: Substitution) -> None:
@@ -141,7 +143,7 @@ class _Surface:
                 self._own.append(places)
 
     def meet(self, point: Point, inputs: list[list[int]]) -> bool | None:
-        """Move positions to the surface: whether by roots, None where one does not exist."""
+        """Move positions to the surface; return whether roots were used, None if one is missing."""
         rooted = False
         for function, places in zip(self._functions, self._own, strict=True):
             for index in places:
@@ -162,7 +164,7 @@ class _Surface:
     def _polynomial(
         self, function: ca.Function, point: Point, inputs: list[list[int]], index: int
     ) -> tuple[int, int, int | None]:
-        """Return the coefficients in a coordinate, the last None where it is no quadratic one."""
+        """Return the coefficients in a coordinate; the last is None if it is not quadratic."""
         column, values = list(inputs[1]), list[int]()
         for number in range(5):
             column[index] = number
@@ -195,7 +197,7 @@ def _at_point(
 ) -> Proved:
     d = held.dynamics
     own = [d.position_count + index for index in held.kept]
-    # Where f is not linear in w it is left out, and more is asked for than has to hold.
+    # Constraints that are not linear in w are left out; the proof then shows more than needed.
     if held.remaining and not ca.depends_on(held.gradients, held.velocities):
         parts = point.evaluate(function, inputs)
         rows = [

@@ -29,7 +29,7 @@ from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import MechanicalSystem, System, unswitched
 
 TAKES_PART = 1e-6
-"""The entry of a dependence, of unit length, above which a goal takes part in it."""
+"""A goal takes part in a dependence of unit length if its entry exceeds this."""
 
 
 # -- the constraints as forms --------------------------------------------------------------------
@@ -37,7 +37,7 @@ TAKES_PART = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Forms:
-    """The exterior derivatives of the constraints on the velocities that they leave, at a state.
+    """The exterior derivatives of the constraints, on the velocities that they leave, at a state.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ class Forms:
         (d (d - 1) / 2, m): dtheta_i(a, b) for pairs a < b of a basis of D, orthonormal in given
         units of the velocities, theta_i of unit length there, relative to the terms of the sums.
     singular_values
-        (m,) of it, padded by zeros.
+        The singular values of `matrix`, (m,), padded with zeros.
     lengths
-        (m,) of the constraints, in the same units.
+        The lengths of the constraints, (m,), in the same units.
     """
 
     matrix: np.ndarray
@@ -57,16 +57,16 @@ class Forms:
 
 @dataclass(frozen=True, eq=False)
 class Independence:
-    """The rank of constraints at a state, those that depend on each other, and what they leave.
+    """The rank of constraints at a state, the dependent ones, and the velocities that they leave.
 
     Parameters
     ----------
     rank
-        Of the constraints.
+        The rank of the constraints.
     dependent
-        The names of the goals that take part in dependences, for a message.
+        The names, for a message, of the goals that take part in dependences.
     free
-        (nv, nv - rank): what they leave, orthonormal in the units of the velocities.
+        (nv, nv - rank): the remaining velocities, orthonormal in the units of the velocities.
     """
 
     rank: int
@@ -98,12 +98,12 @@ class PfaffSystem:
 
     @staticmethod
     def of(system: System) -> PfaffSystem:
-        """Take the constraints of a system.
+        """Build it from the constraints of a system.
 
         Raises
         ------
         PosingError
-            It is no mechanical system, or a constraint is not linear and homogeneous in the
+            It is not a mechanical system, or a constraint is not linear and homogeneous in the
             velocities, or contains time.
         """
         dynamics = mechanical(system)
@@ -135,14 +135,14 @@ class PfaffSystem:
         at: Mapping[str, float] | None,
         time: float = 0.0,
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return p as numbers, and the consistent state that was asked for, None if none was.
+        """Return p as numbers, and the requested consistent state, None if there was no request.
 
         Raises
         ------
         PosingError
-            The state does not determine what value invariants on positions keep.
+            The state does not determine the values of invariants on positions.
         UnknownNameError, OutOfRangeError, InconsistentStateError
-            A name, a number or a state that cannot be.
+            A name is unknown, a number is out of range, or no consistent state exists.
         """
         dynamics = self.dynamics
         refuse_drives(dynamics, "what constraints are worth")
@@ -153,7 +153,7 @@ class PfaffSystem:
         return with_references(dynamics, p, x), x
 
     def named(self, x: np.ndarray) -> dict[str, float]:
-        """Return the positions of a state by name."""
+        """Return the positions in a state by name."""
         return {self.dynamics.labels.states[k]: float(x[k]) for k in self.places}
 
     @cached_property
@@ -183,12 +183,12 @@ class PfaffSystem:
         return forms.reshape(shapes[0]), directions.reshape(shapes[1]), *gradients
 
     def random_states(self, p: np.ndarray, count: int) -> list[np.ndarray]:
-        """Return random states that meet the holonomic constraints, where all is finite.
+        """Return random finite states that fulfil the holonomic constraints.
 
         Raises
         ------
         InconsistentStateError
-            None was found.
+            No such state was found.
         """
         samples = sample_states(self.dynamics, p, count=count, at_rest=4 * count)
         found = [x for _, x in samples if all(np.all(np.isfinite(z)) for z in self.parts(x, p))]
@@ -202,7 +202,7 @@ class PfaffSystem:
     def rank(
         self, x: np.ndarray, p: np.ndarray, units: np.ndarray, tolerance: float
     ) -> Independence:
-        """Return which constraints are independent at a state, velocities measured in `units`."""
+        """Return rank and independent constraints at a state; `units` measure the velocities."""
         found = singular_directions(unit_length(self.parts(x, p)[0] @ units, 1))
         dependent = np.any(np.abs(found.dependences(tolerance)) > TAKES_PART, axis=1)
         names = [name for name, part in zip(self.goals, dependent, strict=True) if part]
@@ -210,12 +210,12 @@ class PfaffSystem:
         return Independence(rank, ", ".join(map(repr, names)), free)
 
     def forms(self, x: np.ndarray, p: np.ndarray, units: np.ndarray, tolerance: float) -> Forms:
-        """Return the exterior derivatives of the constraints, independent ones, at a state.
+        """Return the exterior derivatives of the independent constraints at a state.
 
         Raises
         ------
         PosingError
-            The velocities are bound by kinematics that are not among the constraints.
+            Kinematics that are not among the constraints restrict the velocities.
         """
         lengths = np.linalg.norm(self.parts(x, p)[0] @ units, axis=1)
         free = units @ self.rank(x, p, units, tolerance).free
@@ -226,12 +226,12 @@ class PfaffSystem:
 
 
 def check_regular(here: Independence, usual: int) -> None:
-    """Refuse a state where the constraints lose their independence.
+    """Refuse a state where the constraints become dependent.
 
     Raises
     ------
     DegenerateStartError
-        With the goals that do.
+        The message names the dependent goals.
     """
     if here.rank < usual:
         raise DegenerateStartError(
@@ -244,7 +244,7 @@ def check_regular(here: Independence, usual: int) -> None:
 def _exterior(
     parts: tuple[np.ndarray, ...], free: np.ndarray, tolerance: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return dtheta_i(a, b) for pairs of columns of `free`, and the sums of their terms' sizes.
+    """Return dtheta_i(a, b) for pairs of columns of `free`, and the summed sizes of their terms.
 
     dtheta(a, b) = Sa(theta(b)) - Sb(theta(a)) - theta([Sa, Sb]), a and b constant in v.
     """
@@ -283,7 +283,7 @@ def mechanical(system: System) -> Dynamics:
     Raises
     ------
     PosingError
-        It is none.
+        It is not a mechanical system.
     """
     check_system(system)
     if not isinstance(system, MechanicalSystem):
@@ -294,9 +294,9 @@ def mechanical(system: System) -> Dynamics:
 
 
 def velocity_level(dynamics: Dynamics) -> tuple[dict[str, ca.SX], ca.SX, np.ndarray]:
-    """Return the constraints on velocities by name, and q' with the places of q in x.
+    """Return the constraints on velocities by name, and q' with the indices of q in x.
 
-    Holonomic constraints enter with their rates; feedback is left out.
+    Holonomic constraints contribute their rates, without feedback.
 
     Raises
     ------
@@ -327,12 +327,12 @@ def velocity_level(dynamics: Dynamics) -> tuple[dict[str, ca.SX], ca.SX, np.ndar
 def with_references(
     dynamics: Dynamics, p: np.ndarray, x: np.ndarray, time: float = 0.0
 ) -> np.ndarray:
-    """Return p with the values at a state of the invariants that positions keep.
+    """Return p with the values, at a state, of the invariants that positions keep.
 
     Raises
     ------
     PosingError
-        One is stationary there: a quaternion of zeros.
+        An invariant is stationary there, such as the norm of a zero quaternion.
     """
     kept = [row for row in dynamics.invariants if row.on == "positions"]
     stack = ca.vertcat(ca.SX(0, 1), *[row.value for row in kept])
@@ -356,15 +356,15 @@ def with_references(
 
 
 def unit_velocities(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """Return velocities (nv, nv), as columns, in which the mass matrix at a state is one.
+    """Return velocities (nv, nv), as columns, in which the mass matrix at a state is the identity.
 
-    Measured in them, nothing depends on the units of coordinates.
+    Quantities measured in them do not depend on the units of coordinates.
     """
     return np.linalg.inv(np.linalg.cholesky(metrics(dynamics, t, x, p)[1])).T
 
 
 def check_linear(dynamics: Dynamics, what: str, value: ca.SX) -> ca.SX:
-    """Return what is left of an expression without velocities.
+    """Return the part of an expression that does not contain velocities.
 
     Raises
     ------
@@ -389,7 +389,7 @@ def _check_homogeneous(dynamics: Dynamics, what: str, value: ca.SX) -> None:
 
 
 def regular_block(rows: np.ndarray, units: np.ndarray, rank: int) -> tuple[list[int], list[int]]:
-    """Return as many rows as a matrix has rank, and velocities for which these can be solved.
+    """Return as many rows as the rank of a matrix, and velocities for which they can be solved.
 
     Parameters
     ----------
@@ -398,7 +398,7 @@ def regular_block(rows: np.ndarray, units: np.ndarray, rank: int) -> tuple[list[
     units
         From `unit_velocities`.
     rank
-        Of the rows.
+        The rank of the rows.
     """
     kept = _pivots(unit_length(rows @ units, 1).T, rank)
     heaviness = np.linalg.norm(np.linalg.inv(units), axis=0)
@@ -413,12 +413,12 @@ def _pivots(matrix: np.ndarray, count: int) -> list[int]:
 
 
 def check_numbers(tolerance: float, time: float = 0.0, **counts: int) -> None:
-    """Refuse a tolerance, a time or a count that cannot be.
+    """Refuse an invalid tolerance, time or count.
 
     Raises
     ------
     OutOfRangeError
-        It is named.
+        The message names it.
     """
     if not (is_number(tolerance) and 0.0 < tolerance < 1.0):
         raise OutOfRangeError(f"the tolerance is {tolerance!r}, but must lie between 0 and 1")

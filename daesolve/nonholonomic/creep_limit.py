@@ -1,16 +1,16 @@
-"""What stiff creep becomes as its stiffness grows without bound: rolling or Dirac's constraints.
+"""The limit of stiff creep as its stiffness grows without bound: rolling or Dirac's constraints.
 
-Bodies touch at points whose slips u = B(q) v + b(t, q) are held by forces of the stiffness 1/eps.
-In the slow motion slips are as small as eps, but so may be the terms B_ki v_i that they are made
-of. Where w.u is small beside its terms, the slip w.u may be neglected: the limit has the constraint
-w.u = 0, rolling. Where it is as large as they are, neglecting it is wrong however small it is: the
-slip is what creep makes of the other forces, and the limit has Dirac's primary constraint. The
-paper's condition for this is that terms are as small as eps: columns of B that belong to finite
-velocities, and velocities of the other columns.
+Bodies touch at points whose slips u = B(q) v + b(t, q) are held by forces of stiffness 1/eps. In
+the slow motion slips are as small as eps, but so may be their terms B_ki v_i. If w.u is small
+compared with its terms, the slip w.u may be neglected: the limit has the rolling constraint w.u =
+0. If w.u is as large as its terms, it must not be neglected, however small it is: creep and the
+other forces determine the slip, and the limit has Dirac's primary constraint. The paper's condition
+for this is that the terms are as small as eps: the columns of B for finite velocities, and the
+velocities of the other columns.
 
-The combinations w are principal ones: they make |w.u| / |w.terms| stationary over several states,
-so that they are generalised singular values of two matrices, and their orders in eps are those of
-the limit.
+The combinations w are principal ones: they make |w.u| / |w.terms| stationary over several states.
+The ratios are generalised singular values of two matrices, and their orders in eps describe the
+limit.
 
 Source: A. V. Vlakhova, On "non-holonomic motions" of gyroscopic and wheeled systems, Vestnik
 Moskovskogo Universiteta, Ser. 1, Mat. Mekh. (2013) no. 5, 67-73, (6)-(10).
@@ -42,25 +42,25 @@ Family = Callable[[float], tuple[Values, Values]]
 Kind = Literal["rolling", "dirac", "mixed", "none"]
 
 SIZES = tuple(1e-3 / 2**k for k in range(5))
-"""Of eps, where a limit is looked at."""
+"""The values of eps at which a limit is examined."""
 HALF_WAY = 0.25
-"""Orders above it are not zero: between 0 and 1/2, the smallest that creep brings about."""
+"""Larger orders count as nonzero: between 0 and 1/2, the smallest order that creep causes."""
 TERMS = 1e-10
-"""Combinations of slips whose terms are smaller than this share of the largest have none."""
+"""Combinations of slips whose terms are below this share of the largest count as having none."""
 VANISHING = 1e-3
-"""Smaller weights than this share of the largest go to zero with eps, and are not named."""
+"""Weights below this share of the largest go to zero with eps, and are not listed."""
 
 
 @dataclass(frozen=True, eq=False)
 class PrincipalSlip:
-    """A combination of slips, and how large it is beside the terms that it consists of.
+    """A combination of slips, and its size relative to its terms.
 
     Parameters
     ----------
     weights
-        By the name of a slip, the largest 1.
+        Weights by the names of slips; the largest is 1.
     order
-        Of |w.u| / |w.terms| in eps; infinite where it is zero to rounding.
+        The order of |w.u| / |w.terms| in eps; infinite if it is zero to rounding.
     share
         |w.u| / |w.terms| at the smallest eps.
     """
@@ -71,7 +71,7 @@ class PrincipalSlip:
 
     @property
     def kind(self) -> Literal["rolling", "dirac"]:
-        """What the limit has: w.u = 0, or Dirac's constraint."""
+        """The constraint in the limit: w.u = 0, or Dirac's."""
         return "rolling" if self.order > HALF_WAY else "dirac"
 
 
@@ -82,19 +82,20 @@ class CreepLimit:
     Parameters
     ----------
     slips
-        The names of those that are held.
+        The names of the held slips.
     principal
-        Independent combinations of them, the largest share first.
+        Independent combinations of the slips, largest share first.
     velocity_orders
-        Of each velocity in the slow motion: 0 where it stays finite, 1 where it is as small as eps.
+        The order of each velocity in the slow motion: 0 if it stays finite, 1 if it is as small as
+        eps.
     column_orders
-        By slip and velocity, of the entry of B; infinite for zeros.
+        The order of each entry of B, by slip and velocity; infinite for zeros.
     slip_orders
-        Of each slip in the slow motion.
+        The order of each slip in the slow motion.
     fast_orders
-        Of the rates of the fast motion, one for each independent slip, fastest first.
+        The orders of the rates of the fast motion, one for each independent slip, fastest first.
     reason
-        Why there is no limit; empty where there is one.
+        Why there is no limit; empty if there is one.
     """
 
     slips: tuple[str, ...]
@@ -109,7 +110,7 @@ class CreepLimit:
 
     @property
     def kind(self) -> Kind:
-        """Rolling or Dirac's where all combinations are, else mixed; none without a slow motion."""
+        """Rolling or Dirac's if all combinations are, else mixed; none without a slow motion."""
         if not self.principal:
             return "none"
         first = self.principal[0].kind
@@ -122,7 +123,7 @@ class CreepLimit:
         return tuple(n for n, order in self.velocity_orders.items() if order <= least + HALF_WAY)
 
     def __str__(self) -> str:
-        """Say it in a sentence."""
+        """Return a sentence that describes the limit."""
         listed = ", ".join(self.slips)
         if self.reason:
             return f"stiff creep by {listed} has no limit: {self.reason}"
@@ -143,31 +144,32 @@ def creep_limit(
     times: Sequence[float] = (0.0,),
     sizes: Sequence[float] = SIZES,
 ) -> CreepLimit:
-    """Decide whether stiff creep has the limit of rolling or that of Dirac's constraints.
+    """Decide whether the limit of stiff creep is rolling or has Dirac's constraints.
 
     Parameters
     ----------
     system
-        Without goals, reactions and implicit unknowns; the forces of slips are added to it.
+        A system without goals, reactions and implicit unknowns; the forces of slips are added to
+        it.
     slips
-        What creeps.
+        The slips with creep.
     family
         eps -> (state, parameters) by name, those that differ from zero and from the defaults: how
-        stiffness, sizes and the state depend on eps. The state is one in motion, for a slip at
-        rest is not small beside anything; only its slow part counts (positions, and the momenta
-        that creep does not change). States near it, at which all numbers are changed by up to a
-        half of themselves, are looked at as well.
+        stiffness, sizes and the state depend on eps. Give a moving state, because a slip at rest is
+        not small compared with anything. Only the slow part of the state counts (positions, and the
+        momenta that creep does not change). Nearby states, with all numbers changed by up to half,
+        are examined too.
     times
-        Instants, s, at which the state is looked at: where forces change with time, a combination
-        of slips that vanishes at one of them need not do so at the others.
+        Instants, s, at which the state is examined: if forces change with time, a combination of
+        slips that vanishes at one of them need not vanish at the others.
     sizes
         The values of eps, at least three, falling.
 
     Returns
     -------
     CreepLimit
-        The kind, and by which combinations and orders. Orders are slopes in logarithms, without
-        what is zero to rounding.
+        The kind, with its combinations and orders. Orders are logarithmic slopes, without values
+        that are zero to rounding.
 
     Raises
     ------
@@ -175,13 +177,13 @@ def creep_limit(
         The system is of another kind, a slip is not linear in the velocities or contains none of
         them, or nothing holds the slips.
     NoSlowManifoldError
-        The fast motion grows, or no slow one is found.
+        The fast motion grows, or no slow motion is found.
     UnknownNameError, OutOfRangeError
-        A name or a number that cannot be.
+        A name is unknown, or a number is out of range.
 
     Examples
     --------
-    A body is pushed, and creep takes a roller along: both stay finite, and the limit is rolling.
+    A pushed body drives a roller by creep: both velocities stay finite, and the limit is rolling.
 
     >>> import daesolve as ds
     >>> from daesolve.nonholonomic import Slip, creep_limit
@@ -215,8 +217,8 @@ def creep_limits(
 ) -> dict[tuple[str, ...], CreepLimit]:
     """Decide the limit for each combination of slips: those in it creep, the others slide.
 
-    Motions near the surfaces u_k = 0 of some slips alone are those in which the others have left
-    theirs, and have the bounded force `Slip.sliding`.
+    In motions near the surfaces u_k = 0 of some slips only, the other slips have left their
+    surfaces and have the bounded force `Slip.sliding`.
 
     Parameters
     ----------
@@ -226,8 +228,8 @@ def creep_limits(
     Returns
     -------
     dict of tuple of str, CreepLimit
-        By the names of the slips that creep, fewest first. Where a combination has no slow motion
-        its kind is "none", with the reason.
+        By the names of the slips that creep, fewest first. A combination without a slow motion has
+        the kind "none", with the reason.
 
     Raises
     ------
@@ -257,9 +259,9 @@ def slip_shares(
     times: Sequence[float] | np.ndarray,
     parameters: Values | None = None,
 ) -> np.ndarray:
-    """Return how large combinations of slips are beside their terms along a motion.
+    """Return the sizes of combinations of slips relative to their terms along a motion.
 
-    The same numbers as `PrincipalSlip.share`, but of states that were reached by integrating the
+    These are the same numbers as `PrincipalSlip.share`, but for states from an integration of the
     system: over several eps they give the orders independently of `creep_limit`.
 
     Parameters
@@ -267,11 +269,11 @@ def slip_shares(
     system, slips
         As in `creep_limit`; forces do not matter.
     states
-        Positions and velocities by name, (s,) each, after the fast motion has died away.
+        Positions and velocities by name, (s,) each, after the fast motion has decayed.
     times
         (s,) s
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
 
     Returns
     -------
@@ -309,7 +311,7 @@ def slip_shares(
 def _limit(
     slips: Sequence[Slip], velocities: Sequence[str], sizes: Sequence[float], at: Sequence[Seen]
 ) -> CreepLimit:
-    """Fit orders to what was seen at each eps."""
+    """Fit orders to the values seen at each eps."""
 
     def order(values: Sequence[float], size: float = 1.0) -> float:
         return fitted_order(sizes, values, size)
@@ -320,10 +322,10 @@ def _limit(
     fast = tuple(order([abs(v) for v in row], largest) for row in zip(*rates, strict=True))
     if max(fast) > -HALF_WAY:
         raise PosingError(
-            f"nothing holds the slips {', '.join(map(repr, names))} the more firmly, the smaller "
-            "eps: rates of the fast motion must grow as eps falls"
+            f"nothing holds the slips {', '.join(map(repr, names))} more firmly as eps falls: the "
+            "rates of the fast motion must grow"
         )
-    # Without damping fast motions may grow as slowly as the slow ones go.
+    # Without damping, fast motions may grow as slowly as the slow ones proceed.
     growth = [max(value.real for value in row) / abs(row[0]) for row in rates]
     if growth[-1] > 0.0 and order([max(g, 0.0) for g in growth]) < HALF_WAY:
         raise NoSlowManifoldError(
@@ -383,12 +385,12 @@ def _stationary(
     lengths = np.linalg.norm(terms, axis=1)
     if not np.all(lengths > 0.0):
         still = names[int(np.argmin(lengths))]
-        raise PosingError(f"nothing of the slip {still!r} moves at this state: give a moving state")
+        raise PosingError(f"no part of the slip {still!r} moves in this state: give a moving state")
     return stationary_shares(slips, terms, TERMS)
 
 
 def _by_name(names: Sequence[str], column: np.ndarray) -> dict[str, float]:
-    """Return weights, the largest 1, without those that vanish in the limit."""
+    """Return weights, scaled to a largest of 1, without those that vanish in the limit."""
     scaled = column / column[np.argmax(np.abs(column))]
     pairs = zip(names, scaled.tolist(), strict=True)
     return {name: value for name, value in pairs if abs(value) > VANISHING}

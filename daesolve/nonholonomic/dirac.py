@@ -6,12 +6,12 @@ momenta fulfil the primary constraints Phi = p2 - b2 - A21 A11^-1 (p1 - b1) = 0,
 
     H = H0(t, q, p1) + Phi.S^-1 Phi/2,    lambda = S^-1 Phi = v2
 
-holds for the full system. So its motion is that of
+holds for the full system. Its motion therefore obeys
 
     q' = dH0/dp + Phi_p^T lambda,    p' = -dH0/dq - Phi_q^T lambda + (lambda.S lambda)_q/2 + Q,
     (S lambda)' = R + Phi_p (lambda.S lambda)_q/2,
 
-exactly, with R(t, q, p1, lambda) the rate of Phi along Dirac's equations, those with S = 0. Posed
+exactly, where R(t, q, p1, lambda) is the rate of Phi along Dirac's equations, the case S = 0. Posed
 as control systems, these equations and their refinement keep R = 0 along the motion.
 """
 
@@ -36,14 +36,14 @@ from daesolve.system.system import ControlSystem, MechanicalSystem, Output, unsw
 
 @dataclass(frozen=True, eq=False)
 class DiracEquations:
-    """Dirac's equations and what they neglect, as expressions of (t, x, lambda, p).
+    """Dirac's equations and the terms they neglect, as expressions of (t, x, lambda, p).
 
     Parameters
     ----------
     t, slow, multipliers, p
         Symbols: time, x = (positions, p1), lambda, and the numbers in `Dynamics.p`.
     velocities
-        v, those of the full system.
+        v of the full system.
     constraints
         Phi, an expression of (t, q, p1, p2).
     inertia
@@ -55,13 +55,14 @@ class DiracEquations:
     rate
         x' by Dirac's equations.
     neglected
-        What is left out in x': (lambda.S lambda)_q1/2 in p1', zero elsewhere.
+        The terms neglected in x': (lambda.S lambda)_q1/2 in p1', zero elsewhere.
     drift
-        R_x x' + R_t: where R = 0 is kept, M lambda' + drift = 0.
+        R_x x' + R_t: while R = 0 is kept, M lambda' + drift = 0.
     carried
-        What the inertia of the small velocities asks for besides S lambda', (m, 1): S' lambda, and
-        Phi_p (lambda.S lambda)_q/2 with the other sign. The small velocities of the slow motion
-        are lambda + M^-1 (S lambda' + carried) to the second order, with lambda where R = 0.
+        Further terms due to the inertia of the small velocities, besides S lambda', (m, 1): S'
+        lambda, and Phi_p (lambda.S lambda)_q/2 with the opposite sign. To the second order the
+        small velocities of the slow motion are lambda + M^-1 (S lambda' + carried), with lambda
+        where R = 0.
     """
 
     t: ca.SX
@@ -79,19 +80,19 @@ class DiracEquations:
     carried: ca.SX
 
     def arguments(self) -> list[ca.SX]:
-        """Return the symbols of which everything but `constraints` is a function."""
+        """Return the symbols that everything except `constraints` depends on."""
         return [self.t, self.slow, self.multipliers, self.p]
 
     @cached_property
     def changing(self) -> ca.SX:
-        """The rate of lambda where R = 0 is kept."""
+        """The rate of lambda while R = 0 is kept."""
         return -solve_small(self.solvability, self.drift)
 
     def lengthening(self, changing: ca.SX) -> ca.SX:
         """Return T' along the slow motion, T = |S^1/2 M^-1 S^1/2| the time of the fast motion, s.
 
-        As long as it is small against 1, fast motions are over, or have gone round many times,
-        before they have become slower. Where M becomes singular on the way T' passes 1 before.
+        As long as T' is much smaller than 1, fast motions end, or complete many turns, before they
+        slow down. Where M becomes singular on the way, T' passes 1 first.
 
         Parameters
         ----------
@@ -119,9 +120,9 @@ def dirac_equations(
     Parameters
     ----------
     system
-        Without constraints, posed by its kinetic energy.
+        A system without constraints, posed by its kinetic energy.
     small
-        The indices of the small velocities, of which there are m.
+        The indices of the m small velocities.
     slow, multipliers
         The symbols of x = (positions, p1) and of lambda.
     constrained
@@ -165,9 +166,9 @@ def _in_coordinates(
     multipliers: ca.SX,
     p2: ca.SX,
 ) -> dict[str, ca.SX]:
-    """Return what `DiracEquations` has by name, still in the symbols of the system's positions.
+    """Return the parts of `DiracEquations` by name, in the symbols of the system's positions.
 
-    Besides, `carried` is that without the rate of `moving`.
+    Here `carried` lacks the rate of `moving`.
     """
     dynamics = system.dynamics
     assert dynamics.kinetic is not None
@@ -213,12 +214,12 @@ def _in_quasi_velocities(
     multipliers: ca.SX,
     p2: ca.SX,
 ) -> dict[str, ca.SX]:
-    """Return the same in quasi-velocities, by Hamel's equations A v' = h.
+    """Return the same parts in quasi-velocities, by Hamel's equations A v' = h.
 
-    With n = (-A21 A11^-1, 1), n A = (0, S): so S lambda' = n h exactly, and R = n h is taken.
-    Besides the rate of Phi by Dirac's equations this has the forces that S lambda brings about with
-    finite velocities. They are as small as S lambda', which order 0 leaves out; but while the fast
-    motion lasts they move the large momenta by as much as the refinement does.
+    With n = (-A21 A11^-1, 1), n A = (0, S), so S lambda' = n h exactly, and R = n h. Besides the
+    rate of Phi along Dirac's equations, R contains the forces due to S lambda and finite
+    velocities. They are as small as S lambda', which order 0 neglects; but during the fast motion
+    they change the large momenta by as much as the refinement does.
     """
     dynamics = system.dynamics
     kinetic = dynamics.kinetic
@@ -232,7 +233,7 @@ def _in_quasi_velocities(
     own = p1 - _block(linear, large, [0])
     freed = solve_definite(heavy, own) if large else own
     velocities = _arranged(ca.vertcat(freed - ties.T @ multipliers, multipliers), [*large, *small])
-    # p1 = dT/dv1 changes with its coefficients as well.
+    # p1 = dT/dv1 also changes with its coefficients.
     along = ca.jtimes(momenta, ca.vertcat(q, dynamics.t), ca.vertcat(dynamics.position_rates, 1))
     force, along, rates = ca.substitute(
         [dynamics.force, along, dynamics.position_rates], [v], [velocities]
@@ -251,14 +252,14 @@ def _in_quasi_velocities(
 
 
 def _block(matrix: ca.SX, rows: Sequence[int], columns: Sequence[int]) -> ca.SX:
-    """Return some rows and columns, in the right shape also where there are none of them."""
+    """Return some rows and columns, in the right shape even if there are none of them."""
     if not rows:
         return ca.SX(0, len(columns))
     return ca.SX(matrix[list(rows), list(columns)])
 
 
 def _arranged(column: ca.SX, order: Sequence[int]) -> ca.SX:
-    """Put entries that are in a given order at their places."""
+    """Place entries given in one order at their indices."""
     arranged = ca.SX(*column.shape)
     for place, index in enumerate(order):
         arranged[index] = column[place]
@@ -266,7 +267,7 @@ def _arranged(column: ca.SX, order: Sequence[int]) -> ca.SX:
 
 
 def _forces(system: MechanicalSystem, velocities: ca.SX) -> ca.SX:
-    """Return Q - dV/dq at given velocities: what acts on the system but for its inertia."""
+    """Return Q - dV/dq at given velocities: all forces on the system except inertial ones."""
     bare: Dynamics = replace(system, kinetic=0.0, events=(), outputs={}).dynamics
     return ca.substitute(bare.force, bare.velocities, velocities)
 
@@ -280,7 +281,7 @@ NOTHING_SLOW = (
 
 
 def moved_names(system: MechanicalSystem) -> tuple[str, ...]:
-    """Return what momenta and balances are named after: coordinates, or quasi-velocities."""
+    """Return the names that momenta and balances refer to: coordinates or quasi-velocities."""
     return system.coordinates.names if system.velocities is None else system.v.names
 
 
@@ -292,7 +293,7 @@ def leading_system(
     Parameters
     ----------
     full
-        The system they come from.
+        The original system.
     equations
         The equations, in the symbols of the states.
     states
@@ -316,7 +317,7 @@ def leading_system(
 
 
 def added_names(small: Iterable[str]) -> tuple[str, ...]:
-    """Name what the refinement has besides: the small velocities of order 0, and their rates."""
+    """Return the names of the refinement's further states: lambda0 and lambda0'."""
     leading = [f"{name}_leading" for name in small]
     return (*leading, *[velocity_name(name) for name in leading])
 
@@ -326,15 +327,15 @@ def refined_system(
 ) -> ControlSystem:
     """Pose the refinement: x' = g(x, lambda1) + neglected terms, with goals for lambda1.
 
-    These are R = 0 for lambda0, M lambda0' + drift = 0, and M (lambda1 - lambda0) = S lambda0' +
-    carried. With lambda0 and lambda0' as states none of it need be solved for, and where M is
+    The goals are R = 0 for lambda0, M lambda0' + drift = 0, and M (lambda1 - lambda0) = S lambda0'
+    + carried. With lambda0 and lambda0' as states, nothing must be solved explicitly; where M is
     singular the goals lose their grip.
 
     Parameters
     ----------
     full, equations, states, small
-        As in `leading_system`. The small velocities become lambda1; lambda0 and lambda0' are
-        added to the states, by their `added_names`.
+        As in `leading_system`. The small velocities become lambda1; lambda0 and lambda0' are added
+        to the states under their `added_names`.
 
     Raises
     ------
@@ -377,7 +378,7 @@ def _check_tables(full: MechanicalSystem, degree: int, why: str) -> None:
     Raises
     ------
     PosingError
-        One has pieces of a lower degree.
+        A table has pieces of too low a degree.
     """
     for drive in full.drives:
         if drive.lookup is not None and min(axis.degree for axis in drive.lookup.axes) < degree:
@@ -395,16 +396,16 @@ def _posed(
     goals: Sequence[Goal],
     lengthening: ca.SX,
 ) -> ControlSystem:
-    """Pose a control system whose last states, the small velocities, change as the goals have it.
+    """Pose a control system whose last states, the small velocities, follow from the goals.
 
     Parameters
     ----------
     rate
-        Of the states that are no small velocities.
+        The rates of the states other than the small velocities.
     velocities
-        Those of the full system.
+        The velocities of the full system.
     lengthening
-        T' as in `DiracEquations`: at 1 a run ends.
+        T' as in `DiracEquations`: a run ends where it reaches 1.
     """
     dynamics = unswitched(full).dynamics
     count = dynamics.position_count
@@ -427,7 +428,7 @@ def _posed(
             dynamics.outputs.items(), labels.output_units, strict=True
         )
     }
-    # What tables add was rewritten with their arguments, resets included.
+    # The parts added by tables were rewritten with their arguments, resets included.
     own = Rewriting(substitution(dynamics.x, ca.vertcat(states.vector[:count], velocities)))
     drives: tuple[Drive, ...] = own(tuple(full.drives))
     nodes = {event.name: event for drive in drives for event in drive.events}

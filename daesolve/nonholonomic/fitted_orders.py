@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 ROUNDING = 1e-11
-"""Values up to this share of their size are taken for rounding, and no slope is fitted to them."""
+"""Values up to this share of their size count as rounding, and no slope is fitted to them."""
 
 
 def fitted_order(sizes: Sequence[float], values: Sequence[float], size: float = 1.0) -> float:
@@ -16,16 +16,16 @@ def fitted_order(sizes: Sequence[float], values: Sequence[float], size: float = 
     Parameters
     ----------
     sizes
-        Of the small parameter, positive.
+        The values of the small parameter, positive.
     values
-        Not negative. Those that are zero to rounding are left out.
+        Nonnegative values. Those that are zero to rounding are left out.
     size
-        What they are small or large beside, in their unit.
+        The reference for small and large values, in their unit.
 
     Returns
     -------
     float
-        Infinite where fewer than three values are left: the quantity vanishes to rounding.
+        Infinite if fewer than three values remain: the quantity vanishes to rounding.
     """
     pairs = [(a, b) for a, b in zip(sizes, values, strict=True) if b > ROUNDING * size]
     if len(pairs) < 3:
@@ -45,8 +45,8 @@ def stationary_shares(
     parts, wholes
         (m, s) and (m, n), no row of wholes zero.
     negligible
-        Combinations whose wholes are below this share of the largest, with rows of unit length,
-        are none.
+        Combinations whose wholes are below this share of the largest, with rows of unit length, are
+        ignored.
 
     Returns
     -------

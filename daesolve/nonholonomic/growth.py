@@ -1,15 +1,15 @@
-"""How far brackets lead out of the velocities that constraints leave: the growth vector.
+"""How far brackets lead beyond the velocities that constraints leave: the growth vector.
 
-The velocities D that are possible at a position grow by brackets,
+The possible velocities D at a position grow by brackets,
 
     D_1 = D,  D_k+1 = D_k + [D, D_k],
 
-to all directions in which combined manoeuvres lead. Their dimensions are the growth vector, the
-number of steps the degree of nonholonomy. Constraints on positions do not let D grow at all.
+to all directions that combined manoeuvres reach. Their dimensions form the growth vector, and the
+number of steps is the degree of nonholonomy. Constraints on positions do not let D grow.
 
-Local bases of D are smooth: the constraints are solved for some of the velocities, which are chosen
-at the state. Brackets are symbolic. Those that are combinations, with constant coefficients, of
-others are left out, so that a Lie algebra of finite dimension comes to an end.
+Local bases of D are smooth: the constraints are solved for some velocities, chosen at the state.
+Brackets are symbolic. Those that are combinations of others with constant coefficients are left
+out, so that a Lie algebra of finite dimension terminates.
 
 Notes
 -----
@@ -39,19 +39,19 @@ from daesolve.nonholonomic.constraint_forms import (
 from daesolve.system.system import System
 
 POINTS = 10
-"""Random states at which it is decided what holds almost everywhere."""
+"""The number of random states that decide what holds almost everywhere."""
 PROBES = 80
-"""Random positions at which fields are compared: many more than there are fields to distinguish."""
+"""The number of random positions at which fields are compared, far more than the fields."""
 DEEPEST = 10
-"""Brackets of more fields are not formed unless they are asked for."""
+"""Brackets of more fields are formed only on request."""
 LARGEST = 600_000
-"""Nor are brackets of brackets that take more instructions than this."""
+"""Brackets of brackets with more instructions than this are not formed either."""
 VANISHED = 1e-12
 """A bracket below this, relative to the terms of the largest of its depth, is rounding."""
 CANCELLED = 1e-4
 """Terms below this, relative to the largest of their depth, may themselves be rounding."""
 DEPENDENT = 1e-10
-"""What is left of a field, of unit length, below which it is a combination of others."""
+"""A field of unit length with a smaller remainder is a combination of others."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,19 +61,19 @@ class GrowthVector:
     Parameters
     ----------
     dims
-        At the state, up to the last that grows: (2, 3, 5).
+        The dimensions at the state, up to the last that grows: (2, 3, 5).
     generic
         The same at almost every state.
     degree
-        The degree of nonholonomy, the number of entries of `dims`; None where brackets deeper than
+        The degree of nonholonomy, the number of entries of `dims`; None if brackets deeper than
         `depth` may let them grow further.
     positions
-        The number of dimensions in which the kinematics can lead without the constraints.
+        The number of dimensions that the kinematics can reach without the constraints.
     depth
-        The number of fields in the longest bracket that was formed.
+        The number of fields in the longest bracket formed.
     smallest_kept, largest_dropped
-        For D_1, D_2, ... at the state: the singular values beside the limit, of fields of order
-        one; infinity and 0.0 where there is none.
+        For D_1, D_2, ... at the state: the singular values next to the limit, of fields of order
+        one; infinity and 0.0 if there is none.
     state
         The positions, by name.
     """
@@ -89,12 +89,12 @@ class GrowthVector:
 
     @property
     def regular(self) -> bool:
-        """Whether the state grows like almost every other."""
+        """Whether the dimensions at the state grow as at almost every other state."""
         return self.dims == self.generic
 
     @property
     def bracket_generating(self) -> bool:
-        """Whether D grows almost everywhere to all that kinematics allow: none binds positions."""
+        """Whether D grows almost everywhere to all that the kinematics allow."""
         return self.generic[-1] == self.positions
 
 
@@ -112,19 +112,20 @@ def growth_vector(
     Parameters
     ----------
     system
-        A mechanical system, in rates of coordinates or quasi-velocities, with any constraints that
-        are linear in the velocities, or none: then the columns of S in q' = S v are what grows.
+        A mechanical system, in rates of coordinates or quasi-velocities, with any constraints
+        linear in the velocities, or none; then the columns of S in q' = S v grow.
     state
-        Values by the names of states; the others are made consistent, starting from zero.
+        Values of states by name; the others are made consistent, starting from zero.
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
     time
-        s, when the state is to be consistent. Constraints that contain time are refused.
+        The time at which the state must be consistent, s. Constraints that contain time are
+        refused.
     tolerance
         The relative singular value that counts as zero.
     depth
-        The number of fields in the longest brackets. Without it brackets of up to ten fields are
-        formed, as long as they can be written in a million instructions or so.
+        The number of fields in the longest brackets. By default, brackets of up to ten fields are
+        formed, as long as they take no more than about a million instructions.
 
     Returns
     -------
@@ -136,13 +137,13 @@ def growth_vector(
     PosingError
         A constraint is not linear in the velocities, or contains time.
     DegenerateStartError
-        The constraints lose their independence at the state: D has another dimension there.
+        The constraints become dependent at the state: D has another dimension there.
     UnknownNameError, OutOfRangeError, InconsistentStateError
-        A name, a number or a state that cannot be.
+        A name is unknown, a number is out of range, or no consistent state exists.
 
     Examples
     --------
-    A wheel that rolls upright gets everywhere, by brackets of three:
+    A wheel that rolls upright can reach every state, by brackets of three fields:
 
     >>> import casadi as ca
     >>> import daesolve as ds
@@ -190,13 +191,13 @@ def growth_vector_report(
     Parameters
     ----------
     system, state, parameters, time
-        As in `growth_vector`, which see for what is raised.
+        As in `growth_vector`, which also lists the errors.
 
     Returns
     -------
     dict
-        The fields of `GrowthVector`, with `regular` and `bracket_generating`; singular values are
-        None where there are none.
+        The fields of `GrowthVector`, with `regular` and `bracket_generating`; missing singular
+        values are None.
     """
     found = growth_vector(system, state, parameters=parameters, time=time)
     return {
@@ -228,7 +229,7 @@ def _frame(
     Raises
     ------
     DegenerateStartError
-        The constraints lose their independence at the state.
+        The constraints become dependent at the state.
     """
     if not pfaff.goals:
         return pfaff.directions
@@ -262,7 +263,7 @@ class _Reached:
 
 @dataclass(frozen=True, eq=False)
 class _Level:
-    """Fields that are brackets of equally many.
+    """Fields that are brackets of equal length.
 
     Parameters
     ----------
@@ -271,7 +272,7 @@ class _Level:
     values
         (states, nq, c)
     terms
-        (states, c): the lengths of what each is the difference of.
+        (states, c): the lengths of the terms whose difference each field is.
     """
 
     fields: ca.SX
@@ -288,28 +289,28 @@ class _Level:
 
     @property
     def scaled(self) -> np.ndarray:
-        """The values relative to their terms; where these are rounding, to those of others."""
+        """The values relative to their terms, or to other terms if these are rounding."""
         sizes = np.maximum(self.terms, CANCELLED * self.largest_terms)
         sizes[sizes == 0.0] = 1.0
         return self.values / sizes[:, None, :]
 
 
 class _Growth:
-    """Fields and their brackets at some states, the first of which was asked for, and at probes.
+    """Fields and their brackets at some states, the first one requested, and at probes.
 
     Parameters
     ----------
     pfaff
-        In whose positions fields are written.
+        The constraints, in whose positions fields are written.
     fields
         (nq, d)
     states, p
-        Where to evaluate. Of the others, those are used where the fields are shortest: a basis that
-        is good at the first state may be none elsewhere.
+        Where to evaluate. Of the states after the first, those with the shortest fields are used: a
+        basis that is good at the first state may fail elsewhere.
     tolerance
         The singular value that counts as zero, of fields of order one.
     depth
-        The number of fields in the longest bracket, None for as many as can be afforded.
+        The number of fields in the longest bracket, None for as many as practicable.
     """
 
     def __init__(
@@ -339,7 +340,7 @@ class _Growth:
         self._first = _Level(fields, values, np.linalg.norm(values, axis=1))
 
     def run(self) -> _Reached:
-        """Let fields grow, until they span everywhere what they ever will or `depth` is reached."""
+        """Let fields grow until their span is complete everywhere or `depth` is reached."""
         level = self._first
         raw, scaled = level.values, level.scaled
         found = [self._ranks(scaled)]
@@ -380,7 +381,7 @@ class _Growth:
         ]
 
     def _brackets(self, level: _Level, own: bool) -> _Level:
-        """Return [X, Y] for all fields X and all Y of a level; of pairs once where they are one."""
+        """Return [X, Y] for all fields X and all Y of a level, without duplicates."""
         fields = self._first.fields
         left, right = [ca.SX(fields.shape[0], 0)] * 2
         for a in range(fields.shape[1]):
@@ -393,12 +394,12 @@ class _Growth:
         return _Level(left - right, parts[0] - parts[1], terms)
 
     def _independent(self, known: np.ndarray, level: _Level) -> list[int]:
-        """Return those of some new fields that are no constant combinations of others."""
+        """Return the new fields that are not constant combinations of others."""
         lengths = np.linalg.norm(level.values, axis=1)
         present = np.any(lengths > VANISHED * level.largest_terms, axis=0)
         candidates = [int(index) for index in np.flatnonzero(present)]
         if 2 * (known.shape[2] + len(candidates)) > len(self._states):
-            return candidates  # among so many, fields would agree by chance
+            return candidates  # With so many fields, some would agree by chance.
         weights = np.max(np.linalg.norm(known, axis=1), axis=1, initial=0.0)[:, None, None]
         basis = np.linalg.qr(_unit_columns(known / weights))[0]
         columns = _unit_columns(level.values / weights)
@@ -435,7 +436,7 @@ class _Ranks:
 
 
 def _probes(pfaff: PfaffSystem, here: np.ndarray) -> list[np.ndarray]:
-    """Return random positions, wherever they lie: what agrees there agrees on the constraints."""
+    """Return random positions anywhere: fields that agree there agree on the constraints."""
     generator = np.random.default_rng(21)
     probes = np.tile(here, (3 * PROBES, 1))
     probes[:, pfaff.places] += generator.normal(size=(len(probes), len(pfaff.places)))

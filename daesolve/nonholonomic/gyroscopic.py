@@ -1,16 +1,16 @@
 """Gyroscopic systems with an odd number of small velocities: the oscillations that are not fast.
 
-In A q'' + (1/eps) G q' + C q = 0 with a skew matrix G, velocities along the kernel of G are not
-held by fast rotation: a skew matrix of odd order always has such a kernel. With Z its basis and N
-its complement, N^T A Z = 0, the coordinates of q = N x + Z y fulfil
+In A q'' + (1/eps) G q' + C q = 0 with a skew matrix G, fast rotation does not hold velocities along
+the kernel of G. A skew matrix of odd order always has such a kernel. With its basis Z and its
+complement N, N^T A Z = 0, the coordinates of q = N x + Z y fulfil
 
     Z^T A Z y'' + Z^T C (Z y + N x) = 0,
     N^T A N x'' + (1/eps) N^T G N x' + N^T C (N x + Z y) = 0,
 
-the first without any gyroscopic force: y swings with "pendulum frequencies" of order one, as
-V. F. Zhuravlev and D. M. Klimov call them. What is left has the regular matrix N^T G N of even
-order: its nutation has frequencies of the order 1/eps, its precession of the order eps, and Dirac's
-constraints are those of x alone.
+The first equation has no gyroscopic force: y swings with frequencies of order one, called "pendulum
+frequencies" by V. F. Zhuravlev and D. M. Klimov. The second has the regular matrix N^T G N of even
+order: its nutation has frequencies of order 1/eps, its precession of order eps, and Dirac's
+constraints involve only x.
 
 Sources: A. V. Vlakhova, On "non-holonomic motions" of gyroscopic and wheeled systems, Vestnik
 Moskovskogo Universiteta, Ser. 1, Mat. Mekh. (2013) no. 5, 67-73, end of section 2; V. F. Zhuravlev,
@@ -40,7 +40,7 @@ KERNEL = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class GyroscopicSeparation:
-    """Coordinates in which oscillations with pendulum frequencies stand apart.
+    """Coordinates that separate oscillations with pendulum frequencies.
 
     Parameters
     ----------
@@ -72,20 +72,20 @@ class GyroscopicSeparation:
     def precession(self, eps: float) -> np.ndarray:
         """Return the eigenvalues of the precession to leading order, (precessing,), 1/s.
 
-        Pendulums stand in their equilibrium, as it changes with x.
+        Pendulums are in their equilibrium, which changes with x.
 
         Raises
         ------
         SecondaryConstraintsError
-            Nothing holds the pendulums there.
+            Nothing holds the pendulums at their equilibrium.
         """
         k, c = self.precessing, self.stiffness
         held = c[:k, :k]
         if k < len(c):
             if np.linalg.matrix_rank(c[k:, k:]) < len(c) - k:
                 raise SecondaryConstraintsError(
-                    "no stiffness holds what fast rotation does not: there is no precession apart "
-                    "from that motion"
+                    "no stiffness holds the directions that fast rotation leaves free: there is "
+                    "no precession apart from that motion"
                 )
             held = held - c[:k, k:] @ np.linalg.solve(c[k:, k:], c[k:, :k])
         return np.linalg.eigvals(-eps * np.linalg.solve(self.gyroscopic[:k, :k], held))
@@ -94,7 +94,7 @@ class GyroscopicSeparation:
 def separate_gyroscopic(
     inertia: Any, gyroscopic: Any, stiffness: Any | None = None
 ) -> GyroscopicSeparation:
-    """Separate what fast rotation holds from what it does not.
+    """Separate the coordinates that fast rotation holds from the others.
 
     Parameters
     ----------
@@ -103,16 +103,16 @@ def separate_gyroscopic(
     gyroscopic
         G, (n, n), skew, as in A q'' + (1/eps) G q' + C q = 0.
     stiffness
-        C, (n, n), symmetric; zero where nothing is given.
+        C, (n, n), symmetric; zero by default.
 
     Raises
     ------
     OutOfRangeError
-        A matrix is of another kind.
+        A matrix has the wrong shape or symmetry, or is not finite.
 
     Examples
     --------
-    A rotor on three springs, its axis along z: across it precesses, along it swings.
+    A rotor on three springs with its axis along z precesses across the axis and swings along it:
 
     >>> import numpy as np
     >>> from daesolve.nonholonomic import separate_gyroscopic
@@ -140,7 +140,7 @@ def separate_gyroscopic(
 
 @dataclass(frozen=True, eq=False)
 class SeparatedSystem:
-    """A system in coordinates in which pendulum frequencies stand apart.
+    """A system in coordinates that separate pendulum frequencies.
 
     Parameters
     ----------
@@ -149,9 +149,9 @@ class SeparatedSystem:
     transformation
         T, (m, m): the coordinates of the small velocities are T times the new ones.
     old
-        Names of the coordinates that were replaced.
+        Names of the replaced coordinates.
     precessing, swinging
-        Names of the new ones: those that fast rotation holds, and the others.
+        Names of the new coordinates: those that fast rotation holds, and the others.
     """
 
     system: MechanicalSystem
@@ -162,7 +162,7 @@ class SeparatedSystem:
 
     @property
     def small(self) -> tuple[str, ...]:
-        """The velocities to be named in `small_velocities`."""
+        """The velocities to name in `small_velocities`."""
         return tuple(map(velocity_name, self.precessing))
 
     def start(self, state: Mapping[str, float]) -> dict[str, float]:
@@ -184,9 +184,9 @@ def separate_small_velocities(
 ) -> SeparatedSystem:
     """Write a system in coordinates of which an even number have small velocities.
 
-    To be used where `small_velocities` finds an odd number of velocities that nothing but
-    gyroscopic forces hold. Those along the kernel of their matrix are not small: in the new
-    coordinates they are counted among the large ones.
+    Use it if `small_velocities` finds an odd number of velocities held only by gyroscopic forces.
+    Velocities along the kernel of the gyroscopic matrix are not small: in the new coordinates they
+    count among the large ones.
 
     Parameters
     ----------
@@ -197,14 +197,14 @@ def separate_small_velocities(
     ------
     PosingError
         The system is of another kind; or the matrix is regular; or its kernel changes with the
-        state, so that no linear change of coordinates separates it.
+        state, so no linear change of coordinates separates it.
     UnknownNameError, OutOfRangeError
         As in `small_velocities`.
 
     Notes
     -----
-    New coordinates are `precessing_1`, ... and `swinging_1`, ..., A-orthogonal in a sampled
-    state, with the unit of the old ones, which must be one and the same.
+    New coordinates are `precessing_1`, ... and `swinging_1`, ..., A-orthogonal in a sampled state.
+    They have the unit of the old coordinates, which must all have the same unit.
     """
     names = tuple(small)
     samples = solvability_samples(system, names, parameters)
@@ -215,7 +215,7 @@ def separate_small_velocities(
             f"coordinates of small velocities have the units {', '.join(sorted(units))}: pose "
             "them in one unit, because new coordinates are their sums"
         )
-    # At rest there may be no rotation, and at some places it does not hold.
+    # At rest there may be no rotation, and in some states rotation does not hold anything.
     samples.sort(key=lambda pair: -float(np.linalg.norm(pair[1])))
     (inertia, matrix), *others = samples
     whole, count = _separating(inertia, matrix)
@@ -230,8 +230,8 @@ def separate_small_velocities(
         if max(np.linalg.norm(other @ free), np.linalg.norm(free.T @ other)) > KERNEL * size:
             raise PosingError(
                 "velocities that fast rotation does not hold change their direction with the "
-                "state: no linear change of coordinates separates them; use coordinates one of "
-                "which follows them"
+                "state: no linear change of coordinates separates them; use a coordinate that "
+                "follows them"
             )
     return _rewritten(system, old, whole, count, units.pop())
 
@@ -277,7 +277,7 @@ def _separating(inertia: np.ndarray, gyroscopic: np.ndarray) -> tuple[np.ndarray
     free = right[count:].T
     if not count or not free.size:
         return np.eye(len(inertia)), count
-    # The complement is orthogonal in the metric of the inertia: what is left is no coupling.
+    # The complement is orthogonal in the metric of the inertia, so no coupling remains.
     _, _, across = np.linalg.svd((inertia @ free).T)
     return np.hstack([across[free.shape[1] :].T, free]), count
 

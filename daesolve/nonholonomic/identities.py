@@ -1,15 +1,16 @@
-"""Identities proved: expressions evaluated exactly, at random elements of a large finite field.
+"""Proofs of identities: exact evaluation of expressions at random elements of a large finite field.
 
-A polynomial identity that fails somewhere fails at nearly all elements of a field: of N elements a
-polynomial of degree d has at most d zeros (Schwartz, Zippel). So a few random ones decide it, but
-for a chance of d/2^61 each. Numbers are exact here, a float being a fraction, so that no rounding
-hides what is small, and nothing is small because a state is of order one.
+A polynomial identity that fails somewhere fails at nearly all elements of a field: among N
+elements, a polynomial of degree d has at most d zeros (Schwartz, Zippel). A few random elements
+therefore decide it, each with an error probability of d/2^61. Numbers are exact here, because a
+float is a fraction: rounding hides no small terms, and no term is small because of the size of the
+state.
 
-What is no rational function is an unknown of its own: exp(x - 60), tanh, sqrt, a comparison each
-become a random element, the same one wherever the same function is taken of the same value. Sine
-and cosine are a point of the circle, and those of sums of angles with fractional multiples follow
-from it. What holds for all these unknowns holds for the functions. The converse is not so: what is
-not proved here may be true.
+Functions that are not rational become unknowns: exp(x - 60), tanh, sqrt and comparisons each become
+a random element, the same one for equal functions of equal values. Sine and cosine are a point on
+the circle, which also determines sines and cosines of sums of angles with fractional multiples. An
+identity that holds for all these unknowns holds for the functions. The converse is false: an
+identity that is not proved here may still be true.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from daesolve.errors import UnsupportedError
 PRIME = 2**61 - 1
 """The number of elements of the field: a Mersenne prime."""
 PART = 24
-"""Angles whose multiples by 1/24 are whole numbers of each other share one point of the circle."""
+"""Angles whose multiples by 1/24 are whole multiples of each other share one point of the
+circle."""
 
 Matrix = list[list[int]]
 Form = Mapping[Hashable, Fraction]
@@ -52,7 +54,7 @@ def inverse(value: int) -> int:
 
 
 def element(number: float) -> int:
-    """Return the element of the field that a float is, as the fraction that it is.
+    """Return the field element of a float, treated as the fraction that it represents.
 
     Raises
     ------
@@ -69,21 +71,21 @@ def element(number: float) -> int:
 
 
 def square_root(value: int) -> int | None:
-    """Return a square root, None where there is none, as for half of all elements."""
+    """Return a square root; None if there is none, as for half of all elements."""
     root = pow(value, (PRIME + 1) // 4, PRIME)
     return root if root * root % PRIME == value % PRIME else None
 
 
 @dataclass(frozen=True)
 class Exact:
-    """An exact value, and the linear form in the inputs that it is, if it is one.
+    """An exact value, and its linear form in the inputs, if it is one.
 
     Parameters
     ----------
     value
         The element of the field.
     form
-        Coefficients by input; None where it is no linear form with constant coefficients.
+        Coefficients by input; None if it is not a linear form with constant coefficients.
     """
 
     value: int
@@ -91,7 +93,7 @@ class Exact:
 
     @property
     def constant(self) -> Fraction | None:
-        """The number that it is, None where it depends on an input."""
+        """The constant number; None if it depends on an input."""
         if self.form is None or any(key != UNIT for key in self.form):
             return None
         return self.form.get(UNIT, Fraction(0))
@@ -99,21 +101,21 @@ class Exact:
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """A random place at which expressions are evaluated, the same for all that are asked for.
+    """A random point for evaluating expressions, shared by all of them.
 
     Parameters
     ----------
     random
-        Where elements come from.
+        The source of random elements.
     unknowns
-        The elements that stand for functions, by the function and what it is taken of.
+        The elements that represent functions, by function and argument.
     """
 
     random: Random
     unknowns: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
 
     def column(self, count: int) -> list[int]:
-        """Return random elements, none of them zero."""
+        """Return random nonzero elements."""
         return [self.random.randrange(1, PRIME) for _ in range(count)]
 
     def evaluate(self, function: ca.Function, inputs: Sequence[Sequence[int]]) -> dict[str, Matrix]:
@@ -122,19 +124,19 @@ class Point:
         Parameters
         ----------
         function
-            Of SX, with dense inputs.
+            A function of SX, with dense inputs.
         inputs
-            The elements of each.
+            The elements of each input.
 
         Returns
         -------
         dict
-            By the names of its outputs, matrices as lists of rows.
+            By the names of the outputs; matrices are lists of rows.
 
         Raises
         ------
         ZeroDivisionError
-            Something is divided by zero, here and so nearly everywhere.
+            A division by zero occurs, here and hence nearly everywhere.
         UnsupportedError
             A constant is not finite.
         """
@@ -191,7 +193,7 @@ class Point:
         return found if value == size else inverse(found)
 
     def _circle(self, argument: Exact) -> Circle:
-        """Return cosine and sine, those of a linear form from those of its inputs."""
+        """Return cosine and sine; for a linear form from those of its inputs."""
         form = argument.form
         multiples = None if form is None else {k: c * PART for k, c in form.items() if k != UNIT}
         if (
@@ -211,7 +213,7 @@ class Point:
         return whole
 
     def _on_circle(self, key: Hashable) -> Circle:
-        """Return a point of the circle by half its tangent; 1 + t^2 has no zero in this field."""
+        """Return a point of the circle from its half tangent; 1 + t^2 has no zero in this field."""
         half = self._unknown(("circle", key))
         scale = inverse(1 + half * half)
         return (1 - half * half) * scale % PRIME, 2 * half * scale % PRIME
@@ -277,7 +279,7 @@ _BINARY: dict[int, Callable[[Exact, Exact], Exact]] = {
     ca.OP_SUB: lambda a, b: _linear(a, b, -1),
     ca.OP_MUL: _product,
     ca.OP_DIV: _quotient,
-    # A condition is 0 or 1, so that what it lets pass is its product with it.
+    # A condition is 0 or 1, so the value it selects is the product of both.
     ca.OP_IF_ELSE_ZERO: lambda a, b: Exact(a.value * b.value % PRIME),
 }
 
@@ -301,11 +303,11 @@ class Echelon:
                 self._pivots[lead] = [value * scale % PRIME for value in rest]
 
     def spans(self, row: Sequence[int]) -> bool:
-        """Return whether a row is a combination of the rows."""
+        """Return whether a row is a combination of these rows."""
         return not any(self._rest(row))
 
     def _rest(self, row: Sequence[int]) -> list[int]:
-        """Take the known rows off; each has zeros at the pivots of those before it."""
+        """Subtract the known rows; each has zeros at the pivots of earlier ones."""
         rest = [value % PRIME for value in row]
         for lead, pivot in self._pivots.items():
             factor = rest[lead]
@@ -319,12 +321,12 @@ class Echelon:
         Parameters
         ----------
         free
-            w, whose components stay where no row determines them.
+            Initial w; components that no row determines keep these values.
 
         Returns
         -------
         list or None
-            None where the rows contradict each other.
+            None if the rows contradict each other.
         """
         size, found = len(free), list(free)
         if size in self._pivots:

@@ -1,4 +1,4 @@
-"""Constraints that follow from others because these must persist: Dirac's and Bergmann's algorithm.
+"""Constraints that follow because others must persist: the algorithm of Dirac and Bergmann.
 
 Along z' = f(t, z, lambda), linear in the multipliers, the rate of chi(t, z) is h + D lambda.
 """
@@ -18,15 +18,15 @@ from daesolve.algebra.translation import function_of
 from daesolve.errors import ContradictoryGoalsError, PosingError
 
 STEPS = 60
-"""Of Newton's method."""
+"""The number of steps of Newton's method."""
 MET = 1e-11
-"""What a constraint may miss, and a step may be, relative to the state."""
+"""The accepted error of a constraint, and of a step, relative to the state."""
 VANISHES = 1e-8
-"""What is this small beside its terms, on the constraints, follows from them."""
+"""A constraint this small relative to its terms, where the others hold, follows from them."""
 STAGES = 12
-"""More of them do not occur."""
+"""The largest number of stages."""
 GRADIENT = 1e-11
-"""Of the length of a gradient, the largest part that counts as zero."""
+"""The share of a gradient's length that counts as zero."""
 
 
 class Flow(Protocol):
@@ -48,22 +48,22 @@ class Flow(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Constraints:
-    """All constraints, and what they determine.
+    """All constraints, and the multipliers that they determine.
 
     Parameters
     ----------
     functions
         chi, the primary ones first.
     parents
-        By its place, the place of the constraint whose plain rate it is; -1 where it is none.
+        The index of the constraint whose plain rate each constraint is; -1 if it is none.
     stages
-        How many there are at each stage.
+        The number of constraints at each stage.
     pivots
-        Places of as many constraints as multipliers are determined, by whose rates they are.
+        The indices of the constraints whose rates determine multipliers.
     undetermined
-        The places of the multipliers that are not.
+        The indices of the undetermined multipliers.
     second_class
-        The rank of the brackets of all of them.
+        The rank of the brackets of all constraints.
     """
 
     functions: tuple[ca.SX, ...]
@@ -74,24 +74,24 @@ class Constraints:
     second_class: int
 
     def roots(self) -> list[int]:
-        """Return the places of constraints that keep all that are their rates as well."""
+        """Return the indices of constraints that also keep all constraints that are their rates."""
         found: list[int] = []
         for pivot in self.pivots:
             place = pivot
             while self.parents[place] >= 0:
                 place = self.parents[place]
             found.append(place)
-        # Where two have the same root, the rates of one do not keep the other.
+        # If two have the same root, the rates of one do not keep the other.
         return found if len(set(found)) == len(found) else list(self.pivots)
 
 
 class Surface:
-    """Where constraints are met.
+    """The surface on which constraints hold.
 
     Parameters
     ----------
     flow, functions, p
-        What moves, the constraints, the numbers in p.
+        The flow, the constraints, the numbers in p.
     """
 
     def __init__(self, flow: Flow, functions: Sequence[ca.SX], p: np.ndarray) -> None:
@@ -107,7 +107,7 @@ class Surface:
         return value.ravel(), slope
 
     def nearest(self, t: float, z: np.ndarray) -> np.ndarray | None:
-        """Return a state that meets the constraints; none where Newton's method finds nothing."""
+        """Return a state that fulfils the constraints; none if Newton's method fails."""
         for _ in range(STEPS):
             value, slope = self.at(t, z)
             if not (np.all(np.isfinite(value)) and np.all(np.isfinite(slope))):
@@ -126,20 +126,20 @@ def persistent(flow: Flow, p: np.ndarray, samples: int, tolerance: float) -> Con
     Parameters
     ----------
     flow
-        What moves.
+        The flow.
     p
-        The numbers at which ranks are looked at.
+        The numbers at which ranks are examined.
     samples
-        How many states are looked at.
+        The number of states examined.
     tolerance
         Singular values below this share of the largest count as zero.
 
     Raises
     ------
     ContradictoryGoalsError
-        Nothing meets what follows.
+        No state fulfils the resulting constraints.
     PosingError
-        Constraints are not independent where they are met.
+        Constraints are not independent where they hold.
     """
     generator = np.random.default_rng(3)
     count = flow.states.numel()
@@ -211,7 +211,7 @@ class _Rates:
                 "them: the motion does not belong to one system"
             )
         rank = ranks.pop()
-        # Rows are taken one after the other, the last constraints first: they hold the others.
+        # Take rows one by one, starting with the last constraints, which keep the others.
         rows: list[int] = []
         for place in reversed(range(shape[0])):
             trial = [*rows, place]
@@ -225,7 +225,7 @@ class _Rates:
     def remainder(
         self, place: int, pivots: Sequence[int], columns: Sequence[int]
     ) -> tuple[ca.SX, bool]:
-        """Return what must vanish for a constraint to persist, and whether it is its plain rate."""
+        """Return the condition for a constraint to persist, and whether it is its plain rate."""
         own, row = self.free[place], self.steep[place, :]
         if not pivots or row.nnz() == 0 or row.is_zero():
             return own, True
@@ -233,7 +233,7 @@ class _Rates:
         return own - row[:, list(columns)] @ solve_small(block, self.free[list(pivots)]), False
 
     def follows(self, residual: ca.SX, points: Sequence[tuple[float, np.ndarray]]) -> bool:
-        """Whether it vanishes where the constraints are met; elsewhere it need not."""
+        """Return whether it vanishes where the constraints hold; elsewhere it need not."""
         function = self._evaluated(residual)
         values = [abs(float(function(t, z, self._p))) for t, z in points]
         generator = np.random.default_rng(5)
@@ -250,7 +250,7 @@ def _on(
     points: Sequence[tuple[float, np.ndarray]],
     tolerance: float,
 ) -> list[tuple[float, np.ndarray]]:
-    """Return states near others that meet constraints.
+    """Return states that fulfil the constraints, near given ones.
 
     Raises
     ------
@@ -287,16 +287,17 @@ def _independent(
     points: Sequence[tuple[float, np.ndarray]],
     tolerance: float,
 ) -> bool:
-    """Whether the last constraint is independent of the others where all are met.
+    """Return whether the last constraint is independent of the others where all hold.
 
     Raises
     ------
     PosingError
-        It is not, although it does not follow from them: its gradient vanishes there, say.
+        It is not independent and does not follow from them, for example because its gradient
+        vanishes there.
     """
     surface = Surface(flow, functions, p)
     slopes = [surface.at(t, z)[1] for t, z in points]
-    # Newton's method comes to a double zero to half of the digits only.
+    # At a double zero Newton's method finds only half of the digits.
     if all(_rank(slope, np.sqrt(tolerance)) == len(functions) for slope in slopes):
         return True
     raise PosingError(
@@ -312,10 +313,10 @@ def _brackets(
     points: Sequence[tuple[float, np.ndarray]],
     tolerance: float,
 ) -> int:
-    """Return the rank of the Poisson brackets of all constraints, on them.
+    """Return the rank of the Poisson brackets of all constraints, where they hold.
 
-    Constraints and coordinates have units: a bracket is small beside the terms that it consists of,
-    and each constraint is taken in a unit in which its brackets are about one.
+    Constraints and coordinates have units: brackets are compared with their terms, and each
+    constraint is scaled so that its brackets are about one.
     """
     surface = Surface(flow, functions, p)
     half = flow.states.numel() // 2

@@ -1,13 +1,14 @@
-"""Constraints as a Pfaff system: which combinations of them may be substituted into any Lagrangian.
+"""Constraints as a Pfaff system: the combinations that may be substituted into any Lagrangian.
 
 The constraints theta = A(q) v = 0 leave the velocities D = ker A. Those combinations c whose
 exterior derivative vanishes there,
 
     sum_i c_i dtheta_i(a, b) = 0 for all a, b in D,
 
-form the first derived system: Hadamard's substitutable combinations. They may be put into the
-Lagrangian whatever the masses are. Hadamard counted m - d (d - 1) / 2 of them, d the dimension of
-D: these are equations for m numbers, not always independent, so that there may be more.
+form the first derived system: Hadamard's substitutable combinations. They may be substituted into
+the Lagrangian for any masses. Hadamard counted m - d (d - 1) / 2 of them, where d is the dimension
+of D: d (d - 1) / 2 equations for m numbers. The equations may be dependent, so there may be more
+combinations.
 
 A. V. Borisov, A. A. Kilin, I. S. Mamaev, On the Hadamard-Hamel problem and the dynamics of wheeled
 vehicles, Regular and Chaotic Dynamics 20 (2015) 752-766, section 1.
@@ -41,25 +42,25 @@ class SubstitutableCombinations:
     Parameters
     ----------
     dimension
-        How many there are, at almost every state.
+        The number of combinations, at almost every state.
     bound
-        Hadamard's count max(0, m - d (d - 1) / 2), which there are at least.
+        Hadamard's count max(0, m - d (d - 1) / 2), a lower bound.
     freedom
         d, the number of velocities that the constraints leave.
     goals
         The names of the m constraints, in the order of the columns of `basis`.
     basis
-        (k, m) at `state`: each row a combination, in reduced row echelon form. k is `dimension`,
-        more where `state` is an exception.
+        (k, m) at `state`: each row is a combination, in reduced row echelon form. k equals
+        `dimension`, or more if `state` is exceptional.
     each
-        By goal: whether it is one of them alone, at every state.
+        For each goal, whether it alone is such a combination at every state.
     residual, gap
-        The largest singular value that was taken for zero, and the smallest that was not, relative
-        to the terms that they are the sum of; 0.0 and infinity where there was none.
+        The largest singular value counted as zero, and the smallest counted as nonzero, relative to
+        the sums of their terms; 0.0 and infinity if there was none.
     state
         The positions where `basis` holds, by name.
     points
-        The number of states that were looked at.
+        The number of states examined.
     """
 
     dimension: int
@@ -88,21 +89,21 @@ def substitutable_combinations(
     ----------
     system
         A mechanical system, in rates of coordinates or quasi-velocities. Holonomic constraints
-        count with their rates. Coefficients may depend on every position.
+        count with their rates. Coefficients may depend on any position.
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
     at
-        A state at which to give the basis; without it a random one. Invariants on positions, such
+        A state at which to give the basis; by default a random one. Invariants on positions, such
         as the norm of a quaternion, keep the value that they have there.
     points
-        How many random states to decide at.
+        The number of random states that decide.
     tolerance
         The relative singular value that counts as zero.
 
     Returns
     -------
     SubstitutableCombinations
-        Their number, Hadamard's, and a basis.
+        The number of combinations, Hadamard's bound, and a basis.
 
     Raises
     ------
@@ -111,13 +112,13 @@ def substitutable_combinations(
     RedundantConstraintsError
         The constraints depend on each other everywhere.
     DegenerateStartError
-        They do at the state `at`.
+        The constraints depend on each other at the state `at`.
     UnknownNameError, OutOfRangeError, InconsistentStateError
-        A name, a number or a state that cannot be.
+        A name is unknown, a number is out of range, or no consistent state exists.
 
     Examples
     --------
-    A wheel on an axle: rolling without slip, which the skate allows to be substituted.
+    A wheel on an axle: thanks to the skate, the rolling constraint may be substituted.
 
     >>> import casadi as ca
     >>> import daesolve as ds
@@ -183,13 +184,13 @@ def substitutable_report(
     Parameters
     ----------
     system, parameters, at
-        As in `substitutable_combinations`, which see for what is raised.
+        As in `substitutable_combinations`, which also lists the errors.
 
     Returns
     -------
     dict
-        The fields of `SubstitutableCombinations`, `basis` as a list of tables from goal to
-        coefficient (without zeros); `gap` None where there is none.
+        The fields of `SubstitutableCombinations`; `basis` is a list of mappings from goal to
+        coefficient (without zeros), and `gap` is None if there is none.
     """
     found = substitutable_combinations(system, parameters=parameters, at=at)
     rows = [dict(zip(found.goals, row, strict=True)) for row in found.basis.tolist()]
@@ -208,7 +209,7 @@ def substitutable_report(
 
 
 def _basis(here: Forms, tolerance: float) -> np.ndarray:
-    """Return all c with c . dtheta = 0 in reduced row echelon form; rounding is made zero."""
+    """Return all c with c . dtheta = 0 in reduced row echelon form, with rounding set to zero."""
     count = len(here.lengths)
     padded = np.vstack([here.matrix, np.zeros((count, count))])
     found = singular_directions(padded)

@@ -1,20 +1,21 @@
 """Whether constraints may be substituted into the Lagrangian: the Hadamard-Hamel problem.
 
-Coordinates y on which nothing depends but by their rates, constraints solved for these, y' = g, and
-the constraints f = 0 that remain. Substituting g into L changes the equations of the other
+Consider coordinates y that appear only through their rates, constraints solved for these rates, y'
+= g, and the remaining constraints f = 0. Substituting g into L changes the equations of the other
 velocities w by
 
     N = sum_i p_i [g_i],    p_i = dL/dy_i' where y' = g,
 
-[.] Hamel's operator (`lagrange.hamel`). They keep their form, with other multipliers, if and only
-if N is a combination of the df/dw wherever f = 0: N = (df/dw)^T alpha. Then the constraints are
-quasi-holonomic, and the multipliers found after the substitution are too large by alpha.
+where [.] is Hamel's operator (`lagrange.hamel`). The equations keep their form, with other
+multipliers, if and only if N is a combination of the df/dw wherever f = 0: N = (df/dw)^T alpha.
+Then the constraints are quasi-holonomic, and the multipliers found after the substitution are too
+large by alpha.
 
-N is a product, so that it vanishes with either factor: a wheel across a skate does not turn, p = 0
-wherever f = 0, and it may be substituted whatever [g] is. Only what holds on f = 0 counts.
+N is a product and vanishes with either factor. For example, a wheel across a skate does not turn,
+so p = 0 wherever f = 0, and it may be substituted whatever [g] is. Only the values on f = 0 count.
 
-Random states decide that it is not so. That it is so is proved (`combination_proof`) or, where it
-cannot be, said of the states that were looked at.
+Random states can refute this. A positive verdict is proved (`combination_proof`) or, if that fails,
+claimed only for the examined states.
 
 A. V. Borisov, A. A. Kilin, I. S. Mamaev, On the Hadamard-Hamel problem and the dynamics of wheeled
 vehicles, Regular and Chaotic Dynamics 20 (2015) 752-766, theorems 1 (rates of coordinates) and 2
@@ -57,38 +58,38 @@ from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import MechanicalSystem, unswitched
 
 Evidence = Literal["proved", "proved at these parameters", "sampled", "refuted"]
-"""What a verdict rests on; see `QuasiHolonomic`."""
+"""The basis of a verdict; see `QuasiHolonomic`."""
 
 
 @dataclass(frozen=True, eq=False)
 class QuasiHolonomic:
-    """Whether constraints may be substituted into the Lagrangian; true where they may.
+    """Whether constraints may be substituted into the Lagrangian; true if they may.
 
     Parameters
     ----------
     holds
-        Whether N is a combination of the df/dw where f = 0: as far as `evidence` goes.
+        Whether N is a combination of the df/dw where f = 0, to the extent given by `evidence`.
     evidence
-        "proved" from the expressions, for every state and all values of the parameters; "proved
-        at these parameters", for every state; "sampled", so it is at the random states and not
-        proved for others; or "refuted" by one of them.
+        "proved" from the expressions, for every state and all parameter values; "proved at these
+        parameters", for every state; "sampled", if true at the random states and not proved for
+        others; or "refuted" by one of them.
     each_evidence
-        By the names of y, the same of [g_i] alone.
+        By the names of y, the same for [g_i] alone.
     residual
-        The largest part of N that is none, relative to sum |p_i| |[g_i]|.
+        The largest part of N that is not a combination, relative to sum |p_i| |[g_i]|.
     for_every_lagrangian
-        Whether it would be so with any masses.
+        Whether the same holds for any masses.
     each, each_residual
-        By the names of y: whether [g_i] alone is such a combination, and what is left of it.
+        By the names of y: whether [g_i] alone is such a combination, and its remainder.
     points, tolerance
-        The number of random consistent states that were looked at, and the limit.
+        The number of random consistent states examined, and the limit.
     eliminated, by, remaining
         The names of y, of the goals that are solved for y', and of those that remain.
     state
-        The consistent state given by `at`, by name, None where none was.
+        The consistent state given by `at`, by name; None if none was given.
     alpha
-        The `coefficients` there. None where no state was given, or where the constraints are not
-        quasi-holonomic, so that there are none.
+        The `coefficients` at that state. None if no state was given, or if the constraints are not
+        quasi-holonomic.
     substitution
         The expressions.
     values
@@ -155,22 +156,22 @@ class QuasiHolonomic:
     ) -> dict[str, float]:
         """Return alpha by the names of the remaining goals.
 
-        Their multipliers after the substitution are larger by alpha than their reactions. Where
-        the constraints are not quasi-holonomic, alpha is that of the nearest combination.
+        After the substitution, the multipliers of these goals exceed their reactions by alpha. If
+        the constraints are not quasi-holonomic, alpha belongs to the nearest combination.
 
         Parameters
         ----------
         state
-            Values by the names of states; the others are made consistent.
+            Values of states by name; the others are made consistent.
         parameters
-            Values in place of those of the test.
+            Values that override those of the test.
         time
             s
 
         Raises
         ------
         InconsistentStateError, UnknownNameError, OutOfRangeError
-            The state or a parameter cannot be.
+            No consistent state exists, or a state or parameter is unknown or out of range.
         """
         _check_time(time)
         held = self.substitution
@@ -195,29 +196,28 @@ def is_quasi_holonomic(
     ----------
     system
         Lagrangian mechanics, in rates of coordinates or in quasi-velocities. Energies, constraints
-        and kinematics must not contain the coordinates y that are eliminated, but for their rates.
-        In quasi-velocities each y' must be a velocity of its own.
+        and kinematics may contain the eliminated coordinates y only through their rates. In
+        quasi-velocities each y' must be a separate velocity.
     eliminate
-        The names of y. The goals that contain y' are solved for it; there may be more of them than
-        y, then those that are not needed remain. A holonomic goal counts with its rate.
+        The names of y. The goals that contain y' are solved for it; if there are more of them than
+        y, the surplus goals remain. A holonomic goal counts with its rate.
     parameters
-        Values in place of the defaults. N is compared with the constraints at these: masses for
-        which it vanishes by chance are found out by other values.
+        Values that override the defaults. N is compared with the constraints at these values; other
+        values reveal masses for which N vanishes by chance.
     at
-        Values by the names of states, near which to look; the others are made consistent. Without
-        it the states are random, of order one.
+        Values of states by name, near which to search; the others are made consistent. By default
+        the states are random, of order one.
     time
-        That of this state, s.
+        The time of this state, s.
     points
-        The number of random consistent states. Those where something is not finite are replaced.
+        The number of random consistent states. States where something is not finite are replaced.
     tolerance
         The limit of the relative residual.
 
     Notes
     -----
-    A sample state can refute. What all of them agree upon is proved besides, by an identity test
-    in which every function that is not rational is an unknown of its own, or it is called
-    "sampled".
+    A sample state can refute. If all samples agree, an identity test attempts a proof, in which
+    every function that is not rational becomes an unknown. If it fails, the evidence is "sampled".
 
     Returns
     -------
@@ -229,9 +229,9 @@ def is_quasi_holonomic(
     PosingError
         The constraints cannot be solved for y', or something depends on y.
     UnknownNameError, OutOfRangeError
-        A coordinate or a parameter is not the system's, or a number is out of range.
+        The system has no such coordinate or parameter, or a number is out of range.
     InconsistentStateError
-        No random state was found that meets the constraints.
+        No random state was found that fulfils the constraints.
 
     Examples
     --------
@@ -310,18 +310,18 @@ def quasi_holonomic_report(
     at: Mapping[str, float] | None = None,
     time: float = 0.0,
 ) -> dict[str, Any]:
-    """Return the verdict as a table; see `is_quasi_holonomic`, also for what is raised.
+    """Return the verdict as a table; see `is_quasi_holonomic`, also for errors.
 
-    Without names the coordinates are those of `default_coordinates`.
+    Without names it uses the coordinates from `default_coordinates`.
 
     Returns
     -------
     dict
         `eliminated`, `by` and `remaining` (names), `quasi_holonomic`, its `evidence` and
         `residual`, `said` (the verdict in words), `for_every_lagrangian`, `each` (by coordinate:
-        `for_every_lagrangian`, `evidence`, `residual`),
-        `points`, `tolerance`, `state` (that was given, None where none was), and `alpha` (by
-        goal that remains, there; None as well where the constraints are not quasi-holonomic).
+        `for_every_lagrangian`, `evidence`, `residual`), `points`, `tolerance`, `state` (as given,
+        or None), and `alpha` at that state (by remaining goal; None also if the constraints are not
+        quasi-holonomic).
     """
     names = eliminate or default_coordinates(system)
     if not names:
@@ -355,10 +355,10 @@ def quasi_holonomic_report(
 
 
 def default_coordinates(system: MechanicalSystem) -> tuple[str, ...]:
-    """Return coordinates that one would eliminate: wheel angles, as a rule.
+    """Return the coordinates that a user would usually eliminate, such as wheel angles.
 
     Nothing depends on them, and the constraints contain their rates with constant coefficients.
-    There are no more of them than constraints can be solved for.
+    Their number does not exceed the number of rates for which the constraints can be solved.
     """
     check_system(system)
     dynamics = unswitched(system).dynamics
@@ -385,7 +385,7 @@ def _by_name(held: Substitution, x: np.ndarray) -> dict[str, float]:
 def residual_at_other_parameters(
     found: QuasiHolonomic, at: Mapping[str, float] | None = None, time: float = 0.0
 ) -> float | None:
-    """Return the residual at values of the parameters that differ at random from those judged.
+    """Return the residual at random parameter values that differ from the judged ones.
 
     Parameters
     ----------
@@ -397,7 +397,7 @@ def residual_at_other_parameters(
     Returns
     -------
     float or None
-        None where there are no parameters, or no state meets the constraints at any such values.
+        None if there are no parameters, or no state fulfils the constraints at any such values.
     """
     held = found.substitution
     dynamics, generator = held.dynamics, np.random.default_rng(23)

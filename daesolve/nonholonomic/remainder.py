@@ -1,6 +1,7 @@
-"""What of N is a combination of the constraints that remain, in numbers at random states.
+"""The part of N that is a combination of the remaining constraints, at random states.
 
-N = sum p_i [g_i] is what putting y' = g into a Lagrangian changes; see `quasi_holonomic`.
+N = sum p_i [g_i] is the change caused by substituting y' = g into a Lagrangian; see
+`quasi_holonomic`.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from daesolve.nonholonomic.solved_rates import Substitution
 from daesolve.posing.value_names import ValueKind
 
 CANCELLED = 1e-4
-"""What is smaller than this beside the terms that it is the sum of is measured against these."""
+"""A quantity smaller than this relative to its terms is compared with the terms."""
 ROUNDING = 1e-13
-"""A share in N smaller than this beside the largest is rounding, and zero."""
+"""A share in N smaller than this relative to the largest is rounding, and counts as zero."""
 BESIDE = 0.1
-"""How far from a state its positions are varied, relative to them, to see what is usual there."""
+"""The relative variation of a state's positions used to find typical sizes there."""
 RANK_TOLERANCE = 1e-9
-"""A singular value of the remaining constraints, rows of unit length, below this counts as zero."""
+"""Smaller singular values of the remaining constraints, with rows of unit length, count as zero."""
 
 
 def given_state(
@@ -39,7 +40,7 @@ def given_state(
 def random_states(
     held: Substitution, numbers: np.ndarray, around: np.ndarray | None, time: float, points: int
 ) -> list[tuple[float, np.ndarray]]:
-    """Return random consistent states where everything is finite, near one if it is given.
+    """Return random finite consistent states, near a given one if there is one.
 
     Raises
     ------
@@ -68,12 +69,12 @@ def random_states(
 def referred(
     held: Substitution, numbers: np.ndarray, around: np.ndarray | None, time: float
 ) -> np.ndarray:
-    """Return p with the values of invariants on positions at a state, or those of unit states.
+    """Return p with the values of invariants on positions at a state, or at unit states.
 
     Raises
     ------
     PosingError
-        They are not the same in all unit states.
+        They differ between unit states.
     """
     if around is None:
         return _with_unit_references(held, numbers, time)
@@ -81,14 +82,15 @@ def referred(
 
 
 def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) -> np.ndarray:
-    """Return p with the values that invariants on positions have in unit states.
+    """Return p with the values of invariants on positions in unit states.
 
-    A unit quaternion has the same value wherever one of its coordinates is one, the others zero.
+    The norm of a quaternion has the same value wherever one coordinate is one and the others are
+    zero.
 
     Raises
     ------
     PosingError
-        It is not the same there.
+        The values differ between them.
     """
     dynamics = held.dynamics
     p = numbers.copy()
@@ -102,8 +104,7 @@ def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) 
         values = [float(of(time, x, numbers)) for x in units[own]]  # pyright: ignore
         if max(values) - min(values) > 1e-12 * max(1.0, *map(abs, values)):
             raise PosingError(
-                f"the value that the invariant {row.name!r} is held at is unknown: give a "
-                "state with at="
+                f"the value of the invariant {row.name!r} is unknown: give a state with at="
             )
         p[ValueKind.REFERENCE.place(row.name, dynamics.values)] = values[0]
     return p
@@ -112,12 +113,12 @@ def _with_unit_references(held: Substitution, numbers: np.ndarray, time: float) 
 def nearest_combination(
     held: Substitution, p: np.ndarray, t: float, x: np.ndarray
 ) -> dict[str, float]:
-    """Return the coefficients of the df/dw whose combination is nearest to N, by goal.
+    """Return the coefficients of the combination of the df/dw nearest to N, by goal.
 
     Raises
     ------
     InconsistentStateError
-        The constraints that are solved cannot be solved at this state.
+        The constraints cannot be solved for the rates at this state.
     """
     accelerations = np.zeros(held.velocities.numel())
     if ca.depends_on(held.hamel, held.accelerations):
@@ -125,8 +126,8 @@ def nearest_combination(
     parts = held.at(t, x, p, accelerations)
     if not _all_finite(parts):
         raise InconsistentStateError(
-            f"{', '.join(held.by)} cannot be solved for the rates of "
-            f"{', '.join(held.eliminated)} at the given state: give another state state"
+            f"{', '.join(held.by)} cannot be solved for the rates of {', '.join(held.eliminated)} "
+            "at the given state: give another state"
         )
     extra = (parts["hamel"] @ parts["momenta"]).ravel()
     found = shortest_solution(parts["gradients"].T, extra, RANK_TOLERANCE)
@@ -138,7 +139,7 @@ def nearest_combination(
 def largest_remainders(
     held: Substitution, p: np.ndarray, states: Sequence[tuple[float, np.ndarray]]
 ) -> tuple[float, np.ndarray]:
-    """Return the largest of what `_remainders` returns at each state."""
+    """Return the largest remainders at each state; see `_remainders`."""
     generator = np.random.default_rng(22)
     missed = [_remainders(held, p, t, x, generator) for t, x in states]
     return max(whole for whole, _ in missed), np.max([alone for _, alone in missed], axis=0)
@@ -147,9 +148,9 @@ def largest_remainders(
 def _remainders(
     held: Substitution, p: np.ndarray, t: float, x: np.ndarray, generator: np.random.Generator
 ) -> tuple[float, np.ndarray]:
-    """Return the parts of N and of each [g_i] that are no combination of the df/dw.
+    """Return the parts of N and of each [g_i] that are not combinations of the df/dw.
 
-    Accelerations, where there are any, are random with f' = 0.
+    Accelerations, if any, are random with f' = 0.
     """
     parts = held.at(t, x, p, np.zeros(held.velocities.numel()))
     gradients, drift = parts["gradients"], parts["drift"].ravel()
@@ -158,8 +159,8 @@ def _remainders(
     parts = held.at(t, x, p, falling + free @ generator.normal(size=int(free.shape[1])))
     columns, momenta = parts["hamel"], parts["momenta"].ravel()
     usual = _usual(held, p, t, x)
-    # |[g_i]| and |p_i|; where the terms cancel, or vanish with f, so much of theirs, or of what is
-    # usual beside f = 0, that rounding is small beside.
+    # |[g_i]| and |p_i|. If the terms cancel or vanish with f, use enough of the terms, or of the
+    # usual values near f = 0, that rounding is small in comparison.
     terms = np.maximum(*[np.linalg.norm(one["terms"], axis=0) for one in (parts, usual)])
     inertia = np.maximum(parts["inertia"], usual["inertia"]).ravel()
     sizes = np.maximum(np.linalg.norm(columns, axis=0), CANCELLED * terms)
@@ -170,10 +171,10 @@ def _remainders(
 
 
 def _usual(held: Substitution, p: np.ndarray, t: float, x: np.ndarray) -> dict[str, np.ndarray]:
-    """Return what `Substitution.at` does near a state, the constraints that remain left out.
+    """Return typical values of `Substitution.at` near a state, without the remaining constraints.
 
-    Where they make a momentum vanish, a wheel across a skate, all that is left of it is rounding.
-    Each velocity is random, of the size that has the kinetic energy of the state.
+    If those make a momentum vanish, as for a wheel across a skate, only its rounding remains. Each
+    velocity is random, of a size that corresponds to the kinetic energy of the state.
     """
     generator, still = np.random.default_rng(26), np.zeros(held.velocities.numel())
     here = held.at(t, x, p, still)
@@ -192,5 +193,5 @@ def _all_finite(parts: Mapping[str, np.ndarray]) -> bool:
 
 
 def _ratio(parts: Any, sizes: Any) -> np.ndarray:
-    """Divide; nothing of nothing is nothing."""
+    """Divide, with 0/0 = 0."""
     return np.divide(parts, sizes, out=np.zeros(np.shape(parts)), where=np.asarray(sizes) > 0.0)

@@ -1,18 +1,18 @@
 """Singular Lagrangians, given directly: their constraints by the algorithm of Dirac and Bergmann.
 
-A Lagrangian L = v.W(t, q) v/2 + a(t, q).v - V(t, q) whose Hessian W has no full rank (some
-velocities have no inertia) determines no accelerations. With v1 those of a regular block W11 the
-momenta fulfil the primary constraints
+A Lagrangian L = v.W(t, q) v/2 + a(t, q).v - V(t, q) whose Hessian W does not have full rank (some
+velocities have no inertia) does not determine the accelerations. With the velocities v1 of a
+regular block W11, the momenta fulfil the primary constraints
 
     Phi = p2 - a2 - W21 W11^-1 (p1 - a1) = 0,
 
-and the motion is that of H0(t, q, p1) + Phi.lambda with forces Q(t, q, v):
+and the motion has the Hamiltonian H0(t, q, p1) + Phi.lambda and forces Q(t, q, v):
 
     q' = dH0/dp + Phi_p^T lambda,    p' = -dH0/dq - Phi_q^T lambda + Q.
 
-Constraints chi must persist, h + D lambda = 0 with D = dchi'/dlambda. Where D has a left kernel on
-the constraints, h must vanish along it: secondary constraints, which must persist again, until
-nothing new follows. What D determines of lambda is then known, and the rest is arbitrary (gauge).
+Constraints chi must persist, h + D lambda = 0 with D = dchi'/dlambda. If D has a left kernel on the
+constraints, h must vanish along it. These secondary constraints must persist too, and so on until
+nothing new follows. Then D determines a part of lambda, and the rest is arbitrary (gauge).
 
 Sources: P. A. M. Dirac, Generalized Hamiltonian dynamics, Canadian J. Math. 2 (1950) 129-148;
 A. V. Vlakhova, On "non-holonomic motions" of gyroscopic and wheeled systems, Vestnik Moskovskogo
@@ -55,34 +55,36 @@ from daesolve.system.system import ControlSystem
 Values = Mapping[str, float]
 
 SAMPLES = 6
-"""States at which ranks are looked at."""
+"""The number of states at which ranks are examined."""
 RANK = 1e-8
 """Singular values below this share of the largest count as zero."""
 
 
 @dataclass(frozen=True, eq=False)
 class SingularLagrangian:
-    """A singular Lagrangian with all of its constraints.
+    """A singular Lagrangian with all its constraints.
 
     Parameters
     ----------
     coordinates
-        Those of the Lagrangian.
+        The coordinates of the Lagrangian.
     states
         Symbols of the coordinates and of all momenta, `momentum_<coordinate>`.
     rank
-        Of the Hessian W.
+        The rank of the Hessian W.
     constraints
-        By name, expressions of the states: `primary_<coordinate>`, then `secondary_1`, ..., those
-        that follow later too.
+        Expressions of the states, by name: `primary_<coordinate>`, then `secondary_1`, ...,
+        including those of later stages.
     stages
-        How many constraints there are at each stage, the primary ones first.
+        The number of constraints at each stage, the primary ones first.
     first_class, second_class
-        How many of all have brackets that vanish with all others, on the constraints, and the rest.
+        The number of constraints whose brackets with all others vanish, on the constraints, and the
+        number of the rest.
     multipliers
         The names of the velocities v2, which are Dirac's multipliers.
     undetermined
-        Those that may be chosen (gauge freedom): as many as primary constraints of the first class.
+        The multipliers that may be chosen (gauge freedom), as many as primary constraints of the
+        first class.
     """
 
     coordinates: DifferentiableVector
@@ -100,7 +102,7 @@ class SingularLagrangian:
 
     @property
     def freedom(self) -> float:
-        """Degrees of freedom: half the dimension of what constraints and gauge leave."""
+        """Degrees of freedom: half the dimension that constraints and gauge leave."""
         return len(self.coordinates) - self.first_class - self.second_class / 2
 
     def system(self, gauge: Mapping[str, Expression] | None = None) -> ControlSystem:
@@ -109,14 +111,14 @@ class SingularLagrangian:
         Parameters
         ----------
         gauge
-            Undetermined multipliers by name, each an expression of time and states.
+            Undetermined multipliers by name, each as an expression of time and states.
 
         Raises
         ------
         PosingError
-            An undetermined multiplier is not given.
+            An undetermined multiplier is missing.
         UnknownNameError
-            A name is none of these.
+            A name is not an undetermined multiplier.
         """
         given = dict(gauge or {})
         for name in given:
@@ -169,23 +171,23 @@ class SingularLagrangian:
     def start(
         self, state: Values, parameters: Values | None = None, at: float = 0.0
     ) -> dict[str, float]:
-        """Return the state nearest to one that fulfils all constraints.
+        """Return the nearest state that fulfils all constraints.
 
         Parameters
         ----------
         state
-            By name, zero where absent.
+            Values by name; missing ones are zero.
         parameters
-            Those that differ from the defaults.
+            Values that differ from the defaults.
         at
             The time, s.
 
         Raises
         ------
         ContradictoryGoalsError
-            There is none nearby.
+            There is no such state nearby.
         UnknownNameError, OutOfRangeError
-            A name or a number that cannot be.
+            A name is unknown, or a number is out of range.
         """
         for name in check_named("state", state):
             if name not in self.states:
@@ -196,7 +198,7 @@ class SingularLagrangian:
         found = surface.nearest(start_value("at", at), z)
         if found is None:
             raise ContradictoryGoalsError(
-                "no state near that of the start fulfils all constraints "
+                "no state near the start fulfils all constraints "
                 f"{', '.join(map(repr, self.constraints))}"
             )
         return dict(zip(self.states.names, found.tolist(), strict=True))
@@ -244,33 +246,33 @@ def singular_lagrangian(
         From `parameters`.
     force
         Generalised forces that L does not contain, such as friction, by the name of a coordinate;
-        linear in the velocities without inertia.
+        they must be linear in the velocities without inertia.
     values
-        Of parameters in place of the defaults, at which ranks are looked at.
+        Parameter values, overriding the defaults, at which ranks are examined.
 
     Returns
     -------
     SingularLagrangian
-        Its constraints, their classes, and what makes a system of it.
+        Its constraints with their classes, and methods to build a system.
 
     Raises
     ------
     PosingError
         L is regular, or not quadratic in the velocities; its rank changes from state to state;
-        forces are not linear; or constraints are not independent where they are met, as z^2 = 0.
+        forces are not linear; or constraints are not independent where they hold, such as z^2 = 0.
     ContradictoryGoalsError
-        No motion fulfils what follows from L, as from L = q.
+        No motion fulfils the consequences of L, as for L = q.
     UnknownNameError, OutOfRangeError
-        A name or a number that cannot be.
+        A name is unknown, or a number is out of range.
 
     Notes
     -----
-    Ranks are found at random states that fulfil the constraints, by singular values relative to the
-    largest. They are those of almost every state.
+    Ranks are determined at random states that fulfil the constraints, from singular values relative
+    to the largest. They hold at almost every state.
 
     Examples
     --------
-    A body on two springs in a row, the node between them without mass:
+    A body on two springs in series with a massless node between them:
 
     >>> import daesolve as ds
     >>> from daesolve.nonholonomic import singular_lagrangian
@@ -334,7 +336,7 @@ def _hamiltonian(
             "the Lagrangian is regular: every velocity has inertia; pose a MechanicalSystem"
         )
     states = _phase_space(coordinates)
-    # The states have symbols of their own.
+    # The states have separate symbols.
     own_q, own_p = states.vector[:count], states.vector[count:]
     multipliers = ca.SX.sym("multiplier", len(small))
     hessian, linear, at_rest = ca.substitute([hessian, linear, at_rest], [q], [own_q])
@@ -394,7 +396,7 @@ def _regular(hessian: ca.SX, q: ca.SX, p: ca.SX, numbers: np.ndarray) -> list[in
         for k in range(SAMPLES)
     ]
     found = _in_own_units(found)
-    # Of a symmetric matrix, independent rows are those of a regular block.
+    # In a symmetric matrix, independent rows form a regular block.
     _, _, order = scipy.linalg.qr(found[0], pivoting=True)
     rank = int(np.linalg.matrix_rank(found[0], tol=RANK * np.linalg.norm(found[0], 2)))
     large = sorted(int(k) for k in order[:rank])
@@ -411,9 +413,9 @@ def _regular(hessian: ca.SX, q: ca.SX, p: ca.SX, numbers: np.ndarray) -> list[in
 
 
 def _in_own_units(matrices: list[np.ndarray]) -> list[np.ndarray]:
-    """Return symmetric matrices with each coordinate in a unit in which its inertia is about one.
+    """Return symmetric matrices with coordinates in units that make their inertia about one.
 
-    In other units a regular matrix may look singular: 1 kg beside 1e-12 kg m^2.
+    In other units a regular matrix may look singular, for example with 1 kg and 1e-12 kg m^2.
     """
     sizes = np.max(np.abs(matrices), axis=0)
     own, rows = np.diag(sizes), np.max(sizes, axis=1)

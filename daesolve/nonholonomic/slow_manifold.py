@@ -16,16 +16,16 @@ from daesolve.errors import (
 )
 
 BALANCED = 1e-9
-"""What may be left of R, relative to its terms, before the last step of Newton's method."""
+"""The accepted rest of R, relative to its terms, before the last step of Newton's method."""
 FIRST_STEP = 0.3
-"""Of the way to a balance, in units of the fastest rate."""
+"""The first step on the way to a balance, in units of the fastest rate."""
 STEPS = 400
-"""In which a balance is found, or is taken not to exist."""
+"""The number of steps within which a balance must be found."""
 
 
 @dataclass(frozen=True, eq=False)
 class Balance:
-    """The equations S lambda' = R(lambda) of the small velocities, all else held.
+    """The equations S lambda' = R(lambda) of the small velocities, with everything else held.
 
     Parameters
     ----------
@@ -36,13 +36,13 @@ class Balance:
     evaluate
         lambda (m,) -> R (m,) and M = dR/dlambda (m, m).
     linear
-        Whether M does not depend on lambda.
+        Whether M is independent of lambda.
     beside
-        lambda -> M a little apart from the state: where it is regular there but not here, it is
-        the state that leaves lambda undetermined, and not forces that are saturated.
+        lambda -> M near the state: if it is regular there but not here, the state itself leaves
+        lambda undetermined, and not saturated forces.
     scale
-        The typical size of M in units of S, 1/s (see `strength`): what it is singular against. A
-        condition number would not show, for all of M may vanish at once.
+        The typical size of M in units of S, 1/s (see `strength`), against which singularity is
+        judged. A condition number would not suffice, because all of M may vanish at once.
     """
 
     names: tuple[str, ...]
@@ -53,22 +53,22 @@ class Balance:
     scale: float
 
     def solve(self, guess: np.ndarray) -> np.ndarray:
-        """Return the small velocities at which R = 0, those to which the fast motion leads.
+        """Return the small velocities with R = 0 to which the fast motion leads.
 
-        Where R is not linear the way is that of implicit Euler steps of S lambda' = R, which grow
-        as R falls: near the end they are Newton's.
+        If R is not linear, the method takes implicit Euler steps of S lambda' = R that grow as R
+        falls; near the end they become Newton steps.
 
         Parameters
         ----------
         guess
-            (m,), where the fast motion begins.
+            (m,), the start of the fast motion.
 
         Raises
         ------
         SecondaryConstraintsError
-            M is singular, so that lambda stays undetermined.
+            M is singular, so lambda stays undetermined.
         NoSlowManifoldError
-            R has no zero that the fast motion could lead to.
+            R has no zero to which the fast motion could lead.
         InconsistentStateError
             R or M is not finite at the guess.
         """
@@ -87,12 +87,12 @@ class Balance:
         return found - np.linalg.solve(matrix, balance)
 
     def check_regular(self, matrix: np.ndarray) -> None:
-        """Refuse an M that is singular against its typical size.
+        """Refuse an M that is singular relative to its typical size.
 
         Raises
         ------
         SecondaryConstraintsError
-            The velocities that stay undetermined are named.
+            The message names the undetermined velocities.
         """
         if self._is_regular(matrix):
             return
@@ -102,10 +102,10 @@ class Balance:
         parts = np.max(np.abs(null), axis=1)
         loose = [repr(name) for name, part in zip(self.names, parts, strict=True) if part > 1e-6]
         raise SecondaryConstraintsError(
-            f"the rates of the primary constraints do not determine {', '.join(loose)} here: "
-            f"the smallest singular value of their matrix is {smallest:.3g} 1/s where "
-            f"{self.scale:.3g} 1/s is typical, so secondary constraints follow; start "
-            "elsewhere, choose other small velocities, or integrate the full system"
+            f"the rates of the primary constraints do not determine {', '.join(loose)} here: the "
+            f"smallest singular value of their matrix is {smallest:.3g} 1/s, typically "
+            f"{self.scale:.3g} 1/s, so secondary constraints follow; start elsewhere, choose "
+            "other small velocities, or integrate the full system"
         )
 
     def _followed(self, guess: np.ndarray) -> np.ndarray:
@@ -136,12 +136,12 @@ class Balance:
         return float(np.sqrt(forces @ np.linalg.solve(self.inertia, forces)))
 
     def _refusal(self, guess: np.ndarray, missed: np.ndarray) -> NoSlowManifoldError:
-        """Say that nothing balances the forces.
+        """Raise the error that nothing balances the forces.
 
         Raises
         ------
         SecondaryConstraintsError
-            It is the state that leaves the small velocities undetermined.
+            The state itself leaves the small velocities undetermined.
         """
         for tried in (guess, np.zeros_like(guess)):
             if self._is_regular(self.beside(tried)):
@@ -176,9 +176,9 @@ def in_units_of_inertia(inertia: np.ndarray, matrix: np.ndarray) -> np.ndarray:
 
 
 def grips(inertia: np.ndarray, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the singular values of S^-1/2 M S^-1/2, falling, 1/s, and lambda of each as columns.
+    """Return the singular values of S^-1/2 M S^-1/2, falling, 1/s, and their lambda as columns.
 
-    The columns have the largest component 1.
+    The largest component of each column is 1.
     """
     found = singular_directions(in_units_of_inertia(inertia, matrix))
     columns = np.linalg.solve(np.linalg.cholesky(inertia).T, found.right.T)

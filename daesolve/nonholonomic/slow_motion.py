@@ -1,4 +1,4 @@
-"""The slow motion at one state: its small velocities, its start, how far it can be trusted."""
+"""The slow motion at one state: its small velocities, its start, and how far to trust it."""
 
 from __future__ import annotations
 
@@ -21,40 +21,36 @@ from daesolve.nonholonomic.slow_manifold import Balance, grips, in_units_of_iner
 from daesolve.nonholonomic.validity import Coupling, Kind, Validity, lasting_directions
 
 ROUNDING = 1e-7
-"""Real parts that are smaller than this share of an eigenvalue count as zero."""
+"""Real parts below this share of an eigenvalue count as zero."""
 AHEAD = (0.7, 1.9, 3.1, 5.3, 8.9, 13.7, 18.2, 24.0)
-"""Where along the slow motion its rates are looked at besides, in units of the fast time.
-
-Not at equal distances, for what swings in time with them would look as if it stood still.
-"""
+"""Further points along the slow motion where its rates are examined, in units of the fast time.
+They are not equidistant, because an oscillation in step with them would appear constant."""
 BESIDE = 1e-3
-"""How far from a state its surroundings are looked at, relative to the state, and in its units."""
+"""The size of the examined neighbourhood of a state, relative to the state and in its units."""
 NEARLY_LINEAR = 1e-8
-"""The share of its first size to which a fast motion has decayed where it counts as linear."""
+"""The share of its first size to which a fast motion must decay to count as linear."""
 ACCURACY = 1e-10
-"""Of the way there, relative to its size."""
+"""The relative tolerance on the way there."""
 PHASES = 0.618033988749895 * 61.0 * np.arange(1, 129)
-"""Where averages over an oscillation are sampled, in units of its slowest rate.
-
-By the golden section, so that no frequency is sampled at few phases only.
-"""
+"""Where averages over an oscillation are sampled, in units of its slowest rate. The golden
+section avoids sampling any frequency at only a few phases."""
 QUIET = 0.1
-"""Of all velocities, those of an oscillation that has no more than 1 % of their energy."""
+"""The share of velocities in an oscillation that has at most 1 % of their energy."""
 LONG = 1e4
-"""How long a fast motion may take to decay, in units of its slowest rate where it is linear."""
+"""The time in which a fast motion must decay, in units of its slowest rate where it is linear."""
 
 
 @dataclass(frozen=True, eq=False)
 class FastSpectrum:
-    """How small velocities come to those of the slow motion: S lambda' = M (lambda - lambda0).
+    """How small velocities approach those of the slow motion: S lambda' = M (lambda - lambda0).
 
     Parameters
     ----------
     eigenvalues
-        Of S^-1 M, (m,), 1/s.
+        The eigenvalues of S^-1 M, (m,), 1/s.
     kinds
-        Of each: "strong" (it decays, in a boundary layer), "weak" (it oscillates on, a nutation)
-        or "invalid" (it grows: the motion leaves the slow one).
+        For each: "strong" (it decays in a boundary layer), "weak" (it keeps oscillating, a
+        nutation) or "invalid" (it grows, and the motion leaves the slow one).
     """
 
     eigenvalues: np.ndarray
@@ -108,7 +104,7 @@ class Quantities:
     def __call__(
         self, t: float, x: np.ndarray, multipliers: np.ndarray, p: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """Return what is named in `DiracEquations`, and derivatives; columns as (n,)."""
+        """Return the quantities of `DiracEquations`, and derivatives; columns as (n,)."""
         found = dict(zip(self._names, map(np.asarray, self._function(t, x, multipliers, p)),
                          strict=True))  # fmt: skip
         for name in ("velocities", "balance", "drift", "carried", "rate", "neglected"):
@@ -117,7 +113,7 @@ class Quantities:
 
     @cached_property
     def lengthening(self) -> ca.Function:
-        """(t, x, lambda, p) -> T' as in `DiracEquations`, where M is not singular everywhere."""
+        """(t, x, lambda, p) -> T' as in `DiracEquations`, unless M is singular everywhere."""
         e = self._equations
         names = (["t", "x", "multipliers", "p"], ["lengthening"])
         return function_of("lengthening", e.arguments(), [e.lengthening(e.changing)], names)
@@ -134,7 +130,7 @@ class SlowMotion:
     names
         The m small velocities.
     velocities
-        The names of all.
+        The names of all velocities.
     t, slow, multipliers, p
         Time, x = (positions, p1), the small velocities of the full motion, and p.
     scale
@@ -196,11 +192,12 @@ class SlowMotion:
         return self.leading + np.linalg.solve(found["solvability"], lag)
 
     def after_layer(self) -> SlowMotion:
-        """Return the slow motion that starts at x and what the fast motion adds to it.
+        """Return the slow motion that starts at x, and the change that the fast motion adds.
 
-        Where forces or rates are not linear in the small velocities, a fast motion that decays is
-        followed until they are. Among them is (lambda.S lambda)_q/2: where S is finite and friction
-        stiff, it moves the large momenta in the layer by as much as lambda moves the positions.
+        If forces or rates are not linear in the small velocities, a decaying fast motion is
+        followed until they are. One of these is (lambda.S lambda)_q/2: with finite S and stiff
+        friction, it changes the large momenta in the layer by as much as lambda changes the
+        positions.
         """
         found, spectrum = self.on_manifold, self.spectrum()
         slow, multipliers, pushed = self.slow, self.multipliers, found["rate_by_multipliers"]
@@ -215,9 +212,9 @@ class SlowMotion:
         return replace(self, slow=moved, multipliers=self.leading)
 
     def _along_layer(self, until: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return what x is moved to, and lambda, where S lambda' = R(x, lambda) is nearly linear.
+        """Return the x reached, and lambda, where S lambda' = R(x, lambda) is nearly linear.
 
-        x is held in the equations, for the boundary layer is short.
+        The equations hold x constant, because the boundary layer is short.
 
         Raises
         ------
@@ -276,7 +273,7 @@ class SlowMotion:
         Parameters
         ----------
         horizon
-            How long the motion goes on, s; infinite where that is not known.
+            The remaining duration of the motion, s; infinite if unknown.
         """
         spectrum, found, own = self.spectrum(), self.on_manifold, self.on_manifold["inertia"]
         following = np.linalg.solve(found["solvability"], found["balance_by_slow"])
@@ -309,14 +306,14 @@ class SlowMotion:
         )
 
     def _ahead(self, time: float) -> list[SlowMotion]:
-        """Return this state and some along the slow motion, as far as there is one.
+        """Return this state and some along the slow motion, as far as it exists.
 
-        What vanishes by chance at one of them has its usual size at another.
+        A quantity that vanishes by chance at one of them has its usual size at another.
 
         Parameters
         ----------
         time
-            That of the fast motion, s.
+            The time of the fast motion, s.
         """
         found: list[SlowMotion] = [self]
         for step in AHEAD:
@@ -345,7 +342,7 @@ class SlowMotion:
         return [self.velocities[index] for index in self.quantities.large]
 
     def _changed_rates(self, ahead: Sequence[SlowMotion], fastest: float) -> dict[str, float]:
-        """Return what the refinement changes in large velocities and in the rates of momenta."""
+        """Return the changes by the refinement in large velocities and in the rates of momenta."""
         large, sizes = self.quantities.large, self._coupling
         if not large:
             return {}
@@ -365,17 +362,17 @@ class SlowMotion:
         return found
 
     def _usual_force(self, usual: Sequence[dict[str, np.ndarray]], fastest: float) -> float:
-        """Return how large p1' is, in units of kinetic energy."""
+        """Return the size of p1' in units of kinetic energy."""
         sizes, count = self._coupling, len(self.slow) - len(self.quantities.large)
         force = max(sizes.force_size(one["rate"][count:]) for one in usual)
         return max(force, fastest * sizes.force_size(self.slow[count:]))
 
     def _nutation(self, ahead: Sequence[SlowMotion], fastest: float) -> dict[str, float]:
-        """Return what an oscillation that goes on changes in p1' on average.
+        """Return the average change of p1' due to a persistent oscillation.
 
-        With u = lambda - lambda0, S u' = M u, positions and momenta swing with u about their means
-        by g_lambda M^-1 S u: a force that grows along such a swing does not vanish on average, and
-        neither does (u.S u)_q/2. Both are of the order of the energy of the oscillation.
+        With u = lambda - lambda0 and S u' = M u, positions and momenta swing with u about their
+        means by g_lambda M^-1 S u. A force that grows along such a swing does not vanish on
+        average, nor does (u.S u)_q/2. Both are of the order of the oscillation's energy.
         """
         large, sizes, found = self.quantities.large, self._coupling, self.on_manifold
         missed = self.multipliers - self.leading
@@ -416,12 +413,12 @@ class SlowMotion:
         return abs(float(self.quantities.lengthening(self.t, self.slow, self.leading, self.p)))
 
     def check_slow(self) -> None:
-        """Refuse a place where motions are not near a slow one.
+        """Refuse a place where motions do not stay near a slow one.
 
         Raises
         ------
         NoSlowManifoldError
-            The fast motion grows, or changes as fast as it goes.
+            The fast motion grows, or its rates change as fast as it decays.
         """
         names, spectrum = ", ".join(map(repr, self.names)), self.spectrum()
         if spectrum.kind == "invalid":
@@ -445,7 +442,7 @@ def _size(inertia: np.ndarray, velocities: np.ndarray) -> float:
 
 
 def _ratio(part: float, whole: float) -> float:
-    """Divide; nothing of nothing is nothing."""
+    """Divide, with 0/0 = 0."""
     return float(part / whole) if whole > 0.0 else 0.0
 
 

@@ -1,7 +1,8 @@
-"""The slow motion of a system in which slips are held by stiff creep, at a state.
+"""The slow motion of a system with slips held by stiff creep, at a state.
 
-It is found without following the fast motion: in it the second derivatives of the fast velocities
-are not large (the principle of vanishing derivatives), and what creep does not change is given.
+It is found without following the fast motion: in the slow motion the second derivatives of the fast
+velocities are not large (the principle of vanishing derivatives), and the quantities that creep
+does not change are given.
 
 Source: C. W. Gear, T. J. Kaper, I. G. Kevrekidis, A. Zagaris, Projecting to a slow manifold:
 singularly perturbed systems and legacy codes, SIAM J. Appl. Dyn. Syst. 4 (2005) 711-732.
@@ -29,16 +30,16 @@ from daesolve.system.system import MechanicalSystem, unswitched
 Values = Mapping[str, float]
 
 RANK = 1e-9
-"""Of slips that are scaled to unit length."""
+"""The rank tolerance for slips scaled to unit length."""
 STEPS = 40
-"""Of Newton's method."""
+"""The number of steps of Newton's method."""
 CONVERGED = 1e-11
-"""Of velocities, relative to the largest."""
+"""The tolerance of velocities, relative to the largest."""
 
 
 @dataclass(frozen=True, eq=False)
 class Slip:
-    """A direction in which two bodies slip on each other, and the force of its creep.
+    """A direction in which two bodies slip on each other, with the force of its creep.
 
     Parameters
     ----------
@@ -47,10 +48,10 @@ class Slip:
     velocity
         u, linear in the velocities, such as ``q.dot.x - p.radius * q.dot.phi``, m/s.
     force
-        P along u, as in the paper's (6): it acts on the system by B^T P. Zero where the system has
-        it already.
+        P along u, as in the paper's (6); it acts on the system as B^T P. Zero if the system already
+        contains it.
     sliding
-        The force in place of P where this slip is none of a combination: that of dry friction.
+        The force that replaces P if this slip is not in a combination, such as dry friction.
     """
 
     name: str
@@ -61,7 +62,7 @@ class Slip:
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What a state at one eps shows: per slip and velocity, at the state and those near it.
+    """The values at one eps, per slip and velocity, at the state and states near it.
 
     Parameters
     ----------
@@ -70,9 +71,9 @@ class Seen:
     terms
         B_ki v_i and b, (m, states * (n + 1)).
     columns
-        |B|, (m, n), the largest.
+        |B|, (m, n), the largest values.
     velocities
-        |v|, (n,), the largest.
+        |v|, (n,), the largest values.
     rates
         The eigenvalues of the fast motion, (r,), fastest first.
     """
@@ -90,7 +91,7 @@ class SlipEquations:
     Parameters
     ----------
     system, slips
-        The system with the forces of creep, and the slips that are held.
+        The system with the forces of creep, and the held slips.
     """
 
     def __init__(self, system: MechanicalSystem, slips: Sequence[Slip]) -> None:
@@ -121,11 +122,11 @@ class SlipEquations:
         return [part.ravel() if place in (1, 3, 5, 6) else part for place, part in enumerate(found)]
 
     def seen(self, state: Values, parameters: Values, times: Sequence[float]) -> Seen:
-        """Look at the slow motion at a state and at states near it, at some instants."""
+        """Evaluate the slow motion at a state and states near it, at several instants."""
         values = self.values(parameters)
         x = self._state(state)
         count = self.dynamics.position_count
-        # By factors, so that what is as small as eps stays so.
+        # Multiply by factors, so that quantities as small as eps stay so.
         factors = np.random.default_rng(13).uniform(0.5, 1.5, (len(self.slips) + 3, len(x)))
         factors[0] = 1.0
         slips: list[np.ndarray] = []
@@ -159,11 +160,11 @@ class SlipEquations:
         return u, terms, matrix
 
     def values(self, parameters: Values | None) -> dict[str, float]:
-        """Return the numbers in p by name, tables not yet looked up."""
+        """Return the numbers in p by name, before tables are looked up."""
         return dict(parameter_values(self.dynamics, check_named("parameters", parameters)))
 
     def numbers(self, values: Values, t: float, x: np.ndarray) -> np.ndarray:
-        """Return p at a state: tables are in the piece of it."""
+        """Return p at a state, with each table in the right piece."""
         looked_up = begun(self.dynamics, values, x, t) if self.dynamics.drives else {}
         return self.dynamics.value_vector({**values, **looked_up})
 
@@ -181,7 +182,7 @@ class SlipEquations:
         Raises
         ------
         NoSlowManifoldError
-            There is no slow one.
+            There is no slow motion.
         """
         count = self.dynamics.position_count
         q, v = x[:count], x[count:].copy()
@@ -212,16 +213,17 @@ class SlipEquations:
         Parameters
         ----------
         place
-            Of the derivative in `at`: 1 for v', 3 for v''.
+            The index of the derivative in `at`: 1 for v', 3 for v''.
         t, q, v, p
             Time, positions, velocities, numbers.
         fast, along
-            (r, n) and (n, r): which part of the derivative vanishes, and what is changed.
+            (r, n) and (n, r): the part of the derivative that must vanish, and the directions of
+            change.
 
         Raises
         ------
         NoSlowManifoldError
-            Newton's method finds nothing.
+            Newton's method does not converge.
         """
         for _ in range(STEPS):
             found = self.at(t, np.append(q, v), p)
@@ -244,7 +246,7 @@ class SlipEquations:
 def with_creep(
     system: MechanicalSystem, slips: Sequence[Slip], chosen: Sequence[Slip]
 ) -> MechanicalSystem:
-    """Return the system with the forces of slips: creep of those that are chosen."""
+    """Return the system with the forces of slips: creep for the chosen ones."""
     forces = [
         as_scalar(f"the force of the slip {slip.name!r}", slip.force if slip in chosen
                   else slip.sliding)
@@ -266,18 +268,18 @@ def with_creep(
 
 
 def written(system: MechanicalSystem, slips: Sequence[Slip]) -> ca.SX:
-    """Return the slips in the velocities of the system."""
+    """Return the slips in terms of the velocities of the system."""
     column = [as_scalar(f"the slip {slip.name!r}", slip.velocity) for slip in slips]
     return system.in_velocities(ca.vertcat(*column))
 
 
 def check_slips(system: MechanicalSystem, slips: Sequence[Slip]) -> None:
-    """Refuse what has no such limit.
+    """Refuse systems and slips without such a limit.
 
     Raises
     ------
     PosingError
-        It says what is in the way.
+        The message names the obstacle.
     """
     if not isinstance(system, MechanicalSystem):
         raise PosingError(f"creep needs a MechanicalSystem, not a {type(system).__name__}")

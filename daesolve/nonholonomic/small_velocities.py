@@ -1,6 +1,6 @@
-"""Systems with small velocities, reduced through Dirac's primary constraints: `small_velocities`.
+"""`small_velocities`: systems with small velocities, reduced by Dirac's primary constraints.
 
-The method is that of A. V. Vlakhova, On "non-holonomic motions" of gyroscopic and wheeled systems,
+Source of the method: A. V. Vlakhova, On "non-holonomic motions" of gyroscopic and wheeled systems,
 Vestnik Moskovskogo Universiteta, Ser. 1, Mat. Mekh. (2013) no. 5, 67-73.
 """
 
@@ -52,36 +52,36 @@ class DiracModel:
     Parameters
     ----------
     full
-        The system it comes from.
+        The original system.
     multipliers
-        The names of the m small velocities: in the slow motion they are Dirac's multipliers.
+        The names of the m small velocities, which are Dirac's multipliers in the slow motion.
     rank
-        Of the Hessian of the singular Lagrangian L0: the number of large velocities, for A11 is
-        positive definite wherever A is.
+        The rank of the Hessian of the singular Lagrangian L0: the number of large velocities,
+        because A11 is positive definite wherever A is.
     momenta
-        Symbols of the momenta, `momentum_<coordinate>`, or `momentum_<quasi-velocity>`.
+        Symbols of the momenta, `momentum_<coordinate>` or `momentum_<quasi-velocity>`.
     primary_constraints
-        Phi by the name of its small velocity, an expression of coordinates and momenta.
+        Phi by the name of its small velocity, each an expression of coordinates and momenta.
     equations
         Dirac's equations, and the refinement.
     states
-        Symbols of the states of `system`: the positions, the momenta of large velocities, the
-        small velocities.
+        Symbols of the states of `system`: positions, momenta of large velocities, small velocities.
 
     Notes
     -----
-    In every method `state` is one of the full system, of `system` or of `refined`: values by name,
-    zero where absent, with momenta in place of all large velocities or not (small velocities of
-    order 0 are found anew). `parameters` has those that differ from the defaults, `time` is in s.
-    Each may raise
+    In every method, `state` is a state of the full system, of `system` or of `refined`: values by
+    name, where missing ones are zero, with either large velocities or their momenta (small
+    velocities of order 0 are recomputed). `parameters` contains values that differ from the
+    defaults; `time` is in s. Each method may raise
 
     SecondaryConstraintsError
         M is singular at the state.
     NoSlowManifoldError
-        No small velocities balance the forces; or, by `start`, the fast motion grows or changes
-        as fast as it goes. Runs that come to such a place end by the event `slow_manifold_lost`.
+        No small velocities balance the forces; or, in `start`, the fast motion grows or its rates
+        change as fast as it decays. Runs that reach such a place end with the event
+        `slow_manifold_lost`.
     UnknownNameError, OutOfRangeError
-        A name that nothing carries, or a value that is no number.
+        A name is unknown, or a value is not a number.
     """
 
     full: MechanicalSystem
@@ -96,16 +96,17 @@ class DiracModel:
     def system(self) -> ControlSystem:
         """Order 0: Dirac's equations, with goals `balance_<coordinate>` that keep R = 0.
 
-        Large velocities are outputs, by their own names.
+        Large velocities are outputs under their own names.
         """
         return leading_system(self.full, self.equations, self.states, self._small)
 
     @cached_property
     def refined(self) -> ControlSystem:
-        """The refinement, with errors of the second order.
+        """The refinement, with errors of second order.
 
-        The small velocities are lambda1. Behind the states of `system` are those of order 0 as
-        `<small velocity>_leading`, and their rates as `<small velocity>_leading_dot`.
+        The small velocities are lambda1. The states of `system` are followed by the small
+        velocities of order 0, `<small velocity>_leading`, and their rates, `<small
+        velocity>_leading_dot`.
         """
         return refined_system(self.full, self.equations, self.states, self._small)
 
@@ -117,11 +118,11 @@ class DiracModel:
         *,
         order: Order = 0,
     ) -> dict[str, float]:
-        """Return the state in which `system` (order 0) or `refined` (order 1) starts.
+        """Return the start of `system` (order 0) or `refined` (order 1).
 
-        The small velocities are those of the slow motion. For the refinement positions and momenta
-        are moved by what the fast motion does to them, x - g_lambda M^-1 S (lambda - lambda0) where
-        x' = g(x, lambda) is linear; without that its errors would be of the first order.
+        The small velocities are those of the slow motion. For the refinement, positions and momenta
+        include the change due to the fast motion, x - g_lambda M^-1 S (lambda - lambda0) if x' =
+        g(x, lambda) is linear; without it, errors would be of first order.
         """
         motion = self._motion(state, parameters, time)
         motion.check_slow()
@@ -141,10 +142,10 @@ class DiracModel:
         *,
         order: Order = 1,
     ) -> dict[str, float]:
-        """Return the full system's state with the small velocities of the slow motion.
+        """Return a full state with the small velocities of the slow motion.
 
-        Positions and the momenta of large velocities are those of the state; small velocities are
-        lambda0 (order 0) or lambda1 (order 1).
+        Positions and the momenta of large velocities stay the same; small velocities become lambda0
+        (order 0) or lambda1 (order 1).
         """
         motion = self._motion(state, parameters, time)
         small = motion.leading if _checked(order) == 0 else motion.refined
@@ -182,10 +183,10 @@ class DiracModel:
     ) -> Validity:
         """Compare the slow motion with the fast one, and the kept terms with the neglected ones.
 
-        All slow rates of order 0 are held against those of the refinement, and the finite
-        velocities are asked whether they enter the slips (the columns of B). The verdict is one of
-        this state; `Validity.failures` says what is against the model. A `horizon` in s counts as
-        a slow motion: the fast one must be over long before.
+        All slow rates of order 0 are compared with those of the refinement, and the finite
+        velocities are tested for their part in the slips (the columns of B). The verdict concerns
+        this state; `Validity.failures` lists the objections to the model. A `horizon` in s counts
+        as a slow motion: the fast motion must end long before it.
 
         Raises
         ------
@@ -230,7 +231,7 @@ class DiracModel:
         t = start_value("time", time)
         x = self._full_state(check_named("state", state), t, p)
         if dynamics.drives:
-            # Tables are in the piece of this time and state.
+            # Each table is in the piece of this time and state.
             p = dynamics.value_vector({**changed, **begun(dynamics, changed, x, t)})
         return self._motion_at(t, x, p, self._scale(t, x, p))
 
@@ -243,12 +244,12 @@ class DiracModel:
         return SlowMotion(self._quantities, self.multipliers, names, t, slow, small, p, scale)
 
     def _full_state(self, state: Values, t: float, p: np.ndarray) -> np.ndarray:
-        """Return the state of the full system, large velocities from momenta where these are given.
+        """Return the full state, with large velocities from momenta if these are given.
 
         Raises
         ------
         OutOfRangeError
-            Both are given.
+            Both velocities and momenta are given.
         """
         names = self._dynamics.labels.states
         large = [self.full.v.names[index] for index in self._large]
@@ -282,8 +283,8 @@ class DiracModel:
     def check_solvable(self, samples: Iterable[tuple[float, np.ndarray]], p: np.ndarray) -> None:
         """Refuse a matrix M that is singular at every sample, unless it may be regular elsewhere.
 
-        Where M depends on the small velocities, random ones may lie where creep forces are
-        saturated: then the state decides.
+        If M depends on the small velocities, random ones may saturate the creep forces; then the
+        state decides.
 
         Raises
         ------
@@ -322,22 +323,21 @@ def small_velocities(
     Parameters
     ----------
     system
-        Without goals, posed by its kinetic energy.
+        A system without goals, posed by its kinetic energy.
     small
         The names of the small velocities: rates of coordinates, or quasi-velocities such as slips.
     parameters
-        Values in place of the defaults, at which the system is examined.
+        Parameter values, overriding the defaults, at which the system is examined.
 
     Raises
     ------
     PosingError
-        The system is of another kind, or a velocity carries no inertia; the message says
-        which.
+        The system is of another kind, or a velocity carries no inertia; the message gives details.
     UnknownNameError, OutOfRangeError
-        A name that nothing carries, a value that cannot be.
+        A name is unknown, or a value is out of range.
     SecondaryConstraintsError
-        The matrix M is singular everywhere, as with an odd number of small velocities that nothing
-        but gyroscopic forces couple.
+        The matrix M is singular everywhere, as for an odd number of small velocities coupled only
+        by gyroscopic forces.
 
     Examples
     --------
@@ -355,7 +355,7 @@ def small_velocities(
 def solvability_samples(
     system: MechanicalSystem, small: Iterable[str], parameters: Values | None = None
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return S and M at some states, for arguments of `small_velocities`, be M singular or not."""
+    """Return S and M at some states, whether or not M is singular."""
     model, samples, p = _examined(system, small, parameters)
     return model.matrices(samples, p)
 
@@ -363,7 +363,7 @@ def solvability_samples(
 def _examined(
     system: MechanicalSystem, small: Iterable[str], parameters: Values | None
 ) -> tuple[DiracModel, list[tuple[float, np.ndarray]], np.ndarray]:
-    """Return a model, not yet asked whether it can be solved, states, and the numbers in p."""
+    """Return a model before solvability is checked, states, and the numbers in p."""
     _check_system(system)
     names = _checked_names(system, small)
     plain = unswitched(system)
@@ -427,7 +427,7 @@ def _check_system(system: MechanicalSystem) -> None:
     Raises
     ------
     PosingError
-        What is in the way is named.
+        The message names the obstacle.
     """
     if not isinstance(system, MechanicalSystem):
         raise PosingError(
@@ -475,7 +475,7 @@ def _checked_names(system: MechanicalSystem, small: Iterable[str]) -> tuple[str,
     Raises
     ------
     PosingError, UnknownNameError
-        They are no velocities of the system, or none, or one is named twice.
+        A name is not a velocity of the system, there are none, or one is named twice.
     """
     if isinstance(small, str):
         raise PosingError(f"small must be a list of names, [{small!r}] for a single one")

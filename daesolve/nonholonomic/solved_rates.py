@@ -1,4 +1,4 @@
-"""Constraints solved for rates of coordinates, and what it means to put these into a Lagrangian."""
+"""Constraints solved for rates of coordinates, and their substitution into a Lagrangian."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from daesolve.system.free_motion import Kinematics, hamel
 from daesolve.system.system import MechanicalSystem, unswitched
 
 INDEPENDENT = 1e-6
-"""A goal adds to the rank where the singular value that it brings, rows of unit length, exceeds."""
+"""A goal adds to the rank if its singular value, for rows of unit length, exceeds this."""
 
 
 @dataclass(frozen=True, eq=False)
 class Substitution:
-    """Constraints solved for rates, y' = g(t, z, w), and what putting them into L amounts to.
+    """Constraints solved for rates, y' = g(t, z, w), and the effect of substituting g into L.
 
-    Everything is an expression of (t, x, p) of the system's dynamics, free of y' (which is
-    replaced by g) and of y.
+    All fields are expressions of (t, x, p) of the system's dynamics, without y' (replaced by g) and
+    y.
 
     Parameters
     ----------
     system, dynamics
-        What was posed, and its equations.
+        The posed system, and its equations.
     eliminated
         The names of y, m of them.
     by, remaining
-        The names of the goals that are solved, and of the k that remain.
+        The names of the solved goals, and of the k remaining ones.
     lost, kept
         The indices of y' and of all other velocities w among the velocities.
     rates, velocities
@@ -56,7 +56,7 @@ class Substitution:
     cross
         The derivative of the remaining goals by y', (k, m).
     moving, moving_rates
-        The symbols of the coordinates that stay and of implicit unknowns, and their rates.
+        The symbols of the remaining coordinates and of implicit unknowns, and their rates.
     """
 
     system: MechanicalSystem
@@ -90,7 +90,7 @@ class Substitution:
 
     @property
     def extra(self) -> ca.SX:
-        """N, (nw, 1): what the equations of w change by."""
+        """N, (nw, 1): the change of the equations of w."""
         return self.hamel @ self.momenta
 
     @property
@@ -138,7 +138,7 @@ class Substitution:
     def at(
         self, t: float, x: np.ndarray, p: np.ndarray, accelerations: np.ndarray
     ) -> dict[str, np.ndarray]:
-        """Evaluate at a state what the test needs.
+        """Evaluate the quantities for the test at a state.
 
         Parameters
         ----------
@@ -150,9 +150,9 @@ class Substitution:
         Returns
         -------
         dict
-            `momenta` (m, 1), `hamel` (nw, m), the sizes of the terms that these are the sums of
-            (`inertia`, `terms`), `gradients` (k, nw), `drift`, f' without its accelerations, and
-            `energy`, v.M v, beside `masses`, the diagonal entries of M for w, (nw, 1).
+            `momenta` (m, 1); `hamel` (nw, m); the summed sizes of their terms (`inertia`, `terms`);
+            `gradients` (k, nw); `drift`, f' without accelerations; `energy`, v.M v; and `masses`,
+            the diagonal entries of M for w, (nw, 1).
         """
         names = self._function.name_out()
         found = self._function(t, x, p, accelerations)
@@ -168,7 +168,7 @@ def substitution(system: MechanicalSystem, eliminate: Sequence[str]) -> Substitu
     Parameters
     ----------
     system, eliminate
-        As in `is_quasi_holonomic`, which see for what is raised.
+        As in `is_quasi_holonomic`, which also lists the errors.
     """
     check_system(system)
     names = _checked_names(system, eliminate)
@@ -237,12 +237,12 @@ def _hamel(
 
 
 def check_system(system: MechanicalSystem) -> None:
-    """Refuse what has no Lagrangian.
+    """Refuse a system without a Lagrangian.
 
     Raises
     ------
     PosingError
-        The system is none of mechanics, or has no kinetic energy.
+        The system is not mechanical, or has no kinetic energy.
     """
     if not isinstance(system, MechanicalSystem) or system.kinetic is None:
         raise PosingError(
@@ -251,12 +251,12 @@ def check_system(system: MechanicalSystem) -> None:
 
 
 def _checked_names(system: MechanicalSystem, eliminate: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of coordinates that are to be eliminated.
+    """Return the names of the coordinates to eliminate.
 
     Raises
     ------
     PosingError, UnknownNameError
-        There are none, or all, or one twice, or one is no coordinate.
+        The list is empty or contains all, one is named twice, or one is not a coordinate.
     """
     if isinstance(eliminate, str) or not isinstance(eliminate, Sequence) or not len(eliminate):
         raise PosingError(
@@ -298,7 +298,7 @@ def constraint_rates(system: MechanicalSystem, dynamics: Dynamics) -> dict[str, 
 def _positions(
     system: MechanicalSystem, dynamics: Dynamics, names: Sequence[str]
 ) -> tuple[ca.SX, ca.SX]:
-    """Return the coordinates that stay and the implicit unknowns, and their rates."""
+    """Return the remaining coordinates and the implicit unknowns, and their rates."""
     indices = [i for i, name in enumerate(system.coordinates.names) if name not in names]
     indices += range(dynamics.position_count - len(system.implicit), dynamics.position_count)
     rates = dynamics.without_feedback(dynamics.position_rates)
@@ -312,12 +312,12 @@ def kinetic_energy(dynamics: Dynamics) -> ca.SX:
 
 
 def rate_indices(system: MechanicalSystem, names: Sequence[str]) -> list[int]:
-    """Return which velocities are the rates of coordinates, and of nothing else.
+    """Return the indices of velocities that are the rates of coordinates, and of nothing else.
 
     Raises
     ------
     PosingError
-        The rate of a coordinate is no velocity of its own.
+        The rate of a coordinate is not a separate velocity.
     """
     rows = [system.coordinates.names.index(name) for name in names]
     if system.kinematics is None:
@@ -340,12 +340,12 @@ def rate_indices(system: MechanicalSystem, names: Sequence[str]) -> list[int]:
 def check_free_of(
     system: MechanicalSystem, dynamics: Dynamics, goals: Mapping[str, ca.SX], names: Sequence[str]
 ) -> None:
-    """Refuse coordinates on which more than rates depends.
+    """Refuse coordinates that appear other than through their rates.
 
     Raises
     ------
     PosingError
-        What contains a coordinate is named.
+        The message names the expression that contains a coordinate.
     """
     auxiliaries = system.auxiliaries
     potential = ca.substitute(ca.SX(system.potential), auxiliaries.vector, auxiliaries.meanings)
@@ -367,7 +367,7 @@ def _solved(
     rates: ca.SX,
     names: Sequence[str],
 ) -> tuple[str, ...]:
-    """Choose the goals that are solved for the rates of y, holonomic ones first.
+    """Choose the goals to solve for the rates of y, holonomic ones first.
 
     Raises
     ------

@@ -1,16 +1,16 @@
-"""Constraints substituted into the Lagrangian: a smaller system, with the reactions of the first.
+"""Constraints substituted into the Lagrangian: a smaller system, with the original reactions.
 
-The equations that follow from L* = L(t, z, w, g) are those of the system itself but for
+The equations that follow from L* = L(t, z, w, g) equal those of the original system except for
 
     N = sum_i p_i [g_i],    p_i = dL/dy_i' where y' = g,
 
-Hamel's operator taken of g. Where the constraints are quasi-holonomic, N = (df/dw)^T alpha is taken
-up by the multipliers of the constraints f that remain,
+with Hamel's operator applied to g. If the constraints are quasi-holonomic, the multipliers of the
+remaining constraints f absorb N = (df/dw)^T alpha,
 
     lambda = apparent - alpha,    mu_i = d/dt p_i - Q_i,
 
-lambda and mu the reactions of the system itself. Otherwise N is put beside the forces (Voronets).
-Forces are mapped by Q + (dg/dw)^T Q_y.
+where lambda and mu are the reactions of the original system. Otherwise N is added to the forces
+(Voronets). Forces are mapped by Q + (dg/dw)^T Q_y.
 
 A. V. Borisov, A. A. Kilin, I. S. Mamaev, On the Hadamard-Hamel problem and the dynamics of wheeled
 vehicles, Regular and Chaotic Dynamics 20 (2015) 752-766.
@@ -55,15 +55,15 @@ Gyroscopic = Literal["refuse", "keep"]
 
 @dataclass(frozen=True, eq=False)
 class Eliminated:
-    """A system without some coordinates, whose constraints were substituted.
+    """A system without some coordinates, after substituting their constraints.
 
     Parameters
     ----------
     system
-        The smaller system, in the symbols and names of the first. The coordinates that were
-        eliminated are quadratures, so that they stay states of a run; their rates are outputs.
-        The reactions that a run shows under their own names are those of the first system.
-        Where constraints remain, the multipliers of the smaller system are `<goal>_apparent`.
+        The smaller system, in the symbols and names of the original. The eliminated coordinates
+        become quadratures and so remain states of a run; their rates are outputs. Reactions that a
+        run shows under their own names belong to the original system. If constraints remain, the
+        multipliers of the smaller system are `<goal>_apparent`.
     report
         Whether the constraints are quasi-holonomic.
     """
@@ -86,14 +86,14 @@ def eliminate(
     Parameters
     ----------
     system, eliminate
-        As in `is_quasi_holonomic`. Forces may contain the coordinates that are eliminated.
+        As in `is_quasi_holonomic`. Forces may contain the eliminated coordinates.
     gyroscopic
-        What to do where the constraints are not quasi-holonomic: "refuse", or "keep" what their
-        substitution changes as a force (Voronets' equations). With "keep" it is kept in any case,
+        What to do if the constraints are not quasi-holonomic: "refuse", or "keep" the change due to
+        the substitution as a force (Voronets' equations). With "keep" the change is always kept,
         and the multipliers need no correction.
     parameters, at, time
-        As in `is_quasi_holonomic`. At other values of the parameters the constraints must be
-        quasi-holonomic as well, for those of the smaller system may vary.
+        As in `is_quasi_holonomic`. The constraints must be quasi-holonomic at other parameter
+        values too, because the parameters of the smaller system may vary.
 
     Returns
     -------
@@ -103,21 +103,21 @@ def eliminate(
     Raises
     ------
     NotQuasiHolonomicError
-        The constraints are not quasi-holonomic, or at these values of the parameters only, and
-        gyroscopic is "refuse".
+        The constraints are not quasi-holonomic, or only at these parameter values, and gyroscopic
+        is "refuse".
     PosingError
-        Something cannot be carried over; it is named. And as `is_quasi_holonomic`.
+        The message names something that cannot be carried over. Also as in `is_quasi_holonomic`.
 
     Notes
     -----
-    Where `report.evidence` is not "proved", what is left of N beside the combination is kept as a
-    force, zero where the samples lie: the smaller system is right wherever it goes.
+    If `report.evidence` is not "proved", the part of N that is not the combination is kept as a
+    force. It is zero at the samples; with it, the smaller system is right everywhere.
 
-    A run of the smaller system integrates the eliminated coordinates, and never compares them
-    with the holonomic goals among those that were solved: these hold as they do at the start.
+    A run of the smaller system integrates the eliminated coordinates and never compares them with
+    solved holonomic goals, which keep the residual they have at the start.
 
-    To see what becomes of it without a constraint, leave that out of the given system (`without`)
-    and eliminate anew: constraints that remain are what allowed the substitution.
+    To study it without a constraint, remove that constraint from the original system (`without`)
+    and eliminate again: the substitution relied on the remaining constraints.
     """
     if gyroscopic not in get_args(Gyroscopic):
         raise PosingError(f"gyroscopic is {gyroscopic!r}, but must be 'refuse' or 'keep'")
@@ -144,18 +144,18 @@ def eliminate(
 
 @dataclass(frozen=True, eq=False)
 class _Meaning:
-    """What replaces the symbols that the smaller system has not.
+    """The replacements of the symbols that the smaller system lacks.
 
     Parameters
     ----------
     rates, rate_values
-        The rates of y, however they are written, and g.
+        The rates of y in all their notations, and g.
     reactions
         The reactions of constraints by the names of their goals.
     system
-        The system that was given.
+        The original system.
     corrections
-        Symbols of invariants that are written anew, and those in their place.
+        Symbols of rewritten invariants, and their replacements.
     """
 
     system: MechanicalSystem
@@ -165,7 +165,7 @@ class _Meaning:
     corrections: Sequence[tuple[ca.SX, ca.SX]] = ()
 
     def __call__(self, expression: Expression) -> ca.SX:
-        """Write an expression in what the smaller system has."""
+        """Write an expression in the symbols of the smaller system."""
         pairs = [(_goal(self.system, name).reaction, u) for name, u in self.reactions.items()]
         pairs += self.corrections
         old = ca.vertcat(self.rates, *[symbol for symbol, _ in pairs])
@@ -178,30 +178,29 @@ class _Meaning:
 
 
 def _check_parameters(report: QuasiHolonomic, at: Mapping[str, float] | None, time: float) -> None:
-    """Refuse what may be substituted for some values of the parameters and not for others.
+    """Refuse constraints that may be substituted only for some parameter values.
 
     Raises
     ------
     NotQuasiHolonomicError
-        So it is.
+        The constraints are of this kind.
     """
     residual = residual_at_other_parameters(report, at, time)
     if residual is not None and residual > report.tolerance:
         raise NotQuasiHolonomicError(
             f"{', '.join(report.by)} may be substituted into the Lagrangian only at these "
-            "values of the parameters, but the parameters of the smaller system may vary: "
-            "write the values instead of the parameters, or use gyroscopic='keep', which is "
-            "right for all values"
+            "parameter values, but the parameters of the smaller system may vary: write values "
+            "instead of parameters, or use gyroscopic='keep'"
         )
 
 
 def _check(held: Substitution) -> None:
-    """Refuse what cannot be carried over.
+    """Refuse parts that cannot be carried over.
 
     Raises
     ------
     PosingError
-        It is named.
+        The message names them.
     """
     system = held.system
     if ca.depends_on(held.slopes, held.velocities):
@@ -267,7 +266,7 @@ def _check_reset(held: Substitution, event: Event) -> None:
 
 
 def _goals(held: Substitution, corrected: bool) -> list[AnyGoal]:
-    """Return the goals that stay, but for relations, with y' replaced by g."""
+    """Return the remaining goals except relations, with y' replaced by g."""
     put = _rates_alone(held)
     goals: list[AnyGoal] = []
     for goal in held.system.goals:
@@ -290,7 +289,7 @@ def _rates_alone(held: Substitution) -> _Meaning:
 
 
 def _meaning(held: Substitution, goals: Sequence[AnyGoal], corrected: bool) -> _Meaning:
-    """Return what replaces rates, the reactions of remaining goals and corrections."""
+    """Return the replacements of rates, of the reactions of remaining goals and of corrections."""
     own = {goal.name: goal for goal in goals}
     apparent = [_own_reaction(own[name]) for name in held.remaining]
     alpha = ca.vertsplit(_combination(held)) if corrected else [ca.SX(0)] * len(apparent)
@@ -314,9 +313,9 @@ def _own_reaction(goal: AnyGoal) -> ca.SX:
 def _without_outputs(
     held: Substitution, goals: Sequence[AnyGoal], meaning: _Meaning, beside: ca.SX
 ) -> MechanicalSystem:
-    """Return the smaller system without outputs, events and reactions that are recovered.
+    """Return the smaller system without outputs, events and recovered reactions.
 
-    `beside` is what is put beside the forces, (nw, 1).
+    `beside` is added to the forces, (nw, 1).
     """
     given = held.system
     left = [name for name in given.coordinates.names if name not in held.eliminated]
@@ -353,10 +352,11 @@ def _without_outputs(
 
 
 def _beside_the_forces(report: QuasiHolonomic, corrected: bool) -> ca.SX:
-    """Return what of N the multipliers of the constraints that remain do not take up, (nw, 1).
+    """Return the part of N that the remaining multipliers do not absorb, (nw, 1).
 
-    Nothing, where that is proved for all values of the parameters, which may vary. Where only
-    random states agree, N less its combination is kept: so the smaller system is right elsewhere.
+    It is zero if that is proved for all parameter values, because parameters may vary. If only
+    random states agree, N minus its combination is kept, so that the smaller system is right
+    elsewhere.
     """
     held = report.substitution
     if not corrected:
@@ -388,7 +388,7 @@ def _lost_reactions(
 def _with_outputs(
     held: Substitution, smaller: MechanicalSystem, meaning: _Meaning, corrected: bool
 ) -> MechanicalSystem:
-    """Add outputs, events and the reactions that are recovered."""
+    """Add outputs, events and the recovered reactions."""
     given = held.system
     units = [given.v.units[index] for index in held.lost]
     rates = ca.vertsplit(held.g)
@@ -457,7 +457,7 @@ def _combination(held: Substitution) -> ca.SX:
     Raises
     ------
     PosingError
-        The goals that remain depend on each other.
+        The remaining goals depend on each other.
     """
     count = len(held.remaining)
     gradients = held.gradients

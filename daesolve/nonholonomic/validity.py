@@ -1,17 +1,18 @@
 """How far a model with small velocities can be trusted at a state.
 
-The model takes (q, p1) for slow, and small velocities for small. Both follow from friction where
-the finite velocities hardly enter the slips: in the words of A. V. Vlakhova, where in u = B q' the
-columns of the finite velocities are small. If they are not, the limit of ever stiffer friction is
-rolling, and not Dirac's model: the large velocities take the small ones along, with their inertia.
+The model assumes that (q, p1) is slow and that small velocities are small. Both follow from
+friction if the finite velocities hardly enter the slips: in the words of A. V. Vlakhova, if the
+columns of the finite velocities in u = B q' are small. Otherwise the limit of ever stiffer friction
+is rolling and not Dirac's model: the large velocities carry the small ones along, with their
+inertia.
 
 B need not be known. In units of the kinetic energy, |p1| by A11^-1 and |lambda| by S,
 
     K = p1'_lambda M^-1 S^1/2,    F = S^1/2 M^-1 R_p1
 
-are how the fast motion moves the large velocities, and how these move the small ones. With friction
-along u = B1 v1 + B2 v2, both are B1 by B2: a column of K is zero where that of B is. K F is the
-inertia that the model leaves out, as a share of that of the large velocities: its errors do not
+describe how the fast motion changes the large velocities, and how these change the small ones. With
+friction along u = B1 v1 + B2 v2, both are B1 by B2: a column of K is zero if that column of B is. K
+F is the neglected inertia as a share of the inertia of the large velocities; its errors do not
 vanish with the slip.
 """
 
@@ -26,13 +27,14 @@ import numpy as np
 Kind = Literal["strong", "weak", "invalid"]
 
 FAR_APART = 0.25
-"""Up to this ratio of slow rates to fast ones a reduced model is taken to hold."""
+"""The ratio of slow to fast rates up to which a reduced model is assumed to hold."""
 SHARE = 0.05
-"""Up to this share of the inertia of large velocities may be left out."""
+"""The share of the inertia of large velocities that may be neglected."""
 LASTING = 0.02
-"""Directions in which friction is weaker than this beside the strongest are none of small slip."""
+"""Directions in which friction is weaker than this, relative to the strongest, do not have small
+slip."""
 STANDING = 1e-6
-"""Slow rates below this share of the fast ones set no time."""
+"""Slow rates below this share of the fast ones set no time scale."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,37 +47,37 @@ class Validity:
         As in `FastSpectrum.kind`.
     separation
         The fastest rate of the slow motion over the slowest of the fast one. Errors of order 0 are
-        about as large, those of the refinement as its square.
+        about as large; those of the refinement are about its square.
     correction
-        What the refinement changes in the small velocities, relative to them, in the metric S.
+        The change by the refinement in the small velocities, relative to them, in the metric S.
     grip
-        The smallest singular value of M over its typical size: zero where secondary constraints
+        The smallest singular value of M relative to its typical size: zero if secondary constraints
         follow.
     lengthening
-        The rate at which the time that the fast motion takes becomes longer or shorter: where it
-        comes to one a run ends, for the slow motion is lost.
+        The rate at which the duration of the fast motion changes. Where it reaches one, a run ends,
+        because the slow motion is lost.
     lag
-        The largest correction here and at some times ahead, up to 24 times that of the fast motion,
-        relative to the largest of the small velocities there: these vanish at times, and so do
-        their rates.
+        The largest correction here and at some later times, up to 24 times the time of the fast
+        motion, relative to the largest of the small velocities there, because these and their rates
+        vanish at times.
     rates
-        What the refinement changes in the rates of positions and momenta, by their names, relative
-        to the largest of their kind: large velocities by A11, forces p1' by A11^-1.
+        The changes by the refinement in the rates of positions and momenta, by name, relative to
+        the largest of their kind: large velocities by A11, forces p1' by A11^-1.
     columns
-        How far the fast motion takes each large velocity along, by name: by how much it changes
-        with a small velocity, both in units of kinetic energy. As a column of B, it is zero for a
-        velocity that does not enter the slips.
+        How far the fast motion carries each large velocity along, by name: its change with a small
+        velocity, both in units of kinetic energy. Like a column of B, it is zero for a velocity
+        that does not enter the slips.
     left_out
-        The share of the inertia of large velocities that the model leaves out, |K F|.
+        The neglected share of the inertia of large velocities, |K F|.
     jump
-        What the fast motion from this state adds to the large momenta, relative to the velocities,
-        in units of kinetic energy.
+        The change in the large momenta due to the fast motion from this state, relative to the
+        velocities, in units of kinetic energy.
     nutation
-        What an oscillation that starts here and does not decay changes on average in the rates of
-        the large momenta, by the names of the velocities, relative to the largest of them.
+        The average change that an undamped oscillation from this state causes in the rates of the
+        large momenta, by the names of the velocities, relative to the largest of them.
     lasting
-        Combinations of small velocities that friction hardly holds and that have not come to the
-        slow motion, where nothing slow sets a time to compare with: they stay finite for long.
+        Combinations of small velocities that friction hardly holds and that have not reached the
+        slow motion, if nothing slow sets a time to compare with: they stay finite for long.
     """
 
     kind: Kind
@@ -93,7 +95,7 @@ class Validity:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """What is against the model at this state, in words."""
+        """The objections to the model at this state, in words."""
         name, worst = max(self.rates.items(), key=lambda one: one[1], default=("", 0.0))
         swung, swing = max(self.nutation.items(), key=lambda one: one[1], default=("", 0.0))
         carried = ", ".join(f"{name} {value:.3g}" for name, value in self.columns.items())
@@ -103,7 +105,7 @@ class Validity:
             f"slow rates are {self.separation:.3g} of the fast ones, {limit}": (
                 self.separation > FAR_APART
             ),
-            f"the time of the fast motion changes by {self.lengthening:.3g} of itself, {limit}": (
+            f"the time of the fast motion changes by a relative {self.lengthening:.3g}, {limit}": (
                 self.lengthening > FAR_APART
             ),
             f"small velocities lag behind by {self.lag:.3g} of their size, {limit}": (
@@ -111,8 +113,8 @@ class Validity:
             ),
             f"the rate of {name} changes by {worst:.3g} of its size, {limit}": worst > FAR_APART,
             f"finite velocities enter the slips (columns {carried}), so {self.left_out:.3g} of "
-            f"their inertia are left out, but {SHARE:g} is the limit, and stiffer friction "
-            "leads to rolling and not to this model; use the slips themselves as small "
+            f"their inertia is left out, but {SHARE:g} is the limit, and stiffer friction leads "
+            "to rolling instead of this model; use the slips themselves as small "
             "velocities": self.left_out > SHARE,
             f"the fast motion adds {self.jump:.3g} of the motion to large momenta, {limit}": (
                 self.jump > FAR_APART
@@ -127,14 +129,14 @@ class Validity:
 
     @property
     def holds(self) -> bool:
-        """Whether nothing is against the model at this state; of other states it says nothing."""
+        """Whether there is no objection at this state; other states may differ."""
         return not self.failures
 
     def __bool__(self) -> bool:
         return self.holds
 
     def __str__(self) -> str:
-        """Say it in a sentence."""
+        """Return a sentence that describes the validity."""
         fast = {
             "strong": "decays",
             "weak": "oscillates without decay, so the velocities hold only on average",
@@ -151,11 +153,11 @@ class Validity:
             carried = ", ".join(f"{name} by {value:.3g}" for name, value in self.columns.items())
             parts.append(f"of other rates it changes {changed}")
             parts.append(
-                f"the fast motion takes along {carried}, so {self.left_out:.3g} of the inertia "
-                "of large velocities are left out"
+                f"the fast motion carries along {carried}, so {self.left_out:.3g} of the inertia "
+                "of large velocities is left out"
             )
         if not self.holds:
-            parts.append(f"against the model: {'; '.join(self.failures)}")
+            parts.append(f"objections to the model: {'; '.join(self.failures)}")
         return "; ".join(parts)
 
     def _lasting(self) -> str:
@@ -166,7 +168,7 @@ class Validity:
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """How large velocities and small ones move each other, in units of kinetic energy.
+    """How large and small velocities affect each other, in units of kinetic energy.
 
     Parameters
     ----------
@@ -175,9 +177,9 @@ class Coupling:
     inertia, solvability
         S and M, (m, m).
     pull
-        The derivative of p1' by the small velocities, (nl, m).
+        The derivative of p1' with respect to the small velocities, (nl, m).
     following
-        The derivative of R by p1, (m, nl).
+        The derivative of R with respect to p1, (m, nl).
     """
 
     mobility: np.ndarray
@@ -194,7 +196,7 @@ class Coupling:
 
     @property
     def columns(self) -> np.ndarray:
-        """What the fast motion changes in each large velocity, (nl,)."""
+        """The change in each large velocity by the fast motion, (nl,)."""
         changed = np.linalg.norm(self._root @ self.carried, axis=1)
         return changed * np.sqrt(np.diag(np.linalg.inv(self.mobility)))
 
@@ -235,13 +237,13 @@ def lasting_directions(
     inertia, solvability
         S and M.
     missed
-        How far the small velocities are from those of the slow motion.
+        The distance of the small velocities from those of the slow motion.
     size
-        That of the small velocities, in the metric S.
+        The size of the small velocities, in the metric S.
     slowest
-        The fastest slow rate, 1/s: where there is one, it decides.
+        The fastest slow rate, 1/s; if there is one, it decides.
     names
-        Of the small velocities.
+        The names of the small velocities.
     """
     root = np.linalg.cholesky(inertia)
     _, values, right = np.linalg.svd(np.linalg.solve(root, np.linalg.solve(root, solvability).T).T)

@@ -1,1 +1,1 @@
-"""What is posed: named symbols, goals, events, supports of guides."""
+"""What users pose: named symbols, goals, events, supports of guides."""

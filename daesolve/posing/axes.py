@@ -1,4 +1,4 @@
-"""The nodes of a table along an argument, and the polynomials between them."""
+"""The nodes of a table along one argument, and the polynomials between them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """The nodes of an argument, and the pieces between them.
+    """The nodes of one argument, and the pieces between them.
 
     Parameters
     ----------
     nodes
         (n,) rising.
     degree
-        Of the polynomials.
+        The degree of the polynomials.
     periodic
-        Whether the first follows the last.
+        Whether the first piece follows the last.
     holds
-        Whether the values at the ends hold beyond them.
+        Whether the end values continue beyond the ends.
     """
 
     nodes: np.ndarray
@@ -31,7 +31,7 @@ class Axis:
 
     @property
     def borders(self) -> np.ndarray:
-        """What lies between the pieces, (pieces - 1,)."""
+        """The borders between the pieces, (pieces - 1,)."""
         ends = self.holds and self.degree > 0
         inner = self.nodes if ends else self.nodes[1 : None if self.holds else -1]
         return self.nodes[1:-1] if self.periodic else inner
@@ -45,7 +45,7 @@ class Axis:
 
     @property
     def count(self) -> int:
-        """How many pieces there are."""
+        """The number of pieces."""
         return len(self.bases)
 
     @property
@@ -55,11 +55,11 @@ class Axis:
 
     @property
     def rounding(self) -> float:
-        """By how much an argument at a node may miss it."""
+        """The largest distance at which an argument still counts as lying on a node."""
         return 4.0 * float(np.finfo(float).eps * np.max(np.abs(self.nodes)))
 
     def pieces(self, values: np.ndarray) -> np.ndarray:
-        """Return the coefficients, (pieces, degree + 1, ...), of values, (n, ...); lowest first."""
+        """Return coefficients, (pieces, degree + 1, ...), lowest first, from values, (n, ...)."""
         if self.degree == 0:
             return values[: self.count, None]
         if self.degree == 1:
@@ -77,7 +77,7 @@ class Axis:
         return np.concatenate([flat[:1], inner, flat[1:]])
 
     def found(self, argument: ca.SX) -> tuple[ca.SX, ca.SX]:
-        """Return the piece in which an argument is, and the whole turns before it."""
+        """Return the piece that contains an argument, and the number of whole turns before it."""
         turns = ca.SX(0)
         if self.periodic:
             turns = ca.floor((argument - float(self.nodes[0])) / self.period)

@@ -1,7 +1,7 @@
-"""What may happen to a system: guards that pass through zero, and what is done there.
+"""Events of a system: guards that pass through zero, and the actions taken there.
 
-Between events the motion is smooth; discrete values are constant. At an event they may change,
-and so may the state: constraints that are imposed at once are an impact.
+Between events the motion is smooth and discrete values are constant. At an event both may change.
+An impact imposes constraints at that instant.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Order = Literal["simultaneous", "sequential"]
 
 
 class Direction(Enum):
-    """In which direction a guard must pass through zero to count."""
+    """The direction in which a guard must pass through zero for the event to happen."""
 
     FALLING = -1
     EITHER = 0
@@ -34,36 +34,36 @@ FALLING, EITHER, RISING = Direction.FALLING, Direction.EITHER, Direction.RISING
 
 @dataclass(frozen=True, eq=False)
 class Action:
-    """What an event does; actions are joined by `|`."""
+    """The action of an event; join several with `|`."""
 
     @property
     def stops(self) -> bool:
-        """Whether the run ends there."""
+        """Whether the action ends the run."""
         return any(isinstance(part, Stop) for part in self.parts)
 
     @property
     def breakdown(self) -> str:
-        """Why the motion cannot go on after the event, where it cannot."""
+        """Why the motion cannot continue after the event; empty if it can."""
         return next((part.why for part in self.parts if isinstance(part, Stop)), "")
 
     @property
     def reset(self) -> Reset | None:
-        """What changes there."""
+        """The changes made at the event."""
         return next((part for part in self.parts if isinstance(part, Reset)), None)
 
     @property
     def counts_past(self) -> bool:
-        """Whether it is done wherever the guard is past zero, and not only where it passes."""
+        """Whether the action applies wherever the guard is past zero, not only at the passage."""
         return any(getattr(part, "whenever_past", False) for part in self.parts)
 
     @property
     def series_vanish(self) -> bool:
-        """Whether forces may be constant until then, so that the motion's series may end early."""
+        """Whether forces may be constant until the event, so that series may end early."""
         return any(getattr(part, "forces_may_be_constant", False) for part in self.parts)
 
     @property
     def interrupts(self) -> bool:
-        """Whether the smooth motion ends there, for a reset or for good."""
+        """Whether the smooth motion ends at the event, because of a reset or a stop."""
         return self.stops or self.reset is not None
 
     @property
@@ -81,7 +81,7 @@ class Action:
 
 @dataclass(frozen=True, eq=False)
 class Joined(Action):
-    """Several actions at one event: it is reset, then the run ends if one of them stops it."""
+    """Several actions at one event: first the reset, then the stop, if there is one."""
 
     actions: tuple[Action, ...]
 
@@ -96,7 +96,7 @@ class Joined(Action):
 
 
 def joined(actions: Sequence[Action]) -> Action:
-    """Return several actions as one, in their order."""
+    """Join several actions into one, in order."""
     first, *others = actions
     for other in others:
         first = first | other
@@ -105,22 +105,22 @@ def joined(actions: Sequence[Action]) -> Action:
 
 @dataclass(frozen=True, eq=False)
 class Record(Action):
-    """Write the event down and go on."""
+    """Record the event and continue."""
 
 
 @dataclass(frozen=True, eq=False)
 class Stop(Action):
-    """End the run at the event (which is written down as well).
+    """End the run at the event, and record the event.
 
     Parameters
     ----------
     why
-        Where the equations do not determine how the motion goes on: why, as the rest of a
-        sentence that begins with the time. The outcome is then `degenerate`, not
+        Why the equations do not determine the motion after the event, if they do not: the rest of a
+        sentence that begins with the time. The outcome is then `degenerate` instead of
         `stopped_by_event`.
     whenever_past
-        Whether the run ends wherever the guard is past zero, after a reset as well, and not only
-        where it passes; a start there is refused.
+        Whether the run ends wherever the guard is past zero (also after a reset), not only where
+        the guard passes zero. A run that starts there is refused.
     """
 
     why: str = ""
@@ -133,46 +133,48 @@ class Stop(Action):
 
 @dataclass(frozen=True, eq=False)
 class Reset(Action):
-    """Change discrete values and the state at once, and impose constraints: an impact.
+    """Change discrete values and the state at an instant, and impose constraints: an impact.
 
     Parameters
     ----------
     changes
-        Expressions of time, states, parameters and discrete values before the event, by the name
-        of a state or of a discrete value; what is not named keeps its value. Where it depends on
-        which guards of a vector passed, a function of these: a column of 1.0 and 0.0.
+        Expressions of time, states, parameters and discrete values before the event, keyed by the
+        state or discrete value that they replace. Values not listed stay the same. If the changes
+        depend on which guards of a vector passed, give a function of these: it receives a column of
+        1.0 and 0.0.
     impose
-        Goals whose constraint on velocities is imposed at once, by name; or constraints that are
-        no goals of the system, which hold for the instant alone (a floor). Then all velocities
-        are projected in the metric of the masses,
+        Goals whose constraints on velocities are imposed at once, by name; or separate constraints,
+        such as a floor, which hold only at that instant. All velocities are then projected in the
+        metric of the mass matrix,
 
             v+ = v - M^-1 J^T (J M^-1 J^T)^-1 (J v + b),
 
-        J v + b = 0 all constraints of the system after the changes, and those imposed.
+        where J v + b = 0 collects all constraints of the system after the changes and the imposed
+        ones.
     restitution
-        e, a number or an expression of parameters: imposed constraints leave with -e times the
-        speed with which they are met (Newton's law).
+        e, a number or an expression of parameters. The bodies leave imposed constraints at -e times
+        the approach speed (Newton's law).
     order
-        "simultaneous" imposes what several guards ask for at one instant together, "sequential"
-        one after the other, in the order of the guards. These are different models of an impact.
+        If several guards pass at one instant, "simultaneous" imposes all their constraints
+        together, "sequential" one after another in the order of the guards. These are different
+        impact models.
     energies
-        Where the changes of velocities are an impact themselves, as in coordinates that leave
-        constraints out: T before, T after, and the energy of the velocities that are lost, in J.
-        They are what records of events report of impacts; as expressions, or as a function of which
-        guards passed.
+        For changes of velocities that already describe an impact, as in coordinates without
+        constraints: T before, T after, and the energy of the lost velocities, in J. Event records
+        report these for the impact. Give expressions, or a function of the guards that passed.
     whenever_past
-        Whether the guard says that a mode does not agree with the state: it is then reset wherever
-        it is past zero, at the start and after other resets as well, and not only where it passes.
-        It counts in one direction, and discrete values alone change.
+        Whether the guard marks states that contradict the mode. The reset then applies wherever the
+        guard is past zero, including the start and after other resets, not only where the guard
+        passes zero. Such an event counts in one direction and may change only discrete values.
 
     Notes
     -----
-    The references of invariants are taken anew after each reset, so that their drift is that of
-    the smooth pieces.
+    Each reset redefines the references of invariants, so their drift measures only the smooth
+    pieces.
 
     Examples
     --------
-    A ball leaves the floor with half the speed with which it meets it; a lamp is switched:
+    A ball leaves the floor at half its approach speed and switches a lamp:
 
     >>> import daesolve as ds
     >>> q, lamp = ds.coordinates(height="m"), ds.discrete(lit=0.0)
@@ -218,35 +220,35 @@ class Reset(Action):
             raise PosingError(
                 f"the order is {self.order!r}, but must be one of {', '.join(get_args(Order))}"
             )
-        told = callable(self.energies) or len(self.energies) > 0
-        if told and self.impose:
+        has_energies = callable(self.energies) or len(self.energies) > 0
+        if has_energies and self.impose:
             raise PosingError(
                 "the energies of imposed constraints follow from the masses: leave energies out"
             )
 
     def energies_where(self, event: str, fired: ca.SX) -> tuple[ca.SX, ...]:
-        """Return T before, T after and that of the lost velocities; nothing where none are given.
+        """Return T before, T after and the energy of the lost velocities; () if none are given.
 
         Raises
         ------
         PosingError
-            They are not three expressions.
+            There are not exactly three expressions.
         """
-        told = self.energies(fired) if callable(self.energies) else self.energies
-        if not isinstance(told, Sequence) or len(told) not in (0, 3):
+        energies = self.energies(fired) if callable(self.energies) else self.energies
+        if not isinstance(energies, Sequence) or len(energies) not in (0, 3):
             raise PosingError(
                 f"the energies of the event {event!r} must be three: before, after, and of the "
-                f"lost velocities, not {told!r}"
+                f"lost velocities, not {energies!r}"
             )
-        return tuple(as_scalar(f"an energy at the event {event!r}", value) for value in told)
+        return tuple(as_scalar(f"an energy at the event {event!r}", value) for value in energies)
 
     def changes_where(self, event: str, fired: ca.SX) -> dict[str, ca.SX]:
-        """Return what changes where these guards passed.
+        """Return the changes for the guards that passed.
 
         Raises
         ------
         PosingError
-            The function of which guards passed returns no expressions by names.
+            The function of the guards returns something other than expressions by name.
         """
         changes = self.changes(fired) if callable(self.changes) else self.changes
         if not isinstance(changes, Mapping):
@@ -261,22 +263,22 @@ class Reset(Action):
 
 @dataclass(frozen=True, eq=False)
 class Event:
-    """A guard, and what to do where it passes through zero.
+    """A guard, and the action taken where it passes through zero.
 
     Parameters
     ----------
     name
         The event's name.
     guard
-        A CasADi scalar of time, states, parameters and reactions; or several of them, which make
-        one event an instant however many of them pass together.
+        A CasADi scalar of time, states, parameters and reactions; or several, which together count
+        as one event per instant, however many of them pass.
     direction
         `FALLING`, `RISING` or `EITHER`.
     then
-        `Stop()`, `Record()`, `Reset(...)` or some of them by `|`; it is recorded where nothing is
-        given.
+        `Stop()`, `Record()`, `Reset(...)`, or several joined with `|`. The default records the
+        event.
     listed
-        Whether a run lists it; one that only keeps account of the motion need not be.
+        Whether runs list the event. Set False for bookkeeping events.
 
     Examples
     --------

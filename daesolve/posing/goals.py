@@ -1,7 +1,7 @@
-"""What a system must fulfil: constraints, relations, invariants.
+"""The goals of a system: constraints, relations, invariants.
 
-A goal's residual is driven to zero by the choice of the reactions, (d/dt + rate)^r residual = 0,
-r the relative degree: 2 for `Holonomic`, 1 for `Nonholonomic`, 0 for `Relation`.
+The reactions drive the residual of a goal to zero, (d/dt + rate)^r residual = 0, with the relative
+degree r: 2 for `Holonomic`, 1 for `Nonholonomic`, 0 for `Relation`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ COMPARISONS = (ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.
 
 
 def as_scalar(owner: str, value: Expression, *, finite: bool = True) -> ca.SX:
-    """Return a scalar SX, or say whose expression is none.
+    """Return a scalar SX, or raise an error that names the owner of the expression.
 
-    A caller that looks at the range of a constant itself needs none that is finite.
+    A caller that checks the range of a constant separately may skip the check that it is finite.
     """
     try:
         expression = ca.SX(value)
@@ -41,7 +41,7 @@ def as_scalar(owner: str, value: Expression, *, finite: bool = True) -> ca.SX:
 
 
 def no_number(owner: str, constant: float) -> PosingError:
-    """Return what says that an expression holds a constant that is no finite number."""
+    """Return a message that an expression contains a constant that is not finite."""
     return PosingError(
         f"{owner} contains the constant {constant}: Python's math functions and float() do not "
         "work on symbols; use casadi's functions (casadi.cos(q.x)) and finite constants"
@@ -49,17 +49,17 @@ def no_number(owner: str, constant: float) -> PosingError:
 
 
 def check_constants(expressions: Iterable[tuple[str, ca.SX]]) -> None:
-    """Refuse expressions with a constant in them that is no finite number.
+    """Refuse expressions that contain a constant that is not a finite number.
 
     Parameters
     ----------
     expressions
-        What to look at, each with the name of what it belongs to.
+        The expressions to check, each with the name of its owner.
 
     Raises
     ------
     PosingError
-        Python's own functions have made NaN of a symbol, or a constant is infinite.
+        One of Python's functions has turned a symbol into NaN, or a constant is infinite.
     """
     found = [(owner, ca.vec(ca.SX(expression))) for owner, expression in expressions]
     if _irregular(ca.vertcat(*(expression for _, expression in found))) is None:
@@ -71,7 +71,7 @@ def check_constants(expressions: Iterable[tuple[str, ca.SX]]) -> None:
 
 
 def _irregular(expression: ca.SX) -> float | None:
-    """Return the first constant in a column that is not finite; None where all are."""
+    """Return the first constant in a column that is not finite; None if all are finite."""
     walk = ca.Function("walk", [ca.vertcat(*ca.symvar(expression))], [expression])
     for place in range(walk.n_instructions()):
         if walk.instruction_id(place) == ca.OP_CONST:
@@ -82,7 +82,7 @@ def _irregular(expression: ca.SX) -> float | None:
 
 
 def _residual(name: str, value: Expression) -> ca.SX:
-    """Return the residual of a goal, or say why it is none."""
+    """Return the residual of a goal, or raise an error that names the goal."""
     residual = as_scalar(f"goal {name!r}", value)
     if residual.op() in COMPARISONS:
         raise PosingError(
@@ -93,17 +93,17 @@ def _residual(name: str, value: Expression) -> ca.SX:
 
 
 def is_word(name: object) -> bool:
-    """Return whether a name begins with a letter, and has letters, digits and underscores."""
+    """Return whether a name is a letter followed by letters, digits and underscores."""
     return isinstance(name, str) and re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", name) is not None
 
 
 def check_feedback(name: str, rate: float | None, scale: float | None) -> None:
-    """Refuse a rate or a scale of a goal that is none.
+    """Refuse an invalid rate or scale of a goal.
 
     Raises
     ------
     OutOfRangeError
-        The rate is no finite number >= 0, or the scale no finite number > 0.
+        The rate is not a finite number >= 0, or the scale is not a finite number > 0.
     """
     if rate is not None and not (is_number(rate) and rate >= 0.0):
         raise OutOfRangeError(f"the rate of the goal {name!r} is {rate!r}, but must be >= 0")
@@ -118,34 +118,33 @@ class Goal:
     Parameters
     ----------
     name
-        The goal's own name; its reaction carries the same, unless it has another.
+        The goal's name. Its reaction has the same name unless `reaction_name` gives another.
     residual
-        A CasADi scalar that is zero where the goal is met.
+        A CasADi scalar that is zero where the goal holds.
     ideal
-        Whether the goal brings a reaction of its own along its gradient (a multiplier). False
-        where the directions of the reactions are given by how they enter the forces.
+        Whether the goal has its own reaction along its gradient (a multiplier). False if reactions
+        that appear in the forces determine the directions.
     rate
-        Its feedback rate in 1/s, in place of the formulation's.
+        The goal's feedback rate in 1/s, instead of the formulation's rate.
     scale
-        The size of the residual that counts as one, in place of the automatic one.
+        The typical size of the residual, instead of the automatic scale.
     unit
-        The unit of its reaction.
+        The unit of the reaction.
     from_start
-        Whether the residual is measured from its value at the start: an energy that is to be kept
-        by the reactions.
+        Whether to measure the residual from its value at the start, for example an energy that the
+        reactions conserve.
     singular_at_rest
-        Whether to accept a residual that no reaction influences at rest (one that is quadratic in
-        the velocities). The run ends `degenerate` where the motion comes to rest, unless it is
-        stepped over.
+        Whether to accept a residual that no reaction influences at rest, such as one quadratic in
+        the velocities. If the motion comes to rest, the run ends `degenerate`, unless a step passes
+        over the rest.
     reaction_name
-        The name of its reaction in results, where that is not the goal's own.
+        The name of the reaction in results, if it differs from the goal's name.
     at_start
-        Whether a control system is to start where the goal is met, as it would with a constraint.
-        Other goals of control systems are approached from where it starts.
+        Whether a control system starts on the goal, as it would on a constraint. Control systems
+        approach their other goals from the given start.
     held_by
-        The name of a discrete value: the constraint holds while that is 1.0, and is let go of
-        while it is 0.0; its reaction is zero then, and its residual is nobody's. Empty where it
-        always holds.
+        The name of a discrete value. The constraint holds while this value is 1.0. While it is 0.0,
+        the constraint is released and its reaction is zero. Empty if the constraint always holds.
     """
 
     name: str
@@ -192,15 +191,15 @@ class Goal:
 
     @property
     def reaction_label(self) -> str:
-        """What its reaction is called in results."""
+        """The name of the reaction in results."""
         return self.reaction_name or self.name
 
 
 class Holonomic(Goal):
-    """A constraint on positions and time, of relative degree 2.
+    """A constraint on positions and time, with relative degree 2.
 
-    Its parameters are those of a `Goal`. Its reaction acts along the gradient of the residual,
-    and appears in outputs as `reaction`.
+    It takes the parameters of `Goal`. Its reaction acts along the gradient of the residual; outputs
+    can use it as `reaction`.
 
     Examples
     --------
@@ -212,9 +211,9 @@ class Holonomic(Goal):
 
 
 class Nonholonomic(Goal):
-    """A constraint on velocities, of relative degree 1.
+    """A constraint on velocities, with relative degree 1.
 
-    Its parameters are those of a `Goal`.
+    It takes the parameters of `Goal`.
 
     Examples
     --------
@@ -228,7 +227,7 @@ class Nonholonomic(Goal):
 
 @dataclass(frozen=True, eq=False)
 class Implicit:
-    """An equation that defines a massless unknown; the unknown tracks it.
+    """An equation that defines a massless unknown, which the library tracks.
 
     The unknown s is a state with s' = -g_s^-1 (g_q q' + g_t + rate g), so that g' = -rate g.
 
@@ -237,9 +236,9 @@ class Implicit:
     name
         The goal's name.
     residual
-        g(t, q, s), zero where the unknown is right.
+        g(t, q, s), zero for the right value of the unknown.
     unknown
-        The symbol from `implicit` that this equation defines.
+        The symbol from `implicit` that the equation defines.
     rate, scale
         As in `Goal`.
     """
@@ -257,14 +256,14 @@ class Implicit:
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """An equation between reactions, of relative degree 0: torque - radius * force.
+    """An equation between reactions, with relative degree 0, such as torque - radius * force.
 
     Parameters
     ----------
     name
         The goal's name.
     residual
-        An expression that is linear in the reactions.
+        An expression linear in the reactions.
     scale
         As in `Goal`.
     """
@@ -280,7 +279,7 @@ class Relation:
 
 @dataclass(frozen=True, eq=False)
 class Invariant:
-    """A conserved quantity, measured, and driven to its first value on request.
+    """A conserved quantity. The library measures it, and on request drives it to its first value.
 
     Parameters
     ----------
@@ -289,20 +288,20 @@ class Invariant:
     value
         The quantity.
     drive
-        Whether errors in it are fed back. An invariant has no reaction of its own: it acts along
-        its metric gradient, projected on the admissible velocities.
+        Whether to feed errors back. An invariant has no reaction; its correction acts along its
+        metric gradient, projected on the admissible velocities.
     on
-        "velocities" where it acts on v', "positions" where it acts on q' (a unit quaternion).
+        "velocities" if the correction acts on v', "positions" if it acts on q' (a unit quaternion).
     rate, scale
         As in `Goal`.
     reference
-        The value to hold, where it is known (that of a unit quaternion's norm); the start is moved
-        to it. None takes the value at the start.
+        The value to hold, if it is known, such as 1 for the norm of a unit quaternion. The start is
+        moved to it. None uses the value at the start.
 
     Notes
     -----
-    A relation between reactions may drive it in the library's place: `correction` is the symbol of
-    rate * (value - first value), to be put beside the quantity's power.
+    A relation between reactions may drive the quantity instead of the library: add `correction`,
+    the symbol of rate * (value - first value), to the power of the quantity.
     """
 
     name: str
@@ -335,5 +334,5 @@ AnyGoal = Goal | Implicit | Relation | Invariant
 
 
 def expression_of(goal: AnyGoal) -> ca.SX:
-    """Return what a goal is about: its residual, or the value of an invariant."""
+    """Return the expression of a goal: its residual, or the value of an invariant."""
     return ca.SX(goal.value if isinstance(goal, Invariant) else goal.residual)

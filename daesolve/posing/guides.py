@@ -1,12 +1,13 @@
-"""What pairs of supports add to a system: reactions, how they rub, and what to watch.
+"""The parts that pairs of supports add to a system: reactions, friction and events.
 
 A support p of a pair k pushes along its normal with t >= 0 and rubs against the slip,
 
     force = t (n + f tau),  n = J^T normal,  tau = -a J^T V - b spin dspin/dv,
 
-J the derivative of its point's velocity by v, V the slip, and (a, b) the traction of its pad;
-a point has a = 1 / |V|, b = 0. Which support is loaded is a discrete value, so that the motion
-between two changes is smooth. In the plane so is the sense in which a support slides.
+where J is the derivative of the velocity of its point by v, V the slip, and (a, b) the traction of
+its pad; a point has a = 1 / |V|, b = 0. A discrete value holds which support is loaded, so the
+motion between two changes is smooth. In the plane, another holds the sense in which a support
+slides.
 
 Source: V. V. Nikolskii, Yu. P. Smirnov, "On the forms of the equations of dynamics of a system with
 dry friction".
@@ -27,48 +28,50 @@ from daesolve.posing.symbols import Parameters, SymbolVector, discrete, reaction
 from daesolve.posing.value_names import ValueKind
 
 SWITCH, AT_REST, JAM = "support_switch", "at_rest", "jam"
-"""Events that guides add: another support is loaded, the slip ends, reactions grow without bounds.
-"""
+"""Events that guides add: another support is loaded, the slip ends, reactions grow without
+bound."""
 RELEASED = "breaks_loose"
-"""What a run writes down where a body that friction held begins to slide."""
+"""The record of an event where a body that friction held begins to slide."""
 SLOW, QUICK, TURNED = "slow", "quick", "slip_turned"
-"""In space: the motion is so slow that it is followed to its end in scaled time, it has become so
-quick that another speed is slow, a slip has turned by 60 degrees or has come to an end."""
+"""Events in space: the motion is slow enough to follow to its end in scaled time; it has become
+so fast that another speed counts as slow; a slip has turned by 60 degrees or has ended."""
 OF_THEIR_OWN = frozenset({SLOW, QUICK, TURNED})
-"""Events that are the library's own business, and are not written down."""
+"""Internal events of the library, which runs do not list."""
 SLOW_PART = 1e-4
-"""Of the kinetic energy at the start, that of a slow motion."""
+"""The energy of a slow motion as a fraction of the kinetic energy at the start."""
 QUICKER = 100.0
-"""Times the kinetic energy at the start beyond which that of a slow motion is taken anew."""
+"""The factor over the kinetic energy at the start beyond which the energy of a slow motion is
+updated."""
 SMOOTHING, SLOW_ENERGY = "slip_smoothing", "slow_energy"
 """Values that guides add: the speed below which regularised friction fades, m/s, and the kinetic
 energy below which a motion is slow, J."""
 SHARP = 1e-150
-"""The smoothing of dry friction, m/s: its square is a number still, so that friction without slip
-is zero, and not undefined."""
+"""The smoothing of dry friction, m/s. Its square is still a number, so friction without slip is
+zero instead of undefined."""
 FRICTION_WORK = "friction_work"
 """The output that guides add, J."""
 SLIDES_AND_SPINS = 3
-"""How many velocities a pad rubs against: with no more, nothing moves where it sticks."""
+"""The number of velocities that a pad resists; if there are no more, nothing moves while it
+sticks."""
 
 
 @dataclass(frozen=True, eq=False)
 class Rubbing:
-    """How one support acts on the velocities.
+    """The action of one support on the velocities.
 
     Parameters
     ----------
     normal, friction
-        n and f tau, columns by velocity.
+        n and f tau, columns in the order of the velocities.
     slip
-        The slip: a scalar along the guide in the plane, three components in space.
+        The slip: in the plane a scalar along the guide, in space three components.
     sense
-        In the plane: the discrete value that holds its sign.
+        In the plane: the discrete value that holds the sign of the slip.
     spin
-        Of a pad: the rate of turn about the normal.
+        The rate of turn of a pad about the normal.
     heading
-        In space, where it may stick while the body moves on: the discrete values that hold
-        the direction in which it slid when that was last taken, (3, 1).
+        In space, if it may stick while the body moves on: the discrete values that hold the
+        direction of its slip when last updated, (3, 1).
     """
 
     normal: ca.SX
@@ -81,24 +84,24 @@ class Rubbing:
 
 @dataclass(frozen=True, eq=False)
 class Guides:
-    """What pairs of supports add to a system, in its symbols.
+    """The parts that pairs of supports add to a system, in the symbols of the system.
 
     Parameters
     ----------
     pairs
-        As posed.
+        The pairs as posed.
     reactions
         N, one for each pair.
     values
-        The discrete values: `variant_<pair>` is 1 where the second support is loaded and -1 where
-        the first is, `slip_<pair>_<support>` the sense of the slip in the plane; besides those of
-        `SMOOTHING` and `SLOW_ENERGY`.
+        The discrete values: `variant_<pair>` is 1 if the second support is loaded and -1 if the
+        first is; `slip_<pair>_<support>` is the sense of the slip in the plane. The values of
+        `SMOOTHING` and `SLOW_ENERGY` are added.
     variants
-        The symbols of the former.
+        The symbols of `variant_<pair>`.
     supports
-        For each pair the first (None for a unilateral one) and the second support.
+        The first support (None for a unilateral pair) and the second support of each pair.
     still
-        Whether the guides stand still, so that a body of which nothing slides may be at rest.
+        Whether the guides are fixed, so that the body can be at rest when nothing slides.
     """
 
     pairs: tuple[VariantPair, ...]
@@ -115,7 +118,7 @@ class Guides:
 
     @property
     def planar(self) -> bool:
-        """Whether all its supports slide along lines."""
+        """Whether all supports slide along lines."""
         return all(pair.planar for pair in self.pairs)
 
     @property
@@ -130,7 +133,7 @@ class Guides:
         return total
 
     def power(self, velocities: ca.SX) -> ca.SX:
-        """Return the power of friction, W; never positive where the guides stand still."""
+        """Return the power of friction, W; never positive if the guides are fixed."""
         total = ca.SX(0)
         for k, (first, second) in enumerate(self.supports):
             loaded = (1 + self.variants[k]) / 2 * second.friction
@@ -141,12 +144,12 @@ class Guides:
 
     @property
     def turning(self) -> list[tuple[ca.SX, ca.SX]]:
-        """The slips, and the headings, of the supports that have one."""
+        """The slips and the headings of the supports that have a heading."""
         return [(s.slip, s.heading) for s in self.rubbing if s.heading is not None]
 
     @property
     def rubbing(self) -> list[Rubbing]:
-        """All supports, one after the other."""
+        """All supports in order."""
         return [support for pair in self.supports for support in pair if support is not None]
 
 
@@ -158,7 +161,7 @@ def guides(
     still: bool,
     written: Callable[[Expression], ca.SX],
 ) -> Guides:
-    """Return what pairs add to a system.
+    """Return the parts that pairs add to a system.
 
     Parameters
     ----------
@@ -169,11 +172,11 @@ def guides(
     velocities
         v.
     freedom
-        How many of them the constraints leave.
+        The number of velocities that the constraints leave free.
     still
-        Whether the constraints do not depend on time.
+        Whether the constraints are independent of time.
     written
-        Writes an expression of coordinates and rates in v.
+        Writes an expression of coordinates and rates in terms of v.
     """
     supports = [
         (pair, f"slip_{pair.name}_{place}", support, written(_velocity(support, *positions)))
@@ -214,18 +217,18 @@ def guides(
 
 @dataclass(frozen=True, eq=False)
 class _OtherSupports(Reset):
-    """Other supports are loaded; until then friction along a straight line is constant."""
+    """Other supports become loaded; until then friction along a straight line is constant."""
 
     forces_may_be_constant: ClassVar[bool] = True
 
 
 def guide_events(guides: Guides, kinetic: ca.SX) -> list[Event]:
-    """Return the events at which supports change, or the motion ends.
+    """Return the events at which the loaded supports change or the motion ends.
 
     Parameters
     ----------
     guides
-        What pairs add.
+        The parts that pairs add.
     kinetic
         The kinetic energy, J.
     """
@@ -247,7 +250,7 @@ def guide_events(guides: Guides, kinetic: ca.SX) -> list[Event]:
     if not guides.planar and guides.still:
         slow = guides.values[SLOW_ENERGY]
         quick = Reset({SLOW_ENERGY: QUICKER * slow})
-        # As ratios, so that they are not lost beside other numbers where the motion is slow.
+        # Ratios, so that rounding does not hide them when the motion is slow.
         events.append(Event(SLOW, kinetic / slow - 1.0, FALLING, Reset()))
         events.append(Event(QUICK, kinetic / slow - QUICKER / SLOW_PART, RISING, quick))
     if guides.turning:
@@ -258,8 +261,8 @@ def guide_events(guides: Guides, kinetic: ca.SX) -> list[Event]:
 def _turns(guides: Guides) -> Event:
     """Return the event at which slips have turned by 60 degrees.
 
-    A slip that comes to its end is passed in no time, and friction has the other direction then: no
-    function of the state alone would cross zero there, but the part along a heading does.
+    A slip passes through zero in an instant, and friction then reverses. No function of the state
+    alone crosses zero there, but the component along a heading does.
     """
     turning, smoothing = guides.turning, guides.smoothing
     sizes = [ca.sqrt(ca.sumsqr(slip) + smoothing**2) for slip, _ in turning]
@@ -279,7 +282,7 @@ def _turns(guides: Guides) -> Event:
 
 
 def _carried(velocity: ca.SX, velocities: ca.SX) -> bool:
-    """Return whether a point has a velocity against its guide while the body is at rest."""
+    """Return whether a point moves against its guide while the body is at rest."""
     at_rest = ca.substitute(velocity, velocities, ca.SX.zeros(*velocities.shape))
     return ca.sparsify(ca.simplify(at_rest)).nnz() > 0
 

@@ -1,8 +1,8 @@
-"""Inputs: what acts on a system from outside, which a run says.
+"""Inputs: external actions on a system, which each run supplies.
 
-An input is a symbol like a parameter. A run gives it a number, or something that changes: an
-expression of time and states, a table, a sampled law. Each of these becomes a `Drive`: an
-expression in place of the symbol, with the discrete values and the events that it needs.
+An input is a symbol like a parameter. A run gives it a number or something that varies: an
+expression of time and states, a table, a sampled law. Each of these becomes a `Drive`, an
+expression that replaces the symbol, with the discrete values and events that it needs.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from daesolve.posing.symbols import ANY, Parameters, SymbolVector
 
 
 class Inputs(Parameters):
-    """Symbols that a run gives values.
+    """Symbols whose values a run supplies.
 
     Attributes
     ----------
     unset
-        The names of those without a default: a run that does not give them is refused.
+        The names of inputs without a default. A run that does not give them is refused.
     posed
-        The names of all that were declared, those too in whose place a run has put expressions.
+        The names of all declared inputs, including those that a run has replaced with expressions.
     """
 
     def __init__(self, defaults: Mapping[str, float | None], units: Mapping[str, str]) -> None:
@@ -38,7 +38,7 @@ class Inputs(Parameters):
         self.posed = tuple(defaults)
 
     def joined(self, other: SymbolVector) -> Self:
-        """Return these and others."""
+        """Join these inputs with others."""
         whole = super().joined(other)
         assert isinstance(other, Inputs)
         whole.unset = self.unset | other.unset
@@ -46,7 +46,7 @@ class Inputs(Parameters):
         return whole
 
     def without(self, names: Sequence[str]) -> Self:
-        """Return those that are left without some."""
+        """Return the inputs without some of them."""
         rest = self.part([name for name in self.names if name not in names])
         rest.defaults = {name: self.defaults[name] for name in rest.names}
         rest.ranges = {name: self.ranges[name] for name in rest.names}
@@ -61,20 +61,20 @@ NO_INPUTS = Inputs({}, {})
 def inputs(**entries: str | tuple[float, str]) -> Inputs:
     """Declare inputs by name and unit: `inputs(torque="N m", brake=(0.0, "N"))`.
 
-    They may stand wherever parameters may. `solve(..., inputs={"torque": ...})` says what each is:
-    a number, an expression of time (`ds.time`), states and parameters, a `table` or a `sampled`
-    law. Their values are columns of the result.
+    Use them wherever parameters are allowed. `solve(..., inputs={"torque": ...})` supplies each: a
+    number, an expression of time (`ds.time`), states and parameters, a `table` or a `sampled` law.
+    The result contains their values as columns.
 
     Parameters
     ----------
     **entries
-        By its name the unit of each; or its default and its unit. One without a default is to be
-        given in every run.
+        The unit of each input by name, or its default and unit. Every run must give the inputs
+        without a default.
 
     Raises
     ------
     PosingError
-        An entry is something else, or a name is no identifier.
+        An entry is something else, or a name is not a valid identifier.
 
     Examples
     --------
@@ -102,18 +102,18 @@ def inputs(**entries: str | tuple[float, str]) -> Inputs:
 
 @dataclass(frozen=True, eq=False)
 class PythonLaw:
-    """A law in Python, which is called at an instant.
+    """A law in Python that is called at certain instants.
 
     Parameters
     ----------
     event
-        The name of the event at which it is.
+        The name of the event that calls it.
     arguments
-        What it sees, by name, as expressions of (t, x, p).
+        The arguments of the law by name, as expressions of (t, x, p).
     results
-        The names of the discrete values that it gives, in the order of what `call` returns.
+        The names of the discrete values that it sets, in the order in which `call` returns them.
     call
-        Numbers by name -> the results.
+        Maps numbers by name to the results.
     """
 
     event: str
@@ -124,7 +124,7 @@ class PythonLaw:
 
 @dataclass(frozen=True, eq=False)
 class Lookup:
-    """A table at its arguments, as numbers.
+    """A table with its arguments, as numbers.
 
     Parameters
     ----------
@@ -133,10 +133,10 @@ class Lookup:
     coefficients
         (pieces, ..., degree + 1, ...) of the polynomials, lowest first.
     arguments
-        Where it is read, as expressions of (t, x, p).
+        The arguments, as expressions of (t, x, p).
     bases, terms
-        The names of the discrete values in which its expression is written: the base of each
-        argument, and the coefficients of a piece.
+        The names of the discrete values in its expression: the base of each argument, and the
+        coefficients of a piece.
     """
 
     axes: tuple[Axis, ...]
@@ -148,27 +148,27 @@ class Lookup:
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """What an expression that changes from time to time adds to a system.
+    """The parts that an expression with switching pieces adds to a system.
 
     Parameters
     ----------
     name
-        Whose it is.
+        The name of its owner.
     values
-        Discrete values.
+        Its discrete values.
     events
-        What changes them.
+        The events that change them.
     begin
-        Some of them at the start of a run, as expressions of time, states and values there.
+        Some of these values at the start of a run, as expressions of time, states and values there.
     law
-        What gives some of them by Python, where something does.
+        The Python law that sets some of them, if any.
     period
-        Of a sampled law, s: what it sees at an instant is what was there before others changed as
-        well. None of others.
+        The period of a sampled law, s; None for others. Sampled laws read the values that held at
+        an instant before other drives changed theirs.
     leans
-        By the name of a value that is 1.0 where an argument falls at the start, the argument.
+        The argument, keyed by the name of a value that is 1.0 if the argument falls at the start.
     lookup
-        The table, where it is one.
+        The table, if it is one.
     """
 
     name: str

@@ -14,7 +14,7 @@ from daesolve.errors import OutOfRangeError, PosingError, unknown_name
 from daesolve.storage.encoding import is_tuple
 
 Column = Any
-"""Numbers, a pandas series, or a CSV file and the name of one of its columns."""
+"""Numbers, a pandas series, or a CSV file with the name of a column."""
 
 
 def column_of(owner: str, given: Column) -> np.ndarray:
@@ -23,14 +23,14 @@ def column_of(owner: str, given: Column) -> np.ndarray:
     Parameters
     ----------
     owner
-        Whose they are, for messages.
+        The owner of the numbers, for messages.
     given
-        The numbers, or where they are.
+        The numbers, or their source.
 
     Raises
     ------
     PosingError, UnknownNameError, OutOfRangeError
-        The file cannot be read, it has no such column, there are no numbers, or one is none.
+        The file cannot be read, it lacks the column, there are no numbers, or one is not finite.
     """
     numbers: Any = given
     if is_tuple(given) and len(given) == 2 and isinstance(given[0], str | Path):
@@ -51,19 +51,17 @@ def column_of(owner: str, given: Column) -> np.ndarray:
         raise PosingError(f"{owner} are empty")
     bad = np.flatnonzero(~np.isfinite(found))
     if len(bad):
-        raise OutOfRangeError(
-            f"{owner} contain {found[bad[0]]} at index {bad[0] + 1}: leave gaps out"
-        )
+        raise OutOfRangeError(f"{owner} contain {found[bad[0]]} at index {bad[0] + 1}: remove gaps")
     return found
 
 
 def grid_of(owner: str, given: Any) -> np.ndarray:
-    """Return an array of numbers; one that is missing is NaN.
+    """Return an array of numbers; missing numbers are NaN.
 
     Raises
     ------
     PosingError
-        It is something else.
+        It is not an array of numbers.
     """
     try:
         return _numbers(owner, given)
@@ -74,7 +72,7 @@ def grid_of(owner: str, given: Any) -> np.ndarray:
 
 
 def _numbers(owner: str, given: Any) -> np.ndarray:
-    """Return numbers, spans of time in seconds; a masked one is NaN.
+    """Return numbers, with time spans in seconds; masked ones are NaN.
 
     Raises
     ------
@@ -99,12 +97,13 @@ def _numbers(owner: str, given: Any) -> np.ndarray:
 
 
 def from_csv(path: Path, name: str) -> list[float]:
-    """Return a column of a CSV file whose first line has the names; an empty entry is NaN.
+    """Return a column of a CSV file whose first line has the names; empty entries are NaN.
 
     Raises
     ------
     PosingError, UnknownNameError
-        It cannot be read, has no such column or several, or an entry is no number.
+        The file cannot be read, it does not have exactly one such column, or an entry is not a
+        number.
     """
     rows = _rows(path)
     header = [entry.strip() for entry in rows[0][1]] if rows else []
@@ -132,7 +131,7 @@ def first_column(path: Path) -> str:
     Raises
     ------
     PosingError
-        It cannot be read, or is empty.
+        The file cannot be read or is empty.
     """
     rows = _rows(path)
     if not rows:
@@ -141,12 +140,12 @@ def first_column(path: Path) -> str:
 
 
 def _rows(path: Path) -> list[tuple[int, list[str]]]:
-    """Return the rows of a CSV file that are not empty, each with the number of its line.
+    """Return the non-empty rows of a CSV file, each with its line number.
 
     Raises
     ------
     PosingError
-        It cannot be read.
+        The file cannot be read.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:

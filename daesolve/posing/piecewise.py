@@ -1,4 +1,4 @@
-"""How to keep an expression that is not smooth as it is."""
+"""How to keep an expression that is not smooth unchanged."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import casadi as ca
 from daesolve.posing.goals import Expression, as_scalar
 
 SMOOTH = 5e-324
-"""The least positive number: to add it marks an expression, and changes no value."""
+"""The least positive number. Adding it marks an expression without changing its value."""
 
 
 def smooth(expression: Expression) -> ca.SX:
-    """Keep an expression as it is: no event is wanted where it jumps or has a kink.
+    """Keep an expression unchanged, without events at its jumps and kinks.
 
-    Without it, whatever is piecewise (`if_else`, `fmin`, `fabs`, `sign`, comparisons, `floor`)
-    switches a mode at an event that solvers find. An expression that is kept has no Taylor series
-    where it is not smooth, so another solver takes the place of Taylor's method; steps are then
-    taken across the kink, and error control alone keeps them accurate.
+    By default, every piecewise operation (`if_else`, `fmin`, `fabs`, `sign`, comparisons, `floor`)
+    switches a mode at an event that solvers locate. An expression kept with `smooth` has no Taylor
+    series at a kink, so another solver replaces Taylor's method. Its steps cross the kink, and only
+    error control keeps them accurate.
 
     Parameters
     ----------
@@ -26,7 +26,7 @@ def smooth(expression: Expression) -> ca.SX:
     Raises
     ------
     PosingError
-        It is no scalar expression.
+        It is not a scalar expression.
 
     Examples
     --------

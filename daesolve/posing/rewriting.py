@@ -1,4 +1,4 @@
-"""What is posed, written in other symbols: every expression in it is changed, all else is kept."""
+"""Rewrite what was posed in other symbols: every expression changes, all else stays."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ OWN = "daesolve."
 
 
 class Rewriting:
-    """Changes every expression in something, and keeps what has none as it is, and who it is.
+    """Changes every expression in an object; objects without expressions keep their identity.
 
     Parameters
     ----------
     change
-        What becomes of an expression; the same object where nothing does.
+        Maps an expression to its replacement, or returns the same object to leave it unchanged.
     """
 
     def __init__(self, change: Callable[[ca.SX], ca.SX]) -> None:
@@ -35,7 +35,7 @@ class Rewriting:
         if isinstance(value, ca.SX):
             return self.change(value)
         if id(value) not in self._known:
-            # What is held here keeps its identity to itself.
+            # Objects held here keep their identity.
             self._known[id(value)] = value, self._compound(value)
         return self._known[id(value)][1]
 
@@ -68,14 +68,14 @@ class Rewriting:
         changed = {name: self(entry) for name, entry in own.items()}
         if all(changed[name] is own[name] for name in own):
             return value
-        # Symbols that it has made itself, as the reaction of a goal, are to stay what they are.
+        # Symbols that the object created, such as the reaction of a goal, must stay the same.
         other: Any = object.__new__(cast("type[Any]", type(value)))
         for name, entry in changed.items():
             object.__setattr__(other, name, entry)
         return other
 
     def _function(self, value: Any) -> Any:
-        """Return what changes whatever a function returns, as that of a reset does."""
+        """Wrap a function, such as that of a reset, to change the expressions it returns."""
 
         def rewritten(*given: Any) -> Any:
             return Rewriting(self.change)(value(*given))
@@ -84,7 +84,7 @@ class Rewriting:
 
 
 def substitution(symbols: ca.SX, meanings: ca.SX) -> Callable[[ca.SX], ca.SX]:
-    """Return what writes expressions with others in place of some symbols."""
+    """Return a function that substitutes expressions for symbols."""
 
     def change(expression: ca.SX) -> ca.SX:
         if not ca.depends_on(expression, symbols):
@@ -95,7 +95,7 @@ def substitution(symbols: ca.SX, meanings: ca.SX) -> Callable[[ca.SX], ca.SX]:
 
 
 def expressions_in(value: Any) -> Iterator[ca.SX]:
-    """Return every expression in something; a reset's function is asked for one guard alone."""
+    """Return every expression in an object; call a reset's function for one guard at a time."""
     found: list[ca.SX] = []
 
     def take(expression: ca.SX) -> ca.SX:

@@ -1,4 +1,4 @@
-"""Sampled laws: what a computer does, which looks from time to time and holds in between."""
+"""Sampled laws: a computer reads the state from time to time and holds its output in between."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from daesolve.storage.encoding import is_mapping, is_tuple
 
 Law = Expression | Callable[[Any], Any]
 ROUNDING = 1e-9
-"""Of a period, by how much a delay may miss a whole number of them."""
+"""The tolerance, as a fraction of a period, within which a delay counts as whole periods."""
 
 
 class Seen(Mapping[str, Any]):
-    """What a law sees by name: `seen.x`, `seen["x"]`."""
+    """The arguments of a law by name: `seen.x`, `seen["x"]`."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
         self._values = values
@@ -65,30 +65,31 @@ class Sampled:
     traced: bool = True
 
     def drive(self, seen: Mapping[str, ca.SX]) -> tuple[ca.SX, Drive]:
-        """Return the held value, and what it adds to a system.
+        """Return the held value, and the parts that it adds to a system.
 
         Parameters
         ----------
         seen
-            What the system has, by name: "t", states, parameters, inputs.
+            The quantities of the system by name: "t", states, parameters, inputs.
 
         Raises
         ------
         PosingError
-            The law gives something else than a value and its own next states.
+            The law returns something other than a value and its own next states.
         """
         return _Loop(self, seen).drive()
 
 
 class _Loop:
-    """A sampled law in a system: its discrete values, and what changes them."""
+    """A sampled law in a system: its discrete values, and the events that change them."""
 
     def __init__(self, sampled: Sampled, seen: Mapping[str, ca.SX]) -> None:
         self.sampled, self.name = sampled, sampled.name
         late = sampled.delay / sampled.period
         whole = math.floor(late + ROUNDING)
         self.rest = 0.0 if late - whole <= ROUNDING else sampled.delay - whole * sampled.period
-        # With a rest the value of so many samples before is due once it is past.
+        # If the delay is not a whole number of periods, the value from that many samples ago acts
+        # later.
         self.stored = whole + (1 if self.rest else 0)
         own = {f"{self.name}_{state}": value for state, value in sampled.states.items()}
         queue = {f"{self.name}_late_{k + 1}": sampled.before for k in range(self.stored)}
@@ -111,7 +112,7 @@ class _Loop:
         return f"{self.name}_{word}"
 
     def drive(self) -> tuple[ca.SX, Drive]:
-        """Return the held value, and what it adds to a system."""
+        """Return the held value, and the parts that it adds to a system."""
         tick = self._of("tick")
         due = self.values[self._of("first")] + self.sampled.period * (self._count + 1)
         found, python = self._decided(tick)
@@ -130,7 +131,7 @@ class _Loop:
         return self.values[self._of("sample")]
 
     def _decided(self, tick: str) -> tuple[dict[str, ca.SX], PythonLaw | None]:
-        """Return value and own next states: expressions, or symbols that Python fills in."""
+        """Return the value and the next states: expressions, or symbols that Python fills in."""
         law, states = self.sampled.law, self.sampled.states
         if not callable(law):
             if states:
@@ -145,7 +146,7 @@ class _Loop:
         return self._checked(self._traced(law)), None
 
     def _traced(self, law: Callable[[Any], Any]) -> Any:
-        """Return what a function of named values gives for symbols."""
+        """Return the result of a function of named values for symbols."""
         try:
             return law(Seen(self.seen))
         except DaesolveError:
@@ -159,7 +160,7 @@ class _Loop:
             ) from error
 
     def _checked(self, given: Any) -> dict[str, ca.SX]:
-        """Return what a law gave, by name; the value by an empty one."""
+        """Return the results of a law by name; the value has an empty name."""
         owner = f"the sampled law {self.name!r}"
         value, following = split(owner, given, self.sampled.states)
         found = {"": as_scalar(owner, value)}
@@ -170,11 +171,11 @@ class _Loop:
 
     @property
     def _results(self) -> list[str]:
-        """Where a law in Python puts its value and its next states."""
+        """The places where a law in Python puts its value and its next states."""
         return [self._of("given"), *(self._of(f"given_{state}") for state in self.sampled.states)]
 
     def _called(self, tick: str, law: Callable[[Any], Any]) -> tuple[dict[str, ca.SX], PythonLaw]:
-        """Return the places of what a law in Python gives, and the law."""
+        """Return the places for the results of a law in Python, and the law."""
         owner, states = f"the sampled law {self.name!r}", self.sampled.states
 
         def call(values: Mapping[str, float]) -> list[float]:
@@ -196,7 +197,7 @@ class _Loop:
     def _changes(self, found: Mapping[str, ca.SX]) -> dict[str, ca.SX]:
         low, high = self.sampled.limits
         value = found[""]
-        # What is no number stays none: fmin and fmax would give the limit.
+        # NaN stays NaN: fmin and fmax would return the limit.
         value = value if high == math.inf else ca.if_else(value > high, high, value)
         value = value if low == -math.inf else ca.if_else(value < low, low, value)
         changes = {f"{self.name}_{state}": found[state] for state in self.sampled.states}
@@ -208,7 +209,7 @@ class _Loop:
         return changes
 
     def _application(self) -> Event:
-        """Return what lets the value act that was found a delay before."""
+        """Return the event that applies a value found one delay earlier."""
         applied, first = self.values[self._of("applied")], self.values[self._of("first")]
         due = first + self.sampled.period * applied + self.rest
         oldest = self.values[self._of(f"late_{self.stored}")]
@@ -223,12 +224,12 @@ def _said(error: Exception) -> str:
 
 
 def as_number(owner: str, value: Any) -> float:
-    """Return what a law in Python gave as a number.
+    """Return the result of a law in Python as a number.
 
     Raises
     ------
     ResetError
-        It is no finite number.
+        It is not a finite number.
     """
     try:
         number = float(value)
@@ -240,7 +241,7 @@ def as_number(owner: str, value: Any) -> float:
 
 
 def split(owner: str, given: Any, states: Mapping[str, float]) -> tuple[Any, Mapping[str, Any]]:
-    """Return the value of a law and its own next states, of what a function gave.
+    """Split the result of a function into the value of the law and its next states.
 
     Raises
     ------
@@ -270,35 +271,36 @@ def sampled(
     before: float = 0.0,
     traced: bool = True,
 ) -> Sampled:
-    """Return a law in discrete time for an input: its value is held from sample to sample.
+    """Return a law in discrete time for an input, which holds its value between samples.
 
-    The first sample is taken at the start of a run, the others at whole periods after it.
+    The first sample is at the start of the run, the others follow at whole periods.
 
     Parameters
     ----------
     name
         A word.
     period
-        From sample to sample, s.
+        The time between samples, s.
     law
         An expression of time, states, parameters and other inputs; or a function of named values,
-        `lambda seen: -seen.gain * seen.x`, which returns the value, or (value, own next states).
+        `lambda seen: -seen.gain * seen.x`, which returns the value, or (value, next states).
     delay
-        How long after a sample its value begins to act, s.
+        The time from a sample until its value begins to act, s.
     states
         The law's own states, with their values before the first sample.
     limits
         (lowest, highest) value.
     before
-        What acts before the first value does, where there is a delay.
+        The value that acts before the first sampled one, if there is a delay.
     traced
-        Whether a function is called once, with symbols, to find the expression that it computes:
-        such a law is followed in compiled loops. Without, it is called with numbers at each sample.
+        Whether the function is called only once, with symbols, to find the expression that it
+        computes. Compiled loops can follow such a law. If False, the function is called with
+        numbers at each sample.
 
     Raises
     ------
     PosingError, OutOfRangeError
-        A name is no word, or a number makes no sense.
+        A name is not a word, or a number is out of range.
 
     Examples
     --------

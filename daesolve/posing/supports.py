@@ -1,6 +1,6 @@
-"""Pairs of supports of which at most one is loaded: how a guide without play holds a body.
+"""Pairs of supports with at most one loaded: how a guide without play holds a body.
 
-What such pairs must be to have a meaning is checked here, with messages that name the pairs.
+This module checks that such pairs are meaningful; its messages name the pairs.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Vector = Sequence[Expression] | ca.SX
 
 @runtime_checkable
 class Rubs(Protocol):
-    """A face that rubs: a `Pad`, `PadNodes`, or one of your own."""
+    """A face with friction: a `Pad`, `PadNodes`, or your own."""
 
     def traction(self, speed_squared: ca.SX, spin: ca.SX) -> tuple[ca.SX, ca.SX]:
         """Return a and b of the friction -a V and of its moment -b spin.
@@ -37,7 +37,7 @@ class Rubs(Protocol):
         Parameters
         ----------
         speed_squared
-            The square of the slip V of the face's centre, m^2/s^2.
+            The square of the slip V of the centre of the face, m^2/s^2.
         spin
             The rate of turn about the normal, rad/s.
 
@@ -56,24 +56,23 @@ class Support:
     Parameters
     ----------
     point
-        Where the point of the body that touches lies in space, m: two or three coordinates.
+        The position of the touching point of the body in space, m: two or three coordinates.
     normal
-        The direction in which the guide pushes the body: a unit vector of as many.
+        The direction in which the guide pushes the body: a unit vector of the same length.
     friction
         The coefficient of dry friction.
     pad
-        The face that touches, where it is more than a point: `Pad`, `PadNodes` or another (in
-        space).
+        The face that touches, if it is more than a point: `Pad`, `PadNodes` or your own (in space).
     spin
-        The rate at which the body turns about the normal, rad/s: for pads.
+        The rate at which the body turns about the normal, rad/s; pads need it.
     velocity
-        The velocity of the material point that touches, m/s, where it is not the rate of `point`
-        (a wheel). It is linear in the velocities.
+        The velocity of the material point that touches, m/s, if it is not the rate of `point` (a
+        wheel). It must be linear in the velocities.
 
     Raises
     ------
     PosingError
-        What is given does not make a support.
+        The arguments do not form a support.
     """
 
     normal: Vector
@@ -107,25 +106,25 @@ class Support:
 
     @property
     def size(self) -> int:
-        """In how many dimensions it lies."""
+        """The number of dimensions."""
         return len(_entries("normal", self.normal))
 
 
 @dataclass(frozen=True, eq=False)
 class VariantPair:
-    """Two supports at most one of which is loaded, or one that only pushes.
+    """Two supports with at most one loaded, or a single support that only pushes.
 
     Parameters
     ----------
     name
-        The pair's name, and that of its reaction: that of the second support less that of the
-        first, N.
+        The name of the pair and of its reaction, in N: the second support's minus the first's.
     supports
-        The first and the second; a single one of a unilateral pair counts as the second.
+        The first and the second support; the single support of a unilateral pair counts as the
+        second.
     kind
-        "two-sided", or "unilateral" where the body may leave its support.
+        "two-sided", or "unilateral" if the body may leave its support.
     reaction
-        The symbol of N, for outputs and events.
+        The symbol of N, for use in outputs and events.
     """
 
     name: str
@@ -159,7 +158,7 @@ class VariantPair:
 
     @property
     def planar(self) -> bool:
-        """Whether it slides along a line."""
+        """Whether the pair slides along a line."""
         return self.supports[0].size == 2
 
 
@@ -168,29 +167,29 @@ def _entries(owner: str, given: Vector) -> list[ca.SX]:
         given = ca.vertsplit(given)
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise PosingError(f"the {owner} of a support must be a list of expressions, not {given!r}")
-    # The length of a normal in numbers is looked at where the support has a name.
+    # The length of a constant normal is checked where the support has a name.
     finite = owner != "normal"
     return [as_scalar(f"the {owner} of a support", entry, finite=finite) for entry in given]
 
 
 UNIT = 1e-6
-"""How far the length of a normal may be from one."""
+"""The largest accepted deviation of a normal's length from one."""
 PLACES = ("first", "second")
 
 
 def check_pairs(pairs: Sequence[Any], goals: Sequence[AnyGoal]) -> None:
-    """Refuse pairs that are none, or that do not keep as many constraints.
+    """Refuse invalid pairs, and pairs that do not match the number of kept constraints.
 
     Raises
     ------
     PosingError
-        The message says what is wrong, and with which pair.
+        The message names the problem and the pair.
     """
     if not isinstance(pairs, Sequence) or isinstance(pairs, str):
         raise PosingError(f"pairs must be a list of VariantPairs, not a {type(pairs).__name__}")
     for pair in pairs:
         if not isinstance(pair, VariantPair):
-            raise PosingError(f"pairs must be VariantPairs, and one is a {type(pair).__name__}")
+            raise PosingError(f"pairs must be VariantPairs, but one is a {type(pair).__name__}")
     names = [pair.name for pair in pairs]
     for name in names:
         if names.count(name) > 1:
@@ -204,28 +203,28 @@ def check_pairs(pairs: Sequence[Any], goals: Sequence[AnyGoal]) -> None:
         counted = f"{len(kept)}: {', '.join(map(repr, kept))}" if kept else "none"
         raise PosingError(
             f"{_counted(len(pairs))} of supports ({', '.join(names)}) must keep as many goals, "
-            f"posed with ideal=False, and there {'is' if len(kept) == 1 else 'are'} {counted}"
+            f"posed with ideal=False, but there {'is' if len(kept) == 1 else 'are'} {counted}"
         )
 
 
 def check_supports(
     pairs: Sequence[VariantPair], coordinates: ca.SX, moving: ca.SX, others: ca.SX
 ) -> None:
-    """Refuse supports that do not touch the body, or whose numbers cannot be.
+    """Refuse supports that do not touch the body or have invalid numbers.
 
     Parameters
     ----------
     pairs
         The pairs.
     coordinates, moving
-        Symbols: q, and its rates with the quasi-velocities.
+        Symbols: q; and the rates of q with the quasi-velocities.
     others
-        Those of implicit unknowns and auxiliary quantities, and of their rates.
+        The symbols of implicit unknowns, auxiliary quantities and their rates.
 
     Raises
     ------
     PosingError, OutOfRangeError
-        The message says what is wrong, and with which support of which pair.
+        The message names the problem, the support and the pair.
     """
     for pair in pairs:
         for place, support in enumerate(pair.supports, 2 - pair.count):

@@ -1,6 +1,6 @@
 """Named CasADi vectors: coordinates, velocities, parameters, reactions, discrete values.
 
-Units are labels: they are shown, never converted.
+Units are labels. The library shows them and never converts them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from daesolve.errors import OutOfRangeError, PosingError, unknown_name
 
 
 def symbol(name: str, count: int = 1) -> ca.SX:
-    """Return a new symbol, or a column of several, by CasADi's own name."""
+    """Return a new symbol, or a column of several, under CasADi's own name."""
     # The stubs of CasADi know `SX.sym` by another signature.
     return ca.SX.sym(name, count)  # pyright: ignore[reportArgumentType]
 
@@ -29,22 +29,21 @@ time = symbol("t")
 
 
 class Angle(str):
-    """The unit of a coordinate that is the same after a whole turn."""
+    """The unit of a coordinate that repeats after a whole turn."""
 
     __slots__ = ()
 
 
 ANGLE = Angle("rad")
-"""The unit of an angle: it lets the library take whole turns off inside of a run.
+"""The unit of an angle, which lets the library remove whole turns internally.
 
-A label, and no promise: nothing is taken for periodic because of it.
+It is a label and not a promise: the library does not assume periodicity because of it.
 
-- An angle is wrapped to (-pi, pi] at the ends of segments, so that it keeps its digits, only where
-  every equation, guard and output is proved to be the same after a whole turn: it does not occur in
-  them, or as a multiple by a whole number within sines and cosines. Otherwise it is integrated as
-  any coordinate.
-- It is always shown unwrapped: samples, events and end states count every turn.
-- Events and discrete conditions see it unwrapped: a guard at 200 rad fires at 200 rad.
+- To keep its digits, an angle is wrapped to (-pi, pi] at the ends of segments if every equation,
+  guard and output provably repeats after a whole turn: it occurs only within sines and cosines,
+  multiplied by a whole number. Otherwise it is integrated like any other coordinate.
+- Results always show it unwrapped: samples, events and end states count every turn.
+- Events and discrete conditions use the unwrapped angle: a guard at 200 rad fires at 200 rad.
 """
 
 
@@ -55,9 +54,9 @@ class Interval:
     Parameters
     ----------
     low, high
-        The ends of the interval, which belong to it unless `open_low` excludes the lower one.
+        The ends of the interval. Both belong to it unless `open_low` excludes the lower end.
     open_low
-        Whether `low` itself is excluded.
+        Whether to exclude `low`.
     """
 
     low: float = -math.inf
@@ -82,7 +81,7 @@ NON_NEGATIVE = Interval(0.0)
 
 
 def velocity_name(name: str) -> str:
-    """Name the velocity of a coordinate; the index stays last.
+    """Return the name of a coordinate's velocity; an index stays last.
 
     Examples
     --------
@@ -95,16 +94,16 @@ def velocity_name(name: str) -> str:
 
 
 class SymbolVector:
-    """An ordered set of named CasADi scalars, reached by attribute or by key.
+    """An ordered set of named CasADi scalars, accessible as attributes or by key.
 
     Parameters
     ----------
     names
         The names, in the order of the vector.
     units
-        A label of each.
+        The label of each unit.
     kind
-        What these symbols are, for messages ("coordinate").
+        The kind of these symbols, for messages ("coordinate").
     """
 
     def __init__(self, names: tuple[str, ...], units: tuple[str, ...], kind: str) -> None:
@@ -113,7 +112,9 @@ class SymbolVector:
                 raise PosingError(f"the {kind} name {name!r} is not a valid identifier")
         for name, unit in zip(names, units, strict=True):
             if not isinstance(unit, str):
-                raise PosingError(f"the unit of the {kind} {name!r} is {unit!r}, no word")
+                raise PosingError(
+                    f"the unit of the {kind} {name!r} is {unit!r}, but must be a word"
+                )
         self.names = names
         self.units = units
         self.kind = kind
@@ -129,7 +130,7 @@ class SymbolVector:
         Raises
         ------
         UnknownNameError
-            One of the names is not here.
+            A name does not exist.
         """
         chosen = copy.copy(self)
         chosen.names = tuple(names)
@@ -141,7 +142,7 @@ class SymbolVector:
         return chosen
 
     def joined(self, other: SymbolVector) -> Self:
-        """Return a vector of these symbols and those of another."""
+        """Join these symbols with those of another vector."""
         whole = copy.copy(self)
         whole.names, whole.units = self.names + other.names, self.units + other.units
         whole._symbols = self._symbols | other._symbols
@@ -150,7 +151,7 @@ class SymbolVector:
         return whole
 
     def with_symbols(self, symbols: Mapping[str, ca.SX]) -> Self:
-        """Return the vector with other symbols for its names."""
+        """Return the vector with other symbols under the same names."""
         other = copy.copy(self)
         other._symbols = {name: symbols[name] for name in self.names}
         other.vector = ca.vertcat(ca.SX(0, 1), *other._symbols.values())
@@ -181,7 +182,7 @@ class SymbolVector:
 
 
 class DifferentiableVector(SymbolVector):
-    """Symbols with the symbols of their rates: `q.x` and `q.dot.x`."""
+    """Symbols together with the symbols of their rates: `q.x` and `q.dot.x`."""
 
     def __init__(self, names: tuple[str, ...], units: tuple[str, ...], kind: str) -> None:
         super().__init__(names, units, kind)
@@ -191,7 +192,7 @@ class DifferentiableVector(SymbolVector):
         self.dot = _Dot(self)
 
     def part(self, names: Iterable[str]) -> Self:
-        """Return a vector of some of these symbols, with those of their rates."""
+        """Return a vector of some of these symbols, with their rates."""
         chosen = super().part(names)
         chosen._rate_names = tuple(velocity_name(name) for name in chosen.names)
         chosen.rates = self.rates.part(chosen._rate_names)
@@ -199,7 +200,7 @@ class DifferentiableVector(SymbolVector):
         return chosen
 
     def joined(self, other: SymbolVector) -> Self:
-        """Return these and others, with the symbols of their rates."""
+        """Join these symbols with others, including their rates."""
         whole = super().joined(other)
         assert isinstance(other, DifferentiableVector)
         whole._rate_names = self._rate_names + other._rate_names
@@ -229,8 +230,7 @@ class _Dot:
 class Auxiliaries(DifferentiableVector):
     """Names for expressions of time and positions: a contact point, an elongation.
 
-    Goals that are written in them are differentiated by the chain rule, each derivative of a
-    shape written once. The motion is the same; its code is shorter.
+    The chain rule differentiates goals in these names, each derivative of a shape only once.
     """
 
     def __init__(self, meanings: Mapping[str, ca.SX], units: Mapping[str, str]) -> None:
@@ -254,7 +254,7 @@ class Parameters(SymbolVector):
         self.defaults = {name: self.check(name, value) for name, value in defaults.items()}
 
     def joined(self, other: SymbolVector) -> Self:
-        """Return these and others, with their ranges and defaults."""
+        """Join these parameters with others, including ranges and defaults."""
         whole = super().joined(other)
         assert isinstance(other, Parameters)
         whole.ranges = self.ranges | other.ranges
@@ -262,14 +262,14 @@ class Parameters(SymbolVector):
         return whole
 
     def check(self, name: str, value: object) -> float:
-        """Return a value as a float, or say why it cannot be.
+        """Return a value as a float, or raise an error if it is invalid.
 
         Raises
         ------
         UnknownNameError
-            No parameter has this name.
+            There is no parameter of this name.
         OutOfRangeError
-            The value is no finite number, or lies outside the parameter's range.
+            The value is not a finite number, or lies outside the range of the parameter.
         """
         if name not in self:
             raise unknown_name(self.kind, name, self.names)
@@ -282,7 +282,7 @@ class Parameters(SymbolVector):
         return float(value)
 
     def values(self, overrides: Mapping[str, object] | None = None) -> dict[str, float]:
-        """Return every value, the given ones in place of the defaults."""
+        """Return every value, with given ones overriding the defaults."""
         given = {name: self.check(name, value) for name, value in (overrides or {}).items()}
         return self.defaults | given
 
@@ -291,9 +291,9 @@ NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
 
 
 class DiscreteValues:
-    """The type of a field that takes discrete values, or a list of several, and joins them.
+    """The type of a field that accepts discrete values or a list of several, and joins them.
 
-    Laws of friction each bring their own: `discrete=[one.discrete, other.discrete]`.
+    Each friction law brings its own values: `discrete=[one.discrete, other.discrete]`.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -327,7 +327,7 @@ def coordinates(**units: str) -> DifferentiableVector:
     Parameters
     ----------
     **units
-        The unit of each by its name; `ANGLE` for angles, which may be wrapped inside, see there.
+        The unit of each coordinate by name. `ANGLE` may be wrapped internally; see there.
 
     Examples
     --------
@@ -340,12 +340,12 @@ def coordinates(**units: str) -> DifferentiableVector:
 
 
 def implicit(**units: str) -> DifferentiableVector:
-    """Declare massless unknowns, each of which tracks an `Implicit` equation.
+    """Declare massless unknowns, each defined by an `Implicit` equation.
 
     Parameters
     ----------
     **units
-        The unit of each by its name.
+        The unit of each unknown by name.
     """
     return DifferentiableVector(tuple(units), tuple(units.values()), "implicit unknown")
 
@@ -356,12 +356,12 @@ def auxiliaries(**entries: ca.SX | tuple[ca.SX, str]) -> Auxiliaries:
     Parameters
     ----------
     **entries
-        The expression of each by its name, with its unit where it has one.
+        The expression of each quantity by name, optionally with its unit.
 
     Raises
     ------
     PosingError
-        One is no expression.
+        An entry is not an expression.
     """
     pairs = {n: entry if isinstance(entry, tuple) else (entry, "") for n, entry in entries.items()}
     for name, (meaning, _) in pairs.items():
@@ -381,29 +381,29 @@ def states(**units: str) -> SymbolVector:
     Parameters
     ----------
     **units
-        The unit of each by its name.
+        The unit of each state by name.
     """
     return SymbolVector(tuple(units), tuple(units.values()), "state")
 
 
 def velocities(**units: str) -> SymbolVector:
-    """Declare quasi-velocities v, where q' = S(q) v.
+    """Declare quasi-velocities v, with q' = S(q) v.
 
     Parameters
     ----------
     **units
-        The unit of each by its name.
+        The unit of each velocity by name.
     """
     return SymbolVector(tuple(units), tuple(units.values()), "velocity")
 
 
 def reactions(**units: str) -> SymbolVector:
-    """Declare reactions whose directions are given by where they enter the forces.
+    """Declare reactions whose directions follow from where they appear in the forces.
 
     Parameters
     ----------
     **units
-        The unit of each by its name.
+        The unit of each reaction by name.
     """
     return SymbolVector(tuple(units), tuple(units.values()), "reaction")
 
@@ -416,12 +416,12 @@ def parameters(
     Parameters
     ----------
     **entries
-        By its name, the default of each; with a unit, and with a range (an `Interval`).
+        The default of each parameter by name, optionally with a unit and a range (an `Interval`).
 
     Raises
     ------
     PosingError
-        An entry is something else, or a name is no identifier.
+        An entry is something else, or a name is not a valid identifier.
 
     Examples
     --------
@@ -448,17 +448,17 @@ def parameters(
 
 
 def discrete(**defaults: float) -> Parameters:
-    """Declare discrete values: numbers that only a reset changes.
+    """Declare discrete values: numbers that only resets change.
 
     Parameters
     ----------
     **defaults
-        The value at the start of each by its name.
+        The value of each at the start, by name.
 
     Examples
     --------
-    `driving = daesolve.discrete(motor=1.0)` is given to the system as `discrete=driving`; its force
-    has `driving.motor` as a factor, and `Reset({"motor": 0.0})` switches it off.
+    Pass `driving = daesolve.discrete(motor=1.0)` to the system as `discrete=driving`. If a force
+    has the factor `driving.motor`, then `Reset({"motor": 0.0})` switches it off.
     """
     return Parameters(
         defaults, dict.fromkeys(defaults, ""), dict.fromkeys(defaults, ANY), "discrete value"
@@ -469,7 +469,7 @@ def discrete(**defaults: float) -> Parameters:
 class Labels:
     """Names and units of everything that a run shows.
 
-    Beside the `reactions` that are unknowns there are those that are `recovered` from the motion.
+    The `reactions` are unknowns of the equations; other reactions are `recovered` from the motion.
     """
 
     states: tuple[str, ...]
@@ -491,7 +491,7 @@ class Labels:
 
     @property
     def shown_reactions(self) -> tuple[str, ...]:
-        """The reactions that are unknowns, and those that are recovered."""
+        """The reactions that are unknowns, and the recovered ones."""
         return self.reactions + self.recovered
 
     @property

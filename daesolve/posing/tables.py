@@ -1,9 +1,9 @@
-"""Tables of measured values: polynomials between nodes, whose coefficients events change.
+"""Tables of measured values: polynomials between nodes, with coefficients that events change.
 
-    value = sum_k c_k (a - base)^k        c and base are discrete values of the piece in which a is
+    value = sum_k c_k (a - base)^k c and base are discrete values of the piece that contains a
 
-At a node the coefficients of the next piece take the place of those of the last. Between nodes the
-motion is smooth, and one polynomial is evaluated however many nodes there are.
+At a node, the coefficients of the next piece replace the current ones. Between nodes the motion is
+smooth, and only one polynomial is evaluated, however many nodes there are.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ Kind = Literal["steps", "linear", "cubic", "periodic cubic"]
 Outside = Literal["hold", "refuse"]
 DEGREES: dict[str, int] = {"steps": 0, "linear": 1, "cubic": 3, "periodic cubic": 3}
 ROUNDING = 1e-12
-"""Of the width of a table, how far beyond its ends an argument is still at the end."""
+"""How far beyond an end an argument still counts as at the end, as a fraction of the table's
+width."""
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Values over one argument or two; call it with the arguments to have its expression.
+    """Values over one or two arguments; call the table with arguments to get its expression.
 
     Parameters
     ----------
@@ -54,12 +55,12 @@ class Table:
     _uses: list[Use] = field(default_factory=list["Use"], repr=False)
 
     def __call__(self, *arguments: Expression) -> ca.SX:
-        """Return the value at arguments, as an expression that may stand wherever others may.
+        """Return the value at given arguments, as an expression for use anywhere.
 
         Raises
         ------
         PosingError
-            These are not as many scalar expressions as the table has arguments.
+            The number of scalar expressions differs from the number of arguments.
         """
         if len(arguments) != len(self.axes):
             raise PosingError(
@@ -87,12 +88,12 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Use:
-    """A table at its arguments.
+    """A table with its arguments.
 
     Parameters
     ----------
     table, name, arguments
-        The table, what its discrete values begin with, and the arguments.
+        The table, the prefix of its discrete values, and the arguments.
     """
 
     table: Table
@@ -112,7 +113,7 @@ class Use:
 
     @property
     def own(self) -> list[ca.SX]:
-        """The symbols that its expression holds."""
+        """The symbols in its expression."""
         return ca.vertsplit(self.values.vector)
 
     @property
@@ -137,7 +138,7 @@ class Use:
 
     @property
     def expression(self) -> ca.SX:
-        """Its value."""
+        """The value as an expression."""
         degrees = [axis.degree + 1 for axis in self.table.axes]
         own = [self.values[f"{self.name}_{k}"] for k in range(int(np.prod(degrees)))]
         away = [
@@ -150,17 +151,17 @@ class Use:
         return horner([horner(row, away[1]) for row in rows], away[0])
 
     def drive(self, fixed: Collection[int]) -> Drive:
-        """Return what it adds to a system.
+        """Return the parts that it adds to a system.
 
         Parameters
         ----------
         fixed
-            The symbols that no motion changes, by their hashes.
+            The hashes of the symbols that no motion changes.
         """
         rising = [_rises(argument, fixed) for argument in self.arguments]
         guards = [self._guards(place, rises) for place, rises in enumerate(rising)]
         changes: Any = self._next(rising) if len(rising) > 1 else self._next_of_one(rising[0])
-        # What moves may be carried past nodes at once, by an impact.
+        # An impact may carry the argument past several nodes at once.
         reset = Reset(changes, whenever_past=not all(rising))
         column = [guard for own in guards for guard in own]
         events = [Event(f"{self.name}_node", column, RISING, reset, listed=False)]
@@ -171,7 +172,7 @@ class Use:
         for place, (axis, argument) in enumerate(zip(self.table.axes, self.arguments, strict=True)):
             name = self._of_axis(place)[-1]
             leans |= {} if rising[place] else {name: argument}
-            # At a node it is in the piece into which it goes.
+            # At a node, use the piece that the argument enters.
             found.append(axis.found(argument - axis.rounding * self.values[name]))
         return Drive(
             self.name,
@@ -191,7 +192,7 @@ class Use:
         return Lookup(table.axes, table.coefficients, self.arguments, bases, terms)
 
     def _guards(self, place: int, rises: bool) -> list[ca.SX]:
-        """Return what passes zero at the ends of a piece; minus one where no other follows."""
+        """Return guards that pass zero at the ends of a piece; minus one if no piece follows."""
         argument, own = self.arguments[place], self.values
         _, _, _, lower, upper, below, beyond, _ = (own[name] for name in self._of_axis(place))
         up = beyond * (argument - upper) + (beyond - 1)
@@ -212,7 +213,7 @@ class Use:
         return changes
 
     def _next_of_one(self, rises: bool) -> dict[str, ca.SX]:
-        """Return what changes where the only argument passes a node, whose side it finds itself."""
+        """Return the changes where the only argument passes a node, on whichever side."""
         (argument,), names = self.arguments, self._of_axis(0)
         _, _, _, lower, upper, below, beyond, _ = (self.values[name] for name in names)
         nearer = ca.SX(2 * argument >= lower + upper)
@@ -220,7 +221,7 @@ class Use:
         return self._at([self._after(0, up, 1 - up, rises)])
 
     def _after(self, place: int, up: ca.SX, down: ca.SX, rises: bool) -> tuple[ca.SX, ca.SX]:
-        """Return piece and turns after a node: the one beyond it at least, whatever rounding."""
+        """Return piece and turns after a node, always at least one piece on, despite rounding."""
         axis, names = self.table.axes[place], self._of_axis(place)
         piece, turns = self.values[names[0]], self.values[names[1]]
         count = axis.count
@@ -255,7 +256,7 @@ class Use:
         return chosen
 
     def _end(self) -> Event:
-        """Return what ends a run that leaves the nodes."""
+        """Return the event that ends a run beyond the nodes."""
         guards: list[ca.SX] = []
         spans: list[str] = []
         for axis, argument in zip(self.table.axes, self.arguments, strict=True):
@@ -264,18 +265,18 @@ class Use:
             guards += [argument - (last + slack), (first - slack) - argument]
             spans.append(f"{first:g} to {last:g}")
         why = (
-            f"the table {self.table.name!r} has no value: its nodes go from "
+            f"the table {self.table.name!r} has no value here: its nodes go from "
             f"{' and from '.join(spans)}, and outside = 'refuse'"
         )
         return Event(f"{self.name}_end", guards, RISING, Stop(why, whenever_past=True))
 
 
 _known: dict[int, Use] = {}
-"""By the symbols in their expressions, by which a system knows the tables that it contains."""
+"""The tables by the symbols in their expressions, which identify the tables in a system."""
 
 
 def uses_in(expressions: Iterable[ca.SX]) -> list[Use]:
-    """Return the tables that occur in some expressions, those in the arguments of others first."""
+    """Return the tables in some expressions; tables in arguments of others come first."""
     found: dict[int, Use] = {}
     for expression in expressions:
         for symbol in ca.symvar(expression):
@@ -288,7 +289,7 @@ def uses_in(expressions: Iterable[ca.SX]) -> list[Use]:
 
 
 def _rises(argument: ca.SX, fixed: Collection[int]) -> bool:
-    """Tell whether an argument is time itself, but for what no motion changes."""
+    """Return whether an argument equals time up to quantities that no motion changes."""
     others = {symbol.element_hash() for symbol in ca.symvar(argument)} - {time.element_hash()}
     slope = ca.simplify(ca.jacobian(argument, time))
     return others <= {*fixed} and slope.is_constant() and float(slope) == 1.0
@@ -303,7 +304,7 @@ def horner(coefficients: Sequence[ca.SX], at: ca.SX) -> ca.SX:
 
 
 def _picked(hot: ca.SX, column: np.ndarray) -> ca.SX:
-    """Return the entry of a column where the one is."""
+    """Return the entry of a column at the position of the one."""
     values = np.asarray(column, dtype=float)
     if np.all(values == values[0]):
         return ca.SX(float(values[0]))
@@ -317,28 +318,28 @@ def table(
     kind: Kind = "linear",
     outside: Outside = "hold",
 ) -> Table:
-    """Return a table of values, as an input or, called with an argument, in any expression.
+    """Return a table of values for use as an input or, called with an argument, in any expression.
 
-    Its nodes are instants at which solvers stop: between them it is a polynomial, so that every
-    method keeps its order.
+    Solvers stop at its nodes. Between them it is a polynomial, so every method keeps its order.
 
     Parameters
     ----------
     name
         A word.
     nodes, values
-        (n,) rising, and (n,): arrays, pandas series, or (path of a CSV file, name of a column).
+        (n,) rising, and (n,): arrays, pandas series, or (path of a CSV file, column name).
     kind
-        "steps" keeps a value up to the next node; "linear" has kinks; "cubic" is the spline with
-        two continuous derivatives (not-a-knot), "periodic cubic" the same of a period, whose last
-        value is its first.
+        "steps" keeps each value up to the next node; "linear" has kinks; "cubic" is a spline with
+        two continuous derivatives (not-a-knot); "periodic cubic" is a periodic spline, whose last
+        value must equal its first.
     outside
-        Beyond the nodes, "hold" the value at the end, or "refuse" to go there.
+        Beyond the nodes, "hold" keeps the value at the end and "refuse" ends the run.
 
     Raises
     ------
     PosingError, OutOfRangeError
-        There are no two nodes, they do not rise, a number is none, or the kind is not known.
+        There are fewer than two nodes, they do not rise, a number is not finite, or the kind is
+        unknown.
 
     Examples
     --------
@@ -379,11 +380,12 @@ def table2(
     name
         A word.
     first, second
-        (n,) and (m,), the nodes of the arguments.
+        The nodes of the arguments, (n,) and (m,).
     values
         (n, m).
     kind, outside
-        As in `table`, but nothing periodic; polynomials are products of those in each argument.
+        As in `table`, but without periodic kinds. The polynomials are products of those in each
+        argument.
 
     Raises
     ------
@@ -412,12 +414,12 @@ def table2(
 
 
 def _checked(made: Table) -> Table:
-    """Return a table whose polynomials are numbers.
+    """Return a table after checking that its coefficients are finite.
 
     Raises
     ------
     OutOfRangeError
-        Nodes are so close, or values so large, that one is none.
+        Nodes are so close, or values so large, that a coefficient is not finite.
     """
     with np.errstate(all="ignore"):
         if not np.all(np.isfinite(made.coefficients)):
@@ -453,7 +455,7 @@ def _axis(name: str, what: str, nodes: Column, kind: Kind, outside: Outside) -> 
 
 
 def with_data(saved: Mapping[str, Any]) -> Table:
-    """Return the table that a manifest holds; see `data_of`."""
+    """Rebuild the table stored in a manifest; see `data_of`."""
     nodes = [np.array(entry, dtype=float) for entry in saved["nodes"]]
     kind, outside = saved["kind"], saved["outside"]
     if len(nodes) == 1:

@@ -1,1 +1,1 @@
-"""What is posed, checked row by row, and made one form of equations."""
+"""Systems: what users pose, checked row by row, and brought into one form of equations."""

@@ -1,7 +1,8 @@
 """Broken powers whose base vanishes where a piecewise expression switches: max(0, -x)^1.5.
 
-In the mode of a branch, (-x)^1.5, such a power is no number just past its switch, so that no step
-could come near to it. These powers are found here, to be left as they stand, 0 past the switch.
+In the mode of a branch, such a power, (-x)^1.5, is not a number just past its switch, so no step
+could approach the switch. This module finds these powers, which are then left unchanged: 0 past the
+switch.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _NO_VALUE = -1
 
 
 def kinked_powers(program: Program) -> frozenset[int]:
-    """Return the broken powers above 1 of |a|, max(a, 0) and min(a, 0), by their numbers."""
+    """Return the numbers of broken powers above 1 of |a|, max(a, 0) and min(a, 0)."""
     steps, found = program.steps, set[int]()
     for number in _broken_powers(program):
         operation, operands = steps[int(steps[number][1][0])]
@@ -28,9 +29,9 @@ def kinked_powers(program: Program) -> frozenset[int]:
 
 
 def one_sided_powers(program: Program) -> frozenset[int]:
-    """Return the broken powers above 1 that count only in branches at whose edge they vanish.
+    """Return the broken powers above 1 used only in branches at whose edge they vanish.
 
-    (-x)^1.5 is one where it stands in a branch for x < 0, and nowhere else.
+    (-x)^1.5 is one if it occurs only in a branch for x < 0.
     """
     powers = _broken_powers(program)
     users = _users(program) if powers else {}
@@ -52,7 +53,7 @@ def one_sided_powers(program: Program) -> frozenset[int]:
 
 
 def _users(program: Program) -> dict[int, list[int]]:
-    """Return by which values each is used; -1 stands for an output."""
+    """Return the values that use each value; -1 represents an output."""
     users: dict[int, list[int]] = defaultdict(list)
     for number, (operation, operands) in enumerate(program.steps):
         if operation not in (ca.OP_CONST, ca.OP_INPUT):
@@ -78,13 +79,13 @@ def _has_zero(program: Program, operands: tuple[int, ...]) -> bool:
 
 
 def _unsigned(program: Program, number: int) -> int:
-    """Return a value without the minus signs before it."""
+    """Return a value without its leading minus signs."""
     operation, operands = program.steps[number]
     return _unsigned(program, operands[0]) if operation == ca.OP_NEG else number
 
 
 def _edge(program: Program, condition: int) -> int | None:
-    """Return what vanishes where a condition changes; None where it is no comparison with 0."""
+    """Return the expression that vanishes where a condition changes; None without a zero in it."""
     operation, operands = program.steps[condition]
     if operation == ca.OP_NOT:
         return _edge(program, operands[0])

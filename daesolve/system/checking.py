@@ -1,4 +1,4 @@
-"""What can be wrong with the names and the goals of a system."""
+"""Checks of the names and goals of a system."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ KINEMATICS = "the kinematics"
 
 
 def check_entries(goals: Sequence[AnyGoal], events: Sequence[Event]) -> None:
-    """Refuse what is no list of goals or of events, and two of one name.
+    """Refuse anything other than a list of goals or events, and duplicate names.
 
     Raises
     ------
     PosingError
-        The entry at fault is named, or what was given in place of a list.
+        The message names the invalid entry, or what was given instead of a list.
     """
     _check_entries("goal", goals, AnyGoal)
     _check_entries("event", events, Event)
@@ -57,18 +57,18 @@ def check_names(
     Parameters
     ----------
     vectors
-        Of symbols.
+        Vectors of symbols.
     goals
-        Each of them is a goal.
+        The goals; each is known to be a goal.
     events
-        Those that parts of the system add among them.
+        All events, including those added by parts of the system.
     outputs, recovered, meters
         By name.
 
     Raises
     ------
     PosingError
-        An entry is of the wrong kind, a name is no word, or two symbols or events have one name.
+        An entry is of the wrong kind, a name is not a word, or two symbols or events have one name.
     """
     vectors = list(vectors)
     check_vectors(vectors)
@@ -94,12 +94,12 @@ def check_names(
 
 
 def check_vectors(vectors: Iterable[object]) -> None:
-    """Refuse what holds no symbols.
+    """Refuse anything other than vectors of symbols.
 
     Raises
     ------
     PosingError
-        One of them is no vector of symbols.
+        An entry is not a vector of symbols.
     """
     for vector in vectors:
         if not isinstance(vector, SymbolVector):
@@ -110,16 +110,16 @@ def check_vectors(vectors: Iterable[object]) -> None:
 
 
 def _check_entries(what: str, entries: Sequence[AnyGoal] | Sequence[Event], kind: Any) -> None:
-    """Refuse what is no list of goals or events, and two of one name.
+    """Refuse anything other than a list of goals or events, and duplicate names.
 
-    An iterator is none: its entries would be gone after the first look at them.
+    An iterator is refused too, because it could be read only once.
     """
     if isinstance(entries, str | kind) or not isinstance(entries, Collection):
         raise PosingError(f"{what}s must be a list of {what}s, not {type(entries).__name__}")
     seen: set[str] = set()
     for entry in entries:
         if not isinstance(entry, kind):
-            raise PosingError(f"the {what}s contain {entry!r}, which is no {what}")
+            raise PosingError(f"the {what}s contain {entry!r}, which is not of this kind")
         _check_name(what, entry.name)
         if entry.name in seen:
             raise PosingError(f"two {what}s are called {entry.name!r}")
@@ -144,12 +144,12 @@ def check_goals(goals: Sequence[AnyGoal], moving: ca.SX) -> None:
     goals
         The goals.
     moving
-        The symbols of everything that is a velocity.
+        The symbols of all velocities.
 
     Raises
     ------
     PosingError
-        The goal at fault is named, with the kind that would be right.
+        The message names the goal and the right kind.
     """
     for goal in goals:
         if isinstance(goal, Invariant):
@@ -181,23 +181,23 @@ def _advice(goal: AnyGoal, fast: bool) -> str:
 
 
 def check_symbols(expressions: Iterable[tuple[str, ca.SX]], known: ca.SX) -> None:
-    """Refuse symbols that were not given to the system, and constants that are no numbers.
+    """Refuse symbols unknown to the system, and constants that are not numbers.
 
     Parameters
     ----------
     expressions
-        What to look at, each with the name of what it belongs to.
+        The expressions to check, each with the name of its owner.
     known
-        Every symbol that may appear in it.
+        Every symbol that may appear in them.
 
     Raises
     ------
     PosingError
-        A symbol is no state, reaction, parameter or discrete value; a constant is not finite.
+        A symbol is not a state, reaction, parameter or discrete value, or a constant is not finite.
     """
     hashes = {symbol.element_hash() for symbol in ca.symvar(known)}
     expressions = list(expressions)
-    # Rates of massless unknowns divide by what `check_degrees` names if it is zero.
+    # Rates of massless unknowns divide by a quantity that `check_degrees` names if it is zero.
     check_constants(entry for entry in expressions if entry[0] != KINEMATICS)
     for owner, expression in expressions:
         for symbol in ca.symvar(ca.SX(expression)):
@@ -210,7 +210,7 @@ def check_symbols(expressions: Iterable[tuple[str, ca.SX]], known: ca.SX) -> Non
 
 
 def check_reactions(dynamics: Dynamics) -> None:
-    """Refuse reactions in what must be known before they are.
+    """Refuse reactions in expressions that must be known before the reactions.
 
     Raises
     ------
@@ -239,7 +239,7 @@ def _known_before_reactions(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:
 
 
 def expressions_of(dynamics: Dynamics) -> Iterable[tuple[str, ca.SX]]:
-    """Return every expression of a system with the name of what it belongs to."""
+    """Return every expression of a system with the name of its owner."""
     yield from ((f"the goal {row.name!r}", row.chain[0]) for row in dynamics.rows)
     yield from ((f"the goal {row.name!r}", row.residual) for row in dynamics.implicit_rows)
     yield from ((f"the relation {row.name!r}", row.jacobian) for row in dynamics.relations)
@@ -268,7 +268,7 @@ def implicit_goals(goals: Sequence[AnyGoal], unknowns: DifferentiableVector) -> 
     Raises
     ------
     PosingError
-        An unknown has no equation or two, or an equation defines none of them.
+        An unknown does not have exactly one equation, or an equation defines no unknown.
     """
     equations = [goal for goal in goals if isinstance(goal, Implicit)]
     ordered: list[Implicit] = []
@@ -293,7 +293,7 @@ def _random_states(dynamics: Dynamics) -> list[np.ndarray]:
 
 
 def check_degrees(dynamics: Dynamics) -> None:
-    """Refuse goals without a relative degree, or with another one in motion than at rest.
+    """Refuse goals without a relative degree, or with a different one in motion and at rest.
 
     A residual that is quadratic in the velocities has a gradient that vanishes with them, so no
     reaction influences it at rest, and integration breaks down at every turning point.
@@ -305,9 +305,9 @@ def check_degrees(dynamics: Dynamics) -> None:
     NoInfluenceError
         No reaction can influence a goal, or an implicit equation does not contain its unknown.
     UndefinedDegreeError
-        A goal is influenced in motion, but not at rest. In a control system those states are at
-        rest in which the states that controls act on directly are zero: one of them, or all of
-        them where the influence is in proportion to them.
+        A goal is influenced in motion, but not at rest. A control system is at rest where the
+        states on which controls act directly are zero: one of them, or all if the influence is
+        proportional to them.
     """
     first_unknown = dynamics.position_count - len(dynamics.implicit_rows)
     for index, row in enumerate(dynamics.implicit_rows):
@@ -329,7 +329,7 @@ def check_degrees(dynamics: Dynamics) -> None:
 
 
 def _check_mechanical(dynamics: Dynamics) -> None:
-    """Refuse constraints whose residual changes with the velocities nowhere, or not at rest."""
+    """Refuse constraints whose residual never changes with the velocities, or not at rest."""
     values = dynamics.all_held(dynamics.value_vector({}))
     moving: list[np.ndarray] = []
     resting: list[np.ndarray] = []
@@ -347,7 +347,7 @@ def _check_mechanical(dynamics: Dynamics) -> None:
 
 
 def _check_gradient(row: GoalRow, moving: np.ndarray, resting: np.ndarray) -> None:
-    """Judge the lengths of a constraint's gradient in motion and at rest, where it is finite."""
+    """Check the length of a constraint's gradient in motion and at rest, where it is finite."""
     if moving.size and np.max(moving) == 0.0:
         raise NoInfluenceError(
             f"no reaction influences the goal {row.name!r}: its residual does not change "
@@ -366,7 +366,7 @@ def _undefined(row: GoalRow, where: str) -> UndefinedDegreeError:
 
 
 def _influence(dynamics: Dynamics, row: GoalRow) -> Callable[[np.ndarray], np.ndarray]:
-    """Return what each control does to a goal of a control system, as a function of the state."""
+    """Return each control's influence on a goal of a control system, as a function of the state."""
     function = function_of(
         "influence",
         [dynamics.t, dynamics.x, dynamics.p],
@@ -405,12 +405,12 @@ def _scaled(state: np.ndarray, chosen: Sequence[int], factor: float) -> np.ndarr
 
 
 def checked_peaks(names: Sequence[str], outputs: Collection[str]) -> tuple[str, ...]:
-    """Return the outputs whose peaks are reported.
+    """Return the outputs whose peaks a run reports.
 
     Raises
     ------
     PosingError
-        They are no list of names.
+        They are not a list of names.
     UnknownNameError
         There is no such output.
     """
@@ -425,7 +425,7 @@ def checked_peaks(names: Sequence[str], outputs: Collection[str]) -> tuple[str, 
 def checked_after(
     after: Mapping[str, Sequence[str]], goals: Sequence[AnyGoal], velocities: Sequence[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Return what comes before the reactions of goals in the elimination.
+    """Return the velocities and goals eliminated before the reactions of goals.
 
     Raises
     ------

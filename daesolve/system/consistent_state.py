@@ -1,4 +1,4 @@
-"""A consistent state near a guess, with its accelerations and reactions: `consistent_state`."""
+"""`consistent_state`: a consistent state near a guess, with its accelerations and reactions."""
 
 from __future__ import annotations
 
@@ -29,33 +29,33 @@ from daesolve.system.driving import driven_by
 from daesolve.system.system import ControlSystem, MechanicalSystem, System
 
 UNMET = 1e-9
-"""A goal's acceleration that stays beyond this, relative to its terms, is not met."""
+"""A larger acceleration of a goal, relative to its terms, means that the goal is not fulfilled."""
 
 
 @dataclass(frozen=True)
 class ConsistentState:
-    """A state that meets every constraint, and what the motion does there.
+    """A state that fulfils every constraint, with accelerations and reactions.
 
     Parameters
     ----------
     time
         s
     state
-        By the names of states, to the last digit: it can be handed to `solve` as `initial`.
+        The values by name, to the last digit; pass them to `solve` as `initial`.
     accelerations
         v' by the names of the velocities.
     reactions
-        By their names. Those in `undetermined` are of least norm, one choice of many.
+        The reactions by name. Those in `undetermined` are the choice of least norm.
     changes
-        What was changed beyond rounding: name -> (guess, value).
+        Values changed by more than rounding: name -> (guess, value).
     most_changed
-        The name of the value that was changed most, relative to the largest value with the same
-        unit; None where nothing was.
+        The name of the value that changed most, relative to the largest value with the same unit;
+        None if nothing changed.
     residuals
-        What is left of each goal and its derivatives, down to accelerations, by the names of
-        drift reports (`rod`, `rod_dot`, `rod_dot_dot`).
+        The remaining error of each goal and its derivatives, including accelerations, under the
+        names used in drift reports (`rod`, `rod_dot`, `rod_dot_dot`).
     undetermined
-        The reactions that the goals leave open, since constraints depend on each other here.
+        The reactions that the goals leave open, because constraints depend on each other here.
     """
 
     time: float
@@ -83,42 +83,43 @@ def consistent_state(
 ) -> ConsistentState:
     """Find the consistent state nearest to a guess, then its accelerations and reactions.
 
-    Positions first, then velocities, then accelerations and reactions. Near is measured by the
-    mass matrix M at the guess: positions move by the least d . M d, velocities by the least
-    kinetic energy of their change. So the result does not depend on units, and the velocities are
-    those after a plastic impact against the constraints.
+    The function adjusts positions first, then velocities, then accelerations and reactions. The
+    mass matrix M at the guess measures distance: positions move by the least d . M d, velocities by
+    the least kinetic energy of their change. Hence the result does not depend on units, and the
+    velocities equal those after a plastic impact against the constraints.
 
     Parameters
     ----------
     system
-        What was posed, or its `dynamics`.
+        The posed system, or its `dynamics`.
     guess
-        Values by the names of states; zero where absent.
+        Values of states by name; missing ones are zero.
     fixed
-        The names of values in the guess that must not be changed.
+        The names of values in the guess that must not change.
     parameters
-        Values in place of the defaults.
+        Values that override the defaults.
     inputs
-        What the inputs are, by name, as in `solve`.
+        The inputs by name, as in `solve`.
     time
         The time of the state, s.
 
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        A name that nothing carries, a value that cannot be.
+        A name is unknown, or a value is out of range.
     InconsistentStateError
-        No consistent state keeps the fixed values; the goals that fail are named, with how much.
+        No consistent state keeps the fixed values. The message gives the violated goals and
+        amounts.
     ContradictoryGoalsError
-        No state near the guess meets all goals, whatever is fixed.
+        No state near the guess fulfils all goals, even with nothing fixed.
     PosingError
         The mass matrix is not positive definite.
 
     Notes
     -----
-    Implicit unknowns have no mass: they move before coordinates do. Coordinates in which
-    q' = S v is not square, such as quaternions, move along S; invariants on positions, such as
-    their norm, keep their value at the guess.
+    Implicit unknowns have no mass and move before the coordinates. Coordinates for which S in q' =
+    S v is not square, such as quaternions, move along S. Invariants on positions, such as the norm
+    of a quaternion, keep their value at the guess.
 
     Examples
     --------
@@ -179,7 +180,7 @@ def consistent_state(
 def _recovered(
     dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray, reactions: np.ndarray
 ) -> dict[str, float]:
-    """Return the reactions that are no unknowns."""
+    """Return the recovered reactions, which are not unknowns."""
     names = dynamics.labels.recovered
     function = function_of(
         "recovered",
@@ -191,12 +192,12 @@ def _recovered(
 
 
 def check_system(system: object) -> None:
-    """Refuse what is no system.
+    """Refuse anything other than a system.
 
     Raises
     ------
     PosingError
-        It is something else, a case for instance.
+        It is something else, such as a case.
     """
     if not isinstance(system, MechanicalSystem | ControlSystem):
         raise PosingError(
@@ -211,7 +212,7 @@ def parameter_values(dynamics: Dynamics, given: Mapping[str, Any]) -> dict[str, 
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        No parameter has such a name, or its value is no number or lies outside its range.
+        There is no such parameter, or its value is not a number or is out of range.
     """
     known = dynamics.posed_ranges
     found: dict[str, float] = {}
@@ -263,12 +264,12 @@ def _residuals(dynamics: Dynamics, t: float, x: np.ndarray, p: np.ndarray) -> di
 def _accelerations_left(
     dynamics: Dynamics, parts: Mapping[str, np.ndarray], accelerations: np.ndarray
 ) -> dict[str, float]:
-    """Return what is left of each goal's highest derivative.
+    """Return the remaining error of each goal's highest derivative.
 
     Raises
     ------
     InconsistentStateError
-        The constraints depend on each other here and ask for different accelerations.
+        The constraints depend on each other here and require different accelerations.
     """
     jacobian, bias = parts["jacobian"], parts["bias"].ravel()
     left = jacobian @ accelerations + bias

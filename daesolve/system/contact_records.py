@@ -1,4 +1,4 @@
-"""What a run reports of contacts with friction: slip, friction, work, state and stick margin."""
+"""The record of contacts with friction: slip, friction, work, state and stick margin."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from daesolve.system.spatial_friction import SpatialFriction
 from daesolve.system.unilateral import Contact, friction_limit, shared_name, split_of
 
 STICKS = 2.0
-"""What `<name>_state` is where a contact sticks; sliding it is 1.0 or -1.0, and open 0.0."""
+"""The value of `<name>_state` while a contact sticks; it is 1.0 or -1.0 while sliding, and 0.0
+if open."""
 TINY = 1e-300
-"""N^2, below the root of what may be zero."""
+"""N^2, added below a root whose argument may be zero."""
 
 
 def with_contact_outputs(
     outputs: Mapping[str, Any], contacts: Sequence[Contact], discrete: Parameters
 ) -> dict[str, Any]:
-    """Return the outputs of a system with those of its contacts that rub.
+    """Return the outputs of a system together with those of its contacts with friction.
 
     Parameters
     ----------
     outputs
-        Those that are posed, which come first.
+        The posed outputs, which come first.
     contacts, discrete
         The contacts, and all discrete values.
     """
@@ -46,9 +47,9 @@ def with_contact_outputs(
 def with_contact_meters(
     meters: Mapping[str, Any], contacts: Sequence[Contact], discrete: Parameters
 ) -> dict[str, Any]:
-    """Return the meters of a system with the work of friction in contacts that slide.
+    """Return the meters of a system with the friction work of contacts that slide.
 
-    It is that of the slip, which a belt that moves is part of: what is lost there as heat.
+    The work is that of the slip, including the motion of a belt: the energy lost as heat.
     """
     rubbing = [contact for contact in contacts if contact.sticking]
     in_space = [contact.in_space for contact in rubbing if contact.in_space is not None]
@@ -109,9 +110,9 @@ def _traction(
 
 
 def _own_margin(contact: Contact, rubbing: Sequence[Contact], discrete: Parameters) -> ca.SX:
-    """Return by how much friction stays below its limit where a contact holds the slip, N.
+    """Return how far friction stays below its limit while a contact holds the slip, N.
 
-    Where it rests and how it shares the load is not determined, there is none.
+    There is no margin while it rests and its share of the load is undetermined.
     """
     (sticking,) = contact.sticking
     limit = friction_limit(contact, rubbing, discrete)

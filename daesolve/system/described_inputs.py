@@ -1,10 +1,10 @@
-"""What a run gives its inputs, as plain data: for a manifest, and for processes that sweep.
+"""Inputs of a run as plain data: for a manifest, and for sweeps in other processes.
 
     {"number": 2.0}  {"text": "sin(t)"}  {"table": {...}}  {"expression": {...}}
     {"sampled": {..., "law": {"expression": {...}}}}       {"anew": "the law 'c' in Python"}
 
-For an expression see `told_expressions`: nothing in it is executed. What is "anew" cannot be
-written out: who goes on with a run gives it once more.
+For expressions see `described_expressions`: reading them executes nothing. An input marked "anew"
+cannot be stored; the user gives it again to resume the run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.algebra.told_expressions import expressions, told
+from daesolve.algebra.described_expressions import described, expressions
 from daesolve.errors import NotResumableError, PosingError, is_number
 from daesolve.posing.goals import as_scalar
 from daesolve.posing.sampled import Sampled, Seen, split
@@ -28,25 +28,25 @@ KINDS = ("number", "text", "table", "expression", "sampled", "anew")
 
 
 def described_inputs(given: Mapping[str, Any], seen: Mapping[str, ca.SX]) -> dict[str, Any]:
-    """Return what is given to inputs, as plain data.
+    """Return the inputs of a run as plain data.
 
     Parameters
     ----------
     given
-        By the name of an input; see `driving`.
+        The inputs by name; see `driving`.
     seen
-        What expressions and laws may contain, by name.
+        The symbols by name that expressions and laws may contain.
     """
     return {name: _described(value, seen) for name, value in given.items()}
 
 
 def restored_input(saved: Mapping[str, Any]) -> Any:
-    """Return what data says of an input: a number, a text, a table, a law or `Written`.
+    """Return the input that data describes: a number, a text, a table, a law or `Written`.
 
     Raises
     ------
     NotResumableError
-        It could not be written down, or is nothing that this version knows.
+        The input was not stored, or this version does not know its format.
     """
     kind = next(iter(saved), "")
     if kind == "anew":
@@ -72,18 +72,18 @@ def restored_input(saved: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """Expressions that were written out.
+    """Stored expressions.
 
     Parameters
     ----------
     saved
-        As `told_expressions` tells them.
+        The data, as stored by `described_expressions`.
     """
 
     saved: Mapping[str, Any]
 
     def of(self, symbols: Mapping[str, ca.SX]) -> list[ca.SX]:
-        """Return the expressions in some symbols."""
+        """Return the expressions in the given symbols."""
         names = [str(name) for name in self.saved.get("names", ())]
         for name in names:
             if name not in symbols:
@@ -95,13 +95,13 @@ class Written:
 
 @dataclass(frozen=True, eq=False)
 class WrittenLaw:
-    """A sampled law that was written out; it is traced as the function that it was."""
+    """A stored sampled law, traced like the original function."""
 
     written: Written
     states: tuple[str, ...]
 
     def __call__(self, seen: Mapping[str, ca.SX]) -> Any:
-        """Return the value, and the next states where there are any."""
+        """Return the value, and the next states if there are any."""
         value, *following = self.written.of(seen)
         return (value, dict(zip(self.states, following, strict=True))) if self.states else value
 
@@ -140,5 +140,5 @@ def _sampled(law: Sampled, seen: Mapping[str, ca.SX]) -> dict[str, Any]:
 
 
 def _expression(parts: Sequence[ca.SX]) -> dict[str, Any] | None:
-    """Return expressions written out; None where they contain tables."""
-    return None if uses_in(parts) else {"expression": told(parts)}
+    """Return expressions as data; None if they contain tables."""
+    return None if uses_in(parts) else {"expression": described(parts)}

@@ -1,4 +1,4 @@
-"""Tables and sampled laws in a system: their discrete values and events become its own."""
+"""Tables and sampled laws in a system: the system takes over their discrete values and events."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from daesolve.system.piecewise import hashes
 
 
 def take_drives(system: Any) -> None:
-    """Take up what the tables in a system's expressions, and its sampled laws, add to it.
+    """Add the parts of the tables in a system's expressions, and of its sampled laws.
 
     Parameters
     ----------
     system
-        A system that is being made.
+        A system under construction.
 
     Raises
     ------
     PosingError
-        Its inputs are none, or two tables have one name.
+        The inputs are invalid, or two tables have the same name.
     """
     if not isinstance(system.inputs, Inputs):
         raise PosingError(f"inputs are declared by inputs(), not given as {system.inputs!r}")
@@ -58,7 +58,7 @@ def take_drives(system: Any) -> None:
 def drive_rows(
     drives: Iterable[Drive], written: Callable[[Expression], ca.SX]
 ) -> tuple[DriveRow, ...]:
-    """Return what tables and sampled laws add, in the symbols of the equations."""
+    """Return the parts that tables and sampled laws add, in the symbols of the equations."""
     found: list[DriveRow] = []
     for drive in drives:
         begin = {name: written(value) for name, value in drive.begin.items()}

@@ -1,4 +1,4 @@
-"""A system with what a run gives its inputs: expressions in place of their symbols."""
+"""A system with the inputs of a run: expressions instead of their symbols."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from daesolve.system.system import MechanicalSystem, System
 from daesolve.system.written import expression_in
 
 Given = float | ca.SX | str | Table | Sampled
-"""What a run may give an input."""
+"""An input as a run may give it."""
 
 
 def driven(system: System, given: Mapping[str, Any]) -> tuple[System, dict[str, float]]:
-    """Return a system with the inputs that a run gives, and the numbers among them.
+    """Return a system with the inputs of a run, and the numbers among these.
 
     Parameters
     ----------
     system
         As posed.
     given
-        By the name of an input a number, an expression, in words too, a table or a sampled law.
+        For each input by name: a number, an expression (also as text), a table or a sampled law.
 
     Raises
     ------
     UnknownNameError, PosingError, OutOfRangeError
-        There is no such input, or what is given is none of these.
+        There is no such input, or the given value is none of these.
     """
     for name in given:
         if name not in system.inputs:
@@ -59,7 +59,7 @@ def driven(system: System, given: Mapping[str, Any]) -> tuple[System, dict[str, 
 def driven_by(
     system: System, given: Mapping[str, Any], parameters: Mapping[str, Any]
 ) -> tuple[System, dict[str, Any]]:
-    """Return a system with its inputs, and all numbers; a number of an input is a parameter's.
+    """Return a system with its inputs, and all numbers; numeric inputs count as parameters.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def _with_moving(system: System, moving: Mapping[str, Any]) -> System:
 
 
 def named_symbols(system: System) -> dict[str, ca.SX]:
-    """Return what expressions of inputs and sampled laws may contain, by name: time is "t"."""
+    """Return the symbols by name that inputs and sampled laws may contain; time is "t"."""
     vectors: Sequence[SymbolVector]
     if isinstance(system, MechanicalSystem):
         rates = [] if system.velocities is None else [system.coordinates.rates]
@@ -111,12 +111,12 @@ def named_symbols(system: System) -> dict[str, ca.SX]:
 
 
 def described(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a run gives the inputs of a system as plain data; see `described_inputs`."""
+    """Return the inputs of a run as plain data; see `described_inputs`."""
     return described_inputs(given, named_symbols(system)) if given else {}
 
 
 def portable(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the same, which other processes have as well.
+    """Return the inputs of a run as plain data that other processes can use.
 
     Raises
     ------
@@ -173,12 +173,12 @@ def _meaning(name: str, value: Any, seen: Mapping[str, ca.SX], drives: list[Driv
 
 
 def _explicit(inputs: SymbolVector, meanings: dict[str, ca.SX]) -> dict[str, ca.SX]:
-    """Return inputs that are written in each other without doing so.
+    """Substitute inputs that are defined in terms of each other.
 
     Raises
     ------
     PosingError
-        They go round in a circle.
+        The definitions form a cycle.
     """
     symbols = ca.vertcat(*[inputs[name] for name in meanings])
     whole = ca.vertcat(*meanings.values())
@@ -203,7 +203,7 @@ def _with(system: System, meanings: Mapping[str, ca.SX], drives: Iterable[Drive]
     changed = {name: rewriting(getattr(system, name)) for name in names}
     changed = {name: new for name, new in changed.items() if new is not getattr(system, name)}
     for drive in drives:
-        # What a law sees of other inputs is what these are.
+        # A law sees the values of other inputs.
         own = rewriting(drive)
         changed["drives"] = (*changed.get("drives", system.drives), own)
     changed["outputs"] = {

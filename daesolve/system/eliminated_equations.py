@@ -1,4 +1,4 @@
-"""The matrices of the equations of motion, and the reactions that follow from them.
+"""The matrices of the equations of motion, and the resulting equations for the reactions.
 
 M v' = h + B u,  J v' + b = 0,  D u + e = 0   =>   A u = c,
 A = [J M^-1 B; D],  c = -[J M^-1 h + b; e]
@@ -24,7 +24,7 @@ class Matrices:
     Parameters
     ----------
     mode
-        What they hold in.
+        The mode in which they hold.
     mass, force, influence, jacobian, bias, ties, offsets
         M, h, B, J, b, D and e.
     """
@@ -58,7 +58,7 @@ def matrices(dynamics: Dynamics, values: Mapping[str, float]) -> Matrices:
     dynamics
         The equations.
     values
-        Of parameters and discrete values, by name, where they differ from the defaults.
+        Parameters and discrete values by name that differ from their defaults.
 
     Raises
     ------
@@ -94,7 +94,7 @@ class Eliminated:
     matrix, right
         A, (nu, nu), and c, (nu, 1).
     reactions
-        The reactions u, (nu, 1); None where they are too many to be written down.
+        The reactions u, (nu, 1); None if they are too long to write down.
     """
 
     matrix: ca.SX
@@ -103,7 +103,7 @@ class Eliminated:
 
 
 def eliminated(found: Matrices) -> Eliminated | None:
-    """Return the equations of the reactions; None where M is too large to be inverted by hand."""
+    """Return the equations of the reactions; None if M is too large to invert symbolically."""
     blocks = found.mass.sparsity().btf()[3]
     if max((end - start for start, end in itertools.pairwise(blocks)), default=0) > LARGEST_BLOCK:
         return None

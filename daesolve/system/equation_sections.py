@@ -1,4 +1,4 @@
-"""What a system consists of, as Markdown: energies, kinematics, forces, goals, events."""
+"""The parts of a system as Markdown: energies, kinematics, forces, goals, events."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ DIRECTIONS = {
 
 @dataclass(frozen=True)
 class GoalLine:
-    """A goal: its name, what it is, its relative degree, and the reaction that fulfils it.
+    """A goal: its name, kind and relative degree, and the reaction that fulfils it.
 
-    An invariant has no reaction, and so no relative degree.
+    An invariant has no reaction and hence no relative degree.
     """
 
     name: str
@@ -58,7 +58,7 @@ class GoalLine:
 
 
 def symbols_of(system: System) -> dict[str, str]:
-    """Return the LaTeX of every name of a system, that of a goal for the goal's reaction."""
+    """Return the LaTeX of every name of a system; a goal's name denotes its reaction."""
     own = [*system.parameters.names, *system.discrete.names, *system.inputs.names]
     if isinstance(system, PosedControl):
         return letters(own, ["t", *system.states.names, *system.controls.names])
@@ -80,7 +80,7 @@ def symbols_of(system: System) -> dict[str, str]:
         for goal in system.goals
         if isinstance(goal, Goal) and goal.ideal
     }
-    # Names of goals may have any letters, of which some cannot be printed.
+    # Names of goals may contain any letters, some of which cannot be printed.
     many = Counter(multipliers.values())
     for number, (name, text) in enumerate(multipliers.items(), 1):
         if many[text] > 1:
@@ -90,21 +90,21 @@ def symbols_of(system: System) -> dict[str, str]:
 
 
 def constants_of(system: System) -> list[str]:
-    """Return the names of what no motion changes."""
+    """Return the names of quantities that no motion changes."""
     return [*system.parameters.names, *system.discrete.names, *system.inputs.names]
 
 
 def sections(
     system: System, dynamics: Dynamics, writer: EquationWriter | None = None
 ) -> list[Section]:
-    """Return what a system consists of, in the order in which it is posed.
+    """Return the parts of a system, in the order in which they are posed.
 
     Parameters
     ----------
     system, dynamics
-        What was posed, and its equations.
+        The posed system, and its equations.
     writer
-        What writes its formulas; None makes one for a page.
+        The writer of the formulas; None creates one for a page.
     """
     symbols = symbols_of(system)
     page = _Page(
@@ -162,7 +162,7 @@ def _other_line(goal: AnyGoal) -> GoalLine:
 
 
 class _Page:
-    """Writes the sections of one system; what is named in one is known in the next."""
+    """Writes the sections of one system; names introduced in one are known in the next."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class _Page:
         return Section("Coordinates", "\n".join(lines))
 
     def _all(self, names: Sequence[str]) -> str:
-        """Return names as symbols, of many the first and how many there are."""
+        """Return names as symbols; of many names, the first ones and the total number."""
         listed = ", ".join(f"${self._symbols[name]}$" for name in names[: self._extent.rows])
         return (
             listed
@@ -251,7 +251,7 @@ class _Page:
         self, given: Mapping[str, Expression] | Sequence[Expression] | ca.SX, left: str,
         names: Sequence[str],
     ) -> list[tuple[str, Expression]]:  # fmt: skip
-        """Return the entries of a column that is given by names or in order."""
+        """Return the entries of a column given by name or in order."""
         if isinstance(given, Mapping):
             pairs = [(name, given.get(name, 0.0)) for name in names] if given else []
         else:
@@ -346,7 +346,7 @@ def _force_names(system: PosedMechanics) -> tuple[str, ...]:
 
 
 def _done(action: Action) -> str:
-    """Say what an event does."""
+    """Describe the action of an event."""
     phrases: list[str] = []
     for part in action.parts:
         if isinstance(part, Stop):

@@ -1,4 +1,4 @@
-"""The equations of a mechanical or a control system: from what is posed of it to `Dynamics`."""
+"""The equations of a mechanical or control system: from what is posed to `Dynamics`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ from daesolve.system.unilateral import contact_rows, contacts_of, with_friction
 
 
 class _Symbols:
-    """The symbols of a system, the values that become p, and its expressions in both."""
+    """The symbols of a system, the values that become p, and expressions in both."""
 
     def __init__(self, system: PosedMechanics) -> None:
         self.system = system
@@ -89,7 +89,7 @@ class _Symbols:
         return ca.vertcat(self.q, self.quadratures, self.s, self.v)
 
     def posed(self, expression: Expression) -> ca.SX:
-        """Write what the motion depends on with switches, and the rates of the coordinates in v."""
+        """Write expressions that determine the motion with switches, and rates in terms of v."""
         return self.system.in_velocities(self.system.smoothed(expression))
 
     def written(self, expression: Expression) -> ca.SX:
@@ -97,30 +97,30 @@ class _Symbols:
         return self.flow.explicit(self.posed(expression))
 
     def as_it_stands(self, expression: Expression) -> ca.SX:
-        """Write what only reports the motion, or acts at an instant, as `written`, as posed."""
+        """Write reports and instantaneous actions like `written`, but without switches."""
         return self.flow.explicit(self.system.in_velocities(expression))
 
     def guards(self, event: Event) -> ca.SX:
         """Write the guards of an event.
 
-        The zeros of guards with kinks are found as they stand; a switch's own guard is smooth.
+        Solvers find the zeros of guards with kinks as posed; the guards of switches are smooth.
         """
         if event.name in self.system.switch_names or not jumps(event.guards):
             return self.as_it_stands(event.guards)
         return self.written(event.guards)
 
     def row(self, goal: Goal) -> GoalRow:
-        """Differentiate a constraint that has no reaction of its own here."""
+        """Differentiate a constraint that has no reaction here."""
         return goal_row(goal, self.posed(goal.residual), self.values, self.flow, None)
 
     def reaction_of(self, goal: Goal) -> int | None:
-        """Return the index of a goal's own reaction."""
+        """Return the index of a goal's reaction."""
         if not goal.ideal:
             return None
         return len(self.system.reactions) + self.own.index(goal)
 
     def _flow(self) -> Flow:
-        """Return derivatives along the motion; invariants on positions correct q' itself."""
+        """Return derivatives along the motion; invariants on positions correct q' directly."""
         q_dot = self.kinematics.q_dot
         for goal, feedback in self.invariants.items():
             if goal.on == "positions":
@@ -147,7 +147,7 @@ class _Symbols:
         Raises
         ------
         PosingError
-            One has no rate, or a constraint contains it.
+            A quadrature has no rate, or a constraint contains it.
         """
         system = self.system
         names = system.quadratures.names
@@ -175,7 +175,7 @@ class _Symbols:
 
 @dataclass(frozen=True, eq=False)
 class _Reported:
-    """What is reported beside the motion, in the symbols of the equations, with units."""
+    """The quantities reported with the motion, in the symbols of the equations, with units."""
 
     outputs: dict[str, ca.SX]
     output_units: dict[str, str]
@@ -185,7 +185,7 @@ class _Reported:
 
     @staticmethod
     def of(symbols: _Symbols, energy: ca.SX | None) -> _Reported:
-        """Write the outputs of a system, its energy among them."""
+        """Return the reported quantities of a system: its outputs, including its energy."""
         system = symbols.system
         outputs, units = with_inputs(system)
         recovered, recovered_units = with_units(system.recovered, "the recovered reaction")
@@ -290,7 +290,7 @@ def _rows(symbols: _Symbols) -> tuple[GoalRow, ...]:
 
 
 def _motion(symbols: _Symbols) -> Motion:
-    """Return the motion freed of its constraints, without the forces that are applied."""
+    """Return the motion without constraints and without applied forces."""
     system, flow = symbols.system, symbols.flow
     potential = flow.explicit(as_scalar("the potential", symbols.posed(system.potential)))
     if system.mass_matrix is not None:
@@ -308,7 +308,7 @@ def _gyroscopic(symbols: _Symbols) -> ca.SX:
     Raises
     ------
     PosingError
-        They are not proved to do no work, or contain reactions.
+        They contain reactions, or could not be proved workless.
     """
     system = symbols.system
     assert system.mass_matrix is not None
@@ -329,7 +329,7 @@ def _gyroscopic(symbols: _Symbols) -> ca.SX:
 
 
 def _energies(symbols: _Symbols, motion: Motion) -> tuple[ca.SX, ca.SX | None]:
-    """Return T and V; without V where T is not given, but follows from the mass matrix."""
+    """Return T and V; without V if T is not posed but follows from the mass matrix."""
     system, v = symbols.system, symbols.v
     if system.kinetic is None:
         return ca.dot(v, motion.mass @ v) / 2, None
@@ -343,7 +343,7 @@ def _automatic(
     force: ca.SX,
     rows: Sequence[GoalRow],
 ) -> InvariantRow:
-    """Return the invariant that the library adds, and why sampling cannot show it conserved."""
+    """Return the automatic invariant, and why sampling cannot show that it is conserved."""
     flow = symbols.flow
     automatic = automatic_invariant(*energies, motion.mass, flow, symbols.values)
     timed = [*energies, flow.position_rates, *(row.bias for row in rows)]
@@ -352,7 +352,7 @@ def _automatic(
 
 
 def _doubt(force: ca.SX, timed: ca.SX) -> str:
-    """Say why sampling cannot show that the energy is conserved."""
+    """Return the reason why sampling cannot show that the energy is conserved."""
     if ca.SX(ca.sparsify(force)).nnz() != 0:
         return "forces act"
     if ca.depends_on(timed, time):
@@ -361,7 +361,7 @@ def _doubt(force: ca.SX, timed: ca.SX) -> str:
 
 
 def _influence(symbols: _Symbols, directed: ca.SX, rows: Sequence[GoalRow]) -> ca.SX:
-    """Return B: what forces and friction direct, each goal's own reaction along its gradient."""
+    """Return B: columns directed by forces and friction, others along the goals' gradients."""
     contacts = contacts_of(symbols.system.goals)
     directed = with_friction(directed, contacts, rows, symbols.u, symbols.posed)
     gradients = ca.SX(*directed.shape)
@@ -394,12 +394,12 @@ def _labels(symbols: _Symbols, reported: _Reported) -> Labels:
 
 
 def _independent(symbols: _Symbols) -> dict[str, ca.SX]:
-    """Return the problem's independent velocities.
+    """Return the independent velocities given by the problem.
 
     Raises
     ------
     PosingError
-        One is not linear in the velocities, or depends on none.
+        One is not linear in the velocities, or does not depend on them.
     """
     found: dict[str, ca.SX] = {}
     for name, expression in symbols.system.independent.items():
@@ -412,7 +412,7 @@ def _independent(symbols: _Symbols) -> dict[str, ca.SX]:
 
 
 def control_equations(system: PosedControl) -> Dynamics:
-    """Return the equations of a control system: masses of one, no positions.
+    """Return the equations of a control system: unit masses, no positions.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What systems write for use elsewhere: functions with names, a module of Python, C."""
+"""Exports of a system: functions with named entries, a Python module, C."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class Exportable(Printable):
-    """What a system has for use elsewhere."""
+    """The export methods of a system."""
 
     def _units(self) -> dict[str, str]:
-        """Return the units of everything in p."""
+        """Return the units of all entries of p."""
         system: Any = self
         posed = system.posed
         found: dict[str, str] = {}
@@ -44,7 +44,7 @@ class Exportable(Printable):
         rate: float = 0.0,
         laws: Mapping[str, Law] | None = None,
     ) -> NamedFunction:
-        """Return a quantity as a CasADi function of (t, x, p), which names its entries.
+        """Return a quantity as a CasADi function of (t, x, p) with named entries.
 
         Parameters
         ----------
@@ -55,32 +55,32 @@ class Exportable(Printable):
             "influence" (B), "jacobian" (J), "bias" (b) and "energy" (kinetic, potential, total),
             which make up M v' = h + B u and J v' + b = 0.
         around
-            A consistent state by name, near which the elimination is checked; without it random
-            consistent states serve.
+            A consistent state by name, near which the elimination is checked. By default random
+            consistent states are used.
         rate
-            In 1/s: with it, constraints attract the motion, as with `Feedback`. Without it, a
-            motion that is integrated drifts off them. Goals that are measured from their value at
-            the start are left as they are.
+            In 1/s. With a rate, the motion is attracted to the constraints, as with `Feedback`;
+            without one, an integrated motion drifts off them. Goals measured from their value at
+            the start are unaffected.
         laws
-            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
+            Laws of single constraints instead of the rate, as in `Feedback(laws=...)`.
 
         Returns
         -------
         NamedFunction
-            x in the order of `function.inputs["x"].names`; p holds parameters, discrete values
-            and inputs as `function.inputs["p"].names` says. The reactions are eliminated, and
-            piecewise expressions are as they were posed.
+            x is in the order of `function.inputs["x"].names`; p holds parameters, discrete values
+            and inputs in the order of `function.inputs["p"].names`. The reactions are eliminated.
+            Piecewise expressions stay as posed.
 
         Raises
         ------
         UnknownNameError
             There is no such quantity.
         UnsupportedError
-            The system has none: a control system has no masses.
+            The system does not have the quantity: a control system has no masses.
         OutOfRangeError
             A state has no value in `around`, or the rate is negative.
         RedundantConstraintsError
-            Goals follow from others, so that the reactions are not determined.
+            Goals follow from others, so the reactions are not determined.
         """
         system = self._unswitched()
         return Equations(
@@ -88,9 +88,9 @@ class Exportable(Printable):
         ).function(quantity)
 
     def _unswitched(self) -> Any:
-        """Return the system as it was posed, for where nobody finds the instants of switches.
+        """Return the system as posed, for use where no events locate the switches.
 
-        Piecewise expressions say there by the state what holds.
+        The state then decides which branch of a piecewise expression applies.
         """
         system: Any = self
         return replace(system, switches=False) if system.dynamics.switches else system
@@ -105,7 +105,7 @@ class Exportable(Printable):
         laws: Mapping[str, Law] | None = None,
         time: float = 0.0,
     ) -> Plant:
-        """Return what `to_python` and `to_c` write; see there."""
+        """Return the content of `to_python` and `to_c`; see there."""
         system = self._unswitched()
         equations = Equations(
             system.dynamics, self._units(), start, rate, dict(values or {}), dict(laws or {})
@@ -122,43 +122,42 @@ class Exportable(Printable):
         laws: Mapping[str, Law] | None = None,
         time: float = 0.0,
     ) -> Path:
-        """Write the equations as a module of Python that needs NumPy alone.
+        """Write the equations as a Python module that needs only NumPy.
 
-        It has a function for each quantity that `function` knows, `rhs(t, x, p)` and the rest;
-        the states, the values with defaults and units; tables; events with guards and resets.
-        Piecewise expressions are as they were posed.
+        The module has a function for each quantity of `function`, such as `rhs(t, x, p)`; the
+        states; the values with defaults and units; tables; events with guards and resets. Piecewise
+        expressions stay as posed.
 
         Parameters
         ----------
         path
-            Of the module, such as "plant.py".
+            The path of the module, such as "plant.py".
         start
-            A consistent state by name: START of the module. A random one, where none is given.
+            A consistent state by name, which becomes START of the module; by default a random one.
         values
-            Of parameters, inputs and discrete values, in place of their defaults.
+            Parameters, inputs and discrete values that override their defaults.
         rate
-            In 1/s: with it, constraints attract the motion; see `function`.
+            In 1/s: with it, the motion is attracted to the constraints; see `function`.
         laws
-            Laws of single constraints in place of the rate; see `function`.
+            Laws of single constraints instead of the rate; see `function`.
         time
-            Of the start, in s.
+            The time of the start, in s.
 
         Returns
         -------
         pathlib.Path
-            Where it is.
+            The path of the module.
 
         Raises
         ------
         OutOfRangeError
-            The path is no name of a module, the start has no value of a state, or the rate is
-            negative.
+            The path is not a module name, the start lacks a state, or the rate is negative.
         UnknownNameError
-            A value is of nothing that the system has.
+            A value has a name that the system does not have.
         UnsupportedError
             Python lacks an operation.
         OutputExistsError, StorageError
-            What is there was not written by an export, or it cannot be written.
+            The existing file was not written by an export, or the file cannot be written.
         """
         target = python_path(path)
         plant = self.plant(target.stem, start, values=values, rate=rate, laws=laws, time=time)
@@ -175,22 +174,22 @@ class Exportable(Printable):
         laws: Mapping[str, Law] | None = None,
         time: float = 0.0,
     ) -> Path:
-        """Write the equations as C99 that allocates nothing and has no state of its own.
+        """Write the equations as C99 code that allocates nothing and keeps no state.
 
-        The directory has a header with the names of all entries, the source, an example that
-        integrates, a test that compares with the numbers of daesolve, a Makefile and a README.
+        The directory contains a header with the names of all entries, the source, an example of an
+        integration, a test against the numbers of daesolve, a Makefile and a README.
 
         Parameters
         ----------
         path
-            Of the directory, such as "plant", which gives the functions their names.
+            The path of the directory, such as "plant", which also names the functions.
         start, values, rate, laws, time
             As in `to_python`.
 
         Returns
         -------
         pathlib.Path
-            Where it is.
+            The path of the directory.
 
         Raises
         ------
@@ -213,19 +212,19 @@ class Exportable(Printable):
         tolerance: float | None = None,
         **options: Any,
     ) -> Exported:
-        """Write the system as a unit of FMI 3.0, which runs without Python in the importing tool.
+        """Write the system as an FMI 3.0 unit, which runs without Python in the importing tool.
 
         Parameters
         ----------
         path
-            Of the file, such as "plant.fmu".
+            The path of the file, such as "plant.fmu".
         initial, horizon, tolerance, **options
             As in `daesolve.fmu.to_fmu`.
 
         Returns
         -------
         Exported
-            What was written.
+            A description of what was written.
 
         Raises
         ------

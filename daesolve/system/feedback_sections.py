@@ -1,10 +1,10 @@
-"""Feedback in print: the laws that residuals obey, and the reactions that make them so.
+"""Feedback in print: the laws that residuals obey, and the reactions that impose them.
 
 With a law delta^(r) + a_(r-1) delta^(r-1) + ... + a_0 delta = 0 for each constraint,
 
     J v' + b + a_(r-1) delta^(r-1) + ... + a_0 delta = 0
 
-takes the place of J v' + b = 0, and the reactions follow as functions of the state.
+replaces J v' + b = 0, and the reactions follow as functions of the state.
 
 Source: Yu. V. Morozov, I. V. Matrosov, A. V. Pesterev, (7).
 """
@@ -32,12 +32,12 @@ def feedback_sections(
     rate: float,
     laws: Mapping[str, Law],
 ) -> list[Section]:
-    """Return the sections of feedback; none where neither a rate nor a law is given.
+    """Return the sections on feedback; none if neither a rate nor a law is given.
 
     Raises
     ------
     UnknownNameError
-        A law is of no constraint.
+        There is no constraint for a law.
     OutOfRangeError
         A law is not stable, or the rate is negative.
     """
@@ -45,7 +45,7 @@ def feedback_sections(
         raise OutOfRangeError(f"the rate is {rate!r}, but must be a number, 0 or more")
     rows = found.mode.dynamics.rows
     check_laws(laws, ())
-    _ = rates_of(laws, rows)  # which refuses names and degrees that cannot be
+    _ = rates_of(laws, rows)  # It refuses unknown names and wrong degrees.
     if not rate and not laws:
         return []
     chosen = {row.name: _law(row, rate, laws) for row in rows}

@@ -1,9 +1,8 @@
 """The motion of a freed system: its equations, and time derivatives along it.
 
-The equations are those of Lagrange, Hamel (quasi-velocities) or Newton-Euler. Derivatives, whose
-accelerations are still unknown, are written as gradients and Hessians times rates, so that the
-derivatives of a shape (the slope and the bend of a curve) occur once, whatever the direction in
-which they are taken.
+The equations are Lagrange's, Hamel's (in quasi-velocities) or Newton-Euler. Time derivatives, with
+accelerations still unknown, are written as gradients and Hessians times rates. So each derivative
+of a shape (the slope and curvature of a curve) occurs only once, whatever its direction.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from daesolve.errors import PosingError
 from daesolve.posing.symbols import time
 
 WHOLE = 1e-13
-"""Entries that miss whole numbers by less at random states may be these."""
+"""Entries closer to whole numbers than this, at random states, may equal them."""
 
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """M v' = h of a system without its constraints: the mass matrix (nv, nv) and h (nv, 1)."""
+    """M v' = h of a system without constraints: the mass matrix (nv, nv) and h (nv, 1)."""
 
     mass: ca.SX
     force: ca.SX
@@ -32,18 +31,18 @@ class Motion:
 
 @dataclass(frozen=True, eq=False)
 class Kinematics:
-    """Coordinates q, velocities v and q' as an expression of both.
+    """Coordinates q, velocities v, and q' as an expression of both.
 
     Parameters
     ----------
     q, v
         Symbols.
     q_dot
-        S(q) v; v itself where velocities are the rates of the coordinates.
+        S(q) v; or v itself if the velocities are the rates of the coordinates.
     massless
         Symbols that energies must not contain: implicit unknowns and their rates.
     quasi
-        Whether velocities are other than the rates of the coordinates.
+        Whether the velocities differ from the rates of the coordinates.
     """
 
     q: ca.SX
@@ -66,7 +65,7 @@ def lagrange(kinetic: ca.SX, potential: ca.SX, k: Kinematics) -> Motion:
     Raises
     ------
     PosingError
-        An energy depends on what it must not.
+        An energy depends on symbols that it must not contain.
     """
     if k.massless.numel() and ca.depends_on(kinetic, k.massless):
         raise PosingError("the kinetic energy must not depend on implicit unknowns")
@@ -82,7 +81,8 @@ def hamel(functions: ca.SX, k: Kinematics, accelerations: ca.SX) -> ca.SX:
     """Apply Hamel's operator: [u]_a = d/dt(du/dv_a) - S_a(u) - sum over b, c of v_b c^c_ba du/dv_c.
 
     S_a is column a of S as a derivation, and [S_b, S_a] = sum S_c c^c_ba. In rates of coordinates
-    it is Lagrange's, d/dt(du/dq') - du/dq; with L for u it makes the equations of motion.
+    it is Lagrange's operator, d/dt(du/dq') - du/dq; applied to u = L it gives the equations of
+    motion.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def hamel(functions: ca.SX, k: Kinematics, accelerations: ca.SX) -> ca.SX:
 
 
 def _inertial_forces(functions: ca.SX, momenta: ca.SX, k: Kinematics) -> ca.SX:
-    """Return what is free of v' in -[u] for each function u with du/dv, as columns (nv, m)."""
+    """Return the terms of -[u] without v', for each function u with du/dv, as columns (nv, m)."""
     directions = ca.jacobian(k.q_dot, k.v)
     structure = structure_of(directions, k) if k.quasi else None
     columns: list[ca.SX] = []
@@ -124,12 +124,13 @@ def _inertial_forces(functions: ca.SX, momenta: ca.SX, k: Kinematics) -> ca.SX:
 
 
 def newton_euler(mass: ca.SX, potential: ca.SX, k: Kinematics) -> Motion:
-    """Take the mass matrix as given; what else acts is in the forces.
+    """Return the motion for a given mass matrix; the forces contain everything else.
 
     Raises
     ------
     PosingError
-        The matrix has the wrong shape, or the potential depends on what it must not.
+        The matrix has the wrong shape, or the potential depends on velocities or other symbols that
+        it must not contain.
     """
     count = k.v.numel()
     if mass.shape != (count, count):
@@ -146,7 +147,7 @@ def _potential_force(potential: ca.SX, k: Kinematics) -> ca.SX:
 def structure_of(directions: ca.SX, k: Kinematics) -> ca.SX:
     """Return the sums over b of v_b c^c_ba, row c and column a: [S_b, S_a] = sum S_c c^c_ba.
 
-    Where S contains time, dS_a/dt comes beside the brackets.
+    If S contains time, dS_a/dt is added to the brackets.
     """
     if not vanishes(k.q_dot - directions @ k.v):
         raise PosingError("kinematics must be linear in the quasi-velocities: q' = S(q) v")
@@ -160,16 +161,16 @@ def structure_of(directions: ca.SX, k: Kinematics) -> ca.SX:
 
 
 def _in_directions(directions: ca.SX, columns: ca.SX) -> ca.SX:
-    """Return the coefficients of columns that are combinations of the directions."""
+    """Return the coefficients of columns that are combinations of given directions."""
     if directions.shape[0] == directions.shape[1]:
         return solve_small(directions, columns)
     return solve_definite(directions.T @ directions, directions.T @ columns)
 
 
 def _with_whole_numbers(structure: ca.SX, v: ca.SX) -> ca.SX:
-    """Write entries that are proved to be whole-numbered combinations of velocities as such.
+    """Replace entries by whole-number combinations of velocities where these are proved equal.
 
-    The structure constants of a rotation are 0 and 1, which its quaternion hides.
+    The structure constants of a rotation are 0 and 1, but its quaternion hides this.
     """
     by_velocity = ca.jacobian(ca.vec(structure), v)
     free = ca.vertcat(*ca.symvar(by_velocity))
@@ -202,7 +203,7 @@ class Tracked:
 
 @dataclass(frozen=True, eq=False)
 class AuxiliaryQuantities:
-    """Auxiliary quantities: y, the symbols of y', and their meanings, Y(t, q, s)."""
+    """Auxiliary quantities: y, the symbols of y', and their definitions Y(t, q, s)."""
 
     symbols: ca.SX
     rates: ca.SX
@@ -220,9 +221,9 @@ class Rate:
 class Flow:
     """Derivatives along the motion, with v' still unknown.
 
-    Implicit unknowns are differentiated through the implicit function theorem: their rates sigma
-    are symbols until the end, and sigma' follows from (g' + rate g)' = 0. Auxiliary quantities
-    are symbols too, differentiated by the chain rule.
+    Implicit unknowns are differentiated by the implicit function theorem: their rates sigma stay
+    symbols until the end, and sigma' follows from (g' + rate g)' = 0. Auxiliary quantities are
+    symbols too, differentiated by the chain rule.
 
     Parameters
     ----------
@@ -231,7 +232,7 @@ class Flow:
     q_dot
         q' as an expression of (t, q, v).
     tracked, named
-        Implicit unknowns and auxiliary quantities, None where there are none.
+        Implicit unknowns and auxiliary quantities; None if there are none.
     """
 
     def __init__(
@@ -328,7 +329,7 @@ class Flow:
         return rate, second
 
     def explicit(self, expressions: ca.SX) -> ca.SX:
-        """Put their meanings in place of auxiliary symbols and of the rates sigma."""
+        """Substitute the definitions of auxiliary symbols and of the rates sigma."""
         if self._named.symbols.numel():
             expressions = ca.substitute(expressions, self._named.rates, self._named_rates)
         if self._tracked.rates.numel():

@@ -1,4 +1,4 @@
-"""The equations of a system as a LaTeX document: as they are posed, and reduced."""
+"""The equations of a system as a LaTeX document: as posed, and reduced."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from daesolve.system.reduced_sections import (
 
 
 class Printable:
-    """What a system has for print."""
+    """The LaTeX output of a system."""
 
     def to_latex(
         self,
@@ -40,52 +40,53 @@ class Printable:
         rate: float = 0.0,
         laws: Mapping[str, Law] | None = None,
     ) -> str:
-        """Return the equations as LaTeX, which `pdflatex` compiles.
+        """Return the equations as LaTeX for `pdflatex`.
 
         Parameters
         ----------
         path
-            Of the file, such as "plant.tex"; none is written without.
+            The file to write, such as "plant.tex"; without it no file is written.
         reduced
-            The reduced equations in place of those that were posed: the mass matrix, the
+            Whether to print the reduced equations instead of the posed ones: the mass matrix, the
             brackets and the equations of motion in pseudo-velocities, first integrals, and the
-            reactions as functions of the motion. They are in pseudo-velocities where all reactions
-            act along the gradients of their goals and the velocities follow from some of them:
-            those of `independent=`, or some that are chosen. Else the reactions are eliminated
-            from the equations in all velocities.
+            reactions as functions of the motion. Pseudo-velocities are used if all reactions act
+            along the gradients of their goals and some velocities determine the others: those of
+            `independent=`, or chosen ones. Otherwise the reactions are eliminated from the
+            equations in all velocities.
         document
-            A whole document; without, its sections, to be put into one that loads `amsmath`.
+            Whether to return a whole document. If False, only its sections are returned, for a
+            document that loads `amsmath`.
         values
-            Parameters and discrete values by name, the defaults for others: they decide which
+            Parameters and discrete values by name; others have their defaults. They decide which
             goals hold, and conditions such as which wheel stands on which roller. All other
             parameters stay letters.
         title
-            Of the document.
+            The title of the document.
         rate
-            In 1/s: with it, or with laws, the document has the laws that residuals obey, and the
-            reactions as functions of the state that make them so, as `Feedback` does.
+            In 1/s. With a rate or laws, the document contains the laws that residuals obey and the
+            reactions that impose them as functions of the state, as in `Feedback`.
         laws
-            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
+            Laws of single constraints instead of the rate, as in `Feedback(laws=...)`.
 
         Returns
         -------
         str
-            What is in the file.
+            The content of the file.
 
         Raises
         ------
         UnknownNameError
-            There is no such value, or a law is of no constraint.
+            There is no such value, or no constraint for a law.
         OutOfRangeError
-            A law is not stable, the rate is negative, or feedback is asked of reduced equations,
-            which have no residuals.
+            A law is not stable, the rate is negative, or feedback is requested for reduced
+            equations, which have no residuals.
         OutputExistsError, StorageError
-            What is there was not written by an export, or it cannot be written.
+            The existing file was not written by an export, or the file cannot be written.
 
         Notes
         -----
-        A part that occurs several times has a name; it is listed where it first occurs. Of
-        equations with thousands of operations their number is said instead.
+        A part that occurs several times gets a name, listed where it first occurs. Equations with
+        thousands of operations are replaced by their number of operations.
 
         Examples
         --------
@@ -125,7 +126,7 @@ def _posed(
     values: Mapping[str, float],
     feedback: tuple[float, Mapping[str, Law]],
 ) -> list[Section]:
-    """Return the equations as they are posed, the matrices that follow, and laws of feedback."""
+    """Return the equations as posed, the resulting matrices, and laws of feedback."""
     symbols = symbols_of(system)
     writer = EquationWriter(symbols, constants_of(system), DOCUMENT)
     found = matrices(dynamics, values)
@@ -138,7 +139,7 @@ def _posed(
 
 
 def _reduced(system: System, dynamics: Dynamics, values: Mapping[str, float]) -> list[Section]:
-    """Return the reduced equations: in pseudo-velocities, else with the reactions eliminated."""
+    """Return the reduced equations: in pseudo-velocities, or with the reactions eliminated."""
     symbols = symbols_of(system)
     found = reduced_equations(system, dynamics, values)
     if found is not None:

@@ -1,4 +1,4 @@
-"""The equations of a system in one mode, its numbers put into them."""
+"""The equations of a system in one mode, with its numbers substituted."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from daesolve.equations.dynamics import Dynamics
 
 @dataclass(frozen=True, eq=False)
 class InMode:
-    """The equations of a system in one mode, its numbers put into them.
+    """The equations of a system in one mode, with its numbers substituted.
 
     Parameters
     ----------
     dynamics
-        The equations, without goals that are let go of.
+        The equations without released goals.
     fixed
-        The values that were replaced by numbers.
+        The values that numbers have replaced.
     decided
-        The values that stay, but decide conditions.
+        The values that stay symbols but decide conditions.
     numbers
         All of p.
     """
@@ -35,14 +35,14 @@ class InMode:
 
     @staticmethod
     def of(dynamics: Dynamics, values: Mapping[str, float]) -> InMode:
-        """Find which values decide what is in the equations.
+        """Find the values that decide which terms the equations have.
 
         Parameters
         ----------
         dynamics
             The equations.
         values
-            Of parameters and discrete values, by name, where they differ from the defaults.
+            Parameters and discrete values by name that differ from their defaults.
 
         Raises
         ------
@@ -59,7 +59,8 @@ class InMode:
         posed = {name: named[name] for name in dynamics.ranges}
         deciding = decided(ca.SX(expressions), posed)
         changing = {*dynamics.discrete, *dynamics.switches}
-        # A parameter of zero may say that another follows: it is left out of the formulas.
+        # A parameter of zero may make another one irrelevant, which is then left out of the
+        # formulas.
         fixed = {n: value for n, value in deciding.items() if n in changing or not value}
         added = {name: 0.0 for name in named if name not in dynamics.ranges}
         holds = {row.hold.name(): 1.0 for row in own.rows if row.hold is not None}
@@ -67,11 +68,11 @@ class InMode:
         return InMode(own, {**added, **fixed, **holds}, rest, numbers)
 
     def written(self, expression: ca.SX) -> ca.SX:
-        """Put the numbers of the mode into an expression."""
+        """Substitute the numbers of the mode in an expression."""
         return with_values(ca.SX(expression), self.fixed, self.decided)
 
     @property
     def said(self) -> dict[str, float]:
-        """What a reader is to know of the mode."""
+        """Describe the mode for the reader."""
         named = {n: v for n, v in self.fixed.items() if n in self.dynamics.ranges}
         return {**named, **self.decided}

@@ -1,4 +1,4 @@
-"""Piecewise expressions as modes: what jumps or has a kink becomes smooth, with a switch for it.
+"""Piecewise expressions as modes: each jump or kink becomes smooth, with a switch.
 
     fabs, sign, copysign        s a, s                  s = 1 where the guard a > 0, else -1
     a < b, a <= b               s > 0, not s > 0        guard b - a, a - b
@@ -8,11 +8,11 @@
     remainder                   whole steps
     atan2                       turned by s pi / 2      guard y: no cut lies ahead
 
-s and n are discrete values. Each has an event at which it changes, and which keeps it in agreement
+s and n are discrete values. Each has an event at which it changes, and which keeps it consistent
 with the state at all times: at the start, along the motion, and after any other reset. Between
-these events the motion is smooth, so that every solver keeps its order, and finds the instants to
-rounding. A condition in parameters and discrete values alone is no switch; nor is what depends on
-a reaction, which is no function of the state.
+these events the motion is smooth, so every solver keeps its order and finds the instants to
+rounding. Conditions that contain only parameters and discrete values do not become switches, nor do
+conditions that depend on a reaction, which is not a function of the state.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ PIECEWISE = frozenset(
 )  # fmt: skip
 """Operations that are not smooth everywhere."""
 COUNTED = frozenset({ca.OP_FLOOR, ca.OP_CEIL, ca.OP_FMOD, ca.OP_REMAINDER})
-"""Those of them that count whole steps."""
+"""Those that count whole steps."""
 KINKED = frozenset({ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX, ca.OP_ATAN2})
-"""Those of them whose zeros are found as well without a switch."""
+"""Those whose zeros solvers also find without a switch."""
 
 
 class _Kind(IntEnum):
-    """What an expression depends on; of two, the larger counts."""
+    """The dependence of an expression; of two kinds, the larger one prevails."""
 
     FIXED = 0
     MOVING = 1
@@ -65,15 +65,15 @@ class Switch:
     Parameters
     ----------
     name
-        Of the value, and of its event.
+        The name of the value and of its event.
     value
         Its symbol.
     guard
         An expression of time, states, and other switches.
     counts
-        Whether it counts whole steps of the guard; it is the guard's sign otherwise.
+        Whether it counts whole steps of the guard instead of giving the guard's sign.
     goal
-        The constraint in which it stands, which is imposed where it switches; None elsewhere.
+        The constraint that contains it, which is imposed when it switches; None elsewhere.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Switch:
 
     @property
     def event(self) -> Event:
-        """What keeps the value in agreement with the guard."""
+        """The event that keeps the value consistent with the guard."""
         imposed = () if self.goal is None else (self.goal,)
         if self.counts:
             guards = [self.guard - (self.value + 1), self.value - self.guard]
@@ -94,7 +94,7 @@ class Switch:
         return Event(self.name, self.value * self.guard, FALLING, change)
 
     def _stepped(self, passed: ca.SX) -> dict[str, ca.SX]:
-        """Return the number of whole steps: at a border, the one beyond it, whatever rounding."""
+        """Return the number of whole steps; at a border, that beyond it, despite rounding."""
         whole = ca.floor(self.guard)
         up, down = ca.fmax(self.value + 1, whole), ca.fmin(self.value - 1, whole)
         return {self.name: ca.if_else(passed[0], up, down)}
@@ -107,11 +107,11 @@ class Switching:
     Parameters
     ----------
     fixed, reacting
-        The symbols that no motion changes, and those of reactions, by their hashes.
+        The hashes of symbols that no motion changes, and of reactions.
     switches
-        By the number of their guards.
+        The switches by the numbers of their guards.
     orders
-        In which order the operands of a minimum or a maximum are compared.
+        The order in which the operands of a minimum or maximum are compared.
     """
 
     fixed: Collection[int] = ()
@@ -129,18 +129,18 @@ class Switching:
 
     @property
     def plain(self) -> bool:
-        """Whether no expression is written otherwise than it was posed."""
+        """Whether all expressions are written exactly as posed."""
         return not self._changed
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the discrete values, which are those of their events."""
+        """The names of the discrete values and of their events."""
         return tuple(switch.name for switch in self.switches.values())
 
     @property
     def values(self) -> Parameters:
         """The discrete values."""
-        # What stays at zero is not above it.
+        # A value that stays at zero is not above it.
         start = {s.name: 0.0 if s.counts else -1.0 for s in self.switches.values()}
         empty = Parameters(start, dict.fromkeys(start, ""), dict.fromkeys(start, ANY),
                            "discrete value")  # fmt: skip
@@ -148,25 +148,25 @@ class Switching:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The events at which they change."""
+        """The events that change them."""
         return tuple(switch.event for switch in self.switches.values())
 
     def written(self, expression: ca.SX, owner: str = "", goal: AnyGoal | None = None) -> ca.SX:
-        """Write an expression, of any shape, with the switches in place of what is not smooth.
+        """Write an expression of any shape with switches instead of jumps and kinks.
 
         Parameters
         ----------
         expression
-            As posed.
+            The expression as posed.
         owner
-            Where it stands, after which switches that are new are named.
+            The owner of the expression, from which new switches take their names.
         goal
-            The goal whose residual it is, where it is one.
+            The goal of which the expression is the residual, if any.
 
         Raises
         ------
         PosingError
-            It has a condition that is true for an instant alone.
+            It contains a condition that is true only for an instant.
         """
         inputs = ca.symvar(expression)
         function = ca.Function("posed", [ca.vertcat(ca.SX(0, 1), *inputs)], [expression])
@@ -181,7 +181,7 @@ class Switching:
         self._changed = True
         return ca.SX(expression.sparsity(), walk.outputs())
 
-    # -- nodes, each of which there is once --------------------------------------------------------
+    # -- nodes, each existing once -----------------------------------------------------------------
 
     def node(self, operation: int, *operands: int) -> int:
         """Return the number of an operation on nodes."""
@@ -209,15 +209,15 @@ class Switching:
         return self._numbers[key]
 
     def kind(self, number: int) -> _Kind:
-        """Return what a node depends on."""
+        """Return the dependence of a node."""
         return self._kinds[number]
 
     def is_fixed(self, number: int) -> bool:
-        """Return whether no motion changes a node."""
+        """Return whether a node is independent of the motion."""
         return self._kinds[number] is _Kind.FIXED
 
     def made(self, number: int) -> tuple[int, tuple[Any, ...]]:
-        """Return the operation of a node, and its operands, or the number of a constant."""
+        """Return the operation and operands of a node, or the number of a constant."""
         operation, *operands = self._keys[number]
         return operation, tuple(operands)
 
@@ -256,16 +256,16 @@ class Switching:
 
 
 class _Walk:
-    """An expression on its way to one that is smooth in each mode.
+    """Rewrites an expression so that it is smooth in each mode.
 
     Parameters
     ----------
     switching
-        Keeps the nodes and the switches.
+        Holds the nodes and the switches.
     function, inputs
         The expression, and its symbols.
     place
-        Where it stands, and the constraint that it belongs to.
+        The owner of the expression, and its constraint.
     """
 
     def __init__(
@@ -294,7 +294,7 @@ class _Walk:
         return ca.vertcat(ca.SX(0, 1), *found)
 
     def _wanted(self) -> tuple[set[int], set[int]]:
-        """Return the values that are to be switched, and those that are to be left as they are."""
+        """Return the values to be switched, and those to be kept unchanged."""
         steps = self.whole.steps
         switched = {value for _, value in self.whole.outputs[0]}
         kept: set[int] = set()
@@ -315,7 +315,7 @@ class _Walk:
         return switched, kept
 
     def _marked(self, number: int) -> int | None:
-        """Return what is to be left as it is, where a value is marked so."""
+        """Return the values to be kept unchanged because one is marked so."""
         operation, operands = self.whole.steps[number]
         sides = {ca.OP_ADD: (operands, operands[::-1]), ca.OP_SUB: (operands,)}
         for one, other in sides.get(operation, ()):
@@ -350,7 +350,7 @@ class _Walk:
         if marked is not None:
             self.changed = True
             kept = self.as_they_stand[marked]
-            # CasADi writes the sum of a negative and the mark as a difference.
+            # CasADi writes the sum of a negative number and the mark as a difference.
             return self.switching.node(ca.OP_NEG, kept) if operation == ca.OP_SUB else kept
         operands = [self.numbers[place] for place in places]
         if number in self.one_sided:
@@ -365,7 +365,7 @@ class _Walk:
         return self._switched(operation, operands)
 
     def _switched(self, operation: int, operands: list[int]) -> int:
-        """Write an operation that is not smooth with the switches of its guards."""
+        """Write an operation that is not smooth in terms of the switches of its guards."""
         node, (first, last) = self.switching.node, (operands[0], operands[-1])
         if operation == ca.OP_SIGN:
             return self._sign(first)
@@ -379,7 +379,7 @@ class _Walk:
         if operation == ca.OP_LE:
             return node(ca.OP_NOT, self._positive(node(ca.OP_SUB, first, last)))
         if operation in (ca.OP_FMIN, ca.OP_FMAX):
-            # CasADi may hand over the same two in either order: the first that was seen is kept.
+            # CasADi may return the two operands in either order: keep the first order seen.
             first, last = self.switching.orders.setdefault(frozenset(operands), (first, last))
             larger = self._positive(node(ca.OP_SUB, first, last))
             ordered = (first, last) if operation == ca.OP_FMAX else (last, first)
@@ -391,7 +391,7 @@ class _Walk:
         raise PosingError(self._refusal(operation, operands))
 
     def _counted(self, operation: int, first: int, last: int) -> int:
-        """Write what counts whole steps."""
+        """Write an operation that counts whole steps."""
         node, constant = self.switching.node, self.switching.constant
         if operation == ca.OP_FLOOR:
             return self._whole(first)
@@ -438,19 +438,19 @@ class _Walk:
         return self.switching.node(ca.OP_LT, self.switching.constant(0.0), self._sign(guard))
 
     def _either(self, condition: int, one: int, other: int) -> int:
-        """Return one branch or the other; the one that does not count need not be finite."""
+        """Return one branch or the other; the unused branch need not be finite."""
         node = self.switching.node
         chosen = node(ca.OP_IF_ELSE_ZERO, condition, one)
         against = node(ca.OP_NOT, condition)
         return node(ca.OP_ADD, chosen, node(ca.OP_IF_ELSE_ZERO, against, other))
 
     def _angle(self, y: int, x: int) -> int:
-        """Return the angle of (x, y), measured from the y axis that lies on its side.
+        """Return the angle of (x, y), measured from the y axis on its side.
 
-        Where the sign of x never changes the cut is out of the way, or it is y = 0 itself.
+        If the sign of x never changes, the cut is out of reach, or it is y = 0 itself.
         """
         node, constant = self.switching.node, self.switching.constant
-        # Zero is of the upper side: atan2(0, -1) is pi.
+        # Zero belongs to the upper side: atan2(0, -1) is pi.
         below = self._positive(node(ca.OP_NEG, y))
         side = node(ca.OP_SUB, constant(1.0), node(ca.OP_TWICE, below))
         turned = node(ca.OP_NEG, node(ca.OP_MUL, side, x))
@@ -460,14 +460,14 @@ class _Walk:
 
 
 def jumps(guards: ca.SX) -> bool:
-    """Return whether guards may jump, and not only have kinks: a zero may then be no passage."""
+    """Return whether guards may jump, so that a zero need not be a passage."""
     function = ca.Function("guards", [ca.vertcat(ca.SX(0, 1), *ca.symvar(guards))], [guards])
     operations = {function.instruction_id(k) for k in range(function.n_instructions())}
     return bool(operations & (PIECEWISE - KINKED))
 
 
 def _is_piecewise(function: ca.Function) -> bool:
-    """Tell whether a function has an operation that is not smooth, or what marks one."""
+    """Return whether a function has an operation that is not smooth, or a mark of one."""
     for k in range(function.n_instructions()):
         operation = function.instruction_id(k)
         if operation in PIECEWISE:
@@ -485,14 +485,14 @@ def hashes(*columns: ca.SX) -> frozenset[int]:
 def found(
     expressions: Iterable[tuple[str, ca.SX, AnyGoal | None]], fixed: ca.SX, reacting: ca.SX
 ) -> Switching:
-    """Return the switches of some expressions.
+    """Return the switches of several expressions.
 
     Parameters
     ----------
     expressions
-        Each with where it stands, and the goal whose residual it is.
+        Each with its owner, and the goal of which it is the residual.
     fixed, reacting
-        The symbols of what no motion changes, and of reactions.
+        The symbols that no motion changes, and the reactions.
     """
     switching = Switching(hashes(fixed), hashes(reacting))
     for owner, expression, goal in expressions:

@@ -1,8 +1,9 @@
-"""Where an expression has poles: its sign changes there as well, and there alone besides zeros.
+"""The poles of an expression: besides its zeros, the only places where its sign changes.
 
-A comparison such as 1 / (x - 2) > 5 changes at x = 2, where its guard 1 / (x - 2) - 5 is nowhere
-near zero, and is unbounded. So a guard is written as one fraction n / (a b ...): its sign is that
-of n times those of a, b, ..., which are finite at the pole, and of which one passes through zero.
+A comparison such as 1 / (x - 2) > 5 changes at x = 2, where its guard 1 / (x - 2) - 5 is unbounded
+and not near zero. The guard is therefore written as one fraction n / (a b ...). Its sign is the
+product of the signs of n, a, b, ..., which are finite at the pole, where one of them passes through
+zero.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import casadi as ca
 
 
 class Nodes(Protocol):
-    """Numbered nodes, each of which there is once; operands have lower numbers."""
+    """Numbered nodes, each existing once; operands have lower numbers."""
 
     def node(self, operation: int, *operands: int) -> int:
         """Return the number of an operation on nodes."""
@@ -26,16 +27,16 @@ class Nodes(Protocol):
         ...
 
     def is_fixed(self, number: int) -> bool:
-        """Return whether no motion changes a node."""
+        """Return whether a node is independent of the motion."""
         ...
 
     def made(self, number: int) -> tuple[int, tuple[Any, ...]]:
-        """Return the operation of a node and its operands; the number, where it is a constant."""
+        """Return the operation of a node and its operands; the number of a constant."""
         ...
 
 
 class Fraction(NamedTuple):
-    """A node as a numerator over factors, each as often as it counts."""
+    """A node as a numerator over factors with their multiplicities."""
 
     over: int
     under: Counter[int]
@@ -51,20 +52,20 @@ _KEEPING = frozenset({ca.OP_ADD, ca.OP_MUL, ca.OP_DIV, ca.OP_INV, ca.OP_TWICE})
 
 
 def without_poles(nodes: Nodes, guard: int) -> tuple[int, ...]:
-    """Return nodes whose signs multiplied are that of a guard, none with a pole of the guard.
+    """Return nodes whose signs multiply to a guard's sign, none with a pole of the guard.
 
     Parameters
     ----------
     nodes
-        Takes those that are new.
+        The store for new nodes.
     guard
-        Its number.
+        The number of the guard.
 
     Returns
     -------
     tuple
-        The numerator, and the factors of the denominator that may change its sign; the guard
-        alone where there are none.
+        The numerator, and the factors of the denominator that may change its sign; only the guard
+        if there are none.
     """
     found: dict[int, Fraction] = {}
     for number in sorted(_rational(nodes, guard)):
@@ -76,7 +77,7 @@ def without_poles(nodes: Nodes, guard: int) -> tuple[int, ...]:
 
 
 def _rational(nodes: Nodes, guard: int) -> set[int]:
-    """Return a node and all of which it is made by sums, products and quotients."""
+    """Return a node and all nodes it consists of by sums, products and quotients."""
     reached, pending = {guard}, [guard]
     while pending:
         for operand in _parts(nodes, pending.pop()):
@@ -87,7 +88,7 @@ def _rational(nodes: Nodes, guard: int) -> set[int]:
 
 
 def _parts(nodes: Nodes, number: int) -> tuple[int, ...]:
-    """Return the operands whose fractions make that of a node."""
+    """Return the operands whose fractions form the fraction of a node."""
     operation, operands = nodes.made(number)
     if nodes.is_fixed(number):
         return ()
@@ -99,7 +100,7 @@ def _parts(nodes: Nodes, number: int) -> tuple[int, ...]:
 
 
 def _fraction(nodes: Nodes, number: int, known: dict[int, Fraction]) -> Fraction:
-    """Return a node as a fraction, from those of its parts."""
+    """Return a node as a fraction, given the fractions of its parts."""
     operation, operands = nodes.made(number)
     node, parts = nodes.node, [known[part] for part in _parts(nodes, number)]
     if operation == ca.OP_TAN and not nodes.is_fixed(number):
@@ -124,7 +125,7 @@ def _fraction(nodes: Nodes, number: int, known: dict[int, Fraction]) -> Fraction
 
 
 def _divided(nodes: Nodes, above: Fraction, below: Fraction) -> Fraction:
-    """Return a fraction divided by another; what keeps its sign stays a divisor as it is."""
+    """Return a fraction divided by another; factors of constant sign stay divisors."""
     over, under = _times(nodes, above.over, below.under.elements()), Counter(above.under)
     for factor in _factors(nodes, below.over):
         if nodes.is_fixed(factor) or _keeps_sign(nodes, factor):
@@ -135,7 +136,7 @@ def _divided(nodes: Nodes, above: Fraction, below: Fraction) -> Fraction:
 
 
 def _chosen(nodes: Nodes, condition: int, part: Fraction) -> Fraction:
-    """Return the fraction of a branch: its poles are none where it is not taken."""
+    """Return the fraction of a branch, whose poles do not matter while it is unused."""
     node = nodes.node
     over = node(ca.OP_IF_ELSE_ZERO, condition, part.over)
     other = node(ca.OP_IF_ELSE_ZERO, node(ca.OP_NOT, condition), nodes.constant(1.0))
@@ -153,7 +154,7 @@ def _times(nodes: Nodes, number: int, factors: Iterable[int]) -> int:
 
 
 def _factors(nodes: Nodes, number: int) -> list[int]:
-    """Return the factors of a product, each as often as it counts."""
+    """Return the factors of a product with their multiplicities."""
     operation, operands = nodes.made(number)
     if operation not in _PRODUCTS or nodes.is_fixed(number):
         return [number]
@@ -162,7 +163,7 @@ def _factors(nodes: Nodes, number: int) -> list[int]:
 
 
 def _keeps_sign(nodes: Nodes, number: int) -> bool:
-    """Return whether a node is seen to be nowhere negative."""
+    """Return whether a node is evidently never negative."""
     operation, operands = nodes.made(number)
     if operation == ca.OP_CONST:
         return float(operands[0]) >= 0.0

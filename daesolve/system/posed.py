@@ -1,6 +1,6 @@
-"""What a system is posed of, as data: its symbols, energies, forces and goals.
+"""The data of a posed system: its symbols, energies, forces and goals.
 
-`system` checks it and hands out its equations, which `equations_of_motion` makes of it.
+`system` checks the data; `equations_of_motion` derives the equations from it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from daesolve.system.piecewise import Switching, found, jumps
 Output = Expression | tuple[Expression, str]
 """A quantity that a run reports: an expression, or (expression, unit)."""
 Forces = Mapping[str, Expression] | Sequence[Expression] | ca.SX
-"""Expressions by the name of a state, or as a column."""
+"""Expressions by the names of states, or as a column."""
 
 _NO_PARAMETERS = Parameters({}, {}, {})
 _NO_REACTIONS = SymbolVector((), (), "reaction")
@@ -50,20 +50,20 @@ _NO_AUXILIARIES = Auxiliaries({}, {})
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Piecewise:
-    """What changes in a system from time to time, beside its states.
+    """The parts of a system, besides its states, that change from time to time.
 
     Parameters
     ----------
     switches
-        Whether they switch modes, at events that solvers find.
+        Whether piecewise expressions switch modes, at events that solvers find.
     switching
-        The switches, once they are found.
+        The switches, once they have been found.
     inputs
-        What acts from outside, from `inputs`.
+        External actions, from `inputs`.
     drives
-        What tables and sampled laws add to it; see `inputs.Drive`.
+        The parts that tables and sampled laws add; see `inputs.Drive`.
     notes
-        Sentences that are to be among the notes of every run.
+        Sentences for the notes of every run.
     """
 
     switches: bool = True
@@ -74,38 +74,38 @@ class Piecewise:
 
     @cached_property
     def digest(self) -> str | None:
-        """Of what it is posed of, taken when it is posed: lists and the like may change later.
+        """The digest of the posed data when posed; mutable parts such as lists may change later.
 
-        None where that is no plain data (see `digest_of`).
+        None if the data is not plain (see `digest_of`).
         """
         return self.digest_now()
 
     def digest_now(self) -> str | None:
-        """Return the digest of what it is posed of, as that stands now."""
+        """Return the digest of the posed data as it is now."""
         try:
-            return digest_of((time, self))  # Time is the only symbol that is nobody's own.
+            return digest_of((time, self))  # Time is the only symbol without an owner.
         except NoDigestError:
             return None
 
     def owner_of(self, name: str) -> Parameters:
-        """Return which values have a name: discrete ones, inputs or parameters."""
+        """Return the owners of a named value: discrete values, inputs or parameters."""
         own: tuple[Parameters, ...] = (self.discrete, self.inputs)  # pyright: ignore
         return next((values for values in own if name in values), self.parameters)  # pyright: ignore
 
     @property
     def switch_names(self) -> tuple[str, ...]:
-        """The names of the switches, which are those of their values and events."""
+        """The names of the switches, which their values and events share."""
         return () if self.switching is None else self.switching.names
 
     def smoothed(self, expression: Expression) -> ca.SX:
-        """Write an expression on which the motion depends with its switches."""
+        """Write an expression that determines the motion with its switches."""
         written = ca.SX(expression)
         return written if self.switching is None else self.switching.written(written)
 
 
 @dataclass(frozen=True, eq=False)
 class PosedMechanics(Piecewise):
-    """The data of a `MechanicalSystem`, which says what each of them is."""
+    """The data of a `MechanicalSystem`, which documents its parts."""
 
     coordinates: DifferentiableVector
     parameters: Parameters = _NO_PARAMETERS
@@ -134,7 +134,7 @@ class PosedMechanics(Piecewise):
 
     @property
     def v(self) -> SymbolVector:
-        """The velocities: those given, else the rates of the coordinates."""
+        """The velocities: those given, or the rates of the coordinates."""
         return self.velocities if self.velocities is not None else self.coordinates.rates
 
     @property
@@ -143,15 +143,15 @@ class PosedMechanics(Piecewise):
         return self.force_column("the force", self.force)
 
     def force_column(self, owner: str, given: Forces) -> ca.SX:
-        """Return forces as a column; they have the names of coordinates or of quasi-velocities."""
+        """Return forces as a column, named after coordinates or quasi-velocities."""
         named = self.coordinates if self.velocities is None else self.velocities
         return column(owner, given, named.names, f"{named.kind} of {owner}")
 
     @property
     def _acting(self) -> Iterator[tuple[str, ca.SX, AnyGoal | None]]:
-        """Every expression on which the motion depends, with its place, and its goal if it is one.
+        """Every expression that determines the motion, with its place, and its goal if any.
 
-        Outputs, what is recovered, and what a reset changes are evaluated where they are asked for.
+        Outputs, recovered reactions and changes of resets are evaluated only on request.
         """
         for goal in self.goals:
             yield goal.name, expression_of(goal), goal
@@ -182,14 +182,14 @@ class PosedMechanics(Piecewise):
         Raises
         ------
         PosingError
-            A condition is true for an instant alone.
+            A condition is true only for an instant.
         """
         own = [goal.reaction for goal in self.goals if isinstance(goal, Goal) and goal.ideal]
         fixed = ca.vertcat(self.parameters.vector, self.discrete.vector, self.inputs.vector)
         return found(self._acting, fixed, ca.vertcat(self.reactions.vector, *own))
 
     def switched_goals(self, name: str) -> list[str]:
-        """Return the constraints in which a switch stands."""
+        """Return the constraints that contain a switch."""
         symbol = self.discrete[name]
         return [
             goal.name
@@ -200,7 +200,7 @@ class PosedMechanics(Piecewise):
         ]
 
     def in_velocities(self, expression: Expression) -> ca.SX:
-        """Write the rates of the coordinates in the velocities."""
+        """Write the rates of the coordinates in terms of the velocities."""
         written = ca.SX(expression)
         if self.kinematics is None:
             return written
@@ -210,7 +210,7 @@ class PosedMechanics(Piecewise):
 
 @dataclass(frozen=True, eq=False)
 class PosedControl(Piecewise):
-    """The data of a `ControlSystem`, which says what each of them is."""
+    """The data of a `ControlSystem`, which documents its parts."""
 
     states: SymbolVector
     rate: Forces
@@ -227,7 +227,7 @@ class PosedControl(Piecewise):
         Raises
         ------
         PosingError
-            A condition is true for an instant alone.
+            A condition is true only for an instant.
         """
         fixed = ca.vertcat(self.parameters.vector, self.discrete.vector, self.inputs.vector)
         return found(self._acting, fixed, self.controls.vector)
@@ -244,13 +244,13 @@ class PosedControl(Piecewise):
 
 
 def with_switches(guides: Guides, posed: Piecewise) -> Guides:
-    """Write what the supports of guides do with the switches of a system that holds their forces.
+    """Write the supports of guides with the switches of the system that holds their forces.
 
-    Else what is decided at the instant of a switch is decided with the value before it.
+    Otherwise, decisions at the instant of a switch would use the value before it.
     """
 
     def written(support: Rubbing) -> Rubbing:
-        # Of slips only those that jump have switches: the others pass no guard at once.
+        # Only slips that jump have switches: the others do not pass a guard at once.
         return replace(
             support,
             normal=posed.smoothed(support.normal),
@@ -275,25 +275,25 @@ def _entries(
 
 
 def column(owner: str, given: Forces, names: tuple[str, ...], kind: str) -> ca.SX:
-    """Return what is given by names, or as a column, as a column in the order of the names.
+    """Return entries given by name, or as a column, as a column in the order of the names.
 
     Parameters
     ----------
     owner
-        Whose it is, for messages ("the force").
+        The owner of the entries, for messages ("the force").
     given
-        Expressions; those that are not named are zero, and so is an empty column.
+        Expressions; missing names and an empty column mean zero.
     names
-        What they may be named after.
+        The allowed names.
     kind
-        What a name denotes, for messages.
+        The kind of thing a name denotes, for messages.
 
     Raises
     ------
     UnknownNameError
-        It is given by a name that is not there.
+        A name is unknown.
     PosingError
-        It is no column, or one of another length.
+        It is not a column, or has the wrong length.
     """
     if isinstance(given, Mapping):
         for name in given:
@@ -325,12 +325,12 @@ def is_empty(given: Forces) -> bool:
 def with_units(
     outputs: Mapping[str, Output], what: str = "output"
 ) -> tuple[dict[str, ca.SX], dict[str, str]]:
-    """Return the expressions and units of outputs, or of what is given like them.
+    """Return expressions and units of outputs, or of entries of the same form.
 
     Raises
     ------
     PosingError
-        One is neither an expression nor (expression, unit).
+        An entry is neither an expression nor (expression, unit).
     """
     expressions: dict[str, ca.SX] = {}
     units: dict[str, str] = {}
@@ -345,7 +345,7 @@ def with_units(
 
 
 def with_inputs(system: Piecewise) -> tuple[dict[str, ca.SX], dict[str, str]]:
-    """Return the outputs of a system and its inputs, which are reported like them, with units."""
+    """Return the outputs of a system, and its inputs as further outputs, with units."""
     outputs: Mapping[str, Output] = system.outputs  # pyright: ignore
     inputs = system.inputs
     own = {n: (inputs[n], str(u)) for n, u in zip(inputs.names, inputs.units, strict=True)}

@@ -1,8 +1,9 @@
-"""The velocities that constraints leave: those that a problem names, or some that are chosen.
+"""The velocities that constraints leave: named by the problem, or chosen.
 
     J v + b = 0,  W v + c = w   =>   v = Z w + z
 
-J and b are the constraints on velocities (holonomic ones differentiated), w the pseudo-velocities.
+J and b represent the constraints on velocities (holonomic ones differentiated), w the
+pseudo-velocities.
 """
 
 from __future__ import annotations
@@ -29,33 +30,33 @@ from daesolve.equations.somewhere import somewhere
 from daesolve.posing.symbols import symbol
 
 INDEPENDENT = 1e-9
-"""Rows are independent where the singular value that each brings, of unit length, exceeds it."""
+"""Rows are independent if each adds a singular value, for unit length, above this."""
 
 READABLE = 3000
-"""Printed operations of constraints beyond which they are not solved by hand."""
+"""Constraints with more printed operations than this are not solved symbolically."""
 
 Written = Callable[[ca.SX], ca.SX]
-"""Puts the numbers of the mode into an expression."""
+"""Substitutes the numbers of the mode in an expression."""
 
 
 @dataclass(frozen=True, eq=False)
 class PseudoVelocities:
-    """Pseudo-velocities w, and all velocities by them.
+    """Pseudo-velocities w, and all velocities in terms of them.
 
     Parameters
     ----------
     names
-        Of w.
+        The names of w.
     w
-        Their symbols, (K, 1); where one is a velocity of the system, its own symbol.
+        Their symbols, (K, 1); velocities of the system keep their own symbols.
     meanings
         W v + c, (K, 1).
     basis, drift
         Z, (nv, K), and z, (nv, 1).
     loads
-        Y, (nv, m), with J Y = 1 and W Y = 0: it gives the reactions, Y^T (M v' - h).
+        Y, (nv, m), with J Y = 1 and W Y = 0; the reactions are Y^T (M v' - h).
     pivots
-        What must not be zero.
+        The expressions that must not be zero.
     """
 
     names: tuple[str, ...]
@@ -73,7 +74,7 @@ class PseudoVelocities:
 
     @property
     def own(self) -> tuple[bool, ...]:
-        """For each whether it is a velocity of the system."""
+        """Whether each is a velocity of the system."""
         pairs = zip(ca.vertsplit(self.w), ca.vertsplit(self.meanings), strict=True)
         return tuple(ca.is_equal(one, meaning) for one, meaning in pairs)
 
@@ -81,24 +82,24 @@ class PseudoVelocities:
 def pseudo_velocities(
     dynamics: Dynamics, written: Written, numbers: np.ndarray
 ) -> PseudoVelocities | None:
-    """Return pseudo-velocities of a system; None where it has none that can be written down.
+    """Return pseudo-velocities of a system; None if none can be written down.
 
     Parameters
     ----------
     dynamics
-        The equations, without goals that are let go of.
+        The equations without released goals.
     written
-        Puts the numbers of the mode into expressions.
+        Substitutes the numbers of the mode in expressions.
     numbers
         p.
 
     Notes
     -----
-    The problem's own are taken where it names them. Else constraints are solved, one after the
-    other, for velocities whose factors depend on no position, such as the rates of wheels. Of a
-    constraint that is left, a speed along what it allows takes the place of two velocities where
-    their factors are a cosine and a sine; others are solved where a factor is not zero. Holonomic
-    constraints are solved in the first way alone.
+    If the problem names independent velocities, these are used. Otherwise constraints are solved
+    one after another for velocities whose factors do not depend on positions, such as the rates of
+    wheels. In a remaining constraint with a cosine and a sine as factors, one speed along the
+    allowed direction replaces the two velocities; other constraints are solved where a factor is
+    not zero. Holonomic constraints are solved only in the first way.
     """
     v = dynamics.velocities
     rows = [written(row.chain[-1]) for row in dynamics.rows]
@@ -146,7 +147,7 @@ def pseudo_velocities(
 def _symbols(
     dynamics: Dynamics, names: Sequence[str], meanings: ca.SX
 ) -> tuple[ca.SX, tuple[str, ...]]:
-    """Return symbols of pseudo-velocities: of those that are velocities themselves, these."""
+    """Return symbols of pseudo-velocities; those that are velocities keep their symbols."""
     own = {entry.name(): entry for entry in ca.vertsplit(dynamics.velocities)}
     found: list[ca.SX] = []
     for name, meaning in zip(names, ca.vertsplit(meanings), strict=True):
@@ -156,7 +157,7 @@ def _symbols(
 
 
 class _Choice:
-    """Solves constraints for velocities, one after the other, and keeps those that are left.
+    """Solves constraints for velocities, one after another, and keeps the remaining velocities.
 
     Parameters
     ----------
@@ -176,7 +177,7 @@ class _Choice:
         self.speeds = 0
 
     def made(self) -> bool:
-        """Solve all constraints; False where there is no good choice."""
+        """Solve all constraints; return False if there is no good choice."""
         while self.matrix.shape[0]:
             if printed_size(ca.vec(ca.densify(self.matrix))) > READABLE:
                 return False
@@ -190,7 +191,7 @@ class _Choice:
         return True
 
     def _solve(self, row: int, column: int) -> None:
-        """Solve a constraint for a velocity, which is one of those that follow then."""
+        """Solve a constraint for a velocity, which then depends on the others."""
         matrix = self.matrix
         rows = [i for i in range(matrix.shape[0]) if i != row]
         columns = [j for j in range(matrix.shape[1]) if j != column]
@@ -200,7 +201,7 @@ class _Choice:
         del self.unknowns[column], self.holonomic[row]
 
     def _turn(self) -> bool:
-        """Take a speed along what a constraint allows, where its factors are cosine and sine."""
+        """Introduce a speed along the direction that a constraint with cosine and sine allows."""
         matrix = ca.densify(self.matrix)
         for i in range(matrix.shape[0]):
             if self.holonomic[i]:
@@ -215,7 +216,7 @@ class _Choice:
         return False
 
     def _take_speed(self, row: int, pair: tuple[int, int], square: ca.SX) -> None:
-        """Write two velocities by the speed and what else the constraint contains."""
+        """Express two velocities by the speed and the other terms of the constraint."""
         matrix, (one, other) = ca.densify(self.matrix), pair
         a, b = matrix[row, one], matrix[row, other]
         length = ca.densify(square)[0]
@@ -233,7 +234,7 @@ class _Choice:
         del self.holonomic[row]
 
     def _solve_together(self) -> bool:
-        """Solve all that is left at once, where a determinant depends on no position."""
+        """Solve all remaining constraints at once if a determinant is independent of positions."""
         rows, columns = self.matrix.shape
         if rows > LARGEST_BLOCK or (any(self.holonomic) and rows == 1):
             return False
@@ -246,7 +247,7 @@ class _Choice:
         return False
 
     def _solve_anyhow(self) -> None:
-        """Solve a constraint by the shortest factor that is not zero, where it is not."""
+        """Solve a constraint by its shortest nonzero factor, where this does not vanish."""
         matrix = ca.densify(self.matrix)
         rows, columns = ca.sparsify(self.matrix).sparsity().get_triplet()
         sizes = [printed_size(ca.SX(matrix[i, j])) for i, j in zip(rows, columns, strict=True)]
@@ -256,7 +257,7 @@ class _Choice:
 
 
 def _independent(dynamics: Dynamics, matrix: ca.SX, p: np.ndarray) -> bool:
-    """Tell whether the rows of a matrix are independent at a random state."""
+    """Return whether the rows of a matrix are independent at a random state."""
     if not matrix.shape[0]:
         return True
     numbers = somewhere(dynamics, matrix, p)

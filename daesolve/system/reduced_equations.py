@@ -1,4 +1,4 @@
-"""Equations of motion in pseudo-velocities, without reactions; and the reactions by them.
+"""Equations of motion in pseudo-velocities without reactions, and the reactions from them.
 
 With v = Z w + z, M* = Z^T M Z and T* = T at that v, the pseudo-velocities w obey
 
@@ -6,8 +6,9 @@ With v = Z w + z, M* = Z^T M Z and T* = T at that v, the pseudo-velocities w obe
 
 (Ya. V. Tatarinov, Equations of classical mechanics in a new form, Moscow Univ. Mech. Bull. 58
 (2003) no. 3). P_a = p . X_a are the momenta along the directions X_a = S Z_a of w_a, {P_a, f} is
--X_a(f), and {P_a, P_b} = -p . [X_a, X_b] is taken at p = dL/dq'. Where time enters the kinematics
-or the constraints, or where masses are given in place of an energy, Maggi's equations stand here,
+-X_a(f), and {P_a, P_b} = -p . [X_a, X_b] is evaluated at p = dL/dq'. If the kinematics or the
+constraints contain time, or masses are given instead of an energy, the module uses Maggi's
+equations,
 
     M* w' = Z^T (h - M (Z' w + z')).                                                          (2)
 """
@@ -38,25 +39,25 @@ class ReducedEquations:
     Parameters
     ----------
     mode
-        What they hold in.
+        The mode in which they hold.
     pseudo
         The pseudo-velocities.
     rates
         Symbols of w', (K, 1).
     directions
-        X, (nx, K): the rates of the positions are X w + x_0.
+        X, (nx, K); the rates of the positions are X w + x_0.
     position_rates
         X w + x_0.
     mass
         M*, (K, K).
     push
-        What M* w' is equal to, (K, 1).
+        The right-hand side of M* w' = push, (K, 1).
     lagrangian
-        How (1) is made up; None where (2) stands for it.
+        The parts of (1); None if (2) is used instead.
     integrals
         First integrals by name.
     reactions
-        By name, of time, positions, w and w'.
+        The reactions by name, in terms of time, positions, w and w'.
     """
 
     mode: InMode
@@ -91,11 +92,11 @@ class Lagrangian:
     momenta
         dL*/dw, (K, 1).
     turning
-        The rate of the momenta with w' left out, (K, 1).
+        The rate of the momenta without the terms in w', (K, 1).
     slopes
         {P_a, L*}, (K, 1).
     brackets
-        {P_a, P_b} at p = dL/dq', for a < b, where it does not vanish.
+        {P_a, P_b} at p = dL/dq', for a < b, where nonzero.
     forces
         Q, (K, 1).
     """
@@ -110,15 +111,15 @@ class Lagrangian:
 def reduced_equations(
     system: PosedMechanics | PosedControl, dynamics: Dynamics, values: Mapping[str, float]
 ) -> ReducedEquations | None:
-    """Return the equations of a system in pseudo-velocities; None where there are none.
+    """Return the equations of a system in pseudo-velocities; None if it has none.
 
     Parameters
     ----------
     system, dynamics
-        What was posed, and its equations.
+        The posed system, and its equations.
     values
-        Of parameters and discrete values, by name, where they differ from the defaults: they
-        decide what depends on a mode.
+        Parameters and discrete values by name that differ from their defaults; they decide
+        everything that depends on a mode.
 
     Raises
     ------
@@ -136,7 +137,7 @@ def reduced_equations(
 
 
 def _ideal(dynamics: Dynamics) -> bool:
-    """Tell whether all reactions act along the gradients of their goals, and drop out."""
+    """Return whether all reactions act along the gradients of their goals, and drop out."""
     if dynamics.relations or dynamics.guides is not None:
         return False
     count = dynamics.reactions.numel()
@@ -165,14 +166,14 @@ class _Reduction:
         self.mass_of_all = mode.written(dynamics.mass)
 
     def at(self, expression: ca.SX) -> ca.SX:
-        """Put the velocities of the pseudo-velocities into an expression."""
-        # First under other names: a pseudo-velocity may be one of the velocities.
+        """Substitute velocities in terms of pseudo-velocities in an expression."""
+        # Use other names first: a pseudo-velocity may be one of the velocities.
         held = symbol("held", self.w.numel()) if self.w.numel() else ca.SX(0, 1)
         velocities = ca.densify(ca.substitute(self.velocities, self.w, held))
         return ca.substitute(ca.substitute(expression, self.v, velocities), held, self.w)
 
     def along(self, expressions: ca.SX) -> ca.SX:
-        """Differentiate by time, w held constant."""
+        """Differentiate by time with w held constant."""
         moved = ca.jacobian(expressions, self.positions) @ self.position_rates
         return moved + ca.jtimes(expressions, self.dynamics.t, ca.SX(1))
 
@@ -220,7 +221,7 @@ class _Reduction:
         )
 
     def _lagrangian(self, mass: ca.SX, push: ca.SX) -> Lagrangian | None:
-        """Return the parts of (1); None where (2) is to be taken."""
+        """Return the parts of (1); None if (2) must be used."""
         system, dynamics = self.system, self.dynamics
         timed = ca.veccat(self.position_rates, self.velocities, mass)
         steady = not ca.depends_on(timed, dynamics.t) and is_zero(
@@ -251,7 +252,7 @@ class _Reduction:
         )
 
     def _applied(self) -> ca.SX | None:
-        """Return the forces that are applied, without reactions; None where they have rates."""
+        """Return the applied forces without reactions; None if they contain rates."""
         system = self.system
         force = system.in_velocities(system.smoothed(system.applied_force))
         auxiliaries = system.auxiliaries
@@ -299,7 +300,7 @@ class _Reduction:
         return self._turned(parts.brackets) - parts.turning - parts.slopes + parts.forces
 
     def _integrals(self, lagrangian: Lagrangian | None) -> dict[str, ca.SX]:
-        """Return the invariants of the system, and momenta that nothing changes."""
+        """Return the invariants of the system, and the momenta that are conserved."""
         found: dict[str, ca.SX] = {}
         for row in self.dynamics.invariants:
             value = self.tidy(self.at(self.mode.written(row.value)))
@@ -318,11 +319,11 @@ class _Reduction:
 
 
 def rate_name(name: str) -> str:
-    """Return what the symbol of the rate of a pseudo-velocity is called."""
+    """Return the name of the symbol for the rate of a pseudo-velocity."""
     return f"rate of {name}"
 
 
 def _mirrored(matrix: ca.SX) -> ca.SX:
-    """Return a symmetric matrix with the same expressions above and below its diagonal."""
+    """Return a symmetric matrix with identical expressions on both sides of the diagonal."""
     upper = ca.triu(matrix)
     return ca.SX(ca.sparsify(upper + upper.T - ca.diag(ca.diag(matrix))))

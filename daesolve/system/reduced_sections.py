@@ -14,13 +14,12 @@ from daesolve.system.mode import InMode
 from daesolve.system.reduced_equations import Lagrangian, ReducedEquations, rate_name
 
 TATARINOV = (
-    "With the kinetic energy $T^* = \\frac{1}{2} w^{\\mathsf{T}} M^* w$ of the constrained system, "
-    "$L^* = T^* - V$, and the momenta $P_a$ along the velocities $w_a$, the equations are\n\n$$\n"
-    r"\frac{\mathrm{d}}{\mathrm{d} t} \frac{\partial L^*}{\partial w_a} + \{P_a, L^*\}"
-    r" = \sum_b w_b \{P_a, P_b\} + Q_a"
-    "\n$$\n\n(Ya. V. Tatarinov, 2003): Poisson brackets, then taken at the momenta "
-    r"$p = \partial L / \partial \dot{q}$ of the constrained motion. Those that are not listed are "
-    "zero."
+    r"With the kinetic energy $T^* = \\frac{1}{2} w^{\\mathsf{T}} M^* w$ of the constrained "
+    r"system, $L^* = T^* - V$, and the momenta $P_a$ along the velocities $w_a$, the equations "
+    r"are\n\n$$\n\frac{\mathrm{d}}{\mathrm{d} t} \frac{\partial L^*}{\partial w_a} + \{P_a, L^*\} "
+    r"= \sum_b w_b \{P_a, P_b\} + Q_a\n$$\n\n(Ya. V. Tatarinov, 2003): Poisson brackets, "
+    r"evaluated at the momenta $p = \partial L / \partial \dot{q}$ of the constrained motion. "
+    r"Those that are not listed are zero."
 )
 MAGGI = (
     "Maggi's equations are $M^* \\dot{w} = F^*$: the forces and the inertia of the motion with $w$ "
@@ -37,7 +36,7 @@ TIED = " Relations between the reactions are further rows of $A$ and $c$."
 
 
 def pseudo_symbols(reduced: ReducedEquations, symbols: Mapping[str, str]) -> dict[str, str]:
-    """Return the LaTeX of pseudo-velocities and their rates, which no symbol has yet."""
+    """Return the LaTeX of pseudo-velocities and rates that do not have a symbol yet."""
     taken = {*symbols.values()}
     found: dict[str, str] = {}
     for name in reduced.pseudo.names:
@@ -52,7 +51,7 @@ def pseudo_symbols(reduced: ReducedEquations, symbols: Mapping[str, str]) -> dic
 
 
 def mode_section(mode: InMode, symbols: Mapping[str, str]) -> list[Section]:
-    """Return in which mode the equations hold; nothing where there is but one."""
+    """Return the mode in which the equations hold; nothing if there is only one."""
     said = mode.said
     if not said:
         return []
@@ -76,9 +75,9 @@ class ReducedSections:
     reduced
         The equations.
     symbols
-        LaTeX by name, those of `pseudo_symbols` among them.
+        LaTeX by name, including those of `pseudo_symbols`.
     writer
-        What writes the formulas.
+        The writer of the formulas.
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class ReducedSections:
         self._names = [symbols[name] for name in reduced.pseudo.names]
 
     def all(self) -> list[Section]:
-        """Return the sections in order; none of them is empty."""
+        """Return the sections in order, without empty ones."""
         reduced = self._reduced
         written = (reduced.position_rates, reduced.mass, reduced.push, *reduced.reactions.values())
         self._writer.prepare(ca.SX(ca.veccat(*written)))
@@ -190,14 +189,14 @@ class ReducedSections:
 
 
 def reaction_symbol(name: str, symbols: Mapping[str, str]) -> str:
-    """Return the LaTeX of a reaction: of a goal's own that of its multiplier."""
+    """Return the LaTeX of a reaction; a goal's reaction has the symbol of its multiplier."""
     return symbols.get(name) or symbol(f"lambda_{name}")
 
 
 def eliminated_sections(
     found: Matrices, symbols: Mapping[str, str], writer: EquationWriter
 ) -> list[Section]:
-    """Return the sections of equations whose reactions are eliminated; none without reactions."""
+    """Return the sections of equations with eliminated reactions; none without reactions."""
     if not found.jacobian.shape[0] + found.ties.shape[0]:
         return []
     text = ELIMINATED + (TIED if found.ties.shape[0] else "")
@@ -217,7 +216,7 @@ def eliminated_sections(
 def matrix_sections(
     found: Matrices, symbols: Mapping[str, str], writer: EquationWriter
 ) -> list[Section]:
-    """Return the matrices of the equations of motion as they are integrated."""
+    """Return the matrices of the equations of motion used for integration."""
     labels = found.mode.dynamics.labels
     count = found.mode.dynamics.velocity_count
     velocities = [symbols.get(n, symbol(n)) for n in labels.states[-count:]] if count else []

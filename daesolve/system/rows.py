@@ -1,7 +1,7 @@
 """From posed goals and resets to rows of equations.
 
-Goals are differentiated until accelerations or controls appear. What resets change becomes rows in
-the symbols of the equations.
+Goals are differentiated until accelerations or controls appear. The changes of resets become rows
+in the symbols of the equations.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from daesolve.posing.value_names import ValueKind
 from daesolve.system.free_motion import Flow
 
 AUTOMATIC_NAMES = frozenset({"energy", "jacobi_integral"})
-"""Names of the invariant that the library adds; a goal of the user's by such a name replaces it."""
+"""Names of the invariant that the library adds; a user's goal of such a name replaces it."""
 ELSEWHERE = "the constraint {!r}, which is imposed for an instant, "
 
 
@@ -51,7 +51,7 @@ class Values:
     symbols
         Columns of symbols.
     ranges
-        Of those that are given.
+        The ranges of those that have one.
     """
 
     defaults: dict[str, float] = field(default_factory=dict[str, float])
@@ -59,7 +59,7 @@ class Values:
     ranges: dict[str, Interval] = field(default_factory=dict[str, Interval])
 
     def take(self, *groups: Parameters) -> None:
-        """Add parameters, discrete values and inputs as they are."""
+        """Add parameters, discrete values and inputs unchanged."""
         for own in groups:
             self.defaults |= own.defaults
             self.ranges |= own.ranges
@@ -71,7 +71,7 @@ class Values:
         Raises
         ------
         PosingError
-            A parameter has this name already.
+            A parameter already has this name.
         """
         if name in self.defaults:
             raise PosingError(f"the name {name!r} is reserved by the library; rename the parameter")
@@ -95,7 +95,7 @@ class Feedbacks:
 
     @staticmethod
     def of(name: str, values: Values, reference: float | None = None) -> Feedbacks:
-        """Add the three to the values."""
+        """Add the three symbols to the values."""
         return Feedbacks(
             values.add(ValueKind.RATE.name_of(name), 0.0),
             values.add(ValueKind.REFERENCE.name_of(name), reference or 0.0),
@@ -113,7 +113,7 @@ class GoalValues:
 
 
 def goal_values(goal: Goal, values: Values) -> GoalValues:
-    """Add what a goal needs to the values."""
+    """Add the values that a goal needs."""
     name, reference, typical = goal.name, ca.SX(0), None
     rate = values.add(ValueKind.RATE.name_of(name), 0.0)
     values.add(ValueKind.REGULARISATION.name_of(name), 0.0)
@@ -125,7 +125,7 @@ def goal_values(goal: Goal, values: Values) -> GoalValues:
 
 
 def split_linear(owner: str, column: ca.SX, unknowns: ca.SX) -> tuple[ca.SX, ca.SX]:
-    """Split a column into what is free of the unknowns and their matrix.
+    """Split a column into the part without unknowns and their coefficient matrix.
 
     Raises
     ------
@@ -153,11 +153,11 @@ def goal_row(
     residual
         Its residual in the symbols of the flow.
     values
-        Takes the symbols of its feedback.
+        The store for the symbols of its feedback.
     flow
         Derivatives along the motion.
     reaction
-        The index of its own reaction, None where the forces direct it.
+        The index of its reaction; None if the forces direct it.
     """
     own = goal_values(goal, values)
     chain = [residual - own.reference]
@@ -183,7 +183,7 @@ def goal_row(
 
 
 def held_row(row: GoalRow, hold: ca.SX) -> GoalRow:
-    """Let a constraint hold only while a discrete value is 1.0: it vanishes while that is 0.0."""
+    """Let a constraint hold only while a discrete value is 1.0; it vanishes while that is 0.0."""
     return replace(
         row,
         chain=tuple(hold * link for link in row.chain),
@@ -238,7 +238,7 @@ def invariant_row(goal: Invariant, value: ca.SX, feedback: Feedbacks, flow: Flow
 def drive_by_relations(
     goals: Sequence[Invariant], invariants: list[InvariantRow], relations: list[RelationRow]
 ) -> tuple[list[InvariantRow], list[RelationRow]]:
-    """Put rate * (value - reference) in place of the symbols `Invariant.correction`."""
+    """Substitute rate * (value - reference) for the symbols `Invariant.correction`."""
     symbols = ca.vertcat(ca.SX(0, 1), *[goal.correction for goal in goals])
     corrections = ca.vertcat(
         ca.SX(0, 1), *[row.rate * (row.value - row.reference) for row in invariants]
@@ -256,7 +256,7 @@ def drive_by_relations(
 def automatic_invariant(
     kinetic: ca.SX, potential: ca.SX, mass: ca.SX, flow: Flow, values: Values
 ) -> InvariantRow:
-    """Return Jacobi's integral v . dL/dv - L; the energy where T is homogeneous in v."""
+    """Return Jacobi's integral v . dL/dv - L; the energy if T is homogeneous in v."""
     v = flow.velocities
     twice_kinetic = ca.dot(v, mass @ v)
     natural = vanishes(kinetic - twice_kinetic / 2)
@@ -295,7 +295,7 @@ def control_row(goal: Goal, x: ca.SX, drift: ca.SX, influence: ca.SX, values: Va
     Raises
     ------
     NoInfluenceError
-        No control appears in as many derivatives as there are states.
+        No control appears within as many derivatives as there are states.
     """
     own = goal_values(goal, values)
     chain = [ca.SX(goal.residual) - own.reference]
@@ -351,18 +351,18 @@ def reset_rows(
     Parameters
     ----------
     events, states, discrete
-        The events, and the names of what they may change.
+        The events, and the names of the values that they may change.
     rows
         The constraints of the system.
     written
         Writes an expression in the symbols of the equations.
     momentary
-        Differentiates a constraint that holds for the instant alone.
+        Differentiates a constraint that holds only for the instant.
 
     Raises
     ------
     UnknownNameError
-        A change is of nothing that the system has, or a goal to impose is none of its.
+        A reset changes something unknown to the system, or imposes an unknown goal.
     PosingError
         A constraint cannot be imposed.
     """
@@ -385,13 +385,13 @@ def reset_rows(
 
 
 def check_resets(dynamics: Dynamics) -> None:
-    """Refuse resets that cannot be done at an instant.
+    """Refuse resets that are impossible at an instant.
 
     Raises
     ------
     PosingError
-        A reset depends on reactions, or it imposes constraints where one is not linear in the
-        velocities, or one that no velocity changes.
+        A reset depends on reactions, or imposes constraints of which one is not linear in the
+        velocities or does not depend on them.
     """
     for index, reset in dynamics.resets.items():
         name = dynamics.events[index].name

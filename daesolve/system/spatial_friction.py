@@ -1,10 +1,10 @@
 """The friction of a contact in space, whose slip c has two components: Coulomb's cone, as posed.
 
-While it slides, T = -mu N d with the direction d = c / |c|. That is smooth as long as |c| is not
-zero; it comes to zero in a finite time, without a change of sign, and is guarded by its size. Where
-a slip begins, c is zero and its direction follows from what is decided: it sets out with
-d = heading + turning (t - begun), the two first terms of its series, until |c| is large enough.
-From then on `heading` is the direction that is taken down each time it has turned by a right angle.
+While the contact slides, T = -mu N d with the direction d = c / |c|. This is smooth as long as |c|
+is not zero. |c| reaches zero in finite time without a change of sign, so the guard watches its
+size. Where a slip begins, c is zero and the decision about the contacts gives its direction: d =
+heading + turning (t - begun), the first two terms of its series, until |c| is large enough. From
+then on `heading` is updated each time the direction has turned by a right angle.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from daesolve.posing.goals import Expression, Nonholonomic, as_scalar
 from daesolve.posing.symbols import Interval, Parameters, time
 
 NOTHING = 1e-200
-"""m^2/s^2, what is lost in the square of any slip."""
+"""m^2/s^2; the accuracy lost in the square of any slip."""
 FLAG, ANY = Interval(0.0, 1.0), Interval(-math.inf, math.inf)
 COUNT = 2
-"""Directions of slip in space."""
+"""The number of directions of slip in space."""
 
 
 def slips_of(owner: str, slip: Expression | Sequence[Expression] | None) -> tuple[ca.SX, ...]:
@@ -35,7 +35,7 @@ def slips_of(owner: str, slip: Expression | Sequence[Expression] | None) -> tupl
     Raises
     ------
     PosingError
-        They are no one or two scalar expressions.
+        They are not one or two scalar expressions.
     """
     parts: Sequence[Any] = [slip]
     if isinstance(slip, ca.SX) and slip.numel() == COUNT:
@@ -51,17 +51,17 @@ def slips_of(owner: str, slip: Expression | Sequence[Expression] | None) -> tupl
 
 
 def check_directions(counts: Mapping[str, int]) -> None:
-    """Refuse contacts of which some slip in one direction and some in two.
+    """Refuse a mixture of contacts with one and with two directions of slip.
 
     Parameters
     ----------
     counts
-        How many directions of slip each has that rubs, by its name.
+        The number of directions of slip of each contact with friction, by name.
 
     Raises
     ------
     UnsupportedError
-        There are both.
+        Both kinds occur.
     """
     by_count = {count: name for name, count in counts.items()}
     if len(by_count) > 1:
@@ -98,7 +98,7 @@ class SpatialFriction:
     Parameters
     ----------
     name
-        Of the contact.
+        The name of the contact.
     sticking
         The constraints on its slip.
     values
@@ -106,7 +106,7 @@ class SpatialFriction:
     normal
         Its normal reaction, N.
     friction, static
-        mu while it slides, and up to which it sticks.
+        mu while it slides, and mu up to which it sticks.
     """
 
     name: str
@@ -121,7 +121,7 @@ class SpatialFriction:
         return self.values["_".join([what, self.name, *map(str, place)])]
 
     def pair(self, what: str, values: Mapping[str, ca.SX] | Parameters | None = None) -> ca.SX:
-        """Return two of its discrete values, or of others, as a column."""
+        """Return two of its discrete values, or of other ones, as a column."""
         known = self.values if values is None else values
         return ca.vertcat(*[known[f"{what}_{self.name}_{k}"] for k in (1, 2)])
 
@@ -132,16 +132,17 @@ class SpatialFriction:
 
     @property
     def direction(self) -> ca.SX:
-        """d, in which it slides, a column; zero while it does not."""
+        """d, the direction of sliding, a column; zero while it does not slide."""
         slides, heads = self.value("slides"), self.value("heads")
         own = slides * (1.0 - heads)
         given = self.pair("heading") + self.pair("turning") * (time - self.value("begun"))
-        # What does not count divides by one, and nothing by zero where a sample state is at rest.
+        # An inactive direction divides by one, and nothing divides by zero in a sample state at
+        # rest.
         size = ca.sqrt(own * ca.sumsqr(self.slip) + (1.0 - own) + NOTHING)
         return slides * heads * given + own * self.slip / size
 
     def held(self, others: Sequence[SpatialFriction], split: Parameters | None) -> ca.SX:
-        """Return the friction while it sticks, a column: its share, where several do together."""
+        """Return the friction while it sticks, a column; its share if several stick together."""
         own = ca.vertcat(*[goal.reaction for goal in self.sticking])
         if split is None:
             return own
@@ -154,17 +155,17 @@ class SpatialFriction:
     def events(
         self, others: Sequence[SpatialFriction], split: Parameters | None
     ) -> tuple[Event, ...]:
-        """Return its events: sticks, slips, reverses, and two that only keep account."""
+        """Return the events: sticks, slips, reverses, and two internal ones."""
         slides, heads = self.value("slides"), self.value("heads")
         still, heading = self.value("still"), self.pair("heading")
         own, sets_out = slides * (1.0 - heads), slides * heads
         squared, far = ca.sumsqr(self.slip), SET_OUT * still
-        # Times have no more digits late: nor has the end of a slip.
+        # Late times have no more digits than this, and neither has the end of a slip.
         least = still * ca.sqrt(1.0 + time**2)
         speed = ca.sqrt(own * squared + (1.0 - own) + NOTHING)
         stops = own * (speed - least) / far + (1.0 - own)
-        # A slip that goes straight through zero changes its sign after all. One that begins is
-        # rounding at first, with any sign.
+        # A slip that passes straight through zero does change its sign. At its beginning a slip is
+        # only rounding, of any sign.
         along = slides * ca.dot(heading, self.slip) + sets_out * still
         ahead = along / far + (1.0 - slides)
         gone = sets_out * (1.0 - squared / far**2) + (1.0 - sets_out)

@@ -1,4 +1,4 @@
-"""Systems as they are posed: mechanics by Lagrange or Newton-Euler, and control systems."""
+"""Systems as users pose them: mechanics by Lagrange or Newton-Euler, and control systems."""
 
 from __future__ import annotations
 
@@ -64,85 +64,85 @@ __all__ = ["ControlSystem", "Forces", "MechanicalSystem", "Output", "System"]
 class MechanicalSystem(PosedMechanics, Exportable, Shown):
     """A constrained mechanical system.
 
-    Its equations are `mass_matrix @ v' = force` (Newton-Euler) where the mass matrix is given, else
-    Lagrange's (Hamel's in quasi-velocities).
+    If the mass matrix is given, the equations are `mass_matrix @ v' = force` (Newton-Euler).
+    Otherwise they are Lagrange's, or Hamel's in quasi-velocities.
 
     Parameters
     ----------
     coordinates
         q, from `coordinates`.
     parameters
-        Numbers that may vary from run to run without compiling again.
+        Numbers that may vary from run to run without recompiling.
     kinetic, potential
         T(t, q, v) and V(t, q), in J.
     mass_matrix
-        (nv, nv). `kinetic` may be given besides, as the energy to be watched.
+        (nv, nv). With it, `kinetic` is optional and defines the energy to be monitored.
     gyroscopic
-        Beside a mass matrix, inertial forces that do no work, such as -w x I w of a body in axes
-        of its own, given as `force` is; or, where the mass matrix changes with the positions, that
-        keep v . M v / 2.
+        With a mass matrix: inertial forces that do no work, such as -w x I w in body axes, given
+        like `force`; or, if the mass matrix depends on the positions, inertial forces that conserve
+        v . M v / 2.
     goals
         Constraints, implicit equations, relations between reactions, invariants.
     force
-        Generalised forces by the name of a coordinate (or quasi-velocity), or as a column. They
-        may contain time, states, parameters and reactions (linearly).
+        Generalised forces by the name of a coordinate (or quasi-velocity), or as a column. They may
+        contain time, states, parameters and, linearly, reactions.
     implicit, reactions, discrete
-        Massless unknowns, reactions directed by where they enter `force`, discrete values: these
-        may be several, as laws of friction bring them, in a list.
+        Massless unknowns; reactions whose directions follow from where they enter `force`; discrete
+        values. Each may be a list of several, such as those of friction laws.
     velocities, kinematics
         Quasi-velocities v and q' = S(q) v as a column.
     auxiliaries
         Names for expressions of time and positions, from `auxiliaries`.
     independent
-        For the formulation `null-space`: as many velocities as the constraints leave, by name,
-        linear in v, such as the speed and the rate of turn of a vehicle.
+        For the formulation `null-space`: as many velocities as the constraints leave, by name and
+        linear in v, such as the speed and rate of turn of a vehicle.
     quadratures, integrands
-        What is integrated along the motion, from `states`, and the rates by name or as a column:
-        the angle of a wheel, work. They are states of the run. Energies and constraints do not
-        contain them; forces, events, outputs and invariants may.
+        Quantities integrated along the motion, from `states`, and their rates by name or as a
+        column: the angle of a wheel, work. They are states of the run. Forces, events, outputs and
+        invariants may contain them; energies and constraints may not.
     events
-        What to watch for.
+        The events to watch for.
     outputs
         Further quantities by name: an expression, or (expression, unit).
     meters
-        Powers by name, which may contain reactions: (expression, unit of the integral). What they
-        have come to since the start is an output by this name.
+        Powers by name, which may contain reactions: (expression, unit of the integral). The
+        integral since the start is an output of this name.
     pairs
-        Pairs of supports that hold the body, where it is unknown which of them are loaded. As many
-        constraints, posed with `ideal=False`, are those that they keep.
+        Pairs of supports that hold the body when it is unknown which of them are loaded. They keep
+        an equal number of constraints, posed with `ideal=False`.
     peaks
-        Outputs by name whose largest magnitude over every accepted step a run reports.
+        Names of outputs whose largest magnitude over all accepted steps a run reports.
     switches
-        Whether piecewise expressions switch modes, at instants that solvers find (see `smooth`).
-        Without, they stay as they are, and steps are taken across jumps and kinks.
+        Whether piecewise expressions switch modes at instants that solvers find (see `smooth`). If
+        False, they stay unchanged and steps cross jumps and kinks.
     switching
-        The switches, once they are found.
+        The switches; the library fills this in.
     inputs
-        What acts from outside, from `inputs`: forces, goals, events and outputs may contain them.
+        External actions, from `inputs`; forces, goals, events and outputs may contain them.
     drives
-        What tables and sampled laws add; the library fills it in.
+        The parts that tables and sampled laws add; the library fills this in.
     after
-        By the name of a goal, the velocities (of those that it touches) and goals after which the
-        elimination may take its reaction: it must have a grip on what these leave, wherever the
-        motion goes. All velocities that it touches, where nothing is given.
+        For a goal, by name: the velocities (of those in the goal) and goals that the elimination
+        treats before its reaction. The reaction must influence what these leave, wherever the
+        motion goes. By default, all velocities in the goal.
     recovered
-        Reactions that are no unknowns, such as those of constraints that were eliminated, by name:
-        an expression of time, states and reactions, or (expression, unit).
+        Reactions that are not unknowns, such as those of eliminated constraints, by name: an
+        expression of time, states and reactions, or (expression, unit).
     notes
-        Sentences that are to be among the notes of every run, in a list.
+        A list of sentences to add to the notes of every run.
 
     Raises
     ------
     PosingError
-        The system has no meaning as posed; the message names the goal or the name at fault.
+        The system is not meaningful as posed; the message names the goal or the name at fault.
     UndefinedDegreeError, NoInfluenceError
         A goal has no relative degree, or no reaction influences it.
 
     Notes
     -----
     The automatic invariant is Jacobi's integral v . dL/dv - L, unless a goal is called `energy` or
-    `jacobi_integral`. When a run is prepared, it is proved to be conserved, or refuted at
-    consistent states, or taken for conserved and watched.
+    `jacobi_integral`. Before a run, the library proves that it is conserved, or refutes this at
+    consistent states, or else assumes conservation and monitors the invariant.
 
     Examples
     --------
@@ -221,7 +221,7 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
         _ = self.digest
 
     def _take_contacts(self) -> None:
-        """Take up what contacts add: values, events, goals that hold while they stick, outputs."""
+        """Add the parts of contacts: values, events, goals that hold while they stick, outputs."""
         contacts = contacts_of(self.goals)
         if not contacts:
             return
@@ -241,7 +241,7 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
 
     @cached_property
     def guides(self) -> Guides | None:
-        """What its pairs of supports add to it."""
+        """The parts that its pairs of supports add."""
         check_pairs(self.pairs, self.goals)
         if not len(self.pairs):
             return None
@@ -263,7 +263,7 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
 
     @cached_property
     def posed(self) -> MechanicalSystem:
-        """The system with what its pairs of supports and piecewise expressions add to it."""
+        """The system with the parts that its supports and piecewise expressions add."""
         if self.guides is not None:
             return _guided(self, self.guides)
         return _switched(self)
@@ -278,7 +278,7 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
         return watched_for_jams(replace(self.posed.dynamics, guides=written), written)
 
     def without(self, names: Iterable[str]) -> MechanicalSystem:
-        """Return the system without some goals: their reactions are zero wherever they occur."""
+        """Return the system without some goals; their reactions are zero wherever they occur."""
         dropped = set(names)
         gone = [
             goal.reaction
@@ -319,7 +319,7 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
 
 @dataclass(frozen=True, eq=False)
 class ControlSystem(PosedControl, Exportable, Shown):
-    """x' = f(t, x) + G(t, x) u with goals that the controls u are to meet.
+    """x' = f(t, x) + G(t, x) u with goals that the controls u fulfil.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ class ControlSystem(PosedControl, Exportable, Shown):
     controls
         u, from `reactions`.
     goals
-        `Goal`s (their relative degrees are found by Lie derivatives), `Relation`s, `Invariant`s.
+        `Goal`s (Lie derivatives give their relative degrees), `Relation`s, `Invariant`s.
 
     Raises
     ------
@@ -341,7 +341,7 @@ class ControlSystem(PosedControl, Exportable, Shown):
 
     Examples
     --------
-    A cart is to follow sin t from where it is:
+    A cart follows sin t from its initial position:
 
     >>> import casadi as ca
     >>> import daesolve as ds
@@ -377,7 +377,7 @@ class ControlSystem(PosedControl, Exportable, Shown):
 
     @cached_property
     def posed(self) -> ControlSystem:
-        """The system with what its piecewise expressions add to it."""
+        """The system with the parts that its piecewise expressions add."""
         return _switched(self)
 
     @cached_property
@@ -395,16 +395,16 @@ System = MechanicalSystem | ControlSystem
 
 
 def unswitched(system: MechanicalSystem) -> MechanicalSystem:
-    """Return a system with its piecewise expressions as they were posed.
+    """Return a system with its piecewise expressions as posed.
 
-    So it is evaluated at states alone, or new systems are made of its equations: no switch has to
-    agree with a state then, and none is unknown to what is made.
+    Use it to evaluate expressions at single states, or to build new systems from the equations: no
+    switch must then agree with a state or be known to the new system.
     """
     return replace(system, switches=False) if system.dynamics.switches else system
 
 
 def _in_short(system: System, names: tuple[str, ...]) -> str:
-    """Return what distinguishes systems in a terminal; their equations may fill many pages."""
+    """Return a short form that distinguishes systems in a terminal."""
     goals = tuple(goal.name for goal in system.goals)
     return f"{type(system).__name__}({reprlib.repr(names)}, goals={reprlib.repr(goals)})"
 
@@ -422,14 +422,14 @@ def _changed(
 def _without(
     event: Event, dropped: set[str], freed: Callable[[ca.SX], ca.SX], whole: MechanicalSystem
 ) -> Event:
-    """Return an event that imposes none of the dropped goals.
+    """Return an event without the dropped goals in its list of imposed ones.
 
-    Of a switch it imposes those that are left in which the switch stands.
+    The event of a switch imposes the remaining goals that contain the switch.
 
     Raises
     ------
     PosingError
-        It would impose nothing any more.
+        It would no longer impose anything.
     """
     reset = event.then.reset
     if reset is not None and reset.impose and dropped.issuperset(reset.impose):

@@ -1,15 +1,15 @@
-"""Supports that can only push, and rub: a contact opens, closes by an impact, sticks and slides.
+"""Supports that only push, with friction: contacts open, close by an impact, stick and slide.
 
-While it is closed, a contact is a holonomic constraint whose reaction N pushes. Where N would pull,
-it opens, and the constraint is gone; where the gap is zero again, it closes. Which contacts open or
-close at an instant is one question for all of them (Signorini's conditions 0 <= N, 0 <= gap'',
-N gap'' = 0), which `modes.contact_law` answers. Where one of them rubs, `modes.rubbing_law` decides
-for all together which open, stick and slide: a contact that sticks is a constraint on its slip, and
-one that slides is pushed against its slip by mu N.
+While closed, a contact is a holonomic constraint whose reaction N pushes. If N would pull, the
+contact opens and its constraint is released; if the gap is zero again, it closes.
+`modes.contact_law` decides for all contacts together which of them open or close at an instant
+(Signorini's conditions 0 <= N, 0 <= gap'', N gap'' = 0). If one of them has friction,
+`modes.rubbing_law` decides for all together which open, stick and slide: a sticking contact is a
+constraint on its slip, and a sliding one is pushed against its slip by mu N.
 
-Supports with friction can jam: their reactions grow without bounds while the body still slides. The
+Supports with friction can jam: their reactions grow without bound while the body still slides. The
 equations for the reactions have the matrix Phi M^-1 (n + f tau) of the loaded supports. Its
-determinant over the friction-free one is 1 without friction, and zero where the body jams.
+determinant relative to the friction-free one is 1 without friction and zero where the body jams.
 """
 
 from __future__ import annotations
@@ -47,56 +47,57 @@ from daesolve.system.spatial_friction import (
 )
 
 CLOSED = Interval(0.0, 1.0)
-"""What `contact_<name>` and `sticks_<name>` may be."""
+"""The allowed values of `contact_<name>` and `sticks_<name>`."""
 SIDE = Interval(-1.0, 1.0)
-"""What `slides_<name>` may be."""
+"""The allowed values of `slides_<name>`."""
 JAMMED = 1e-6
-"""The part of the friction-free determinant below which supports have jammed."""
+"""The fraction of the friction-free determinant below which supports have jammed."""
 LARGEST = 12
-"""Pairs beyond which the determinant is too long an expression."""
+"""The number of pairs beyond which the determinant is too long an expression."""
 
 
 @dataclass(frozen=True, eq=False)
 class Contact(Holonomic):
     """A support that can only push.
 
-    Its residual is the gap, which is not negative. Its reaction, along the gradient of the gap, is
-    not negative either. It has a discrete value `contact_<name>`, 1.0 while it is closed and 0.0
-    while it is open, and the events `<name>_lost` and `<name>_closed`.
+    Its residual is the gap. Neither the gap nor its reaction, along the gradient of the gap, is
+    negative. The contact has a discrete value `contact_<name>`, 1.0 while closed and 0.0 while
+    open, and the events `<name>_lost` and `<name>_closed`.
 
     Parameters
     ----------
     restitution
-        e, a number or an expression of parameters and of the state: where the gap closes with a
-        speed, the contact is left with e times this speed (Newton's law).
+        e, a number or an expression of parameters and the state: after an impact the gap opens at e
+        times the closing speed (Newton's law).
     closed
-        Whether it is closed at the start. `parameters={"contact_<name>": 0.0}` sets it for a run.
+        Whether the contact is closed at the start. A run overrides it by
+        `parameters={"contact_<name>": 0.0}`.
     slip
-        The velocity with which the bodies slide along each other there, m/s, linear in the
-        velocities: the contact rubs. In space two of them, at right angles. None for a smooth one.
+        The sliding velocity of the bodies at the contact, m/s, linear in the velocities; with it
+        the contact has friction. In space give two components at right angles. None for a smooth
+        contact.
     friction, static_friction
-        mu of Coulomb's law while it slides, and up to which it sticks, not less; numbers or
-        expressions of parameters and of the state.
+        Coulomb's mu while it slides, and the mu up to which it sticks, at least as large; numbers
+        or expressions of parameters and the state.
     tangential_restitution
-        The part of the slip that an impact returns (Newton's law), from 0 to 1.
+        The fraction of the slip that an impact returns (Newton's law), from 0 to 1.
 
     Notes
     -----
-    A contact that rubs has the discrete values `slides_<name>`, the sign of its slip or zero,
-    `sticks_<name>`, whether its slip is held at zero, and `rests_<name>`, whether all rest and how
-    they share the load is not determined, where a part of the constraints holds them; the events
-    `<name>_sticks`, `<name>_slips` and `<name>_reverses`; and the output `<name>_friction`, N,
-    along the slip. In space the slip has a direction of its own: `slides_<name>` is 1.0 or 0.0,
-    and there are the outputs `<name>_friction_1` and `<name>_friction_2`.
+    A contact with friction has the discrete values `slides_<name>`, the sign of its slip or zero;
+    `sticks_<name>`, whether its slip is held at zero; and `rests_<name>`, whether all contacts
+    rest, held by only some of the constraints, and their shares of the load are undetermined. It
+    has the events `<name>_sticks`, `<name>_slips` and `<name>_reverses`, and the output
+    `<name>_friction`, N, along the slip. In space, where the slip has a direction, `slides_<name>`
+    is 1.0 or 0.0, and the outputs are `<name>_friction_1` and `<name>_friction_2`.
 
     Raises
     ------
     PosingError
-        It brings no reaction of its own along the gradient, or is held by something else; friction
-        is given without a slip.
+        It has no reaction along its gradient, something else holds it, or friction has no slip.
     OutOfRangeError
-        A coefficient that is a number is negative, static friction below friction, or tangential
-        restitution not between 0 and 1.
+        A constant coefficient is negative, static friction is below friction, or tangential
+        restitution is not between 0 and 1.
 
     Examples
     --------
@@ -148,7 +149,7 @@ class Contact(Holonomic):
         touches, open_ = values[value], 1.0 - values[value]
         opens = Reset({value: 0.0})
         closes = Reset({value: 1.0}, impose=[self.name], restitution=self.restitution)
-        # What does not count is one, far from zero.
+        # An inactive guard is one, far from zero.
         pushes = _while_moving(touches * self.reaction + open_, self.resting)
         lost = Event(f"{self.name}_lost", pushes, FALLING, opens)
         met = Event(f"{self.name}_closed", open_ * self.residual + touches, FALLING, closes)
@@ -157,12 +158,12 @@ class Contact(Holonomic):
 
     @property
     def resting(self) -> ca.SX:
-        """Whether it rests, and how it shares the load is not determined; zero for a smooth one."""
+        """Whether it rests with an undetermined share of the load; zero for a smooth contact."""
         name = f"rests_{self.name}"
         return self.values[name] if name in self.values else ca.SX(0)
 
     def _rub(self, slips: Sequence[ca.SX]) -> None:
-        """Check what is said of friction, and pose the constraint that holds while it sticks."""
+        """Check the friction data, and pose the constraint that holds while it sticks."""
         owner = f"of the contact {self.name!r}"
         own = {"friction": self.friction, "tangential restitution": self.tangential_restitution}
         if self.static_friction is not None:
@@ -196,7 +197,7 @@ class Contact(Holonomic):
 
     @property
     def in_space(self) -> SpatialFriction | None:
-        """Its friction where its slip has two directions."""
+        """Its friction, if its slip has two directions."""
         if len(self.sticking) == 1 or not self.sticking:
             return None
         return SpatialFriction(
@@ -210,13 +211,13 @@ class Contact(Holonomic):
 
     @property
     def direction(self) -> ca.SX:
-        """The direction in which it slides, a column, or its sign in the plane; else zero."""
+        """The direction in which it slides, a column, or the sign in the plane; otherwise zero."""
         space = self.in_space
         return self.values[f"slides_{self.name}"] if space is None else space.direction
 
     @property
     def traction(self) -> ca.SX:
-        """The force of friction along its slip, N: by the constraint, or by Coulomb's law."""
+        """The friction force along its slip, N: from the constraint, or from Coulomb's law."""
         held = ca.vertcat(*[goal.reaction for goal in self.sticking])
         return held - self.friction * self.direction * self.reaction
 
@@ -229,7 +230,7 @@ def contacts_of(goals: Iterable[AnyGoal]) -> list[Contact]:
 def with_contacts(
     discrete: Parameters, events: Sequence[Event], contacts: Sequence[Contact]
 ) -> tuple[Parameters, tuple[Event, ...]]:
-    """Return discrete values and events of a system, those of its contacts behind its own."""
+    """Return discrete values and events of a system, followed by those of its contacts."""
     rubbing = [contact for contact in contacts if contact.sticking]
     check_directions({contact.name: len(contact.sticking) for contact in rubbing})
     if rubbing and any(event.name == JAM for event in events):
@@ -266,7 +267,7 @@ def with_contacts(
         pending, ends = discrete[PENDING], discrete[ENDS]
         guard = pending * (time - ends) + pending - 1.0
         further.append(Event(ACCUMULATED, guard, RISING, Reset({PENDING: 0.0})))
-        # It is found where contacts are decided on, by no guard.
+        # The decision about the contacts detects it, not a guard.
         further.append(Event(REST, ca.SX(1.0) + 0.0 * pending, FALLING, Reset({PENDING: 0.0})))
     further += [
         event
@@ -278,7 +279,7 @@ def with_contacts(
 
 
 def with_sticking(goals: Sequence[AnyGoal], contacts: Sequence[Contact]) -> tuple[AnyGoal, ...]:
-    """Return the goals of a system with the constraints of contacts that stick."""
+    """Return the goals of a system with the constraints of sticking contacts."""
     further = [goal for contact in contacts for goal in contact.sticking]
     return (*goals, *[goal for goal in further if goal not in goals])
 
@@ -291,9 +292,9 @@ def split_of(in_space: Sequence[SpatialFriction], discrete: Parameters) -> Param
 def _friction_events(
     contact: Contact, rubbing: Sequence[Contact], discrete: Parameters
 ) -> tuple[Event, ...]:
-    """Return when a contact ceases to slide and to stick, and that it turns its slip round.
+    """Return the events where a contact stops sliding or sticking, or reverses its slip.
 
-    Contacts that stick together share what friction they can give, as two feet on one plane.
+    Contacts that stick together, such as two feet on one plane, share their available friction.
     """
     space = contact.in_space
     if space is not None:
@@ -315,12 +316,12 @@ def _friction_events(
 
 
 def shared_name(one: Contact, other: Contact) -> str:
-    """Return the discrete value that says whether a contact holds the slip of another one too."""
+    """Return the discrete value for whether a contact also holds another one's slip."""
     return f"stuck_{one.name}_{other.name}"
 
 
 def friction_limit(contact: Contact, rubbing: Sequence[Contact], discrete: Parameters) -> ca.SX:
-    """Return the largest friction of a contact that sticks, and of those that it holds, N."""
+    """Return the largest friction of a sticking contact and of those that it holds, N."""
     limit = _limit(contact)
     for other in rubbing:
         if other is not contact:
@@ -329,7 +330,7 @@ def friction_limit(contact: Contact, rubbing: Sequence[Contact], discrete: Param
 
 
 def _while_moving(guard: ca.SX, resting: ca.SX) -> ca.SX:
-    """Return a guard that is one while a contact rests: no reaction is known then."""
+    """Return a guard that is one while a contact rests, when no reaction is known."""
     return guard if resting.is_zero() else (1.0 - resting) * guard + resting
 
 
@@ -345,14 +346,14 @@ def with_friction(
     reactions: ca.SX,
     posed: Callable[[Expression], ca.SX],
 ) -> ca.SX:
-    """Return what forces direct of the reactions, with the friction of contacts that slide.
+    """Return the directed reactions, including the friction of sliding contacts.
 
     Parameters
     ----------
     directed
-        (nv, nu) what the forces direct.
+        (nv, nu), the part that the forces direct.
     contacts, rows
-        Of the system; the goals, those that hold while contacts stick among them.
+        The contacts, and the goals, including those that hold while contacts stick.
     reactions
         The symbols of all reactions.
     posed
@@ -422,14 +423,14 @@ def _rubbing(
 
 
 def check_held(goals: Sequence[AnyGoal], pairs: Sequence[object]) -> None:
-    """Refuse contacts that nothing could decide on.
+    """Refuse contacts whose state cannot be decided.
 
     Raises
     ------
     UnsupportedError
-        There are pairs of supports besides, on which is decided apart. Or further goals are held
-        by a contact that is not the only one: then opening it lets go of several constraints at
-        once, and no complementarity problem says which contacts open.
+        The system also has pairs of supports, which are decided separately. Or a contact that is
+        not the only one holds further goals: opening it would then release several constraints at
+        once, and no complementarity problem decides which contacts open.
     """
     contacts = contacts_of(goals)
     if contacts and len(pairs):
@@ -456,7 +457,7 @@ def watched_for_jams(dynamics: Dynamics, guides: Guides) -> Dynamics:
     Raises
     ------
     PosingError
-        Other reactions are directed by the forces too, or the pairs are too many.
+        The forces also direct other reactions, or there are too many pairs.
     """
     count = len(guides.pairs)
     own = sum(row.reaction is not None for row in dynamics.rows)

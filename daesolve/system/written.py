@@ -1,4 +1,4 @@
-"""Expressions in words, as a command line gives them: arithmetic and functions, nothing else."""
+"""Expressions as text, as on the command line: arithmetic and functions, nothing else."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ OPERATIONS: dict[type[ast.AST], Callable[..., Any]] = {
 
 
 def expression_in(owner: str, text: str, symbols: Mapping[str, ca.SX]) -> ca.SX:
-    """Return the expression that a text writes: "2 * sin(3 * t) - gain * x".
+    """Return the expression that a text describes: "2 * sin(3 * t) - gain * x".
 
     Parameters
     ----------
     owner
-        Whose it is, for messages.
+        The owner of the expression, for messages.
     text
         Numbers, names, + - * / **, comparisons, brackets and `FUNCTIONS`; nothing is executed.
     symbols
-        The names.
+        The symbols by name.
 
     Raises
     ------
     PosingError, UnknownNameError
-        It is no such expression, or has a name that nothing carries.
+        It is not such an expression, or contains an unknown name.
     """
     try:
         tree = ast.parse(text.strip(), mode="eval")
@@ -54,13 +54,13 @@ def expression_in(owner: str, text: str, symbols: Mapping[str, ca.SX]) -> ca.SX:
 
 
 class _Reader:
-    """Makes an expression of a syntax tree."""
+    """Builds an expression from a syntax tree."""
 
     def __init__(self, owner: str, text: str, symbols: Mapping[str, ca.SX]) -> None:
         self.owner, self.text, self.symbols = owner, text, symbols
 
     def value(self, node: ast.AST) -> ca.SX:
-        """Return what a node stands for."""
+        """Return the value of a node."""
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
                 return ca.SX(float(number))

@@ -300,7 +300,7 @@ def test_an_invariant_on_positions_whose_value_is_not_known_asks_for_a_state():
             ds.Nonholonomic("solved", v.y_dot - q.w * v.turning),
         ],
     )
-    with pytest.raises(PosingError, match="'ellipse' is held at is unknown"):
+    with pytest.raises(PosingError, match="'ellipse' is unknown"):
         is_quasi_holonomic(system, ["y"])
     assert is_quasi_holonomic(system, ["y"], at={"w": 1.0})
 

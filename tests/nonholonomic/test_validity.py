@@ -149,7 +149,7 @@ def test_where_it_is_far_it_is_not_said_to_hold(name):
     assert not found
     assert found.kind == "strong"
     assert "does not hold" in str(found)
-    assert f"against the model: {found.failures[0]}" in str(found)
+    assert f"objections to the model: {found.failures[0]}" in str(found)
     assert distance(case) > 0.05
 
 

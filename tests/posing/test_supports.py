@@ -124,12 +124,12 @@ def test_normals_of_length_one_are_taken_as_numbers_and_as_columns():
 @pytest.mark.parametrize(
     ("goals", "told"),
     [
-        ([], "and there are none"),
+        ([], "but there are none"),
         (
             [ds.Holonomic("side", PLATE.y), ds.Holonomic("level", PLATE.turn)],
-            "and there are none",
+            "but there are none",
         ),
-        ([ds.Holonomic("side", PLATE.y), LEVEL], "and there is 1: 'level'"),
+        ([ds.Holonomic("side", PLATE.y), LEVEL], "but there is 1: 'level'"),
     ],
 )
 def test_pairs_without_as_many_goals_to_keep_are_refused(goals, told):

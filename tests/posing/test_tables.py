@@ -209,7 +209,7 @@ def test_a_table_that_refuses_ends_the_run_at_its_last_node_and_no_earlier():
     run = ds.solve(cart, 5.0)
     assert run.outcome is ds.Outcome.DEGENERATE
     assert abs(run.end_time - 2.0) < 1e-9
-    assert "the table 'pull' has no value: its nodes go from 0 to 2" in run.message
+    assert "the table 'pull' has no value here: its nodes go from 0 to 2" in run.message
 
 
 def test_a_start_before_the_first_node_of_a_table_that_refuses_is_refused():

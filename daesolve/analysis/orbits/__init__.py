@@ -1,4 +1,4 @@
-"""Periodic motions: orbits up to symmetries, their multipliers, branches and bifurcations."""
+"""Periodic motions: orbits up to symmetries, multipliers, branches and bifurcations."""
 
 from daesolve.analysis.orbits.branch import Branch, SpecialPoint
 from daesolve.analysis.orbits.circle_maps import CircleMap, RotationNumber, circle_map

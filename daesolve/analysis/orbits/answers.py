@@ -17,7 +17,7 @@ Found = tuple[dict[str, Any], dict[str, "Figure"]]
 
 
 def orbit_answer(orbit: PeriodicOrbit) -> Found:
-    """Return what is known of an orbit."""
+    """Return the results for an orbit."""
     more: dict[str, Any] = {}
     rates = orbit.directional_rates()
     if rates is not None:
@@ -44,7 +44,7 @@ def orbit_answer(orbit: PeriodicOrbit) -> Found:
 
 
 def branch_answer(branch: Branch, plot: tuple[str, str] | None) -> Found:
-    """Return the points of a branch, what is special, and its drawing."""
+    """Return the points of a branch, its special points, and its drawing."""
     columns = {name: column.tolist() for name, column in branch.points.items()}
     special = [
         {

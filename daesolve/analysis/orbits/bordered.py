@@ -1,16 +1,16 @@
-"""Special points of a branch as solutions of equations, which Newton's method solves.
+"""Special points of a branch as solutions of equations, found by Newton's method.
 
-With the unknowns y of the branch, F(y) = 0 its equations, one fewer than unknowns, and a condition
-g(y, u) = 0 of as many numbers as there are further unknowns u and directions along which F leaves y
-free, a special point is a regular zero of (F, g). A condition "A is singular" is that of a bordered
-matrix,
+Let y be the unknowns of the branch, F(y) = 0 its equations (one fewer than unknowns), and g(y, u) =
+0 a condition with as many components as there are further unknowns u and directions along which F
+leaves y free. A special point is then a regular zero of (F, g). The condition "A is singular" uses
+a bordered matrix,
 
     [ A    b ] [ v ]   [ 0 ]
     [ c^T  0 ] [ g ] = [ 1 ],
 
-whose g is smooth and zero where A is singular, though A is not inverted. Each step corrects F
-across the branch, and then g along it, where g is differentiated by a difference: what remains
-shrinks quadratically, down to what rounding makes of F and g.
+whose g is smooth, and zero where A is singular, without inverting A. Each step corrects F across
+the branch and then g along it, with a difference quotient for the derivative of g. The errors
+shrink quadratically, down to the rounding of F and g.
 
 W. J. F. Govaerts, Numerical Methods for Bifurcations of Dynamical Equilibria (SIAM, 2000).
 """
@@ -28,15 +28,15 @@ from daesolve.analysis.orbits.shooting import Guess
 from daesolve.errors import DaesolveError, NotPeriodicError
 
 MOST_STEPS = 12
-"""Steps of Newton's method."""
+"""The number of steps of Newton's method."""
 DIFFERENCE = 1e-5
-"""In scaled unknowns, over which a condition is differentiated."""
+"""The difference, in scaled unknowns, for the derivative of a condition."""
 FINISHED = 1e-14
-"""In scaled unknowns, a step that is rounding."""
+"""A step, in scaled unknowns, that is rounding."""
 SETTLED = 1e-9
-"""The same, below which a step that is no shorter than the one before is rounding too."""
+"""The same; a smaller step is also rounding if it is not shorter than the one before."""
 FARTHEST = 0.5
-"""The same, a step that is none."""
+"""The same; a smaller step counts as zero."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Solution:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """The equations at unknowns, as far as conditions read them."""
+    """The equations at given unknowns, as far as conditions need them."""
 
     curve: Curve
     linear: Linear
@@ -77,7 +77,7 @@ class Place:
         return self.linear.shot.bases[0] @ spectrum.quotient
 
     def left(self) -> np.ndarray:
-        """Return the rows of F by what does not depend on how bases are turned, (a, r)."""
+        """Return the rows of F in terms that do not depend on rotations of bases, (a, r)."""
         task, bases, matrix = self.curve.task, self.linear.shot.bases, self.linear.matrix
         count, states, pieces = bases[0].shape[1], len(task.sizes), task.pieces
         rest = len(matrix) - pieces * count
@@ -90,10 +90,10 @@ class Place:
 
 
 class Condition(ABC):
-    """What is to be zero at a special point.
+    """The condition for a special point.
 
-    `kernel` is along how many directions F leaves the unknowns free, `guess` a first guess at the
-    further unknowns.
+    `kernel` is the number of directions along which F leaves the unknowns free, and `guess` a first
+    guess for the further unknowns.
     """
 
     kernel: int = 1
@@ -105,13 +105,13 @@ class Condition(ABC):
 
 
 class Folding(Condition):
-    """The tangent t has no part along the axis: t_p = 0."""
+    """The tangent t has no component along the axis: t_p = 0."""
 
     def __init__(self, reference: np.ndarray) -> None:
         self.reference = reference
 
     def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
-        """Return the part of the tangent along the axis."""
+        """Return the component of the tangent along the axis."""
         tangent = place.linear.embedding @ np.linalg.svd(place.linear.matrix)[2][-1]
         return np.array([tangent[-1] / float(self.reference @ tangent)])
 
@@ -156,15 +156,15 @@ class OnCircle(Condition):
 
 
 class Inverse(Condition):
-    """Two real multipliers are each other's inverse."""
+    """The product of two real multipliers is one."""
 
     def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
-        """Return their product, less one."""
+        """Return their product minus one."""
         return np.array([nearest_inverse(place.spectrum)])
 
 
 def nearest_inverse(spectrum: Multipliers) -> float:
-    """Return the product of two real multipliers that is nearest to one, less one."""
+    """Return the product of two real multipliers that is nearest to one, minus one."""
     real = [value.real for value in spectrum.values if value.imag == 0.0]
     products = [one * other - 1.0 for k, one in enumerate(real) for other in real[:k]]
     return min(products, key=abs, default=np.nan)
@@ -173,8 +173,8 @@ def nearest_inverse(spectrum: Multipliers) -> float:
 class Crossing(Condition):
     """F leaves two directions free: two branches cross.
 
-    F need not be zero along its left singular vector while steps are made, so that (F, g) is
-    regular; that it is zero there in the end is to be checked.
+    During the iteration F need not be zero along its left singular vector, which keeps (F, g)
+    regular; the caller must check that it is zero at the end.
     """
 
     kernel = 2
@@ -185,7 +185,7 @@ class Crossing(Condition):
         self.right = place.linear.embedding @ right[-2:].T
 
     def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
-        """Return the two numbers g of the slopes of F."""
+        """Return the two values g of the slopes of F."""
         left = place.left().T @ self.left
         right = place.linear.embedding.T @ self.right
         return np.real(_border(place.linear.matrix, left, right)).ravel()
@@ -210,14 +210,14 @@ def _border(matrix: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarr
 
 
 class _Newton:
-    """Newton's method on (F, g) from a point on."""
+    """Newton's method on (F, g), starting from a point."""
 
     def __init__(self, curve: Curve, start: Point, condition: Condition) -> None:
         self.curve, self.condition = curve, condition
         self.sequence = start.shot.sequence
 
     def place(self, guess: Guess, value: float) -> Place:
-        """Evaluate the equations, of the same events."""
+        """Evaluate the equations with the same events."""
         linear = self.curve.linear(guess, value)
         if linear.shot.sequence != self.sequence:
             raise NotPeriodicError("other events change the motion near a special point")
@@ -226,11 +226,11 @@ class _Newton:
     def beside(
         self, guess: Guess, value: float, change: np.ndarray, more: np.ndarray
     ) -> np.ndarray:
-        """Return g beside a place."""
+        """Return g near a place."""
         return self.condition(self.place(*self.curve.moved(guess, value, change)), more)
 
     def step(self, guess: Guess, value: float, more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the step of the unknowns and of the further ones."""
+        """Return the step of the unknowns and of the further unknowns."""
         place, count = self.place(guess, value), self.condition.kernel
         linear = place.linear
         left, values, right = np.linalg.svd(linear.matrix)
@@ -267,9 +267,9 @@ def solve_special(curve: Curve, start: Point, condition: Condition) -> Solution:
     Parameters
     ----------
     curve, start
-        The branch, and where to begin.
+        The branch, and the starting point.
     condition
-        What is zero there.
+        The condition at the special point.
 
     Raises
     ------

@@ -1,10 +1,10 @@
 """Borders of stability followed in the plane of two parameters.
 
 A border is a curve of orbits on which a test function is zero: the direction of the branch at a
-fold, det(M - 1), det(M + 1), or the product over pairs of multipliers of mu_i mu_j - 1. From a
-point of it the next is predicted along the secant. There one parameter is held, that which varies
-more along the border, and the zero is found along the branch over the other, by its arc, which is
-regular at folds too.
+fold, det(M - 1), det(M + 1), or the product over pairs of multipliers of mu_i mu_j - 1. The secant
+predicts the next point. There, the parameter that varies more along the border is held, and the
+zero is found along the branch over the other parameter, by arc length, which is regular at folds
+too.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from daesolve.analysis.orbits.stability_rows import (
 from daesolve.errors import DaesolveError
 
 MOST = 400
-"""Points of a border in one direction at most."""
+"""The largest number of points of a border in one direction."""
 SMALLEST = 1 / 32
-"""Of the step, below which a border has ended."""
+"""The fraction of the step below which a border has ended."""
 WIDENINGS = 6
-"""How often the stretch is doubled in which a zero is looked for."""
+"""How often the interval of the search for a zero is doubled."""
 SOLVED = 1e-14
-"""Of the scaled unknowns, to which it is found."""
+"""The accuracy of the zero, in scaled unknowns."""
 NEAR = 0.2
-"""Of a step, how near to a border a point lies that is on it."""
+"""The distance, as a fraction of a step, within which a point lies on a border."""
 
 Limits = tuple[tuple[float, float], tuple[float, float]]
 """The ranges of the two parameters."""
@@ -47,11 +47,11 @@ class Border:
     Parameters
     ----------
     kind
-        What happens there.
+        The kind of bifurcation on the border.
     x, y
         (k,) the two parameters.
     ends
-        Why it ends, at its two ends.
+        The reasons why it ends, for both ends.
     """
 
     kind: BorderKind
@@ -60,7 +60,7 @@ class Border:
     ends: tuple[str, str]
 
     def passes(self, point: BorderPoint, limits: Limits, step: float) -> bool:
-        """Return whether a point lies on the border, as far as its points tell."""
+        """Return whether a point lies on the border, judging by the border's points."""
         if point.kind != self.kind:
             return False
         places = _scaled(self.x, self.y, limits)
@@ -81,7 +81,7 @@ def _scaled(x: np.ndarray, y: np.ndarray, limits: Limits) -> np.ndarray:
 def follow_border(
     curves: tuple[Curve, Curve], start: BorderPoint, orbit: Point, limits: Limits, step: float
 ) -> Border:
-    """Follow a border from a point to both sides.
+    """Follow a border from a point in both directions.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def follow_border(
     start, orbit
         A point of the border, and the orbit there on the first curve.
     limits, step
-        The ranges of the parameters, and the step, as a part of these.
+        The ranges of the parameters, and the step as a fraction of these.
     """
     sides: list[tuple[list[np.ndarray], str]] = []
     for sense in (-1.0, 1.0):
@@ -127,7 +127,7 @@ class _Way:
         self.farthest = 0.0
 
     def follow(self, sense: float) -> tuple[list[np.ndarray], str]:
-        """Return the points, and why there are no more."""
+        """Return the points, and the reason for the end."""
         self.direction = np.array([0.0, sense])
         low, high = self.limits[1]
         if self.place[1] == (high if sense > 0.0 else low):
@@ -138,7 +138,7 @@ class _Way:
             if end is None:
                 length /= 2.0
                 if length < SMALLEST * self.step:
-                    return self.found, "no orbit on the border was found beyond"
+                    return self.found, "no further orbit on the border was found"
                 continue
             if end:
                 return self.found, end
@@ -146,8 +146,8 @@ class _Way:
         return self.found, f"stopped after {MOST} points"
 
     def _on(self, length: float) -> str | None:
-        """Go a step on; return how the border ends there, or nothing; None where none was found."""
-        # Along the parameter that varies less the border is crossed at a right angle, nearly.
+        """Take a step; return why the border ends, "" if it goes on, None if it was lost."""
+        # The border crosses the direction of the less varying parameter almost at a right angle.
         order = (0, 1) if abs(self.direction[1]) >= abs(self.direction[0]) else (1, 0)
         for along in order:
             held = 1 - along
@@ -176,7 +176,7 @@ class _Way:
         direction: np.ndarray,
         held_range: tuple[float, float],
     ) -> str:
-        """Keep a point; return how the border ends there, or nothing."""
+        """Keep a point; return the reason if the border ends there, "" otherwise."""
         names = [curve.axis.name for curve in self.curves]
         low, high = self.limits[along]
         if not low <= place[along] <= high:
@@ -199,7 +199,7 @@ class _Way:
         return CLOSED if away and home < self.step / 2.0 else ""
 
     def _solved(self, along: int, value: float, foreseen: float) -> Point | None:
-        """Return the orbit on the border where one parameter is held, along the other."""
+        """Return the orbit on the border with one parameter held, along the other."""
         curve, other = self.curves[along], self.curves[1 - along]
         try:
             guess = other.moved(self.orbit.guess, value, np.zeros(len(self.orbit.tangent)))[0]
@@ -209,11 +209,11 @@ class _Way:
             return None
 
     def _beside(self, curve: Curve, guess: Guess, along: int, foreseen: float) -> Point:
-        """Return an orbit near to the border, as its tangent foresees it."""
+        """Return an orbit near the border, predicted by its tangent."""
         own = curve.value_of(guess)
         tangent = self.orbit.tangent
         if self.along != along:
-            # Over the other parameter the branch has another direction: that of its equations.
+            # Over the other parameter, the branch has another direction, which its equations give.
             here = self.orbit.guess
             linear = curve.linear(here, curve.value_of(here))
             null = linear.embedding @ np.linalg.svd(linear.matrix)[2][-1]
@@ -222,7 +222,7 @@ class _Way:
         ahead = (foreseen - own) / curve.axis.scale
         if abs(tangent[-1]) > STEEP:
             change = tangent * (ahead / tangent[-1])
-        else:  # at a fold the parameter goes on, and the orbit hardly with it
+        else:  # At a fold the parameter keeps moving, and the orbit hardly moves with it.
             change[-1] = ahead
         start, at = curve.moved(guess, own, change)
         predicted = curve.vector(start, at)
@@ -233,7 +233,7 @@ class _Way:
         return curve.corrected(start, at, across, tangent)
 
     def _zero(self, curve: Curve, point: Point) -> Point | None:
-        """Return where the test is zero on the branch through an orbit."""
+        """Return the zero of the test on the branch through an orbit."""
         known: dict[float, Point] = {}
 
         def of(arc: float) -> float:

@@ -1,4 +1,4 @@
-"""A branch of periodic orbits, as a result: its points, what is special among them, its drawing."""
+"""A branch of periodic orbits as a result: its points, special points and drawing."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 AMPLITUDE = 1e-2
-"""In sizes of the states, how far the orbit lies beside that from which it branches off."""
+"""The distance, in sizes of the states, of the new orbit from the one where it branches off."""
 OSCILLATION = 0.1
-"""The same beside a Hopf point, where the orbit is found by its own size."""
+"""The same near a Hopf point, where the orbit is found by its own size."""
 OUTMOST = 3.0
-"""The size of the largest multipliers that are drawn."""
+"""The size of the largest multipliers in a drawing."""
 SMALLER = 4
-"""Amplitudes that are tried where none is given."""
+"""The amplitudes tried by default."""
 COLOURS: Mapping[str, str] = {
     "stable": "C0",
     "unstable": "C3",
@@ -52,7 +52,7 @@ COLOURS: Mapping[str, str] = {
 
 @dataclass(frozen=True, eq=False)
 class SpecialPoint:
-    """Where orbits of a branch change.
+    """A point of a branch at which the orbits change.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ class SpecialPoint:
         multipliers whose product is one: no bifurcation), "branch point", "grazing", "degenerate
         passage" or "several at once" (as where two equal parts double their periods).
     axis, value
-        What is varied, and its value there.
+        The name of the varied quantity, and its value there.
     detail
-        A resonance, the period of what begins at a Hopf point, the event that is touched, or what
-        the kind means.
+        A resonance, the period of the new orbits at a Hopf point, the event that is touched, or an
+        explanation of the kind.
     point
         The orbit there.
     curve
-        What makes an orbit one of the branch.
+        The equations that define the branch.
     """
 
     kind: Kind
@@ -86,9 +86,9 @@ class SpecialPoint:
 
     @cached_property
     def digits(self) -> float:
-        """How many digits of the value a solution by other steps confirms; nan where there is none.
+        """The number of digits of the value that a separate solution confirms; NaN without one.
 
-        A degenerate passage, and several multipliers at once, are approached and not solved for.
+        A degenerate passage and several multipliers at once are only approached, not solved for.
         """
         return confirmed_value(self.curve, self.kind, self.point, self.detail)
 
@@ -100,26 +100,26 @@ class SpecialPoint:
     def switch(self, *, amplitude: float | None = None, side: int = 1) -> PeriodicOrbit:
         """Return an orbit of the branch that begins here.
 
-        It has twice the period where that doubles or a symmetry breaks; where two branches cross,
-        it lies on the other one; from a Hopf point of a steady motion it oscillates with about the
-        period in `detail`.
+        At a period doubling or a symmetry breaking the orbit has twice the period; where two
+        branches cross, it lies on the other branch; from a Hopf point of a steady motion, it
+        oscillates with about the period in `detail`.
 
         Parameters
         ----------
         amplitude
-            How far it lies beside the orbit here, in sizes of the states; None takes 0.01, or 0.1
-            from a Hopf point, or less where no orbit is found there.
+            The distance from the orbit here, in sizes of the states. None uses 0.01, or 0.1 from a
+            Hopf point, or less if no orbit is found at that distance.
         side
-            +1 or -1: on which side.
+            The side, +1 or -1.
 
         Raises
         ------
         UnsupportedError
             No branch of other orbits begins here.
         OutOfRangeError
-            The amplitude or the side cannot be.
+            The amplitude or the side is out of range.
         NotPeriodicError
-            No orbit was found there.
+            No orbit was found at this distance.
         """
         if self.kind in UNSWITCHED:
             raise UnsupportedError(
@@ -151,15 +151,15 @@ class Branch(Shown):
     Parameters
     ----------
     axis
-        What is varied.
+        The name of the varied quantity.
     entries
         The points, in the order of the branch.
     special
-        What is special among them, in that order.
+        The special points, in the same order.
     ends
-        How the branch ends, at its two ends or its one.
+        How the branch ends, at both ends or the only one.
     curve
-        What makes an orbit one of the branch.
+        The equations that define the branch.
     """
 
     axis: Axis
@@ -173,7 +173,7 @@ class Branch(Shown):
 
     @property
     def points(self) -> Mapping[str, np.ndarray]:
-        """By name, along the branch: what is varied, "period", every state and shift."""
+        """Columns along the branch by name: the varied quantity, "period", states and shifts."""
         task, entries = self.curve.task, self.entries
         firsts = np.array([entry.guess.nodes[0].x for entry in entries])
         columns = dict(zip(task.flow.names, firsts.T, strict=True))
@@ -184,25 +184,25 @@ class Branch(Shown):
 
     @property
     def multipliers(self) -> tuple[np.ndarray, ...]:
-        """Of each point, the largest first."""
+        """The multipliers of each point, largest first."""
         return tuple(entry.multipliers for entry in self.entries)
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """Whether each orbit is stable."""
+        """The stability of each orbit."""
         return tuple(entry.verdict for entry in self.entries)
 
     def orbit(self, index: int) -> PeriodicOrbit:
-        """Return the orbit of a point by its number."""
+        """Return the orbit of a point by its index."""
         return _orbit(self.curve, self.entries[index])
 
     def at(self, value: float) -> PeriodicOrbit:
-        """Return the orbit at a value of what is varied, on the first part that reaches it.
+        """Return the orbit at a value of the varied quantity, on the first part that reaches it.
 
         Raises
         ------
         OutOfRangeError
-            No part of the branch does.
+            No part of the branch reaches the value.
         """
         for before, after in zip(self.entries, self.entries[1:], strict=False):
             low, high = sorted((before.value, after.value))
@@ -231,14 +231,14 @@ class Branch(Shown):
         Parameters
         ----------
         x, y
-            Names of `points`; by default what is varied, and the period or the first state.
+            Names of `points`; by default the varied quantity, and the period or the first state.
 
         Raises
         ------
         UnknownNameError
             There is no such column.
         """
-        from matplotlib.figure import Figure  # which takes long to import
+        from matplotlib.figure import Figure  # The import takes long.
 
         columns = self.points
         task = self.curve.task
@@ -252,7 +252,7 @@ class Branch(Shown):
         axes = figure.add_subplot()
         for verdict, colour in COLOURS.items():
             kept = np.array([entry.verdict == verdict for entry in self.entries])
-            # A part reaches to the first point of the next.
+            # Each part extends to the first point of the next.
             shown = kept | np.append(kept[1:], False) if len(kept) else kept
             if not np.any(kept):
                 continue
@@ -269,11 +269,11 @@ class Branch(Shown):
         return figure
 
     def plot_multipliers(self) -> Figure:
-        """Draw the multipliers of all points beside the unit circle, coloured along the branch.
+        """Draw the multipliers of all points with the unit circle, coloured along the branch.
 
-        Those that are farther out than three times the circle are left out.
+        Multipliers outside three times the circle are left out.
         """
-        from matplotlib.figure import Figure  # which takes long to import
+        from matplotlib.figure import Figure  # The import takes long.
 
         pairs = [
             (entry.value, value)
@@ -309,7 +309,7 @@ def _orbit(curve: Curve, entry: BranchPoint) -> PeriodicOrbit:
 
 
 def special_point(curve: Curve, kind: Kind, entry: BranchPoint, detail: str = "") -> SpecialPoint:
-    """Return a special point; a pair on the circle is looked at for resonances."""
+    """Return a special point, with a test for resonances if a pair lies on the circle."""
     if kind == "Neimark-Sacker":
         pair = next(value for value in entry.multipliers if value.imag > 0.0)
         name = resonance(complex(pair))

@@ -1,8 +1,8 @@
-"""Maps of a circle: what becomes of an angle from section to section of a motion.
+"""Maps of a circle: an angle from section to section of a motion.
 
-Where all other states at a section follow from one angle, the motion is a map F of a circle, of
-which a lift goes on over whole turns. Its rotation number is the mean of F - id; locked is what has
-F^q = id + p with whole numbers p, q.
+If one angle determines all other states at a section, the motion is a map F of a circle, whose lift
+counts whole turns. Its rotation number is the mean of F - id. The map is locked at an angle with
+F^q = id + p for whole numbers p, q.
 
 S. Das, Y. Saiki, E. Sander, J. A. Yorke, Nonlinearity 30 (2017) 4111: the weighted Birkhoff mean.
 """
@@ -40,11 +40,11 @@ from daesolve.preparation.request import with_inputs
 from daesolve.trajectory.results import Outcome
 
 MOST = 64
-"""The largest denominator of a ratio that is looked for."""
+"""The largest denominator of a ratio in the search."""
 NEAR = 1e-3
-"""Of a turn, how near a mean is to a ratio that is tried."""
+"""The distance, as a fraction of a turn, within which a ratio is tried."""
 STEP = 1e-3
-"""Of the circle, the first step by which the start is differentiated."""
+"""The first step, as a fraction of the circle, for differentiating the start."""
 
 Start = Callable[..., Mapping[str, float]]
 
@@ -58,24 +58,24 @@ class FixedPoint:
 
     @property
     def stable(self) -> bool:
-        """Whether angles nearby approach it."""
+        """Whether nearby angles approach it."""
         return abs(self.multiplier) < 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class RotationNumber:
-    """The mean advance of a circle map, in circles a period.
+    """The mean advance of a circle map, in circles per period.
 
     Parameters
     ----------
     value
-        Where it is locked, the ratio; else the weighted mean.
+        The ratio if the map is locked; otherwise the weighted mean.
     uncertainty
-        By how much the mean of half as many periods differs; zero where it is locked.
+        The difference from the mean over half as many periods; zero if the map is locked.
     ratio
-        p and q where it is locked, else None.
+        p and q if the map is locked, otherwise None.
     point
-        The angle that is met again then.
+        The angle that repeats if the map is locked.
     """
 
     value: float
@@ -91,7 +91,7 @@ class CircleMap:
     Parameters
     ----------
     source, options
-        What is run.
+        The system or case, and its run options.
     start
         Angle and values -> start values and parameters by name.
     angle
@@ -99,9 +99,9 @@ class CircleMap:
     modulo
         The circumference of the circle.
     period
-        After which time it is looked at, s; a function of values where it depends on them.
+        The time between visits, s; a function of values if it depends on them.
     values
-        What else the start depends on.
+        Further numbers on which the start depends.
     """
 
     source: Source
@@ -123,7 +123,7 @@ class CircleMap:
         Raises
         ------
         NotPeriodicError
-            The motion does not get there.
+            The motion ends too early.
         """
         slope = 1.0
         for _ in range(turns):
@@ -145,7 +145,7 @@ class CircleMap:
         return angle
 
     def _flown(self, angle: float) -> tuple[float, Node, Flight]:
-        """Return the angle within the circle, the place there, and the motion for a period."""
+        """Return the angle within the circle, its place, and the motion over a period."""
         inside = angle - math.floor(angle / self.modulo) * self.modulo
         node = self._node(inside)
         return inside, node, self.flow.fly(node, self.seconds)
@@ -200,21 +200,21 @@ class CircleMap:
     # -- means and locks ----------------------------------------------------------------------
 
     def rotation_number(self, periods: int = 4000, angle: float = 0.0) -> RotationNumber:
-        """Return the mean advance in circles a period, exactly where it is locked.
+        """Return the mean advance in circles per period, exact where the map is locked.
 
         Parameters
         ----------
         periods
-            Over how many the mean is taken.
+            The number of periods in the mean.
         angle
-            Where it begins.
+            The angle at the start.
 
         Raises
         ------
         OutOfRangeError
-            There are fewer than 16 periods.
+            The number of periods is below 16.
         NotPeriodicError
-            The motion ends before.
+            The motion ends earlier.
         """
         if not isinstance(periods, int) or periods < 16:
             raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number >= 16")
@@ -231,7 +231,7 @@ class CircleMap:
         return RotationNumber(mean, abs(mean - half), None, None)
 
     def _locked(self, mean: float, last: float) -> tuple[tuple[int, int], FixedPoint] | None:
-        """Return the ratio at which the motion came to a fixed point, if it did."""
+        """Return the ratio at which the motion reached a fixed point, if it did."""
         for most in (1, 2, 4, 8, 16, 32, MOST):
             ratio = Fraction(mean).limit_denominator(most)
             p, q = ratio.numerator, ratio.denominator
@@ -243,7 +243,7 @@ class CircleMap:
         return None
 
     def _refined(self, angle: float, p: int, q: int) -> FixedPoint | None:
-        """Return the fixed point that Newton's method finds right beside an angle."""
+        """Return the fixed point that Newton's method finds close to an angle."""
         first = angle
         for _ in range(12):
             reached, slope = self(angle, q)
@@ -257,37 +257,37 @@ class CircleMap:
         return None
 
     def fixed_points(self, ratio: tuple[int, int]) -> tuple[FixedPoint, ...]:
-        """Return the angles with F^q = id + p, for p and q, in their order; none where not locked.
+        """Return the angles with F^q = id + p, for p and q, in order; none if not locked.
 
         Raises
         ------
         OutOfRangeError
-            The ratio is no pair of whole numbers.
+            The ratio is not a pair of whole numbers.
         NotPeriodicError
-            From no angle the motion goes on.
+            The motion does not continue from any angle.
         """
         p, q = _ratio(ratio)
         found = zeros(self._misses(p, q), self.modulo)
         return tuple(FixedPoint(angle, self(angle, q)[1]) for angle in found)
 
     def _misses(self, p: int, q: int) -> Misses:
-        """Return what F^q - id - p is, as a function of the angle."""
+        """Return F^q - id - p as a function of the angle."""
         return lambda angle: self.lift(angle, q) - angle - p * self.modulo
 
     def tongue(self, over: Mapping[str, tuple[float, float]], ratio: tuple[int, int]) -> Tongue:
-        """Return from where to where the map is locked at a ratio.
+        """Return the range in which the map is locked at a ratio.
 
         Parameters
         ----------
         over
-            A value of the start and its range, at the ends of which the map is not locked.
+            The name of one of the values and its range; the map must not be locked at the ends.
         ratio
-            p and q: p circles in q periods.
+            p and q, for p circles in q periods.
 
         Raises
         ------
         OutOfRangeError
-            The ratio or the range cannot be, or the tongue does not lie inside.
+            The ratio or the range is invalid, or the tongue does not lie inside the range.
         """
         p, q = _ratio(ratio)
         name, (low, high) = next(iter(over.items()))
@@ -314,35 +314,35 @@ def circle_map(
     values: Mapping[str, float] | None = None,
     **options: Unpack[RunOptions],
 ) -> CircleMap:
-    """Return the map that a motion makes of an angle in a period.
+    """Return the map of an angle over one period of a motion.
 
     Parameters
     ----------
     source
         A system, or a case of a problem.
     start
-        A function of the angle, and of `values` by their names, that returns the start values and
+        A function of the angle, and of `values` by name, that returns the start values and
         parameters by name.
     angle
         The name of the state that is the angle.
     modulo
-        The circumference of the circle: after it all is the same.
+        The circumference of the circle, after which everything repeats.
     period
-        The time after which all other states follow from the angle in the same way, s; a function
-        of `values` by their names where it depends on them.
+        The time after which all other states depend on the angle in the same way, s; a function of
+        `values` by name if it depends on them.
     values
-        Numbers that the start depends on, which `tongue` varies.
+        Numbers on which the start depends; `tongue` varies one of them.
     **options
         See `RunOptions`.
 
     Raises
     ------
     OutOfRangeError, UnknownNameError
-        A number or a name cannot be.
+        A number is out of range, or a name is unknown.
 
     Examples
     --------
-    An angle whose rate is 1 + sin(theta) / 2 goes around with the mean sqrt(3) / 2:
+    An angle with the rate 1 + sin(theta) / 2 has the mean rate sqrt(3) / 2:
 
     >>> import casadi as ca
     >>> import math
@@ -356,7 +356,7 @@ def circle_map(
     >>> abs(found.value - math.sqrt(3) / 2) < 1e-11
     True
     """
-    check_options("circle_map", options, {"at": "it looks after each period", "inputs": "none"})
+    check_options("circle_map", options, {"at": "it samples after each period", "inputs": "none"})
     if not is_number(modulo) or not modulo > 0.0:
         raise OutOfRangeError(f"modulo is {modulo!r}, but must be a positive number")
     found = CircleMap(source, options, start, angle, float(modulo), period, dict(values or {}))

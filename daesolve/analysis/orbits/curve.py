@@ -1,13 +1,13 @@
 """The curve of orbits over a parameter or a first integral: its equations, tangent and corrector.
 
 The unknowns y are the places of an orbit, its period, the amounts of its symmetry, and the value of
-the axis; a point of the curve solves the equations of an orbit and one more, which is a plane
-across the tangent t or a condition of its own:
+the axis. A point of the curve solves the equations of an orbit and one more, which is a plane
+across the tangent t or another condition:
 
     t . (y - y_predicted) = 0
 
-Folds are no obstacle, for the value is an unknown like others. H. B. Keller, in Applications of
-Bifurcation Theory (Academic Press, 1977), 359.
+Folds are no obstacle, because the value is an unknown like the others. H. B. Keller, in
+Applications of Bifurcation Theory (Academic Press, 1977), 359.
 """
 
 from __future__ import annotations
@@ -34,35 +34,35 @@ from daesolve.analysis.orbits.shooting import (
 from daesolve.errors import DaesolveError, NotPeriodicError
 
 MOST_CORRECTIONS = 8
-"""Steps of a corrector after which it has failed."""
+"""The number of corrector steps after which it has failed."""
 EXACT = 1e-10
-"""A correction after which the next is rounding: they shrink quadratically."""
+"""A correction after which the next one is rounding, because they shrink quadratically."""
 ROUNDED = 1e-13
-"""A correction that is rounding itself: the slopes are then exact too."""
+"""A correction that is itself rounding, so that the slopes are exact too."""
 BY_DIFFERENCE = 1e-6
-"""Of the scale of the axis, over which an integral is differentiated by it."""
+"""The difference, relative to the scale of the axis, for differentiating an integral."""
 STEEP = 0.1
-"""The part of a tangent along the axis, below which it does not lead to a value of that."""
+"""The component of a tangent along the axis below which it does not lead to another value."""
 MISSED = 1e-7
-"""In sizes: what an orbit misses itself by at most."""
+"""The largest distance, in sizes, by which an orbit may miss itself."""
 TOO_FAR = 0.5
-"""In sizes: a correction that is no correction."""
+"""A correction, in sizes, that counts as none."""
 
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """What is varied.
+    """The varied quantity.
 
     Parameters
     ----------
     name
-        Of a parameter, a first integral or a state.
+        The name of a parameter, first integral or state.
     index
-        Its place in p; None where it is no parameter.
+        Its index in p; None if it is not a parameter.
     integral
-        What has its value at the first place; None where it is a parameter.
+        The integral that has the value at the first place; None for a parameter.
     scale
-        By how much it is varied in all.
+        The total range of variation.
     """
 
     name: str
@@ -84,12 +84,12 @@ class Point:
 
     @property
     def guess(self) -> Guess:
-        """Its unknowns but for the value."""
+        """Its unknowns except the value."""
         return self.shot.guess
 
     @property
     def forward(self) -> float:
-        """The part of the tangent along the axis."""
+        """The component of the tangent along the axis."""
         return float(self.tangent[-1])
 
 
@@ -100,7 +100,7 @@ class Linear:
     Parameters
     ----------
     shot, slopes
-        What was flown.
+        The flight, and its derivatives.
     matrix, right
         (r, c) and (r,), in the coordinates of the unknowns.
     embedding
@@ -115,7 +115,7 @@ class Linear:
 
 
 Extra = Callable[[Linear, np.ndarray], tuple[np.ndarray, float]]
-"""One more equation: the equations and the scaled unknowns -> its row (c,) and right side."""
+"""One more equation: maps the equations and the scaled unknowns to its row (c,) and right side."""
 
 
 class Curve:
@@ -124,11 +124,11 @@ class Curve:
     Parameters
     ----------
     task
-        What makes a motion periodic; its family names the axis where that is no parameter.
+        The definition of a periodic motion; its family names the axis if that is not a parameter.
     axis
-        What is varied.
+        The varied quantity.
     start
-        A guess at it, whose sizes serve as units, and whose period, where that is given, stays.
+        A guess, whose sizes serve as units, and whose period is kept if it is given.
     """
 
     def __init__(self, task: Task, axis: Axis, start: Guess) -> None:
@@ -140,7 +140,7 @@ class Curve:
     # -- unknowns -----------------------------------------------------------------------------
 
     def task_at(self, value: float) -> Task:
-        """Return the task with the axis at a value."""
+        """Return the task with the axis at a given value."""
         axis = self.axis
         if axis.integral is None:
             return self.task
@@ -217,7 +217,7 @@ class Curve:
     def _by_parameter(
         self, task: Task, shot: Shot, slopes: Slopes, rows: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the column of a parameter, and how the places follow it, scaled."""
+        """Return the column of a parameter, and the scaled derivative of the places by it."""
         index = self.axis.index
         assert index is not None
         nodes, count = shot.guess.nodes, shot.bases[0].shape[1]
@@ -283,10 +283,10 @@ class Curve:
         exact: bool = False,
         sequence: tuple[object, ...] | None = None,
     ) -> Point:
-        """Solve the equations with one more; return the point, its tangent along that before.
+        """Solve the equations with one more; return the point, its tangent along the last one.
 
-        Where it is to be `exact`, so are the slopes, and not the places alone. With a `sequence` no
-        other events than these may change the motion.
+        With `exact`, the slopes are exact too, not only the places. With a `sequence`, no events
+        other than these may change the motion.
 
         Raises
         ------
@@ -313,7 +313,7 @@ class Curve:
                 if sequence is not None and last.sequence != sequence:
                     break
                 if not last.residual <= MISSED:
-                    # What is left is taken up by unfolding alone: there is no orbit.
+                    # Only the unfolding absorbs the remainder: there is no orbit.
                     raise NotPeriodicError(
                         f"no orbit was found at {self.axis.name} = {value:.10g}: the state misses "
                         f"itself by {last.residual:.2g} of its size"
@@ -332,7 +332,7 @@ class Curve:
     def at_value(
         self, guess: Guess, value: float, before: np.ndarray, *, exact: bool = False
     ) -> Point:
-        """Return the orbit at a value of the axis, as in `corrected`; along a tangent at first."""
+        """Return the orbit at a value of the axis, as in `corrected`, starting along a tangent."""
         change = np.zeros(len(before))
         own = self.value_of(guess)
         if abs(before[-1]) > STEEP:
@@ -348,7 +348,7 @@ class Curve:
         return self.corrected(start, value, fixed, before, exact=exact)
 
     def onward(self, point: Point, step: float, *, exact: bool = False) -> Point:
-        """Return the orbit a step along the curve, as in `corrected`."""
+        """Return the orbit one step along the curve, as in `corrected`."""
         change = step * point.tangent
         guess, value = self.moved(point.guess, point.value, change)
         predicted = self.vector(point.guess, point.value) + change
@@ -361,19 +361,19 @@ class Curve:
         return self.corrected(guess, value, across, point.tangent, exact=exact, sequence=events)
 
     def unsolved(self, point: Point, change: np.ndarray) -> Point:
-        """Return what lies beside a point by a change of the scaled unknowns, as it is."""
+        """Return the uncorrected guess at a change of the scaled unknowns from a point."""
         guess, value = self.moved(point.guess, point.value, change)
         linear = self.linear(guess, value)
         shot = linear.shot
         return Point(value, shot, linear.slopes, point.tangent, 0, shot.residual)
 
     def predicted(self, point: Point, step: float) -> Shot:
-        """Return the motion a step along the tangent, which is not corrected."""
+        """Return the uncorrected motion one step along the tangent."""
         guess, value = self.moved(point.guess, point.value, step * point.tangent)
         return shoot(self.task_at(value), guess)
 
     def tangent(self, linear: Linear, before: np.ndarray) -> np.ndarray:
-        """Return the unit tangent that goes on in a direction."""
+        """Return the unit tangent that continues in a direction."""
         null = np.linalg.svd(linear.matrix)[2][-1]
         tangent = linear.embedding @ null
         tangent = tangent / (float(np.linalg.norm(tangent)) or 1.0)

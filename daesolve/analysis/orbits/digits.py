@@ -1,17 +1,17 @@
-"""Numbers with the digits that are known of them, and no more."""
+"""Numbers with exactly the digits that are known."""
 
 from __future__ import annotations
 
 import math
 
 UNVERIFIED = 6.0
-"""Digits that are shown of what no other run has confirmed."""
+"""The digits shown of numbers that no other run has confirmed."""
 
 
 def known(value: float, uncertainty: float) -> str:
-    """Return a number rounded to what is known: to the power of ten next above its uncertainty.
+    """Return a number rounded to the power of ten next above its uncertainty.
 
-    Where nothing is known of it, not even its sign, it is zero to so many places.
+    If not even its sign is known, the result is zero with as many places.
 
     >>> known(3.88246375285139, 3e-13), known(-1.9e-30, 1e-14), known(6.02e23, 1e21)
     ('3.882463752851', '0', '6.02e+23')
@@ -27,5 +27,5 @@ def known(value: float, uncertainty: float) -> str:
 
 
 def relative(digits: float) -> float:
-    """Return the relative uncertainty of so many digits; of six where none were confirmed."""
+    """Return the relative uncertainty of a number of digits; of six if none were confirmed."""
     return 10.0 ** -(UNVERIFIED if math.isnan(digits) else digits)

@@ -1,4 +1,4 @@
-"""A point of a branch, as it is kept."""
+"""A point of a branch as it is stored."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class BranchPoint:
     Parameters
     ----------
     value
-        Of what is varied.
+        The value of the varied quantity.
     guess
         The solution: places, period, amounts of the symmetry.
     tangent, step
-        The direction of the branch in scaled unknowns, and the step that was to follow.
+        The direction of the branch in scaled unknowns, and the next step.
     period
         s.
     multipliers
-        Complex, the largest first.
+        Complex, largest first.
     verdict
-        As of a `PeriodicOrbit`.
+        As in `PeriodicOrbit`.
     """
 
     value: float

@@ -1,4 +1,4 @@
-"""Periodic orbits of a system, with constraints, events and symmetries: found and verified."""
+"""Finding and verifying periodic orbits of a system, with constraints, events and symmetries."""
 
 from __future__ import annotations
 
@@ -61,11 +61,11 @@ from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory
 
 AMISS = 1e-5
-"""In sizes: what an orbit misses itself by at most, as near to where it touches a guard."""
+"""The largest distance, in sizes, by which an orbit may miss itself, for example near grazing."""
 UNFOLDED = 1e-8
-"""The unfolding parameter above which an integral is none."""
+"""Integrals with a larger unfolding parameter are not conserved."""
 CONSERVED = 1e-12
-"""The same, below which it is conserved to rounding."""
+"""With a smaller unfolding parameter, an integral is conserved to rounding."""
 
 RETURNS = (
     "a period or a section must be given: period= (--period) in seconds, or section= (--section), "
@@ -96,35 +96,36 @@ def periodic_orbit(
     source
         A system, or a case of a problem.
     near
-        The guess: a state near the orbit by name, with discrete values where the mode is known,
-        moved to the nearest consistent one where that is needed; a run, whose end is taken; an
-        orbit; None takes the start of a case.
+        The guess: a state near the orbit by name, with discrete values if the mode is known (it is
+        moved to the nearest consistent state if needed); a run, whose end is used; an orbit; or
+        None for the start of a case.
     period
-        s. Where the equations contain time: the period, a multiple of that of the drive, or an
-        expression of parameters, as 2 * ca.pi / p.w, which it follows along a branch. Else
-        about the period, which is found. With a section it may be left out.
+        In seconds. If the equations contain time: the period, a multiple of the drive's period, or
+        an expression of parameters, such as 2 * ca.pi / p.w, which it follows along a branch.
+        Otherwise an approximate period, which is then corrected. With a section it is optional.
     section
         An expression of the states, or the name of an event: the orbit starts where it passes,
-        after what it resets, and ends at a later passage.
+        after any reset, and ends at a later passage.
     direction
-        In which direction an expression must pass through zero to count.
+        The direction in which an expression must pass through zero to count.
     passages
-        After how many passages the orbit closes.
+        The number of passages after which the orbit closes.
     up_to
-        Symmetries up to which the motion repeats itself: `Shift`, `Relabel`, `Reflect`, or several.
+        Symmetries up to which the motion repeats: `Shift`, `Relabel`, `Reflect`, or several.
     family
-        Where first integrals let orbits come in families: the value of each integral by its name,
-        or that of a state at the start in place of one. Where orbits come in families for another
-        reason, as by their speed, the value of a state at the start for each of these.
+        If first integrals make orbits form families: the value of each integral by name, or the
+        value of a state at the start instead of an integral. If orbits form families for another
+        reason, such as their speed, the value of a state at the start for each.
     steady
-        Whether the motion is that of its symmetry, as a ride in a circle: each state is the first
-        one, shifted and turned, and the period is any, which is kept. A short one takes less time.
-        Without a symmetry it is an equilibrium.
+        Whether the motion follows its symmetry, such as riding in a circle: each state is the first
+        one, shifted and turned. The period is then arbitrary and kept; a short one takes less time.
+        Without a symmetry the motion is an equilibrium.
     pieces
-        Into how many pieces the period is divided; None lets the growth of changes decide.
+        The number of pieces into which the period is divided; None lets the growth of changes
+        decide.
     verify
-        Whether to repeat the last step with a tightened tolerance and to run ten periods; a solver
-        repeats it in its place.
+        Whether to repeat the last step with a tightened tolerance (or another solver instead) and
+        to run ten periods.
     **options
         See `RunOptions`; `until` and `at` follow from the period.
 
@@ -138,11 +139,11 @@ def periodic_orbit(
     NotPeriodicError
         No orbit was found, or it is not the only one nearby; the message says what to change.
     OutOfRangeError, UnknownNameError, PosingError, UnsupportedError
-        What was asked for has no meaning.
+        The request is not meaningful.
 
     Examples
     --------
-    The pendulum's period grows with its amplitude; at 1 rad it is 2.1391376005586888 s:
+    The period of a pendulum grows with its amplitude; at 1 rad it is 2.1391376005586888 s:
 
     >>> import daesolve as ds
     >>> q = ds.coordinates(theta="rad")
@@ -209,7 +210,7 @@ def found_from(
     settled: bool = False,
     notes: Sequence[str] = (),
 ) -> PeriodicOrbit:
-    """Find the orbit near a place; `settled` where its mode is given. See `periodic_orbit`."""
+    """Find the orbit near a place; `settled` if its mode is given. See `periodic_orbit`."""
     task, shot, slopes, faster = first_look(flow, start, ending, settled=settled)
     task = in_family(task, shot, slopes, family)
     shot, slopes = onto_family(task, shot, slopes)
@@ -224,12 +225,12 @@ def found_from(
 def finished(
     task: Task, found: Found, verify: bool | Solver, before: Sequence[str] = ()
 ) -> PeriodicOrbit:
-    """Return the orbit of a solution, once it is seen to be one.
+    """Return the orbit of a solution after checking that it is one.
 
     Raises
     ------
     NotPeriodicError
-        An integral is none, the mode is another after a period, or its own run leaves it.
+        An integral is not conserved, the mode differs after a period, or the orbit's run leaves it.
     """
     shot, flow = found.shot, task.flow
     _check_is_orbit(task, shot)
@@ -238,7 +239,7 @@ def finished(
     orders = (spectrum,)
     if found.slopes.notes:
         other = multipliers(task, shot, slopes_of(task, shot, backwards=True))
-        # Where rounding has parted the guards, the order is that in which they were met.
+        # If rounding has separated the guards, the order is that in which they passed.
         orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
         notes += _jumps(orders)
     notes += [*_nearly_conserved(task, shot), *remarks(task, shot, spectrum)]
@@ -250,7 +251,7 @@ def finished(
     doubt = 10.0 * found.accuracy
     verdict = "one-sided" if found.slopes.notes else spectrum.verdict(doubt)
     if verdict == "stable" and task.conserves:
-        # Orbits beside it, with other values of the integrals, part from it with time.
+        # Neighbouring orbits, with other values of the integrals, separate from it with time.
         verdict = "neutral"
     return PeriodicOrbit(
         period=shot.period,
@@ -280,7 +281,7 @@ def finished(
 
 
 def _check_is_orbit(task: Task, shot: Shot) -> None:
-    """Refuse what solves the equations and is no orbit; see `finished`."""
+    """Refuse solutions of the equations that are not orbits; see `finished`."""
     for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True):
         if not abs(alpha) <= UNFOLDED:
             raise NotPeriodicError(
@@ -299,17 +300,17 @@ def _check_is_orbit(task: Task, shot: Shot) -> None:
 
 
 def _nearly_conserved(task: Task, shot: Shot) -> list[str]:
-    """Say which integrals change in a period, by little: the motion then repeats itself nearly."""
+    """Describe the integrals that change slightly, so that the motion only nearly repeats."""
     return [
-        f"{integral.name!r} changes by {abs(alpha):.2g} of its size in a period, so that it is not "
-        "conserved, and the motion repeats itself to so much only"
+        f"{integral.name!r} changes by {abs(alpha):.2g} of its size in a period: it is not "
+        "conserved, and the motion repeats only to this accuracy"
         for integral, alpha in zip(task.integrals, shot.guess.alpha, strict=True)
         if abs(alpha) > CONSERVED and shot.residual > CONSERVED
     ]
 
 
 def _of_least(task: Task, shot: Shot) -> list[str]:
-    """Say whether a period is a multiple of the least one."""
+    """Describe the period if it is a multiple of the least one."""
     times = multiple_of_least(task, shot)
     if times == 1:
         return []
@@ -322,24 +323,24 @@ def _of_least(task: Task, shot: Shot) -> list[str]:
 
 
 def _jumps(orders: Sequence[Multipliers]) -> list[str]:
-    """Return a sentence where the map of a period is not continuous from order to order."""
+    """Return a sentence if the map of a period is discontinuous between orders of guards."""
     if len(orders) != 2 or any(len(order.cone) != 1 for order in orders):
         return []
     jump = jump_between(orders)
     if jump <= CONTINUOUS:
         return []
     return [
-        f"the map jumps by {100.0 * jump:.2g} % where they pass at one instant, for what one of "
-        "them imposes acts on the other: beside that, each order has a limit of its own"
+        f"the map jumps by {100.0 * jump:.2g} % where they pass at one instant, because the "
+        "impulse at one acts on the other: nearby, each order has its own limit"
     ]
 
 
 def _how_exact(
     task: Task, found: Found, spectrum: Multipliers, verify: bool | Solver
 ) -> tuple[float, float, list[str]]:
-    """Return how many digits are known, and of multipliers, and how that was seen.
+    """Return the known digits of orbit and multipliers, and how they were determined.
 
-    Nan where that was not asked for.
+    They are NaN if verification was not requested.
     """
     digits, of_multipliers, notes = math.nan, math.nan, list[str]()
     if verify is not False:
@@ -358,10 +359,10 @@ def _how_exact(
 
 
 def _prepared(system: System, request: Request) -> tuple[Prepared, list[str]]:
-    """Prepare a request; start values that no consistent state keeps are but near one.
+    """Prepare a request; start values that no consistent state keeps become approximate.
 
-    Where none is near, as where a barrier is passed, velocities are somewhat larger or smaller; a
-    note says so.
+    If no consistent state is near, for example beyond a barrier, velocities are made slightly
+    larger or smaller, and a note reports this.
     """
     try:
         return prepare_once(system, request), []
@@ -422,7 +423,7 @@ def _rule(system: System, period: ca.SX) -> ca.Function:
     Raises
     ------
     OutOfRangeError
-        It contains something else than parameters of the system.
+        It contains something other than parameters of the system.
     """
     p = system.dynamics.p
     strange = [s.name() for s in ca.symvar(period) if not ca.depends_on(ca.vertcat(p), s)]
@@ -442,7 +443,7 @@ def _period_by(rule: ca.Function, system: System, request: Request) -> float:
 
 
 def _discrete(source: Source, given: Mapping[str, float] | None) -> dict[str, float]:
-    """Return the discrete values that a guess names."""
+    """Return the discrete values in a guess."""
     system = source.system if isinstance(source, BoundProblem) else source
     check_system(system)
     known = system.dynamics.discrete
@@ -450,7 +451,7 @@ def _discrete(source: Source, given: Mapping[str, float] | None) -> dict[str, fl
 
 
 def _in_mode(flow: Flow, given: Mapping[str, float], discrete: Mapping[str, float]) -> Node:
-    """Return the start; where its mode is given, the consistent state of that mode nearest."""
+    """Return the start; if its mode is given, the nearest consistent state in that mode."""
     start = flow.start
     if not discrete:
         return start

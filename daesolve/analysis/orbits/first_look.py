@@ -1,4 +1,4 @@
-"""What the first period from a guess shows: mode, symmetries, first integrals, growth."""
+"""Findings from the first period after a guess: mode, symmetries, first integrals, growth."""
 
 from __future__ import annotations
 
@@ -26,35 +26,35 @@ from daesolve.errors import (
 )
 
 GROWTH = 1e3
-"""By how much changes may grow in a piece."""
+"""The largest accepted growth of changes in a piece."""
 AT_FIRST = 1e-6
-"""To which a first integral shows in the derivative of the first guess."""
+"""The accuracy to which a first integral shows in the derivative of the first guess."""
 STEADY = 1e-8
-"""Of the largest rate in sizes, one beside the symmetry that is none."""
+"""A rate beside the symmetry, relative to the largest rate in sizes, that counts as none."""
 TOWARDS_FAMILY = 12
-"""Steps in which the values of a family are looked for near a guess."""
+"""Steps of the search for the values of a family near a guess."""
 LOOKED_AT = 5
-"""Places at which symmetries are looked at."""
+"""The number of places at which symmetries are tested."""
 ASIDE = (0.02, -0.02, 0.05, -0.05, 0.1, -0.1)
-"""By how much faster motions are tried, where that of the guess does not reach its end."""
+"""The relative increases of speed tried if the motion of the guess does not reach its end."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ending:
-    """When a motion is to have returned.
+    """When a motion should have returned.
 
     Parameters
     ----------
     period
-        s, or about that; None where a passage ends it.
+        s, possibly approximate; None if a passage ends the motion.
     passage
-        The passage that ends it.
+        The passage that ends the motion.
     up_to
         The symmetry up to which it returns.
     rule
-        The period as a function of parameters, where it is one.
+        The period as a function of parameters, if it is one.
     steady
-        Whether the motion is that of its symmetry, and the period any.
+        Whether the motion follows its symmetry, with an arbitrary period.
     """
 
     period: float | None
@@ -67,15 +67,16 @@ class Ending:
 def first_look(
     flow: Flow, start: Node, ending: Ending, *, settled: bool
 ) -> tuple[Task, Shot, Slopes, float]:
-    """Fly from the guess for a period; see what the symmetries are.
+    """Fly from the guess for a period, and determine the symmetries.
 
-    Where the motion of the guess does not reach its end, as one that is too slow to pass a top, one
-    that is somewhat faster or slower is taken; by how much, a part of its rates, is returned last.
+    If the motion of the guess does not reach its end, for example because it is too slow to pass a
+    top, a slightly faster or slower one is used; the last result is the relative change of its
+    rates.
 
     Raises
     ------
     NotPeriodicError
-        The guess is an equilibrium, a symmetry is none, or the motion does not get there.
+        The guess is an equilibrium, a symmetry does not hold, or the motion does not reach its end.
     """
     manifold = Manifold(flow.prepared)
     passage = ending.passage
@@ -88,7 +89,7 @@ def first_look(
     task = Task(flow, manifold, group, 1, free, passage, rule=ending.rule, steady=ending.steady)
     shot, faster = _first_shot(task, start, foreseen)
     if not settled:
-        # The mode belongs to what came before the start: the end of a period shows it.
+        # The mode belongs to the time before the start: the end of a period shows it.
         again = shoot(task, Guess((_in_mode_of_end(task, shot),), foreseen, np.zeros(0)))
         shot = again if not _modes(task, again) else shot
     shot = replace(shot, guess=replace(shot.guess, period=shot.period))
@@ -97,7 +98,7 @@ def first_look(
 
 
 def _first_shot(task: Task, start: Node, foreseen: float) -> tuple[Shot, float]:
-    """Fly from the guess, or from one that is faster or slower; return by how much."""
+    """Fly from the guess, or from a faster or slower start; return the relative change."""
     try:
         return shoot(task, Guess((start,), foreseen, np.zeros(0))), 0.0
     except NotPeriodicError as refusal:
@@ -105,7 +106,7 @@ def _first_shot(task: Task, start: Node, foreseen: float) -> tuple[Shot, float]:
         for part in ASIDE:
             x = start.x.copy()
             x[split:] *= 1.0 + part
-            # Neither a state that is not consistent nor a flight that ends nowhere is a guess.
+            # An inconsistent state, or a flight that does not end, is not a guess.
             with suppress(DaesolveError):
                 moved = task.flow.consistent(start.time, x, start.p)
                 return shoot(task, Guess((moved,), foreseen, np.zeros(0))), part
@@ -127,16 +128,16 @@ def _check_moving(flow: Flow, manifold: Manifold, start: Node) -> None:
 
 
 def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float]) -> Task:
-    """Return the task with the integrals that there are, and the values that were asked for.
+    """Return the task with the existing integrals and the requested values.
 
     Raises
     ------
     NotPeriodicError
-        An integral is left open.
+        The value of an integral is missing.
     OutOfRangeError
-        A value is no number.
+        A value is not a number.
     """
-    # A state that only goes on from where it began is conserved from period to period.
+    # A state that only continues from where it began is conserved from period to period.
     held = [pinned(task.flow, n) for n in task.flow.quadratures if n not in task.group.names]
     possible = [*held, *candidates(task.flow, task.group.names)]
     start, basis, end = shot.guess.nodes[0], shot.bases[0], shot.flights[-1].end
@@ -181,9 +182,9 @@ def in_family(task: Task, shot: Shot, slopes: Slopes, family: Mapping[str, float
 
 
 def onto_family(task: Task, shot: Shot, slopes: Slopes) -> tuple[Shot, Slopes]:
-    """Return the flight from the state with the values of the family that is near to the guess.
+    """Return the flight from a state near the guess with the values of the family.
 
-    Where no such state is found, that of the guess is returned.
+    If no such state is found, the flight from the guess is returned.
     """
     node = shot.guess.nodes[0]
     moved = node
@@ -213,13 +214,13 @@ def onto_family(task: Task, shot: Shot, slopes: Slopes) -> tuple[Shot, Slopes]:
 
 
 def needed_pieces(slopes: Slopes) -> int:
-    """Return into how many pieces a period is divided, so that changes grow little in each."""
+    """Return the number of pieces of a period within which changes grow little."""
     growth = float(np.linalg.norm(slopes.monodromy, 2))
     return max(1, math.ceil(math.log(max(growth, 1.0)) / math.log(GROWTH)))
 
 
 def divided(task: Task, shot: Shot, count: int) -> Guess:
-    """Return the places along the first flight where pieces begin."""
+    """Return the places along the first flight at which pieces begin."""
     start, nodes = shot.guess.nodes[0], list[Node]()
     nodes.append(start)
     for _ in range(count - 1):
@@ -229,7 +230,7 @@ def divided(task: Task, shot: Shot, count: int) -> Guess:
 
 
 def _modes(task: Task, shot: Shot) -> list[tuple[str, int, float, float]]:
-    """Return the discrete values that are others after a period: name, place, before, after."""
+    """Return the discrete values that differ after a period: name, place, before, after."""
     first, end = task.whole(shot.guess.nodes[0]), task.whole(shot.flights[-1].end)
     back = task.group.undo(shot.amounts, end)
     states = len(task.flow.names)
@@ -245,7 +246,7 @@ def _modes(task: Task, shot: Shot) -> list[tuple[str, int, float, float]]:
 
 
 def _in_mode_of_end(task: Task, shot: Shot) -> Node:
-    """Return the start of a shot with the discrete values that it came back with."""
+    """Return the start of a shot with its discrete values after a period."""
     node = shot.guess.nodes[0]
     p = node.p.copy()
     for _, index, _, after in _modes(task, shot):
@@ -262,7 +263,7 @@ def _other_mode(task: Task, shot: Shot) -> str:
 
 
 def check_is_steady(task: Task, shot: Shot) -> None:
-    """Refuse a motion that is not that of its symmetry."""
+    """Refuse a motion that does not follow its symmetry."""
     node = shot.guess.nodes[0]
     rate = task.flow.rate(node) / task.manifold.sizes
     generators = task.group.generators(task.whole(node))[: len(rate)]
@@ -277,7 +278,7 @@ def check_is_steady(task: Task, shot: Shot) -> None:
 
 
 def check_moves(task: Task, shot: Shot) -> None:
-    """Refuse an equilibrium, which any time is a period of.
+    """Refuse an equilibrium, for which any time is a period.
 
     Raises
     ------
@@ -289,6 +290,6 @@ def check_moves(task: Task, shot: Shot) -> None:
 
 
 def check_mode(task: Task, shot: Shot) -> None:
-    """Refuse an orbit that comes back in another mode."""
+    """Refuse an orbit that returns in another mode."""
     if _modes(task, shot):
         raise NotPeriodicError(_other_mode(task, shot))

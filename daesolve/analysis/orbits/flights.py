@@ -1,6 +1,6 @@
-"""Pieces of a motion, from a state to a time or to the passage of a guard, with their derivatives.
+"""Pieces of a motion, from a state to a time or a guard's passage, with their derivatives.
 
-What was prepared once serves every piece: a piece differs in its start, its values and its end.
+One preparation serves every piece: pieces differ in their start, values and end.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory
 
 LONGER = 1.25
-"""Times the time foreseen, how far a passage is looked for at first."""
+"""How far ahead a passage is first searched, as a multiple of the expected time."""
 CLOCK_SAMPLES = 8
-"""Random places at which resets are compared with themselves at another time."""
+"""The number of random places at which resets are compared with themselves at another time."""
 DOUBLINGS = 5
-"""How often this is doubled before there is no passage."""
+"""How often this range is doubled before the search fails."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +48,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Passage:
-    """The end of a motion at an event: its name, and which of its passages."""
+    """The end of a motion at an event: its name, and the number of the passage."""
 
     event: str
     count: int = 1
@@ -61,11 +61,11 @@ class Flight:
     Parameters
     ----------
     prepared, record, run
-        What was run.
+        The prepared run, its record, and the run.
     start, end
-        Where from and where to.
+        The first and the last place.
     stop
-        The event at which it ends; None where it ends at a time.
+        The event at which it ends; None if it ends at a time.
     """
 
     prepared: Prepared
@@ -77,7 +77,7 @@ class Flight:
 
     @property
     def happened(self) -> list[Happening]:
-        """What happened on the way, the event at its end included."""
+        """The events on the way, including the one at its end."""
         if self.stop is None:
             return list(self.record.events)
         last = next(k for k, event in enumerate(self.record.events) if event is self.stop)
@@ -90,17 +90,17 @@ class Flight:
 
     @property
     def sequence(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """The events that change something, in their order: name and guards."""
+        """The events that change something, in order: name and guards."""
         return tuple((e.name, e.fired) for e in self.happened if e.after is not None)
 
 
 def flown(prepared: Prepared, at: At = None) -> Trajectory:
-    """Run what was prepared.
+    """Run a prepared request.
 
     Raises
     ------
     KeyboardInterrupt
-        The run was interrupted: a part of it is no answer.
+        The run was interrupted: a part of it is not an answer.
     """
     run = simulate(prepared, at)
     check_not_interrupted(run)
@@ -108,13 +108,13 @@ def flown(prepared: Prepared, at: At = None) -> Trajectory:
 
 
 def check_not_interrupted(run: Trajectory) -> None:
-    """Raise KeyboardInterrupt where a run was interrupted, or finished in spite of that."""
+    """Raise KeyboardInterrupt if a run was interrupted, even if it finished nevertheless."""
     if interruption_left() or run.outcome is Outcome.INTERRUPTED:
         raise KeyboardInterrupt
 
 
 def passing_rates(flight: Flight) -> Iterator[tuple[str, float]]:
-    """Return how fast the guards of events pass, which change something: name and rate."""
+    """Return the rates at which guards of effective events pass: name and rate."""
     prepared, record = flight.prepared, flight.record
     chart = prepared.problem.chart
     whole = prepared.problem if chart is None else chart.whole
@@ -140,13 +140,13 @@ class Derivatives:
     Parameters
     ----------
     state, values
-        (n, k) and (np, k): of the end state and of the values there.
+        (n, k) and (np, k): derivatives of the end state and of the values there.
     times
-        (k,) of the time of the end.
+        (k,) derivatives of the end time.
     notes
-        Guards that pass together, and where a derivative is one-sided.
+        Guards that pass together, and one-sided derivatives.
     apart
-        (m, k) of the times between guards that pass together, in their order.
+        (m, k) derivatives of the times between guards that pass together, in order.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ class Derivatives:
 
 
 class Flow:
-    """The motions of what was prepared, from any state on."""
+    """The motions of a prepared request, from any state."""
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
@@ -175,13 +175,13 @@ class Flow:
 
     @property
     def start(self) -> Node:
-        """Where what was prepared starts."""
+        """The start of the prepared request."""
         prepared = self.prepared
         return Node(prepared.start_time, prepared.start.state.copy(), prepared.values.copy())
 
     @cached_property
     def autonomous(self) -> bool:
-        """Whether time is no variable of the motion, its guards and its resets."""
+        """Whether the motion, its guards and its resets are independent of time."""
         whole, (t, _, _) = self._smooth
         if ca.depends_on(whole, t):
             return False
@@ -197,7 +197,7 @@ class Flow:
 
     @property
     def _resets(self) -> ca.SX:
-        """What resets set, in the symbols of the equations."""
+        """The values set by resets, in the symbols of the equations."""
         resets = [
             expression
             for row in self.dynamics.resets.values()
@@ -221,13 +221,13 @@ class Flow:
 
     @cached_property
     def clocks(self) -> tuple[str, ...]:
-        """The discrete values to which a reset gives the time."""
+        """The discrete values that a reset sets to the time."""
         t = self.dynamics.t
         rows = self.dynamics.resets.values()
         return tuple(n for row in rows for n, v in row.values.items() if ca.is_equal(v, t))
 
     def _only_clocks(self, resets: ca.SX) -> bool:
-        """Return whether resets are the same at another time, where clocks show another time."""
+        """Return whether resets are the same at another time, if clocks show another time."""
         dynamics, names = self.dynamics, list(self.dynamics.values)
         places = [names.index(name) for name in self.clocks]
         fired = [row.fired for row in dynamics.resets.values()]
@@ -251,7 +251,7 @@ class Flow:
 
     @property
     def quadratures(self) -> tuple[str, ...]:
-        """The states that are integrals along the motion, on which it need not depend."""
+        """The states that are integrals along the motion, of which it may be independent."""
         split = self.dynamics.position_count
         return self.names[split - self.dynamics.quadrature_count : split]
 
@@ -261,7 +261,7 @@ class Flow:
         return self._rhs(node.time, x, node.p[: len(self.whole.values)])[0][: len(node.x)]
 
     def with_references(self, node: Node) -> Node:
-        """Return a place with the references of invariants that hold there."""
+        """Return a place with the references of invariants that apply there."""
         rows = self._held_rows
         if not rows:
             return node
@@ -287,7 +287,7 @@ class Flow:
         Raises
         ------
         InconsistentStateError
-            None is near.
+            No consistent state is near.
         """
         own = p[: len(self.dynamics.values)]
         guess = dict(zip(self.names, x.tolist(), strict=True))
@@ -302,7 +302,7 @@ class Flow:
         return Node(node.time, node.x, p)
 
     def solved_by(self, solver: Solver, steps: float = 1.0) -> Flow:
-        """Return the same motions by another solver, of which so many steps are expected."""
+        """Return the same motions with another solver, whose expected number of steps is given."""
         other = replace(self.prepared, solver=solver.configured(self.prepared.problem, steps))
         other.scaling.compiled(other.solver, other.problem)
         return Flow(other)
@@ -315,7 +315,7 @@ class Flow:
         Raises
         ------
         NotPeriodicError
-            The motion does not get there.
+            The motion ends too early.
         """
         prepared, run, record = self._run(start, duration)
         self._check_reached(run)
@@ -328,9 +328,9 @@ class Flow:
         Parameters
         ----------
         start, passage
-            From where, to which passage.
+            The start, and the passage.
         foreseen
-            About how long that takes, s.
+            The expected time, s.
 
         Raises
         ------
@@ -341,7 +341,7 @@ class Flow:
         for _ in range(DOUBLINGS):
             prepared, run, record = self._run(start, duration)
             found = [event for event in record.events if event.name == passage.event]
-            # Where the start lies on the guard, rounding may have it passed at once.
+            # If the start lies on the guard, rounding may make it pass immediately.
             least = 1e-9 * foreseen
             found = [event for event in found if abs(event.time - start.time) > least]
             if len(found) >= passage.count:
@@ -391,14 +391,14 @@ class Flow:
     ) -> Derivatives:
         """Carry derivatives of the start, (n + np, k), to the end of a flight.
 
-        Guards that pass together are taken in their order, or `backwards`.
+        Guards that pass together are processed in order, or `backwards`.
         """
         names = {f"direction {k + 1}": 1.0 for k in range(slopes.shape[1])}
         solver = flight.prepared.request.solver
         carried = Propagation(flight.prepared, flight.record, solver, slopes, names)
         carried.backwards = backwards
         for row in self.dynamics.invariants:
-            # A motion of another energy is possible: nothing is to draw it back.
+            # Motions of another energy are possible: nothing may draw the motion back.
             if row.on != "positions":
                 carried.rates[ValueKind.RATE.place(row.name, carried.problem.values)] = 0.0
         if flight.stop is None:
@@ -434,7 +434,7 @@ class Flow:
         self, carried: Propagation, flight: Flight, state: np.ndarray, times: np.ndarray
     ) -> Derivatives:
         notes = [
-            f"{guards} pass together: multipliers depend on the order in which they do"
+            f"{guards} pass together: multipliers depend on their order"
             for guards in dict.fromkeys(guards for _, guards, _ in carried.parted)
         ]
         apart = [*carried.apart]
@@ -445,17 +445,17 @@ class Flow:
         ]
         elapsed = abs(flight.end.time - flight.start.time)
         for (one, first), (other, second) in itertools.pairwise(changing):
-            # In one instant of which rounding makes two.
+            # One instant, which rounding has made two.
             if abs(other.time - one.time) <= TOGETHER * elapsed and one.after is not other.after:
                 apart.append(second - first)
                 notes.append(
-                    f"{_called(one)} and {_called(other)} pass together: multipliers depend on the "
-                    "order in which they do"
+                    f"{_called(one)} and {_called(other)} pass together: multipliers depend on "
+                    "their order"
                 )
         rows = np.array(apart).reshape(len(apart), state.shape[1])
         return Derivatives(state[: len(self.names)], carried.values, times, notes, rows)
 
 
 def _called(event: Happening) -> str:
-    """Name an event with its guards."""
+    """Return the name of an event with its guards."""
     return f"{event.name!r} ({', '.join(str(guard + 1) for guard in event.fired)})"

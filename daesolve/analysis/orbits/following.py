@@ -36,33 +36,33 @@ from daesolve.errors import (
 )
 
 FEW, MANY = 3, 6
-"""Corrections up to which the step grows, and from which it shrinks."""
+"""The numbers of corrections up to which the step grows, and from which it shrinks."""
 HALVINGS = 36
-"""How often a step is halved to see where the branch ends."""
+"""How often a step is halved to locate the end of the branch."""
 NARROWED = 20
-"""The same, where the period grows."""
+"""The same, if the period grows."""
 LOOKED_BEYOND = 5
-"""How often a step is halved until it is looked whether an orbit beyond touches a guard."""
+"""How often a step is halved before testing whether a further orbit touches a guard."""
 WITHIN = 8.0
-"""Such steps, within which it does."""
+"""The number of such steps within which it must touch."""
 JUST = 1e-6
-"""Of the way to the touch, how far before it an orbit lies that is shown for it."""
+"""The distance before the touch, relative to the way there, of the orbit shown for it."""
 SLOW = 0.3
-"""Of its rate at the start of the branch, that of a guard that may come to be but touched."""
+"""The rate of a guard, relative to the start of the branch, below which it may soon only touch."""
 LONG = 20.0
-"""Times the period at the start, after which it counts as growing without bounds."""
+"""The period, relative to the start, beyond which it counts as growing without bound."""
 AT_REST = 1e-3
-"""Of its rate at the start of the branch, that with which a guard passes that is but touched."""
+"""The rate of a guard, relative to the start of the branch, with which it only touches."""
 GROWN = 3.0
-"""The same, where the branch ends."""
+"""The same at the end of the branch."""
 Progress = Callable[[int, float], None]
-"""Called when a point is found: how many there are, and the value of what is varied."""
+"""Called for each point, with the number of points and the value of the varied quantity."""
 DETECTED = ("fold", "doubling", "torus", "grazing", "degenerate")
 
 
 @dataclass(frozen=True)
 class Range:
-    """From where to where, and in which steps of the scaled unknowns, how many at most."""
+    """The range, the step in scaled unknowns, and the largest number of points."""
 
     low: float
     high: float
@@ -85,34 +85,34 @@ def continue_orbit(
     Parameters
     ----------
     orbit
-        Where to begin.
+        The first orbit.
     over
-        What is varied, by the name of a parameter, a first integral or a state that names a
-        family, and from where to where. The orbit lies there; it is followed to both ends, through
-        folds.
+        The varied quantity and its range: the name of a parameter, a first integral, or a state
+        that names a family, with a pair of values. The orbit must lie in the range; it is followed
+        to both ends, through folds.
     step
-        The longest step, as a part of the range and of the sizes of the states.
+        The longest step, relative to the range and the sizes of the states.
     most
-        Points in one direction at most.
+        The largest number of points in one direction.
     detect
-        What to look for, of "fold", "doubling", "torus", "grazing" and "degenerate".
+        The kinds of special points to detect: "fold", "doubling", "torus", "grazing" and
+        "degenerate".
     out
-        A directory, in which points are kept as they are found, and from which an interrupted
-        branch goes on, to the same bits.
+        A directory for the points. An interrupted branch resumes from it, bit for bit.
     progress
-        Called after each point with how many there are, and the value there.
+        Called after each point with the number of points and the value there.
 
     Returns
     -------
     Branch
-        Its points and what is special among them.
+        The points and the special points.
 
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        There is nothing of that name, or the orbit does not lie in the range.
+        There is no such name, or the orbit does not lie in the range.
     StorageError
-        The directory has another branch.
+        The directory contains another branch.
 
     Examples
     --------
@@ -140,14 +140,14 @@ def continue_orbit(
     store = Store(out, curve, bounds.low, bounds.high, step)
     ways: list[_Way] = []
 
-    def told(value: float) -> None:
+    def report(value: float) -> None:
         if progress is not None:
             progress(sum(len(way.entries) for way in ways), value)
 
     for sense in (-1.0, 1.0):
         end = bounds.high if sense > 0.0 else bounds.low
         if abs(end - value) > 1e-12 * curve.axis.scale:
-            way = _Way(curve, bounds, detect, sense, store, told)
+            way = _Way(curve, bounds, detect, sense, store, report)
             ways.append(way)
             way.follow(orbit.found.shot.guess, value)
     return _joined(curve, ways)
@@ -170,7 +170,7 @@ def _range(over: Mapping[str, tuple[float, float]], step: float, most: int) -> R
 
 
 def _curve(orbit: PeriodicOrbit, name: str, bounds: Range) -> tuple[Curve, float]:
-    """Return the curve over what is varied, and the value at the orbit."""
+    """Return the curve over the varied quantity, and its value at the orbit."""
     task, first = orbit.task, orbit.found.shot.guess.nodes[0]
     scale = bounds.high - bounds.low
     own = {integral.name: integral for integral in task.integrals}
@@ -204,10 +204,10 @@ class _Way:
         detect: tuple[str, ...],
         sense: float,
         store: Store,
-        told: Callable[[float], None],
+        report: Callable[[float], None],
     ) -> None:
         self.curve, self.bounds, self.detect = curve, bounds, detect
-        self.sense, self.store, self._told = sense, store, told
+        self.sense, self.store, self._report = sense, store, report
         self.entries: list[BranchPoint] = []
         self.special: list[SpecialPoint] = []
         self.end = ""
@@ -216,7 +216,7 @@ class _Way:
         self._rates: dict[str, float] = {}
 
     def follow(self, guess: Guess, value: float) -> None:
-        """Follow the branch from an orbit on until it ends."""
+        """Follow the branch from an orbit until it ends."""
         curve = self.curve
         for entry, special, end in self.store.kept(self.sense):
             self.entries += [] if entry is None else [entry]
@@ -231,7 +231,7 @@ class _Way:
             self._step = last.step
             self._period = self.entries[0].period
             point = curve.at_value(last.guess, last.value, last.tangent)
-            # The tangent is that which was kept: what follows has the same bits.
+            # The stored tangent makes the continuation bit-identical.
             point = replace(point, tangent=last.tangent, shot=replace(point.shot, guess=last.guess))
         else:
             point = curve.at_value(guess, value, before)
@@ -248,7 +248,7 @@ class _Way:
             )
 
     def _on(self, point: Point, tests: Tests) -> tuple[Point, Tests]:
-        """Go one step on."""
+        """Take one step."""
         curve, step = self.curve, self._step
         with suppress(DaesolveError):
             other = moved_start(curve, point)
@@ -283,9 +283,10 @@ class _Way:
         return after, looked
 
     def _of_less(self, after: Point) -> str:
-        """Say where orbits have come to go round more often in their period than the first one.
+        """Describe orbits that go round more often in their period than the first one.
 
-        As where those of twice the period come back to the doubling: no multiplier shows it.
+        An example is a branch of doubled orbits that returns to the doubling; no multiplier shows
+        this.
         """
         first = self.entries[0]
         shot = shoot(self.curve.task_at(first.value), first.guess)
@@ -294,12 +295,12 @@ class _Way:
         if times <= begun:
             return ""
         return (
-            f", with orbits that go round {times} times in this period, and not {begun} times as "
-            "the first: on the way the branch passed onto another that it crosses"
+            f", where orbits go round {times} times in this period instead of {begun} times as at "
+            "the start: on the way the branch switched to another that it crosses"
         )
 
     def _tried(self, point: Point, step: float) -> tuple[float, Point] | None:
-        """Return the step that was taken and where it leads; None where none leads on."""
+        """Return the accepted step and the point it leads to; None if no step succeeds."""
         longest = self.bounds.step
         while step > longest * 2.0**-HALVINGS:
             after = self._reached(point, step)
@@ -311,7 +312,7 @@ class _Way:
         return None
 
     def _touches(self, point: Point, step: float) -> bool:
-        """End the branch where the orbit touches a guard within about a step, if it does."""
+        """End the branch if the orbit touches a guard within about a step."""
         for name in self._candidates(point, step):
             try:
                 found, other = touching(self.curve, point, name)
@@ -325,7 +326,7 @@ class _Way:
                 continue
             entry = self._entry(place, tests_at(other, place))
             with suppress(DaesolveError):
-                # At the touch itself events have no derivative: the orbit is that just before.
+                # At the touch, events have no derivative: use the orbit just before it.
                 just = place.value + JUST * (point.value - place.value)
                 safe = self.curve.at_value(place.guess, just, point.tangent)
                 if safe.shot.sequence == point.shot.sequence:
@@ -345,15 +346,16 @@ class _Way:
         self.store.keep(self.sense, None, special, self.end)
 
     def _candidates(self, point: Point, step: float) -> list[str]:
-        """Return the events that pass slowly at a point, or another time a step beyond it."""
+        """Return the events that pass slowly, or a different number of times one step on."""
         rates = rates_of_events(point)
         slow = [name for name, rate in rates.items() if rate < SLOW * self._rates.get(name, 0.0)]
         return list(dict.fromkeys([*slow, *self._appearing(point, step)]))
 
     def _appearing(self, point: Point, step: float) -> list[str]:
-        """Return the events that happen another number of times a step along the tangent."""
+        """Return the events that occur a different number of times one step along the tangent."""
         try:
-            # The orbit beyond may be none: that along the tangent shows what it would meet.
+            # There may be no orbit beyond: the guess along the tangent shows which events it would
+            # meet.
             beyond = self.curve.predicted(point, step)
         except DaesolveError:
             return []
@@ -363,7 +365,7 @@ class _Way:
         return list(dict.fromkeys(event[0] for event in changed))
 
     def _near_rest(self, point: Point, step: float) -> bool:
-        """Return whether the period grows while steps shrink to nothing."""
+        """Return whether the period grows while steps shrink to zero."""
         grows = point.shot.period > GROWN * self._period
         return grows and step < self.bounds.step * 2.0**-NARROWED
 
@@ -385,7 +387,7 @@ class _Way:
         return [one for one in found if one[0] in kinds]
 
     def _ended(self, point: Point, tests: Tests) -> tuple[Point, Tests]:
-        """Say how the branch ends where no step leads on."""
+        """Describe how the branch ends if no step succeeds."""
         name, value = self.curve.axis.name, point.value
         special: Special = []
         touched = self._touched(point)
@@ -402,7 +404,7 @@ class _Way:
             if "degenerate" in self.detect:
                 special.append(("degenerate passage", self.entries[-1], ""))
         else:
-            self.end = f"the branch ends at {name} = {value:.10g}: no orbit was found beyond"
+            self.end = f"the branch ends at {name} = {value:.10g}: no orbit was found beyond it"
         self.special += [special_point(self.curve, *one) for one in special]
         self.store.keep(self.sense, None, special, self.end)
         return point, tests
@@ -420,7 +422,9 @@ class _Way:
         task = self.curve.task_at(point.value)
         still = rest_point(task, point.shot)
         listed = [] if still is None else [f"{name} = {value:.6g}" for name, value in still.items()]
-        where = f", for the orbit comes to the rest point {', '.join(listed)}" if listed else ""
+        where = (
+            (f", because the orbit approaches the rest point {', '.join(listed)}") if listed else ""
+        )
         return (
             f"the branch ends at {self.curve.axis.name} = {point.value:.7g}: the period grows "
             f"without bounds, to {point.shot.period:.3g} s{where} (a homoclinic orbit)"
@@ -435,7 +439,7 @@ class _Way:
         self.entries.append(entry)
         self.special += [special_point(self.curve, *one) for one in found]
         self.store.keep(self.sense, entry, found, self.end)
-        self._told(entry.value)
+        self._report(entry.value)
 
     def _detail(self, kind: Kind, found: Solution) -> str:
         if kind == "several at once":
@@ -460,7 +464,7 @@ class _Way:
 
 
 def rates_of_events(point: Point) -> dict[str, float]:
-    """Return the least rate with which the guard of each event passes, by name."""
+    """Return the least rate at which the guard of each event passes, by name."""
     found: dict[str, float] = {}
     for flight in point.shot.flights:
         for name, rate in passing_rates(flight):

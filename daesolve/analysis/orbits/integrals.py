@@ -1,7 +1,7 @@
-"""First integrals of a motion, by which its orbits come in families.
+"""First integrals of a motion, which make its orbits form families.
 
-Candidates are the invariants of the equations and the momenta of coordinates that are shifted.
-Which of them are integrals of the map that a period is shows in its derivative: dI DP = dI.
+Candidates are the invariants of the equations and the momenta of shifted coordinates. The
+derivative of the period map P shows which are integrals of it: dI DP = dI.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from daesolve.posing.symbols import velocity_name
 
 @dataclass(frozen=True, eq=False)
 class Integral:
-    """A quantity by name, with a function (t, x, p) -> its value and its gradient (n,)."""
+    """A quantity by name, with a function (t, x, p) -> its value and gradient (n,)."""
 
     name: str
     function: Evaluator
 
     def value(self, node: Node, count: int) -> float:
-        """Return it at a place; `count` is how many of the values are those of the equations."""
+        """Return its value at a place; the first `count` of the values belong to the equations."""
         return float(self.function(node.time, node.x, node.p[:count])[0][0])
 
     def gradient(self, node: Node, count: int) -> np.ndarray:
@@ -35,7 +35,7 @@ class Integral:
 
 
 def candidates(flow: Flow, shifted: Sequence[str]) -> list[Integral]:
-    """Return what may be conserved: invariants, and momenta of coordinates that are shifted."""
+    """Return candidates for first integrals: invariants, and momenta of shifted coordinates."""
     dynamics = flow.dynamics
     found = {row.name: row.value for row in dynamics.invariants if row.on != "positions"}
     for name in shifted:
@@ -48,7 +48,7 @@ def candidates(flow: Flow, shifted: Sequence[str]) -> list[Integral]:
 
 
 def pinned(flow: Flow, name: str) -> Integral:
-    """Return a state as what a family is named by."""
+    """Return a state as a quantity that names a family."""
     return Integral(name, _function(flow.dynamics, flow.dynamics.x[flow.names.index(name)]))
 
 
@@ -59,16 +59,16 @@ def _function(dynamics: Dynamics, value: ca.SX) -> Evaluator:
 
 
 def independent(gradients: np.ndarray, changes: np.ndarray, tolerance: float) -> list[int]:
-    """Return which rows are integrals that do not depend on those before them.
+    """Return which rows are integrals independent of those before them.
 
     Parameters
     ----------
     gradients
         (k, n) gradients on the tangent space.
     changes
-        (k, n) what they differ by a period later, carried back.
+        (k, n) their differences after a period, carried back.
     tolerance
-        Of the largest entry of a gradient, what counts as none.
+        The fraction of a gradient's largest entry that counts as zero.
     """
     chosen: list[int] = []
     rows: list[np.ndarray] = []

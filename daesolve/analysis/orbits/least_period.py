@@ -1,4 +1,4 @@
-"""Whether the period that was found is a multiple of the least one."""
+"""Whether the period found is a multiple of the least one."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from daesolve.analysis.orbits.symmetry import check_symmetry
 from daesolve.errors import DaesolveError, NotPeriodicError
 
 PARTS = (2, 3, 5, 7)
-"""Of which multiples are looked for, and of their products."""
+"""The prime factors that are tested, with their products."""
 MOST = 64
-"""The largest multiple that is looked for."""
+"""The largest multiple that is tested."""
 ALIKE = 1e-7
-"""In sizes, how near the state after a part of a period comes to that at the start."""
+"""The distance, in sizes, within which the state after part of a period equals the start."""
 
 
 def multiple_of_least(task: Task, shot: Shot) -> int:
-    """Return how many times an orbit goes round in its period; one where it is not seen to more.
+    """Return how many times an orbit goes round in its period; one if no repetition is seen.
 
-    A symmetry that is given allows those numbers of times after which it is itself again: a
-    reflection three, a free shift any.
+    A given symmetry allows only those numbers of repetitions after which it is the same again:
+    three for a reflection, any number for a free shift.
     """
     times = 1
     if task.steady:
@@ -59,7 +59,7 @@ def _returns(task: Task, shot: Shot, times: int) -> bool:
 
 
 def _alike(task: Task, node: Node, amounts: np.ndarray, lag: float) -> bool:
-    """Return whether equations that contain time are the same after a part of a period."""
+    """Return whether equations that contain time repeat after a part of a period."""
     if task.flow.autonomous:
         return True
     try:

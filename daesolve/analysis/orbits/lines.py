@@ -1,6 +1,6 @@
-"""A file to which lines of JSON are added while something is computed, and read when it goes on.
+"""A file to which results are added as JSON lines, and from which a computation resumes.
 
-Numbers are written so that they are read to the same bits; a line that was cut off is left out.
+Numbers are written so that reading restores every bit; a truncated line is ignored.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ class Lines:
     Parameters
     ----------
     directory, name
-        Where to, None for nowhere, and the name of the file.
+        The directory, None for none, and the name of the file.
     what
-        What is kept, in a word.
+        The kind of content, in a word.
     identity
-        Plain values that tell it from others.
+        Plain values that distinguish the content from others.
 
     Raises
     ------
     StorageError
-        The directory has another, or cannot be written.
+        The directory contains something else, or cannot be written.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Lines:
                     f"{self._path.parent} contains another {what}: use another directory, or "
                     "remove this one"
                 )
-            # What was cut off is written anew.
+            # Rewrite the truncated line.
             text = "\n".join(json.dumps(line) for line in (lines or [head])) + "\n"
             fresh = self._path.with_suffix(".new")
             fresh.write_text(text)
@@ -72,7 +72,7 @@ class Lines:
 
 
 def _whole(path: Path) -> Iterator[dict[str, Any]]:
-    """Return the lines up to the first that is no whole one."""
+    """Return the lines up to the first incomplete one."""
     for line in path.read_text().splitlines():
         try:
             yield json.loads(line)

@@ -1,7 +1,7 @@
 """Damped Newton iteration on the equations of a periodic motion.
 
 P. Deuflhard, Newton Methods for Nonlinear Problems (Springer, 2004), section 3.3: a step is
-accepted where the next step of the same matrix is shorter by as much as the damping promises.
+accepted if the next step with the same matrix is shorter by as much as the damping predicts.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from daesolve.analysis.orbits.shooting import (
 from daesolve.errors import DaesolveError, NotPeriodicError
 
 MOST_STEPS = 20
-"""Steps of Newton's method."""
+"""The number of steps of Newton's method."""
 LEAST_PART = 1 / 256
-"""The smallest part of a step that is tried."""
+"""The smallest fraction of a step that is tried."""
 CONVERGED = 1e-12
-"""In sizes of the states: a step after which the places are as exact as can be."""
+"""A step, in sizes of the states, after which the places are as exact as possible."""
 ROUNDING = 1e-8
-"""A step below which it is rounding alone that keeps it from getting shorter."""
+"""A step below which only rounding keeps it from getting shorter."""
 MISSED = 1e-8
-"""In sizes: what an orbit misses itself by at most."""
+"""The largest distance, in sizes, by which an orbit may miss itself."""
 NOISE = 4e-15
-"""Of the entries of the equations and in sizes, what rounding makes of them over a period."""
+"""The rounding of the equations over a period, relative to their entries and in sizes."""
 EQUILIBRIUM = (
     "its period is arbitrary; analyse it with ds.analysis.linearize, or follow it along a "
     "branch with steady=True"
 )
 NEAR_REST = 1e-3
-"""In sizes a period: rates so near to an equilibrium that periods cannot be distinguished."""
+"""Rates, in sizes per period, so near an equilibrium that periods cannot be distinguished."""
 FARTHEST = 30.0
-"""In sizes, how far from a guess an orbit is looked for."""
+"""The distance from a guess, in sizes, within which an orbit is searched."""
 DOUBTFUL = 1e-3
-"""In sizes: how well a place is known at least, to be distinguished from its neighbours."""
+"""The accuracy of a place, in sizes, needed to distinguish it from its neighbours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +55,13 @@ class Found:
     Parameters
     ----------
     shot, slopes
-        What was flown, and its derivatives.
+        The shot, and its derivatives.
     residuals
-        What was missed at each step.
+        The residual at each step.
     accuracy
-        In sizes: the step left over, and how far rounding blurs a place among others.
+        In sizes: the remaining step, and how far rounding blurs a place.
     least
-        The state that is known worst, where that is less than `CONVERGED`; else empty.
+        The least accurate state, if it is less accurate than `CONVERGED`; otherwise empty.
     """
 
     shot: Shot
@@ -73,10 +73,10 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The equations of a step by their singular values.
+    """The singular value decomposition of the equations of a step.
 
-    Along a direction that all but changes nothing, as the angle of a wheel that rolls idly, the
-    equations say less than rounding does: a step there is noise, however small what is missed.
+    Along a direction with almost no effect, such as the angle of a wheel that rolls idly, rounding
+    exceeds the equations. A step there is noise, however small the residual.
 
     Parameters
     ----------
@@ -94,11 +94,11 @@ class Factors:
         return CONVERGED * self.values < NOISE
 
     def step(self, missed: np.ndarray) -> np.ndarray:
-        """Return the step by what is missed."""
+        """Return the step for a residual."""
         return self.right.T @ (self.left.T @ missed / self.values)
 
     def firm(self, missed: np.ndarray) -> np.ndarray:
-        """Return the step but for what is noise of it."""
+        """Return the step without its noise."""
         along = self.left.T @ missed
         noisy = self.weak & (np.abs(along) <= NOISE)
         return self.right.T @ (np.where(noisy, 0.0, along) / self.values)
@@ -110,7 +110,7 @@ def solve(task: Task, guess: Guess) -> Found:
     Raises
     ------
     NotPeriodicError
-        There is none that the iteration finds.
+        The iteration does not find one.
     """
     shot = shoot(task, guess)
     residuals = [shot.residual]
@@ -123,7 +123,7 @@ def solve(task: Task, guess: Guess) -> Found:
         if length <= CONVERGED:
             polished = shoot(task, moved(task, shot, factors.step(right), 1.0))
             if polished.residual < shot.residual:
-                # Near to grazing, derivatives change far more than the places.
+                # Near grazing, derivatives change far more than the places.
                 shot, slopes = polished, slopes_of(task, polished)
             return _checked(task, shot, slopes, (*residuals, shot.residual), factors, step)
         following = _damped(task, shot, step, factors)
@@ -146,12 +146,12 @@ def _checked(
     factors: Factors,
     step: np.ndarray,
 ) -> Found:
-    """Return a solution, and how well it is known; refuse what but misses itself least.
+    """Return a solution and its accuracy; refuse one that only minimises its residual.
 
     Raises
     ------
     NotPeriodicError
-        It is no orbit.
+        It is not an orbit.
     """
     if not shot.residual <= MISSED:
         raise NotPeriodicError(_missed(task, shot))
@@ -164,7 +164,7 @@ def _checked(
 
 
 def _damped(task: Task, shot: Shot, step: np.ndarray, factors: Factors) -> Shot | None:
-    """Return what follows a step, or a part of it, that promises a shorter one; or nothing."""
+    """Return the shot after a step, or part of it, that promises a shorter one; or None."""
     length, part = _length(task, shot, step), 1.0
     while part >= LEAST_PART:
         try:
@@ -180,21 +180,21 @@ def _damped(task: Task, shot: Shot, step: np.ndarray, factors: Factors) -> Shot 
 
 
 def _right(task: Task, shot: Shot) -> np.ndarray:
-    """Return what a shot misses, in the order of the equations."""
+    """Return the residual of a shot, in the order of the equations."""
     ends = [-(shot.bases[(k + 1) % task.pieces].T @ shot.defects[k]) for k in range(task.pieces)]
     return np.concatenate([*ends, conditions(task, shot).right])
 
 
 def _factored(task: Task, shot: Shot, matrix: np.ndarray) -> Factors:
-    """Return the equations by their singular values.
+    """Return the singular value decomposition of the equations.
 
     Raises
     ------
     NotPeriodicError
-        They are singular, to what rounding leaves of them.
+        They are singular to rounding.
     """
     left, values, right = np.linalg.svd(matrix, full_matrices=False)
-    # What is missed has the rounding of states; the matrix has that of its own entries.
+    # The residual has the rounding of states; the matrix has that of its own entries.
     rounding = NOISE * max(1.0, float(np.abs(left[:, -1]) @ np.abs(matrix) @ np.abs(right[-1])))
     if matrix.shape[0] < matrix.shape[1] or not rounding < DOUBTFUL * values[-1]:
         if task.flow.autonomous and not task.steady and still(task, shot) < NEAR_REST:
@@ -202,21 +202,20 @@ def _factored(task: Task, shot: Shot, matrix: np.ndarray) -> Factors:
         most = _most(task, shot, np.linalg.svd(matrix)[2][-1])
         raise NotPeriodicError(
             "neighbouring orbits cannot be distinguished; they differ most in "
-            f"{' and '.join(map(repr, most))}: name the value of such a state in "
-            "family={...}, let a coordinate be shifted (up_to=Shift(...)), or, where two "
-            "branches meet here, go aside"
+            f"{' and '.join(map(repr, most))}: fix one of these in family={{...}}, allow a shift "
+            "(up_to=Shift(...)), or start elsewhere if two branches meet here"
         )
     return Factors(left, values, right)
 
 
 def _away(task: Task, shot: Shot, guess: Guess) -> float:
-    """Return how far the first place has gone from the guess, in sizes."""
+    """Return the distance of the first place from the guess, in sizes."""
     apart = task.vector(shot.guess.nodes[0]) - task.vector(guess.nodes[0])
     return float(np.max(np.abs(apart / task.sizes)))
 
 
 def still(task: Task, shot: Shot) -> float:
-    """Return by how much the rates at the first place change the state in a period, in sizes."""
+    """Return the change in a period due to the rates at the first place, in sizes."""
     rate = task.flow.rate(shot.guess.nodes[0]) / task.manifold.sizes
     return float(np.max(np.abs(rate), initial=0.0)) * shot.period
 
@@ -229,7 +228,7 @@ def _most(task: Task, shot: Shot, step: np.ndarray) -> list[str]:
 
 
 def _length(task: Task, shot: Shot, step: np.ndarray) -> float:
-    """Return how long a step is, in sizes; alpha is not counted, and the period relatively."""
+    """Return the length of a step in sizes, without alpha and with the relative period."""
     size = task.pieces * shot.bases[0].shape[1]
     parts = [float(np.max(np.abs(step[:size]), initial=0.0))]
     if task.free_period:

@@ -21,50 +21,52 @@ from daesolve.trajectory.trajectory import Trajectory
 
 @dataclass(frozen=True, eq=False)
 class PeriodicOrbit(Shown):
-    """A motion that repeats itself, and whether it is stable.
+    """A motion that repeats, and its stability.
 
     Parameters
     ----------
     period
-        s; up to a symmetry, the time after which the motion repeats itself up to that.
+        s; with a symmetry, the time after which the motion repeats up to the symmetry.
     state, values
-        Every state, and every parameter and discrete value, by name, where the orbit starts.
+        Every state, and every parameter and discrete value, by name, at the start of the orbit.
     shift
-        How far each free coordinate went in a period, by name.
+        The advance of each free coordinate in a period, by name.
     multipliers
-        (k,) complex, the largest first: by which factors small changes grow in a period. Without
-        the trivial ones, and without zeros.
+        (k,) complex, largest first: the factors by which small changes grow in a period, without
+        trivial multipliers and zeros.
     trivial
-        What every such orbit has, by name ("flow", a first integral, "shift of x"), and by how much
-        that is missed by the map that was computed; "forgotten" stands for multipliers of zero.
+        The multipliers that every such orbit has, by name ("flow", a first integral, "shift of x"),
+        with the error of the computed map in each; "forgotten" counts multipliers of zero.
     group
-        The eigenvalues of the symmetry itself: one for a shift, exp(+-i psi) for what turns by psi.
+        The eigenvalues of the symmetry: one for a shift, exp(+-i psi) for coordinates turned by
+        psi.
     verdict
-        "stable" where all changes die out, "unstable" where one grows, "neutral" where one does
-        neither, "one-sided" where multipliers depend on the order in which guards pass,
-        "unknown" where rounding hides them.
+        "stable" if all changes decay, "unstable" if one grows, "neutral" if one neither grows nor
+        decays, "one-sided" if multipliers depend on the order in which guards pass, "unknown" if
+        rounding hides them.
     residual
-        By how much the orbit misses itself, in sizes of the states.
+        The distance by which the orbit misses itself, in sizes of the states.
     unfolding
-        By first integral, its unfolding parameter: zero where it is one.
+        The unfolding parameter of each first integral: zero if it is conserved.
     digits
-        How many digits of period and state another run confirms; nan where none was asked for.
+        The number of digits of period and state that another run confirms; NaN if verification was
+        not requested.
     multiplier_digits
-        The same of the multipliers, and of those above one relatively.
+        The same for the multipliers, relative for those above one.
     run
         One period.
     events
-        What happens in it.
+        The events in one period.
     pieces
-        Into how many it was divided.
+        The number of pieces of the period.
     notes
-        How it was found.
+        Remarks on how it was found.
     task, found, spectrum
-        What was solved, its solution, and the multipliers with their vectors.
+        The equations, their solution, and the multipliers with their vectors.
     orders
-        The multipliers for each order in which guards pass that pass together: that of `spectrum`,
-        and the reverse one where there are such guards. The map is then linear in pieces, and each
-        holds for changes on its own side.
+        The multipliers for each order of guards that pass together: the order of `spectrum`, and
+        the reverse one if there are such guards. The map is then piecewise linear, and each part
+        applies to changes on its own side.
     """
 
     period: float
@@ -94,14 +96,14 @@ class PeriodicOrbit(Shown):
 
     @property
     def leading(self) -> complex:
-        """The largest multiplier; zero where all that was before is forgotten."""
+        """The largest multiplier; zero if the earlier state is completely forgotten."""
         return complex(self.multipliers[0]) if len(self.multipliers) else 0.0
 
     @property
     def exponents(self) -> np.ndarray:
-        """(k,) complex, in 1/s: the rates of growth of which the multipliers come in a period.
+        """(k,) complex, in 1/s: the growth rates that correspond to the multipliers.
 
-        Of a steady motion these are the eigenvalues of small motions, where the period is short.
+        For a steady motion with a short period, these are the eigenvalues of small motions.
         """
         return np.log(self.multipliers) / self.period
 
@@ -111,36 +113,36 @@ class PeriodicOrbit(Shown):
         return self.found.slopes.monodromy
 
     def growth(self, periods: int) -> float:
-        """Return by how much the change that grows most has grown after some periods.
+        """Return the growth, after some periods, of the change that grows most.
 
-        It may grow far more than by the largest multiplier, where some of them are nearly alike.
-        In the sizes of the states, without the trivial multipliers; of the order that was met,
-        where guards pass together.
+        If some multipliers are nearly equal, it may exceed the growth by the largest multiplier.
+        The growth is in sizes of the states, without trivial multipliers; if guards pass together,
+        it is for the order found.
 
         Parameters
         ----------
         periods
-            How many.
+            The number of periods.
         """
         if not isinstance(periods, int) or isinstance(periods, bool) or periods < 0:
             raise OutOfRangeError(f"periods is {periods!r}, but must be a whole number >= 0")
         return most_growth(self.spectrum, periods)
 
     def directional_rates(self, starts: int = 8, periods: int = 4000) -> DirectionalRates | None:
-        """Return how fast random changes grow where two guards pass together.
+        """Return the growth rates of random changes if two guards pass together.
 
-        The map of a period is then linear in two pieces. A multiplier of one of them is a rate of
-        the whole where its direction stays on its own side.
+        The period map then consists of two linear parts. A multiplier of one part is a growth rate
+        of the whole map if its direction stays on its own side.
 
         Parameters
         ----------
         starts, periods
-            How many changes are followed, and for how long.
+            The number of changes followed, and for how many periods.
 
         Returns
         -------
         DirectionalRates
-            None where no two guards do, or more than two, or rounding has parted them.
+            None if no two guards pass together, or more than two, or rounding separates them.
         """
         for name, number in (("starts", starts), ("periods", periods)):
             if not isinstance(number, int) or isinstance(number, bool) or number < 2:
@@ -159,9 +161,9 @@ class PeriodicOrbit(Shown):
             f"  {name} advances by {known(value, part * max(sizes[name], abs(value)))}"
             for name, value in self.shift.items()
         ]
-        lines += [f"  multiplier {self._told(value)}" for value in self.multipliers.tolist()]
+        lines += [f"  multiplier {self._shown(value)}" for value in self.multipliers.tolist()]
         for other in self.orders[1:]:
-            listed = ", ".join(self._told(value) for value in other.values.tolist())
+            listed = ", ".join(self._shown(value) for value in other.values.tolist())
             lines.append(f"  in the other order: {listed}")
         lines += [f"  trivial: {name}, to {miss:.1g}" for name, miss in self.trivial.items()]
         digits = "" if math.isnan(self.digits) else f", {self.digits:.1f} digits"
@@ -171,8 +173,8 @@ class PeriodicOrbit(Shown):
         lines.append(f"  misses itself by {self.residual:.1g} of its size{digits}")
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
-    def _told(self, value: complex) -> str:
-        """Return a multiplier in the digits that are known of it, and its size where complex."""
+    def _shown(self, value: complex) -> str:
+        """Return a multiplier with its known digits, and its size if complex."""
         off = relative(self.multiplier_digits) * max(1.0, abs(value))
         if not value.imag:
             return known(value.real, off)

@@ -1,10 +1,10 @@
-"""Maps that are linear in pieces, for guards pass together: cones, directional rates, growth.
+"""Piecewise linear maps where guards pass together: cones, directional rates, growth.
 
-An impact projects velocities, v+ = P v. Where two constraints change at once and the orbit itself
-takes no impulse, P v = v there; its neighbours take one in proportion to the change. In the order
-(1, 2) they become P P_1 v, in the other P P_2 v, and P v where both are imposed at one instant:
-as the time between the two events is in none of these, the map of a period has three limits there,
-which are equal only where the two reactions do not act on each other.
+An impact projects velocities, v+ = P v. If two constraints change at once and the orbit has no
+impulse there, P v = v; neighbouring motions have an impulse in proportion to their distance. In the
+order (1, 2) their velocities become P P_1 v, in the other order P P_2 v, and P v if both are
+imposed at one instant. The time between the two events does not enter, so the period map has three
+limits there. They are equal only if the two reactions do not affect each other.
 """
 
 from __future__ import annotations
@@ -18,30 +18,31 @@ import numpy as np
 from daesolve.analysis.orbits.monodromy import Multipliers
 
 SETTLED = 0.5
-"""The part of the periods after which growth is counted."""
+"""The fraction of the periods after which growth is counted."""
 SEED = 5
-"""Of the random changes that are followed."""
+"""The seed of the random changes."""
 CONTINUOUS = 1e-6
-"""Of the maps, by which they differ at most where guards pass at once."""
+"""The relative difference of the maps, where guards pass at once, up to which they count as
+equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class DirectionalRates:
-    """How fast changes grow by a map that is linear in pieces.
+    """The growth rates of changes under a piecewise linear map.
 
     Parameters
     ----------
     rates
-        (k,) 1/s for random changes, over the second half of the periods that they were followed.
+        (k,) 1/s for random changes, over the second half of the periods.
     orders
-        (k,) the number of the order in which each ends; -1 where it takes turns.
+        (k,) the number of the order in which each ends; -1 if the orders alternate.
     leading
         For each order, whether the direction of its largest multiplier stays in its own cone, so
-        that this is a rate of the whole map: real, positive, and on the side of its order.
+        that it is a rate of the whole map: real, positive, and on the side of its order.
     jump
-        By how much the maps of the two orders differ where guards pass at once, relatively: zero
-        where the map is continuous. Where a change brings impulses, of which the orbit itself has
-        none, it jumps by as much as these depend on their order.
+        The relative difference between the maps of the two orders where guards pass at once: zero
+        if the map is continuous. If a change causes impulses that the orbit does not have, the map
+        jumps by their dependence on the order.
     """
 
     rates: np.ndarray
@@ -51,14 +52,14 @@ class DirectionalRates:
 
     @property
     def continuous(self) -> bool:
-        """Whether the map does not jump where the order changes."""
+        """Whether the map is continuous where the order changes."""
         return self.jump <= CONTINUOUS
 
 
 def directional_rates(
     orders: Sequence[Multipliers], period: float, starts: int, periods: int
 ) -> DirectionalRates | None:
-    """Follow random changes through the maps of two orders; None where there are more, or one."""
+    """Follow random changes through the maps of two orders; None unless there are exactly two."""
     if len(orders) != 2 or any(len(order.cone) != 1 for order in orders):
         return None
     generator = np.random.default_rng(SEED)
@@ -82,7 +83,7 @@ def directional_rates(
 
 
 def _stays(order: Multipliers) -> bool:
-    """Return whether the largest multiplier belongs to a direction that keeps its order."""
+    """Return whether the direction of the largest multiplier keeps its order."""
     values, vectors = np.linalg.eig(order.reduced)
     k = int(np.argmax(np.abs(values)))
     if values[k].imag != 0.0 or values[k].real <= 0.0:
@@ -92,7 +93,7 @@ def _stays(order: Multipliers) -> bool:
 
 
 def jump_between(orders: Sequence[Multipliers]) -> float:
-    """Return by how much two maps differ on the plane on which guards pass at once, relatively."""
+    """Return the relative difference of two maps on the plane where guards pass at once."""
     first, second = orders
     row = first.cone[0] / (float(np.linalg.norm(first.cone[0])) or 1.0)
     onto = np.eye(len(row)) - np.outer(row, row)
@@ -101,5 +102,5 @@ def jump_between(orders: Sequence[Multipliers]) -> float:
 
 
 def most_growth(order: Multipliers, periods: int) -> float:
-    """Return by how much some change grows in so many periods: the norm of a power of the map."""
+    """Return the largest growth in a number of periods: the norm of a power of the map."""
     return float(np.linalg.norm(np.linalg.matrix_power(order.reduced, periods), 2))

@@ -1,4 +1,4 @@
-"""What is worth a word about an orbit: where it sticks, what it forgets, what it passes near."""
+"""Remarks on an orbit: where it sticks, what it forgets, what it passes closely."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from daesolve.analysis.orbits.shooting import Shot, Task
 from daesolve.integration.record import Boundary
 
 NEAR = 1e-2
-"""Of the largest singular value along an orbit, that near to a degenerate point."""
+"""The singular value near a degenerate point, relative to the largest along an orbit."""
 LOOKED_INTO = 0.2
-"""The same, of a sample beside which the least is looked for."""
+"""The same for a sample near which the minimum is searched."""
 BESIDE = (0.1, -0.3, 0.7)
-"""By how much states are moved to see whether a rate is zero by chance."""
+"""The variation of states that shows whether a rate is zero by chance."""
 
 
 def remarks(task: Task, shot: Shot, spectrum: Multipliers) -> list[str]:
@@ -42,9 +42,9 @@ def remarks(task: Task, shot: Shot, spectrum: Multipliers) -> list[str]:
 
 
 def nearest_degenerate(task: Task, shot: Shot) -> float:
-    """Return the least singular value of the constraints along an orbit, of the largest there.
+    """Return the least singular value of the constraints along an orbit, relative to the largest.
 
-    Infinity where there are none.
+    It is infinity if there are no constraints.
     """
     manifold, found = task.manifold, list[tuple[float, Flight, float, float]]()
     first = shot.guess.nodes[0]
@@ -73,7 +73,7 @@ def nearest_degenerate(task: Task, shot: Shot) -> float:
 
 
 def _sticks(flow: Flow, flight: Flight) -> list[str]:
-    """Return the events after which a velocity that changed before has no rate of its own."""
+    """Return the events after which a velocity that changed before has a zero rate."""
     found: list[str] = []
     split = flow.dynamics.position_count
     for event in flight.happened:
@@ -86,7 +86,7 @@ def _sticks(flow: Flow, flight: Flight) -> list[str]:
 
 
 def _idle(flow: Flow, flight: Flight, place: Boundary) -> np.ndarray:
-    """Return (n,) which states have no rate in the mode of a place, wherever they are."""
+    """Return (n,) which states have a zero rate in the mode of a place, whatever their values."""
     node = flow.node(flight.prepared, flight.record, place)
     idle = np.ones(len(node.x), dtype=bool)
     for aside in (0.0, *BESIDE):

@@ -1,4 +1,4 @@
-"""The rest point that a motion comes near, where its period grows without bounds."""
+"""The rest point that a motion approaches when its period grows without bound."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from daesolve.analysis.orbits.shooting import Shot, Task
 from daesolve.errors import DaesolveError
 
 STEPS = 12
-"""Of Gauss and Newton's method from the slowest of them."""
+"""Steps of the Gauss-Newton method from the slowest place."""
 ASIDE = 1e-6
-"""In sizes, by which rates are differentiated."""
+"""The difference, in sizes, for differentiating rates."""
 STILL = 1e-9
-"""In sizes a period: a rate that is none."""
+"""A rate, in sizes per period, that counts as zero."""
 NEAR = 0.1
-"""In sizes: how far the motion passes by at most."""
+"""The largest distance, in sizes, at which the motion passes the rest point."""
 
 
 def rest_point(task: Task, shot: Shot) -> Mapping[str, float] | None:
-    """Return the state at rest that an orbit comes nearest to; None where there is none near.
+    """Return the rest state that an orbit approaches most closely; None if there is none near.
 
-    Coordinates that do not matter, since the orbit returns but for a shift of them, are left out.
+    Coordinates that are shifted in a period do not matter and are left out.
     """
     node = _slowest(task, shot)
     basis = task.manifold.basis(node.time, node.x, node.p)
@@ -53,7 +53,7 @@ def rest_point(task: Task, shot: Shot) -> Mapping[str, float] | None:
 
 
 def _slowest(task: Task, shot: Shot) -> Node:
-    """Return the place of an orbit with the least rates, in sizes."""
+    """Return the place of an orbit with the smallest rates, in sizes."""
     best, least = shot.guess.nodes[0], np.inf
     for flight in shot.flights:
         run = flown(replace(flight.prepared, until=flight.end.time))

@@ -1,13 +1,15 @@
 """Multiple shooting on the consistent states: the equations of a periodic motion and their slopes.
 
-K places x_k, each moved along the tangent space of the consistent states, the period T where it is
-free, the amounts gamma of a symmetry, and one unfolding parameter alpha for each first integral:
+The unknowns are K places x_k, each varied along the tangent space of the consistent states, the
+period T if it is free, the amounts gamma of a symmetry, and one unfolding parameter alpha for each
+first integral:
 
     B_(k+1)^T (phi(x_k, T/K) - x_(k+1)) = 0,    B_1^T (g^-1 phi(x_K) + sum alpha_j w_j - x_1) = 0
     f . B_1 z_1 = 0 (free period),  generator . B_1 z_1 = 0,  I_j(x_1) = I_j*
 
-w_j is tangent with dI_j . w_j > 0. As the flow keeps the integrals, alpha is zero at a solution;
-with it the equations are as many as the unknowns and independent, in every regular family.
+w_j is tangent with dI_j . w_j > 0. Because the flow conserves the integrals, alpha is zero at a
+solution. With alpha, there are as many equations as unknowns, and they are independent in every
+regular family.
 """
 
 from __future__ import annotations
@@ -24,33 +26,33 @@ from daesolve.analysis.orbits.integrals import Integral
 from daesolve.analysis.orbits.symmetry import Group
 
 BY_DIFFERENCE = 1e-6
-"""How far a free amount is moved to differentiate by it; the group is smooth."""
+"""The change of a free amount for differentiating by it; the group is smooth."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What makes a motion periodic.
+    """The definition of a periodic motion.
 
     Parameters
     ----------
     flow, manifold, group
-        Motions, their consistent states, and the symmetry up to which one returns.
+        The motions, their consistent states, and the symmetry up to which one returns.
     pieces
-        K, how many.
+        K, the number of pieces.
     free_period
-        Whether the time is to be found and no guard ends it.
+        Whether the time is unknown and no guard ends it.
     passage
-        The passage at which it ends; None where it ends at a time.
+        The passage at which it ends; None if it ends at a time.
     integrals
         The first integrals, with alpha.
     family
-        What is to have which value at the first place.
+        The quantities with prescribed values at the first place.
     remembered
-        The indices of values in p that keep something of the state.
+        The indices of values in p that store part of the state.
     rule
-        The period as a function of parameters; None where it is a number, or free.
+        The period as a function of parameters; None if it is a number or free.
     steady
-        Whether the motion is its symmetry: each state is the first one, shifted and turned.
+        Whether the motion follows its symmetry: each state is the first one, shifted and turned.
     """
 
     flow: Flow
@@ -67,18 +69,18 @@ class Task:
 
     @property
     def conserves(self) -> bool:
-        """Whether orbits beside an orbit go their own ways, with other values of an integral."""
+        """Whether neighbouring orbits differ in the values of an integral."""
         own = self.flow.quadratures
         return any(integral.name not in own for integral in self.integrals)
 
     def period_at(self, node: Node, otherwise: float) -> float:
-        """Return the period for the parameters at a place; another where no rule gives it."""
+        """Return the period for the parameters at a place, or the given one without a rule."""
         if self.rule is None:
             return otherwise
         return float(self.rule(node.p[: self.own])[0])
 
     def period_slope(self, node: Node, name: str) -> float:
-        """Return by how much the period grows with a parameter."""
+        """Return the derivative of the period by a parameter."""
         if self.rule is None:
             return 0.0
         slopes = np.asarray(self.rule(node.p[: self.own])[1]).ravel()
@@ -94,12 +96,12 @@ class Task:
 
     @property
     def own(self) -> int:
-        """How many of the values are those of the equations."""
+        """The number of values that belong to the equations."""
         return len(self.flow.dynamics.values)
 
     @property
     def sizes(self) -> np.ndarray:
-        """The sizes of the states, and of what is remembered."""
+        """The sizes of the states, and of the remembered values."""
         return np.concatenate([self.manifold.sizes, np.ones(len(self.remembered))])
 
     def basis(self, node: Node) -> np.ndarray:
@@ -137,9 +139,9 @@ class Guess:
 
 @dataclass(frozen=True, eq=False)
 class Shot:
-    """What comes of a guess: flights, what the places miss, the bases at them.
+    """The result of a guess: flights, defects, and the bases at the places.
 
-    `defects` are (K, n + r) in the sizes of the states; `period` is the time that the flights took.
+    `defects` are (K, n + r) in the sizes of the states; `period` is the duration of the flights.
     """
 
     guess: Guess
@@ -202,20 +204,21 @@ class Slopes:
     Parameters
     ----------
     pieces
-        (d, d) of each piece in the coordinates of the bases, the last back to the first place.
+        (d, d) for each piece in the coordinates of the bases; the last leads back to the first
+        place.
     by_period
-        (K, d) of each end with the period; zero where a guard ends it.
+        (K, d) derivatives of each end by the period; zero if a guard ends it.
     by_amounts
-        (d, m) of the last.
+        (d, m) derivatives of the last end by the amounts.
     parameters
-        (K, d, q) of each end with q parameters; the places are held.
+        (K, d, q) derivatives of each end by q parameters, with the places held.
     end
-        (n, d + q) of the state at the end of the last piece, before the symmetry.
+        (n, d + q) derivatives of the state at the end of the last piece, before the symmetry.
     notes
-        About guards that pass together.
+        Notes on guards that pass together.
     apart
-        (m, d) of the times between these, in their order, with the coordinates of the first place:
-        the order is that which was taken as long as none is negative.
+        (m, d) derivatives of the times between these guards, in order, by the coordinates of the
+        first place: the order stays the same as long as none is negative.
     """
 
     pieces: tuple[np.ndarray, ...]
@@ -228,7 +231,7 @@ class Slopes:
 
     @property
     def monodromy(self) -> np.ndarray:
-        """The derivative of the whole, (d, d)."""
+        """The derivative of the whole period, (d, d)."""
         product = np.eye(len(self.pieces[0].T))
         for piece in self.pieces:
             product = piece @ product
@@ -242,16 +245,16 @@ def slopes_of(
     *,
     backwards: bool = False,
 ) -> Slopes:
-    """Differentiate a shot by its places, its period, its amounts, and by parameters.
+    """Differentiate a shot by its places, period, amounts and parameters.
 
     Parameters
     ----------
     task, shot
-        What was flown.
+        The task, and the shot.
     parameters
         Names with their indices in p.
     backwards
-        Whether guards that pass together are taken in the reverse order.
+        Whether guards that pass together are processed in reverse order.
     """
     by = parameters or {}
     pieces: list[np.ndarray] = []
@@ -289,7 +292,7 @@ def slopes_of(
 
 
 def _start_slopes(task: Task, node: Node, basis: np.ndarray, by: Mapping[str, int]) -> np.ndarray:
-    """Return (n + np, d + q) derivatives of a place with its coordinates and with parameters."""
+    """Return (n + np, d + q) derivatives of a place by its coordinates and by parameters."""
     count = len(node.x)
     values = len(task.flow.whole.values)
     slopes = np.zeros((count + values, basis.shape[1] + len(by)))
@@ -304,7 +307,7 @@ def _start_slopes(task: Task, node: Node, basis: np.ndarray, by: Mapping[str, in
 
 
 def follows(task: Task, node: Node, index: int) -> np.ndarray:
-    """Return how the consistent state nearest to a place moves with a parameter, (n,)."""
+    """Return the derivative by a parameter of the consistent state nearest to a place, (n,)."""
     if task.manifold.dimension == len(node.x):
         return np.zeros(len(node.x))
     step = 1e-5 * max(abs(node.p[index]), 1.0)
@@ -337,10 +340,10 @@ def _by_amounts(task: Task, shot: Shot) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Conditions:
-    """What fixes the first place along the orbit, in its symmetry and its families.
+    """Conditions that fix the first place along the orbit, in its symmetry and its families.
 
-    `rows` are (c, d) on the coordinates of the first place, `right` (c,) what they are to be,
-    `unfolding` (d, j) the columns of alpha.
+    `rows`, (c, d), act on the coordinates of the first place; `right`, (c,), are their required
+    values; `unfolding`, (d, j), are the columns of alpha.
     """
 
     rows: np.ndarray
@@ -392,7 +395,7 @@ def _unit(vector: np.ndarray) -> np.ndarray:
 
 
 def moved(task: Task, shot: Shot, step: np.ndarray, part: float) -> Guess:
-    """Return the guess after a part of a step of all unknowns."""
+    """Return the guess after a fraction of a step of all unknowns."""
     guess, count = shot.guess, shot.bases[0].shape[1]
     step = part * step
     period = float(guess.period)

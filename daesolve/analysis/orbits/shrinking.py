@@ -1,6 +1,6 @@
-"""Where the orbits of a branch shrink to an equilibrium, which is a Hopf point of it.
+"""Hopf points at which the orbits of a branch shrink to an equilibrium.
 
-Followed farther, they would come back from there as the same orbits, half a period later.
+Beyond such a point the same orbits would return, shifted by half a period.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from daesolve.analysis.orbits.switching import hopf_period
 from daesolve.errors import DaesolveError
 
 PART = 0.05
-"""Of the period, the time over which the equilibrium is looked at."""
+"""The time over which the equilibrium is examined, as a fraction of the period."""
 
 
 def turned_round(curve: Curve, before: Point, after: Point) -> bool:
-    """Return whether orbits have shrunk to nothing and grow on the other side in a step."""
+    """Return whether orbits have shrunk to zero and grow on the other side within a step."""
     task = curve.task
     if task.steady or not task.free_period:
         return False
@@ -29,12 +29,12 @@ def turned_round(curve: Curve, before: Point, after: Point) -> bool:
         task.flow.rate(point.guess.nodes[0]) / task.manifold.sizes for point in (before, after)
     ]
     sizes = [float(np.linalg.norm(rate)) for rate in rates]
-    # Elsewhere, neighbours of a branch hardly differ.
+    # Elsewhere, neighbours on a branch hardly differ.
     return float(rates[0] @ rates[1]) < -0.5 * sizes[0] * sizes[1]
 
 
 def shrunk_to(curve: Curve, before: Point, after: Point) -> str:
-    """Say to what equilibrium orbits shrink between two neighbours, and at which value."""
+    """Describe the equilibrium to which orbits shrink between two neighbours, and its value."""
     name, flow = curve.axis.name, curve.task.flow
     rates = [float(np.linalg.norm(flow.rate(one.guess.nodes[0]))) for one in (before, after)]
     part = rates[0] / sum(rates)

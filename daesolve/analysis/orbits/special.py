@@ -1,7 +1,7 @@
-"""Where orbits change along a branch: folds, doublings, tori, and what they are distinguished from.
+"""Special points of a branch: folds, doublings, tori, and similar points that must be told apart.
 
-Each kind has a test, a smooth function along the branch that passes through zero there. A step over
-which it changes its sign shows where Newton's method begins on the equations of the special point.
+Each kind has a test, a smooth function along the branch that passes through zero there. Where the
+test changes sign over a step, Newton's method starts on the equations of the special point.
 """
 
 from __future__ import annotations
@@ -50,30 +50,31 @@ WEIGHTS: dict[Kind, int] = {
     "Neimark-Sacker": 2,
     "Hopf": 2,
 }
-"""How many multipliers pass through the unit circle at a point of a kind."""
+"""The number of multipliers that pass through the unit circle at each kind of point."""
 PARTED = 12
-"""How often a step is halved to part special points that lie near to each other."""
+"""How often a step is halved to separate nearby special points."""
 PASSING = 1e-4
-"""How near to the unit circle multipliers are that pass through it."""
+"""The distance from the unit circle of multipliers that are passing through it."""
 SPLITS = (0.5, 0.41, 0.59, 0.32)
-"""Where a step is divided: where no multiplier is on the circle, so that it can be counted."""
+"""Where a step may be divided, so that no multiplier is on the circle and they can be counted."""
 PLACED = 40
 """How often it is halved to see where several multipliers pass at once."""
 ON_CIRCLE = 1e-6
-"""How near to the unit circle a pair is at a Neimark-Sacker point."""
+"""The distance of a pair from the unit circle at a Neimark-Sacker point."""
 TestName: TypeAlias = Literal["fold", "unit", "doubling", "torus"]
 ROUNDING = 1e-9
-"""A test of products of multipliers that is zero: where volumes are kept, each pair has it."""
+"""A test of products of multipliers that counts as zero; if volumes are preserved, each pair has
+it."""
 RESONANT = 1e-3
-"""How near to p/q, of a turn, the angle of a pair is that is called resonant."""
+"""The distance of a pair's angle from p/q of a turn that counts as resonant."""
 FAR = 1.0
-"""How far from one the product of two multipliers is that is not looked at."""
+"""Products of two multipliers farther from one than this are ignored."""
 HALVINGS = 6
-"""How often a step is divided until Newton's method comes to a special point."""
+"""How often a step is divided until Newton's method reaches a special point."""
 BESIDE = 0.05
-"""Of a step, how far beside it a special point may lie, for steps end to about their accuracy."""
+"""How far beside a step a special point may lie, relative to it, because steps end inexactly."""
 UNFOLDED = 1e-8
-"""What an orbit misses itself by, in sizes, where two branches cross and not only come near."""
+"""The distance, in sizes, by which an orbit misses itself where two branches really cross."""
 RATIOS = ((1, 1), (1, 2), (1, 3), (1, 4))
 
 
@@ -113,23 +114,23 @@ def crossings(
     step: float,
     parted: int = 0,
 ) -> list[tuple[Kind, Solution]]:
-    """Find the special points of a step.
+    """Find the special points within a step.
 
     A fold changes the direction of the branch, a branch point does not, though at both a multiplier
     passes through one. A pair of multipliers whose product passes through one lies on the unit
     circle at a Neimark-Sacker point; at a neutral saddle it is real, and nothing branches off.
 
-    Two zeros of a test in one step do not change its sign, as where two equal oscillators double
-    their periods at once. So multipliers outside the unit circle are counted: where they become
-    more or fewer than the points that were found account for, the step is halved until these are
-    parted, or seen to lie at one place.
+    Two zeros of a test in one step do not change its sign, for example if two equal oscillators
+    double their periods at once. Multipliers outside the unit circle are therefore counted: if
+    their number changes by more than the points found explain, the step is halved until the points
+    are separated, or shown to coincide.
 
     Parameters
     ----------
     curve, before, after, step
         The branch, two neighbours with their tests, and the step from one to the other.
     parted
-        How often the step has been halved before.
+        How often the step has already been halved.
     """
     found = _of_tests(curve, before, after, step)
     if not _unaccounted(before, after, found):
@@ -146,7 +147,7 @@ def crossings(
 
 
 def _between(curve: Curve, start: Point, step: float) -> tuple[float, tuple[Point, Tests]]:
-    """Return a part of a step, and the point there; with few multipliers on the unit circle."""
+    """Return a fraction of a step, and the point there, with few multipliers on the unit circle."""
     found: list[tuple[int, float, tuple[Point, Tests]]] = []
     for part in SPLITS:
         point = curve.onward(start, part * step)
@@ -159,21 +160,21 @@ def _between(curve: Curve, start: Point, step: float) -> tuple[float, tuple[Poin
 
 
 def verdict_of(curve: Curve, point: Point, tests: Tests) -> Verdict:
-    """Return whether the orbit at a point is stable."""
+    """Return the stability of the orbit at a point."""
     if point.slopes.notes:
         return "one-sided"
     verdict = tests.spectrum.verdict(10.0 * point.accuracy)
-    # Orbits beside it, with other values of the integrals, part from it with time.
+    # Neighbouring orbits, with other values of the integrals, separate from it with time.
     return "neutral" if verdict == "stable" and curve.task.conserves else verdict
 
 
 def outside(tests: Tests, aside: float = 0.0) -> int:
-    """Return how many multipliers are larger than 1 + aside."""
+    """Return the number of multipliers larger than 1 + aside."""
     return int(np.sum(np.abs(tests.spectrum.values) > 1.0 + aside))
 
 
 def _pairs_pass(first: Tests, second: Tests) -> bool:
-    """Return whether more or fewer pairs are outside the unit circle, and none is on it."""
+    """Return whether the number of pairs outside the unit circle changes, with none on it."""
     pairs: list[int] = []
     for tests in (first, second):
         values = tests.spectrum.values
@@ -187,7 +188,7 @@ def _pairs_pass(first: Tests, second: Tests) -> bool:
 def _unaccounted(
     before: tuple[Point, Tests], after: tuple[Point, Tests], found: list[tuple[Kind, Solution]]
 ) -> bool:
-    """Return whether more multipliers passed through the unit circle than at points found."""
+    """Return whether more multipliers passed through the unit circle than the points explain."""
     if before[0].slopes.notes or after[0].slopes.notes:
         return False  # Multipliers jump where guards pass in another order.
     ends = before[1], after[1]
@@ -201,7 +202,7 @@ def _place_of_several(
 ) -> Solution | None:
     """Return where, in a short step, several multipliers pass through the unit circle.
 
-    None where they jump across it, as by rounding near to a homoclinic orbit.
+    None if they jump across it, for example by rounding near a homoclinic orbit.
     """
     counts = outside(before[1]), outside(after[1])
     low, high, place = 0.0, 1.0, after[0]
@@ -226,7 +227,7 @@ def _place_of_several(
 def _of_tests(
     curve: Curve, before: tuple[Point, Tests], after: tuple[Point, Tests], step: float
 ) -> list[tuple[Kind, Solution]]:
-    """Return the special points that a change of a test's sign shows."""
+    """Return the special points where a test changes its sign."""
     found: list[tuple[Kind, Solution]] = []
     bracket = _Bracket(curve, before, after, step)
     first, second = before[1], after[1]
@@ -237,7 +238,7 @@ def _of_tests(
     if first.doubling * second.doubling < 0.0:
         breaks = curve.task.group.reflects
         found += bracket.solved("symmetry breaking" if breaks else "period doubling", "doubling")
-    # Beside another pair that is nearly the same, the test is small without being of rounding.
+    # Beside another, nearly equal pair the test is small without being rounding.
     clear = min(abs(first.torus), abs(second.torus)) > ROUNDING or _pairs_pass(first, second)
     if first.torus * second.torus < 0.0 and clear:
         found += bracket.solved("Hopf" if curve.task.steady else "Neimark-Sacker", "torus")
@@ -254,10 +255,10 @@ class _Bracket:
         self.ends = before[1], after[1]
 
     def solved(self, kind: Kind, test: TestName) -> list[tuple[Kind, Solution]]:
-        """Return the special point, of a kind or of what looks alike; none where there is none.
+        """Return the special point, of this kind or of a similar one; None if there is none.
 
-        Newton's method begins where the test, as a straight line, is zero; where it does not come
-        to a point of this step, at places nearer to it.
+        Newton's method starts at the zero of the linearly interpolated test and, if it does not
+        reach a point of this step, at places nearer to the point.
         """
         low, high = 0.0, 1.0
         values = [float(getattr(tests, test)) for tests in self.ends]
@@ -284,17 +285,17 @@ class _Bracket:
         return []
 
     def _within(self, point: Point) -> bool:
-        """Return whether a point lies on the step, or hardly beside it."""
+        """Return whether a point lies on the step, or just beside it."""
         return -BESIDE <= self.part(point) <= 1.0 + BESIDE
 
     def part(self, point: Point) -> float:
-        """Return how far along the step a point lies, as a part of it."""
+        """Return how far along the step a point lies, as a fraction."""
         start, curve = self.start, self.curve
         moved = curve.vector(point.guess, point.value) - curve.vector(start.guess, start.value)
         return float(start.tangent @ moved) / self.step
 
     def _is(self, kind: Kind, solution: Solution) -> bool:
-        """Return whether a solution is what it was taken for, and no test of rounding."""
+        """Return whether a solution is of the expected kind, and not a zero of rounding."""
         spectrum = tests_at(self.curve, solution.point).spectrum
         if kind == "branch point":
             return solution.point.shot.residual < UNFOLDED and _has(spectrum, 1.0)
@@ -306,7 +307,7 @@ class _Bracket:
 
 
 def conditions_near(curve: Curve, kind: Kind, point: Point) -> list[tuple[Kind, Condition]]:
-    """Return what may be zero near a point of a branch, where a kind of point is looked for."""
+    """Return the conditions that may hold near a point of a branch, for a kind of point."""
     place = Place(curve, curve.linear(point.guess, point.value), point.value)
     if kind == "fold":
         return [(kind, Folding(point.tangent))]
@@ -328,7 +329,7 @@ def conditions_near(curve: Curve, kind: Kind, point: Point) -> list[tuple[Kind, 
     inverse = nearest_inverse(spectrum)
     if math.isfinite(inverse):
         found.append((abs(inverse), "neutral saddle", Inverse()))
-    # That which is nearer to being fulfilled comes first; what is far from it is not tried.
+    # Try the condition that is nearer to being fulfilled first; do not try distant ones.
     found.sort(key=lambda one: one[0])
     return [(own, condition) for far, own, condition in found if far <= FAR]
 
@@ -343,12 +344,12 @@ def _neutral(spectrum: Multipliers) -> bool:
 
 
 def _has(spectrum: Multipliers, value: float) -> bool:
-    """Return whether a multiplier has a value, and a test did not pass through zero by rounding."""
+    """Return whether a multiplier has a value, and the test's zero is not due to rounding."""
     return bool(np.any(np.abs(spectrum.values - value) < ON_CIRCLE))
 
 
 def pair_on_circle(spectrum: Multipliers) -> complex | None:
-    """Return the multiplier of a pair on the unit circle, of positive angle; None without one."""
+    """Return the multiplier of a pair on the unit circle, with positive angle; None without one."""
     for value in spectrum.values:
         if value.imag > 0.0 and abs(abs(value) - 1.0) < ON_CIRCLE:
             return complex(value)
@@ -356,7 +357,7 @@ def pair_on_circle(spectrum: Multipliers) -> complex | None:
 
 
 def resonance(value: complex) -> str:
-    """Name a strong resonance, "1:3"; nothing where there is none."""
+    """Name a strong resonance, such as "1:3"; empty if there is none."""
     turn = math.atan2(value.imag, value.real) / (2.0 * math.pi)
     for p, q in RATIOS:
         if abs(turn - p / q) < RESONANT or (p == q and abs(turn) < RESONANT):

@@ -1,4 +1,4 @@
-"""How many digits of a special point are known: it is solved for again, by other steps."""
+"""The known digits of a special point, from a second solution with other steps."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from daesolve.analysis.orbits.touching import touching
 from daesolve.errors import DaesolveError
 
 ROUNDING = 4.0
-"""Of the spacing of numbers, what both solutions may have in common."""
+"""The common error of both solutions, relative to the spacing of numbers."""
 
 
 def confirmed_value(curve: Curve, kind: Kind, entry: BranchPoint, detail: str) -> float:
-    """Return how many digits of the value of a special point other steps confirm.
+    """Return the number of digits of a special point's value that other steps confirm.
 
-    Nan where they do not come to it, or where it is not solved for.
+    NaN if they do not reach it, or if it is not solved for.
     """
     if kind in ("degenerate passage", "several at once"):
         return math.nan

@@ -1,7 +1,7 @@
-"""Where in the plane of two parameters an orbit is stable, and the borders between.
+"""The stability of an orbit in the plane of two parameters, with the borders.
 
-Each row of a grid is followed from orbit to orbit; between two of them whose tests have different
-signs, the border is found to rounding.
+Each row of a grid is followed from orbit to orbit. Between two orbits whose tests have different
+signs, the border is located to rounding.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ASIDE = 6
-"""Values of the first parameter at which an orbit is looked for in the next row."""
+"""The number of values of the first parameter at which an orbit is searched in the next row."""
 Progress = Callable[[int, int], None]
-"""Called when a row is known: how many are, and of how many."""
+"""Called after each row with the number of finished rows and the total."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +42,13 @@ class StabilityMap:
     x, y
         (nx,), (ny,) their values.
     verdicts
-        (ny, nx) verdicts; "none" where no orbit was found, beyond a fold for one.
+        (ny, nx) verdicts; "none" if no orbit was found, for example beyond a fold.
     leading
-        (ny, nx) the size of the largest multiplier; not a number where there is none.
+        (ny, nx) the size of the largest multiplier; NaN if there is no orbit.
     borders
-        Row by row, where a test passes through zero.
+        Row by row, the points where a test passes through zero.
     curves
-        Borders followed as curves, where that was asked for.
+        Borders followed as curves, if requested.
     """
 
     names: tuple[str, str]
@@ -69,7 +69,7 @@ class StabilityMap:
 
     def plot(self) -> Figure:
         """Draw the cells and the borders."""
-        from matplotlib.colors import ListedColormap  # which takes long to import
+        from matplotlib.colors import ListedColormap  # The import takes long.
         from matplotlib.figure import Figure
 
         kinds = [*COLOURS, "none"]
@@ -106,18 +106,17 @@ def stability_map(
     Parameters
     ----------
     orbit
-        Where to begin.
+        The first orbit.
     over
-        Two parameters of the system and their ranges, in which the orbit lies.
+        Two parameters of the system with their ranges, which must contain the orbit.
     cells
-        How many values of each; borders are found between neighbours in the first.
+        The number of values of each; borders are located between neighbours in the first.
     follow
-        Whether borders are followed as curves too, from row to row and where they turn.
+        Whether to follow borders as curves too, from row to row and around turns.
     out
-        A directory, in which rows are kept as they are found, and from which an interrupted map
-        goes on, to the same bits.
+        A directory for the rows. An interrupted map resumes from it, bit for bit.
     progress
-        Called after each row with how many rows are known, and of how many.
+        Called after each row with the number of finished rows and the total.
 
     Returns
     -------
@@ -127,9 +126,9 @@ def stability_map(
     Raises
     ------
     OutOfRangeError, UnknownNameError
-        A parameter, a range or a number of cells cannot be.
+        A parameter is unknown, or a range or number of cells is invalid.
     StorageError
-        The directory has another map.
+        The directory contains another map.
 
     Examples
     --------
@@ -170,13 +169,13 @@ class Plane:
     def of(
         orbit: PeriodicOrbit, over: Mapping[str, tuple[float, float]], cells: tuple[int, int]
     ) -> Plane:
-        """Check what is asked for, and return it; see `stability_map`."""
+        """Check a request and return the plane; see `stability_map`."""
         names, ranges = _checked(orbit, over, cells)
         x, y = (np.linspace(*pair, count) for pair, count in zip(ranges, cells, strict=True))
         return Plane((names[0], names[1]), x, y)
 
     def identity(self, orbit: PeriodicOrbit) -> tuple[object, ...]:
-        """Return what tells this map from others."""
+        """Return plain values that distinguish this map from others."""
         task, first = orbit.task, orbit.found.shot.guess.nodes[0]
         numbers = [*first.x, *first.p[: task.own], orbit.period]
         return (
@@ -186,7 +185,7 @@ class Plane:
         )  # fmt: skip
 
     def rows(self, orbit: PeriodicOrbit, wanted: Collection[int]) -> Iterator[tuple[int, Row]]:
-        """Compute rows by their numbers; the bits of one do not depend on which others are wanted.
+        """Compute rows by their indices; the bits of a row do not depend on other requested rows.
 
         The orbit is followed upward and downward from the row nearest to it.
         """
@@ -212,7 +211,7 @@ class Plane:
     def _starts(
         self, orbit: PeriodicOrbit, wanted: Collection[int]
     ) -> Iterator[tuple[int, Guess | None, Curve]]:
-        """Return rows by their numbers with the orbit with which each begins; None without one."""
+        """Return rows by their indices with the first orbit of each; None if there is none."""
         across, upward = self.curves(orbit)
         middle = int(np.argmin(np.abs(self.y - float(orbit.values[self.names[1]]))))
         first, last = min(wanted, default=middle), max(wanted, default=-1)
@@ -227,7 +226,7 @@ class Plane:
                     yield number, None if following is None else following.guess, across
 
     def _aside(self, across: Curve, upward: Curve, here: Point | Guess, y: float) -> Point | None:
-        """Return an orbit in a row where there is none above the one that is known."""
+        """Return an orbit in a row, elsewhere than at the known value, where there is none."""
         guess = here.guess if isinstance(here, Point) else here
         own = across.value_of(guess)
         places = np.linspace(float(self.x[0]), float(self.x[-1]), ASIDE)
@@ -240,7 +239,7 @@ class Plane:
         return None
 
     def followed(self, orbit: PeriodicOrbit, found: StabilityMap) -> StabilityMap:
-        """Return a map with its borders followed as curves, from the points of its rows on."""
+        """Return a map with its borders followed as curves, from the points of its rows."""
         across, upward = self.curves(orbit)
         borders: list[Border] = []
         limits = (float(self.x[0]), float(self.x[-1])), (float(self.y[0]), float(self.y[-1]))
@@ -293,8 +292,8 @@ def _checked(
             raise OutOfRangeError(f"the range of {name!r} is {pair!r}, but must be low and high")
         if not pair[0] <= orbit.values[name] <= pair[1]:
             raise OutOfRangeError(
-                f"the orbit has {name} = {orbit.values[name]:.10g}, which the range of it from "
-                f"{pair[0]:g} to {pair[1]:g} does not contain"
+                f"the orbit has {name} = {orbit.values[name]:.10g}, but its range goes from "
+                f"{pair[0]:g} to {pair[1]:g}"
             )
     if len(cells) != 2 or not all(isinstance(n, int) and n >= 2 for n in cells):
         raise OutOfRangeError(f"cells is {cells!r}, but must be two whole numbers >= 2")

@@ -23,23 +23,24 @@ from daesolve.analysis.orbits.special import (
 from daesolve.errors import DaesolveError
 
 SOLVED = 1e-14
-"""Of the range, to what part of it a border is found."""
+"""The accuracy of a border, as a fraction of the range."""
 HALVINGS = 3
-"""How often the way from one cell to the next is halved before there is no orbit."""
+"""How often the interval between two cells is halved before concluding that there is no orbit."""
 ON_BORDER = 1e-5
-"""How near to its value on a border a multiplier is: at the corner of a tongue as a square root."""
+"""The distance of a multiplier from its value on a border; at the corner of a tongue, its square
+root."""
 
 Cell = Verdict | Literal["none"]
 BorderKind = Literal["fold", "multiplier 1", "multiplier -1", "pair on the circle"]
 MOST_STEPS = 24
-"""Along the branch, to a fold between two cells."""
+"""The number of steps along the branch to a fold between two cells."""
 SMALLEST = 1 / 64
-"""Of a cell, the least of these steps."""
+"""The least of these steps, as a fraction of a cell."""
 
 
 @dataclass(frozen=True)
 class BorderPoint:
-    """A point of a border: what happens there, and the two parameters."""
+    """A point of a border: its kind, and the two parameters."""
 
     kind: BorderKind
     x: float
@@ -55,12 +56,12 @@ class Row:
 
 
 def row_of(curve: Curve, guess: Guess, y: float, x: np.ndarray) -> Row:
-    """Return a row, looked at from the orbit's own value to both sides.
+    """Return a row, computed from the orbit's own value to both sides.
 
     Parameters
     ----------
     curve
-        Over the first parameter.
+        The curve over the first parameter.
     guess
         An orbit in this row.
     y, x
@@ -78,9 +79,9 @@ def orbit_at(
     exact: bool = False,
     halvings: int = HALVINGS,
 ) -> Point | None:
-    """Return the orbit at a value, along the curve from another, halfway first where it is far.
+    """Return the orbit at a value, along the curve from another, in halves if it is far.
 
-    None where there is none.
+    Return None if there is none.
     """
     guess = here.guess if isinstance(here, Point) else here
     before = np.zeros(len(curve.vector(guess, value)))
@@ -107,7 +108,7 @@ class Line:
         self.cells: list[tuple[Cell, float] | None] = [None] * len(x)
         self.borders: list[tuple[BorderPoint, Point]] = []
         middle = int(np.argmin(np.abs(x - curve.value_of(guess))))
-        # A parameter changes the section too: the tangent tells where the orbit then starts.
+        # A parameter moves the section too: the tangent shows where the orbit then starts.
         base = orbit_at(curve, guess, curve.value_of(guess)) or guess
         first = self._cell(base, middle)
         for columns in (range(middle + 1, len(x)), range(middle - 1, -1, -1)):
@@ -161,7 +162,7 @@ class Line:
                 self.borders.append((BorderPoint(kind, x, self.y), point))
 
     def _fold(self, before: tuple[Point, Tests], x: float) -> None:
-        """Look for the fold beyond which there is no orbit, on the way to a cell that has none."""
+        """Look for the fold beyond which there is no orbit, on the way to a cell without one."""
         here, tests = before
         sense = np.sign(x - here.value)
         if here.forward * sense < 0.0:
@@ -201,7 +202,7 @@ def value_of_test(kind: BorderKind, tests: Tests) -> float:
 
 
 def lies_on_border(kind: BorderKind, tests: Tests) -> bool:
-    """Return whether a multiplier has the value of a border, where its test is zero."""
+    """Return whether a multiplier has the value of a border, where the border's test is zero."""
     values = tests.spectrum.values
     if kind == "pair on the circle":
         return pair_on_circle(tests.spectrum) is not None

@@ -1,8 +1,8 @@
-"""Where on an orbit its pieces start: not where an event is about to pass to another piece.
+"""The starts of an orbit's pieces, away from events that could move to another piece.
 
-Along a branch the time of an event changes. Where it comes to the start of the period, the state
-there jumps to that after the event, and the unknowns of the branch with it. The orbit itself does
-not, and is followed from another time on.
+Along a branch the time of an event changes. When it reaches the start of the period, the state
+there jumps to the state after the event, and so do the unknowns of the branch. The orbit itself
+does not jump, and is followed from another start.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ import numpy as np
 from daesolve.analysis.orbits.curve import Curve, Point
 
 NEAR = 0.004
-"""Of a piece, how near to its start or end an event is about to leave it."""
+"""The distance of an event from the start or end of a piece at which it is about to leave, as a
+fraction of the piece."""
 PLACES = 40
-"""How many other starts are looked at."""
+"""The number of other starts that are tried."""
 
 
 def moved_start(curve: Curve, point: Point) -> Point | None:
-    """Return the point with pieces that start far from events; None where they may stay.
+    """Return the point with pieces that start far from events; None if the starts may stay.
 
-    The start of an orbit that ends at a section, or by whose state a family is named, stays.
+    The start stays if the orbit ends at a section, or if its state names a family.
     """
     task = curve.task
     named = [integral.name for integral, _ in task.family]
@@ -48,6 +49,6 @@ def moved_start(curve: Curve, point: Point) -> Point | None:
 
 
 def _around(parts: np.ndarray) -> np.ndarray:
-    """Return how far parts of a piece are from its start or end."""
+    """Return the distance of fractions of a piece from its start or end."""
     whole = parts % 1.0
     return np.minimum(whole, 1.0 - whole)

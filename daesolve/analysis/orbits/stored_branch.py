@@ -1,6 +1,6 @@
-"""A branch on disk: a line for each point, written when it is found, and read when it goes on.
+"""A branch on disk: a line for each point, written when it is found and read on resumption.
 
-Numbers are written so that they are read to the same bits; a line that was cut off is left out.
+Numbers are written so that reading restores every bit; a truncated line is ignored.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ Special = list[tuple[Kind, BranchPoint, str]]
 
 
 class Store:
-    """The file of a branch; without a directory it keeps nothing.
+    """The file of a branch; without a directory nothing is stored.
 
     Parameters
     ----------
     directory
-        Where to; None for nowhere.
+        The directory; None for none.
     curve, low, high, step
-        What is followed.
+        The curve, its range and its step.
 
     Raises
     ------
     StorageError
-        The directory has another branch, or cannot be written.
+        The directory contains another branch, or cannot be written.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Store:
         self._lines = Lines(directory, POINTS, "branch", _identity(curve, low, high, step))
 
     def kept(self, sense: float) -> Iterator[tuple[BranchPoint | None, Special, str]]:
-        """Return what is known in one direction: points, special ones, and how it ended."""
+        """Return the stored results in one direction: points, special points, and the end."""
         for line in self._lines.known:
             if line["sense"] == sense:
                 special: Special = [
@@ -58,7 +58,7 @@ class Store:
     def keep(
         self, sense: float, entry: BranchPoint | None, special: Special, end: str = ""
     ) -> None:
-        """Write a point with what is special on the way to it, and how the branch ends there."""
+        """Store a point with the special points before it, and the end of the branch if known."""
         self._lines.add(
             {
                 "sense": sense,
@@ -70,7 +70,7 @@ class Store:
 
 
 def _identity(curve: Curve, low: float, high: float, step: float) -> list[object]:
-    """Return what tells a branch from others: names, sizes, range and values."""
+    """Return plain values that distinguish a branch: names, sizes, range and values."""
     task, axis = curve.task, curve.axis
     return [
         axis.name, repr((low, high, step)), task.group.words, repr(task.passage), task.pieces,

@@ -13,19 +13,19 @@ ROWS = "map.jsonl"
 
 
 class MapStore:
-    """The file of a map, and the rows that are known; without a directory they are not written.
+    """The file of a map, and its finished rows; without a directory they are not stored.
 
     Parameters
     ----------
     directory
-        Where to; None for nowhere.
+        The directory; None for none.
     identity
-        What tells the map from others.
+        Plain values that distinguish the map from others.
 
     Raises
     ------
     StorageError
-        The directory has another map, or cannot be written.
+        The directory contains another map, or cannot be written.
     """
 
     def __init__(self, directory: str | Path | None, identity: object) -> None:

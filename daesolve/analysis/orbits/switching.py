@@ -1,4 +1,4 @@
-"""From a special point to the branch that begins there: an orbit of it."""
+"""From a special point to an orbit of the branch that begins there."""
 
 from __future__ import annotations
 
@@ -23,22 +23,24 @@ from daesolve.errors import NotPeriodicError
 UNSWITCHED: Mapping[Kind, str] = {
     "fold": "both parts of a fold belong to the branch itself",
     "neutral saddle": "nothing branches off at a neutral saddle",
-    "Neimark-Sacker": "what begins at a Neimark-Sacker point is a torus, not a periodic orbit",
+    "Neimark-Sacker": "a torus begins at a Neimark-Sacker point, not a periodic orbit",
     "several at once": (
-        "several multipliers pass through the unit circle, and no one direction leads to what "
-        "begins; give periodic_orbit a guess beside the orbit"
+        "several multipliers pass through the unit circle, and no single direction leads to the "
+        "new orbits; give periodic_orbit a guess beside the orbit"
     ),
-    "degenerate passage": "constraints depend on each other there: the continuation is open",
+    "degenerate passage": (
+        "constraints depend on each other there, so the continuation is undetermined"
+    ),
     "grazing": (
         "a touching orbit belongs to the branch of orbits with one event more or less: give "
         "periodic_orbit a guess beyond it"
     ),
 }
-"""Why no branch is followed from a special point."""
+"""The reasons why no branch is followed from a special point."""
 SHORT = 0.5
-"""The angle, in rad, by which a pair turns at most in a time from which its frequency is read."""
+"""The largest angle, in rad, by which a pair may turn in the time used to read its frequency."""
 OSCILLATES = 0.03
-"""Of the largest change in a pair's direction, one that is no rounding."""
+"""A change in a pair's direction, relative to the largest, that is not rounding."""
 MOST_HALVINGS = 40
 """How often a time is halved to read a frequency from it."""
 
@@ -50,16 +52,17 @@ def switched(curve: Curve, kind: Kind, guess: Guess, value: float, along: np.nda
     Parameters
     ----------
     curve, kind
-        The branch, and what the point is.
+        The branch, and the kind of the point.
     guess, value, along
-        The orbit there, the value of what is varied, and the tangent of the branch.
+        The orbit there, the value of the varied quantity, and the tangent of the branch.
     amplitude
-        How far the first place lies beside, in sizes of the states, with the sign of the side.
+        The distance of the first place from the orbit, in sizes of the states, with the sign of the
+        side.
 
     Raises
     ------
     NotPeriodicError
-        None was found.
+        No such orbit was found.
     """
     if kind == "Hopf":
         return _oscillation(curve, guess, value, amplitude)
@@ -73,7 +76,7 @@ def _doubled(curve: Curve, guess: Guess, value: float, amplitude: float) -> Peri
     task = curve.task_at(value)
     shot = shoot(task, guess)
     matrix = slopes_of(task, shot).monodromy
-    # The vector itself, and not modulo the flow and the shifts.
+    # Use the vector itself, not modulo the flow and the shifts.
     vector = np.linalg.svd(matrix + np.eye(len(matrix)))[2][-1]
     direction = shot.bases[0] @ vector
     return _aside(curve, _task_doubled(task), guess, value, direction, 2.0 * shot.period, amplitude)
@@ -96,8 +99,7 @@ def hopf_period(curve: Curve, guess: Guess, value: float) -> float:
 def _pair(curve: Curve, guess: Guess, value: float) -> tuple[float, np.ndarray]:
     """Return the period of the pair on the circle, and its direction (n,) in sizes, complex.
 
-    The map of a long time determines the angle except for whole turns: that of a short time is
-    taken.
+    The map over a long time leaves whole turns of the angle undetermined, so a short time is used.
     """
     task = replace(curve.task_at(value), pieces=1)
     duration = guess.period
@@ -114,10 +116,10 @@ def _pair(curve: Curve, guess: Guess, value: float) -> tuple[float, np.ndarray]:
 
 
 def _oscillation(curve: Curve, guess: Guess, value: float, amplitude: float) -> PeriodicOrbit:
-    """Return a periodic orbit beside a steady motion with a pair on the circle."""
+    """Return a periodic orbit near a steady motion with a pair on the circle."""
     period, pair = _pair(curve, guess, value)
     task = curve.task_at(value)
-    # Of what does not move, sizes are unknown: what oscillates has those of the oscillation.
+    # The sizes of resting states are unknown: use those of the oscillation.
     manifold, moves = copy(task.manifold), task.manifold.sizes * np.abs(pair)
     oscillating = moves >= OSCILLATES * np.max(moves)
     scale = float(np.max(manifold.sizes[oscillating] / moves[oscillating]))
@@ -132,7 +134,7 @@ def _aside(
     curve: Curve, task: Task, guess: Guess, value: float, direction: np.ndarray, period: float,
     amplitude: float,
 ) -> PeriodicOrbit:  # fmt: skip
-    """Return the orbit of a task whose first place lies aside; the value of the axis is found."""
+    """Return the orbit of a task whose first place lies aside; solve for the value of the axis."""
     direction = direction / np.linalg.norm(direction)
     first = guess.nodes[0]
     states = len(first.x)
@@ -154,10 +156,11 @@ def _aside(
 def _crossing(
     curve: Curve, guess: Guess, value: float, along: np.ndarray, amplitude: float
 ) -> PeriodicOrbit:
-    """Return an orbit of the second of two branches that cross.
+    """Return an orbit of the second of two crossing branches.
 
-    Along both the second derivative of F is zero where F itself leaves no freedom: their directions
-    are the two zeros of a quadratic form, of which one is that of the branch.
+    Along both branches, the second derivative of F vanishes in the direction that F does not reach.
+    Their directions are the two zeros of a quadratic form, one of which belongs to the given
+    branch.
     """
     tangents = _tangents(curve, guess, value)
     along = along / np.linalg.norm(along)
@@ -178,7 +181,7 @@ def _crossing(
 
 
 def _tangents(curve: Curve, guess: Guess, value: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the unit tangents of two branches that cross, in scaled unknowns."""
+    """Return the unit tangents of two crossing branches, in scaled unknowns."""
     place = Place(curve, curve.linear(guess, value), value)
     condition, none = Crossing(place), np.zeros(0)
     embedding = place.linear.embedding

@@ -1,11 +1,11 @@
 """Symmetries up to which a motion repeats itself: shifts, turns, relabelling, reflections.
 
-An element of such a group maps (x, p), the state and the values in force, to
+An element of such a group maps (x, p), the state and the current values, to
 
     g (x, p) = A (x, p) + b,
 
-linear with a shift. A orders, reflects and turns; how far a coordinate is shifted, and by which
-angle the motion turns, is found together with the motion.
+a linear map with a shift. A permutes, reflects and turns. The distances by which coordinates are
+shifted, and the angle by which the motion turns, are found together with the motion.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from daesolve.errors import NotPeriodicError, OutOfRangeError, PosingError, is_n
 from daesolve.posing.symbols import velocity_name
 
 ASIDE = (0.7, -1.9)
-"""How far a free element is moved to see whether it changes the motion."""
+"""The change of a free amount that shows whether it changes the motion."""
 ALIKE = 1e-9
-"""Of the largest rate, what counts as the same."""
+"""The difference of rates, relative to the largest, that counts as none."""
 
 
 class Shift:
-    """Coordinates that need not return: how far they go in a period is found.
+    """Coordinates that need not return; their advance in a period is found.
 
     Parameters
     ----------
     *free
-        Coordinates that may end anywhere. Where one of them is the heading of a plane motion, so
-        that the direction of others turns with it, these are turned.
+        Coordinates that may end anywhere. If one of them is the heading of a plane motion, which
+        turns the direction of others, these are turned.
     **by
-        Coordinates that end farther by a given amount, as theta=2*pi.
+        Coordinates that advance by a given amount, such as theta=2*pi.
 
     Examples
     --------
@@ -50,7 +50,7 @@ class Shift:
                 raise PosingError(f"a shift needs names of coordinates, not {name!r}")
         for name, amount in by.items():
             if not is_number(amount):
-                raise OutOfRangeError(f"{name!r} is shifted by {amount!r}, but must be by a number")
+                raise OutOfRangeError(f"the shift of {name!r} is {amount!r}, but must be a number")
         self.free, self.by = free, by
 
     def __repr__(self) -> str:
@@ -59,17 +59,17 @@ class Shift:
 
 
 class Relabel:
-    """States and discrete values that take each other's place.
+    """States and discrete values that exchange places.
 
     Parameters
     ----------
     mapping
-        The name of a state or value, to the name of the one whose value it has a period later, or
-        to a pair of that name and a number that is added.
+        The name of a state or value, mapped to the name of the one whose value it has a period
+        later, or to a pair of that name and a number to add.
 
     Examples
     --------
-    Two legs change roles, and a counter falls by one:
+    Two legs exchange roles, and a counter decreases by one:
 
     >>> import daesolve as ds
     >>> legs = ds.analysis.Relabel({"left": "right", "right": "left", "count": ("count", -1.0)})
@@ -88,7 +88,7 @@ class Relabel:
 
 
 class Reflect:
-    """Coordinates that are mirrored, with their rates: they end as the negative of their start.
+    """Coordinates that are mirrored, with their rates: they end at the negative of their start.
 
     Together with half a period of the drive this is the symmetry of a driven pendulum.
 
@@ -122,22 +122,22 @@ class Turn:
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """The symmetries up to which a motion is to repeat itself.
+    """The symmetries up to which a motion repeats.
 
     Parameters
     ----------
     size
-        How many states and values there are.
+        The number of states and values.
     fixed, offset
-        A and b of what is given.
+        A and b of the given part.
     names
         The m free coordinates.
     shifts
         The index of each of them.
     turns
-        By place in `names`: those that turn others.
+        The turns by index in `names`, for those that turn others.
     words
-        What was asked for.
+        The request in words.
     """
 
     size: int
@@ -150,11 +150,11 @@ class Group:
 
     @property
     def trivial(self) -> bool:
-        """Whether the motion is to return exactly."""
+        """Whether the motion must return exactly."""
         return not self.words
 
     def squared(self) -> Group:
-        """Return the group of what is done twice."""
+        """Return the group of the twofold symmetry."""
         fixed = self.fixed @ self.fixed
         offset = self.fixed @ self.offset + self.offset
         plain = np.array_equal(fixed, np.eye(self.size)) and not np.any(offset)
@@ -163,7 +163,7 @@ class Group:
 
     @property
     def reflects(self) -> bool:
-        """Whether what is given is an involution, done twice nothing."""
+        """Whether the given part is an involution, the identity when done twice."""
         plain = np.array_equal(self.fixed, np.eye(self.size))
         return not plain and np.array_equal(self.fixed @ self.fixed, np.eye(self.size))
 
@@ -204,7 +204,7 @@ class Group:
         return found
 
     def nearest(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-        """Return the amounts by which the free coordinates of a motion went."""
+        """Return the advance of the free coordinates of a motion."""
         amounts = np.zeros(len(self.shifts))
         order = [*self.turns, *(k for k in range(len(self.shifts)) if k not in self.turns)]
         for place in order:
@@ -213,7 +213,7 @@ class Group:
         return amounts
 
     def eigenvalues(self, amounts: np.ndarray) -> list[complex]:
-        """Return those of the group itself: one, and those of a turn for what it turns."""
+        """Return the eigenvalues of the group: one, and those of a turn for what it turns."""
         found: list[complex] = [1.0] * len(self.shifts)
         for place, turn in self.turns.items():
             turned = [
@@ -237,25 +237,25 @@ def _turned(size: int, turn: Turn, angle: float) -> np.ndarray:
 
 
 def group_of(flow: Flow, up_to: UpTo, nodes: Sequence[Node], lag: float = 0.0) -> Group:
-    """Return the symmetries that were asked for, once they are seen to be those of the equations.
+    """Return the requested symmetries after checking that the equations have them.
 
     Parameters
     ----------
     flow
         The motions.
     up_to
-        What was asked for.
+        The request.
     nodes
         Places at which the equations are compared.
     lag
-        The time after which they are to be the same, s: the period where they contain time.
+        The time after which the equations must be the same, s: the period if they contain time.
 
     Raises
     ------
     UnknownNameError
-        No state or value has such a name.
+        There is no state or value of this name.
     NotPeriodicError
-        It is no symmetry of the equations.
+        It is not a symmetry of the equations.
     """
     asked = _asked(up_to)
     names = (*flow.names, *flow.value_names)
@@ -273,7 +273,7 @@ def group_of(flow: Flow, up_to: UpTo, nodes: Sequence[Node], lag: float = 0.0) -
     group = Group(size, fixed, offset, words=words)
     if not group.trivial or lag:
         check_symmetry(flow, group, np.zeros(0), nodes, words or f"going on by {lag:.10g} s", lag)
-    # What is integrated along the motion returns where it is a part of it alone.
+    # States integrated along the motion return only if they are part of it.
     asked_for = [*free]
     for name in flow.quadratures:
         with suppress(NotPeriodicError):
@@ -290,7 +290,7 @@ def group_of(flow: Flow, up_to: UpTo, nodes: Sequence[Node], lag: float = 0.0) -
 
 
 def _asked(up_to: UpTo) -> list[Symmetry]:
-    """Return the symmetries that were asked for as a list."""
+    """Return the requested symmetries as a list."""
     if up_to is None:
         return []
     if isinstance(up_to, Shift | Relabel | Reflect):
@@ -301,7 +301,7 @@ def _asked(up_to: UpTo) -> list[Symmetry]:
 
 
 def _fixed(symmetry: Symmetry, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return A and b of what is given of a symmetry."""
+    """Return A and b of the given part of a symmetry."""
     matrix, offset = np.eye(len(names)), np.zeros(len(names))
 
     def place(name: str) -> int:
@@ -318,7 +318,7 @@ def _fixed(symmetry: Symmetry, names: Sequence[str]) -> tuple[np.ndarray, np.nda
             matrix[place(name), place(source)] = 1.0
             offset[place(name)] = added
         if np.linalg.matrix_rank(matrix) < len(names):
-            raise PosingError(f"{symmetry!r} takes one place twice: map every name to another")
+            raise PosingError(f"{symmetry!r} uses a name twice: map every name to a different one")
     else:
         for name in symmetry.names:
             matrix[place(name), place(name)] = -1.0
@@ -331,7 +331,7 @@ def _fixed(symmetry: Symmetry, names: Sequence[str]) -> tuple[np.ndarray, np.nda
 
 
 def _turn(flow: Flow, index: int, shifts: Sequence[int], nodes: Sequence[Node]) -> Turn | None:
-    """Return what turns with a coordinate; None where it may be shifted alone.
+    """Return the states that turn with a coordinate; None if it may be shifted alone.
 
     Raises
     ------
@@ -365,7 +365,7 @@ def _turning(
     nodes: Sequence[Node],
     group: Callable[[Turn], Group],
 ) -> Turn | None:
-    """Look for two shifted coordinates that turn with an angle."""
+    """Search for two shifted coordinates that turn with an angle."""
     others = [other for other in shifts if other != index]
     for first in others:
         for second in (other for other in others if other > first):
@@ -392,10 +392,10 @@ def check_symmetry(
     words: str,
     lag: float = 0.0,
 ) -> None:
-    """Refuse what changes the equations: f(g x) is to be Dg f(x)."""
+    """Refuse a map that changes the equations: f(g x) must be Dg f(x)."""
     states, matrix = len(flow.names), group.matrix(amounts)
     places = [flow.with_references(node) for node in nodes]
-    # A place where nothing moves has rounding alone: rates of all places are the measure.
+    # A place where nothing moves has only rounding: use the rates of all places as the measure.
     size = max(1e-30, *(float(np.max(np.abs(flow.rate(node)), initial=0.0)) for node in places))
     for node in places:
         moved = group.act(amounts, np.concatenate([node.x, node.p]))

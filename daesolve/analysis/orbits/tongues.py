@@ -1,9 +1,8 @@
-"""Where a map of a circle is locked at a ratio: its fixed points, and from where to where it is.
+"""Locking of a circle map at a ratio: its fixed points, and the range of locking.
 
-What F^q - id - p is around the circle has a largest and a least value; the map is locked where zero
-lies between. A tongue ends where one of them is zero. Newton's method for F^q = id + p and
-(F^q)' = 1 finds any extremum, which may be one of the inner ones: here the whole circle is looked
-at first.
+F^q - id - p has a largest and a least value on the circle. The map is locked if zero lies between
+them, and a tongue ends where one of them is zero. Newton's method for F^q = id + p and (F^q)' = 1
+may find an inner extremum, so the whole circle is examined first.
 """
 
 from __future__ import annotations
@@ -19,23 +18,24 @@ import scipy
 from daesolve.errors import DaesolveError, NotPeriodicError, OutOfRangeError
 
 GRID = 48
-"""Angles at which a map is looked at, all around."""
+"""The number of angles around the circle at which a map is examined."""
 BESIDE = 0.0071
-"""Of the circle, where the grid begins: motions are often degenerate at right angles."""
+"""The start of the grid, as a fraction of the circle: motions are often degenerate at right
+angles."""
 PLACE = 3e-8
-"""Of the circle, how exactly the place of an extremum is found."""
+"""The accuracy of the place of an extremum, as a fraction of the circle."""
 SOLVED = 1e-14
-"""To what part of the circle, or of the range of a value, roots are found."""
+"""The accuracy of roots, as a fraction of the circle or of the range of a value."""
 MOST = 4
-"""Extrema that are looked at closely, of those that may be the largest."""
+"""The number of candidates for the largest extremum that are examined closely."""
 LOOKED = 9
-"""Values in a range at which it is seen whether there is one tongue."""
+"""The number of values in a range used to see whether there is only one tongue."""
 ASIDE = 1e-6
-"""Of a range, over which an extremum is differentiated."""
+"""The difference, as a fraction of a range, for differentiating an extremum."""
 CORNER = 1e-9
-"""Of the circle, by which an extremum differs beside it where it is no smooth one."""
+"""The change next to an extremum, as a fraction of the circle, that shows a corner."""
 MET = 1e-6
-"""Of the circle: a change of sign that misses zero by more is a jump."""
+"""A change of sign that misses zero by more, as a fraction of the circle, is a jump."""
 
 Misses = Callable[[float], float]
 """An angle -> F^q - id - p there."""
@@ -43,21 +43,21 @@ Misses = Callable[[float], float]
 
 @dataclass(frozen=True)
 class Tongue:
-    """Where a circle map is locked.
+    """The range in which a circle map is locked.
 
     Parameters
     ----------
     ratio
-        p and q: p circles in q periods.
+        p and q, for p circles in q periods.
     low, high
-        The two ends, values of what is varied.
+        The two ends, as values of the varied quantity.
     angle_low, angle_high
-        The angles at which the two points meet there that are locked.
+        The angles at the ends, where the two locked points merge.
     digits
-        How many digits of each end are known, by a repetition with a tightened tolerance and by how
-        far rounding hides the extremum.
+        The number of known digits of each end, from a repetition with a tightened tolerance and
+        from how far rounding hides the extremum.
     notes
-        Where the map has a corner, so that fewer digits are known.
+        Remarks on corners of the map, where fewer digits are known.
     """
 
     ratio: tuple[int, int]
@@ -71,7 +71,7 @@ class Tongue:
 
 @dataclass(frozen=True)
 class Extremum:
-    """The largest or least of what is missed, where it is, and how much it varies right beside."""
+    """The largest or least residual, its place, and its variation nearby."""
 
     value: float
     angle: float
@@ -79,12 +79,12 @@ class Extremum:
 
 
 def around(misses: Misses, modulo: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return angles all around, and what is missed there, not a number where no motion gets on.
+    """Return angles around the circle, and the residual there, NaN if the motion ends.
 
     Raises
     ------
     NotPeriodicError
-        From no angle one does.
+        The motion does not continue from any angle.
     """
     grid = np.linspace(0.0, modulo, GRID + 1) + BESIDE * modulo
     found = [_value(misses, float(angle)) for angle in grid[:-1]]
@@ -96,12 +96,12 @@ def around(misses: Misses, modulo: float) -> tuple[np.ndarray, np.ndarray]:
 def _value(misses: Misses, angle: float) -> float:
     try:
         return misses(angle)
-    except DaesolveError:  # where it starts degenerate, or becomes so
+    except DaesolveError:  # It starts in a degenerate state, or reaches one.
         return math.nan
 
 
 def extremum(misses: Misses, modulo: float, sense: float) -> Extremum:
-    """Return the largest (sense +1) or least value around the circle."""
+    """Return the largest (sense +1) or least value on the circle."""
     grid, values = around(misses, modulo)
     tried = [
         _refined(misses, modulo, sense, float(grid[k])) for k in _candidates(sense * values[:-1])
@@ -118,7 +118,7 @@ def _candidates(values: np.ndarray) -> list[int]:
     kept = np.where(np.isfinite(values), values, -np.inf)
     before, after = np.roll(kept, 1), np.roll(kept, -1)
     peaks = np.flatnonzero((kept >= before) & (kept >= after) & np.isfinite(kept))
-    # A maximum between two values of a grid rises above them by less than they fall beside it.
+    # A maximum between two values of a grid exceeds them by less than they exceed their neighbours.
     falls = kept - np.minimum(before, after)
     best = float(np.max(kept))
     near = [int(k) for k in peaks if kept[k] + falls[k] >= best]
@@ -133,7 +133,7 @@ def _refined(misses: Misses, modulo: float, sense: float, angle: float) -> tuple
         value = _value(misses, angle + aside)
         return math.inf if math.isnan(value) else -sense * value
 
-    # The value is right to the square of how exactly its place is known.
+    # The error of the value is the square of the error of its place.
     found = scipy.optimize.minimize_scalar(
         below, bounds=(-width, width), method="bounded", options={"xatol": PLACE * modulo}
     )
@@ -142,7 +142,7 @@ def _refined(misses: Misses, modulo: float, sense: float, angle: float) -> tuple
 
 
 def zeros(misses: Misses, modulo: float) -> list[float]:
-    """Return the angles at which nothing is missed, in their order."""
+    """Return the angles with a zero residual, in order."""
     grid, values = around(misses, modulo)
     places = dict(zip(grid.tolist(), values.tolist(), strict=True))
     for k in range(GRID):
@@ -161,7 +161,7 @@ def zeros(misses: Misses, modulo: float) -> list[float]:
         one, other = places[low], places[high]
         if one * other <= 0.0 and other != 0.0:
             angle = _root(misses, low, high, modulo)
-            # Where it jumps, it passes zero without being zero.
+            # At a jump the residual changes sign without being zero.
             if angle is not None and abs(_value(misses, angle)) <= MET * modulo:
                 found.append(angle % modulo)
     return sorted(found)
@@ -182,16 +182,17 @@ def tongue(
     over: tuple[str, float, float],
     ratio: tuple[int, int],
 ) -> Tongue:
-    """Return from where to where a map is locked.
+    """Return the range in which a map is locked.
 
     Parameters
     ----------
     at, refined
-        What is varied -> what the map misses, and the same by a tightened tolerance.
+        Value of the varied quantity -> residual of the map, and the same with a tightened
+        tolerance.
     modulo
-        The circle.
+        The circumference of the circle.
     over
-        The name of what is varied, and its range.
+        The name of the varied quantity, and its range.
     ratio
         p and q.
 
@@ -214,11 +215,11 @@ def tongue(
                 f"{high:g}, or extends beyond: give a range that contains both its ends"
             )
         signs = np.sign(looked)
-        # A value that is exactly an end has neither sign.
+        # A value exactly at an end has neither sign.
         if int(np.sum(np.diff(signs[signs != 0.0]) != 0.0)) > 1:
             raise OutOfRangeError(
                 f"between {name} = {low:g} and {high:g} there is more than one tongue "
-                f"{ratio[0]}/{ratio[1]}: give a range with the ends of one"
+                f"{ratio[0]}/{ratio[1]}: give a range that contains only one"
             )
         root = scipy.optimize.brentq(of, low, high, xtol=SOLVED * abs(high - low))
         end = float(root)  # pyright: ignore[reportArgumentType]
@@ -229,7 +230,7 @@ def tongue(
     digits = tuple(-math.log10(doubt) for _, _, doubt in found)
     notes = tuple(
         f"the end at {name} = {end:.10g} is known to {count:.1f} digits: the map has a corner at "
-        f"the angle {peak.angle:.6g}, as where a motion passes beside a degenerate point"
+        f"the angle {peak.angle:.6g}, for example because a motion passes near a degenerate point"
         for (end, peak, _), count in zip(found, digits, strict=True)
         if peak.beside > CORNER * modulo
     )
@@ -245,7 +246,7 @@ def _doubt(
     peak: Extremum,
     step: float,
 ) -> float:
-    """Return by what part of itself an end may be wrong."""
+    """Return the relative error of an end."""
     again = _value(refined(end), peak.angle)
     apart = max(peak.beside, abs(again - peak.value))
     slopes = [abs(_value(at(end + s), peak.angle) - peak.value) / step for s in (step, -step)]

@@ -1,18 +1,20 @@
-"""Where orbits begin to touch a guard, or cease to: the guard and its rate are zero at once.
+"""Orbits that begin or cease to touch a guard: the guard and its rate are zero at once.
 
-Up to there an event happens or does not; its time, where the guard passes zero, has no derivative
-there. That of the touch has: with h the guard and h' its rate, the orbit is taken to the instant at
-which h' is zero, transversally, whether h is zero there or not, and
+On one side of the touch the event happens, on the other it does not; its time, where the guard
+passes zero, has no derivative at the touch. The time of the touch has one: with the guard h and its
+rate h', the orbit is taken to the instant at which h' passes zero, whether h is zero there or not,
+and
 
     F(y) = 0,  h(x(theta), p) = 0  with  h'(x(theta), p) = 0
 
 is regular in the unknowns y of the branch and the time theta of the touch. An event that changes
-nothing at rest, as an impact, is then recorded alone. One that changes the mode, as sticking does,
-is due at the touch; that the guard is zero too where the mode begins is told apart by
+nothing at rest, such as an impact, is then only recorded. An event that changes the mode, such as
+sticking, is due at the touch. The guard is also zero where the mode begins; to distinguish this,
+the module uses
 
     -h' + K h - C h'^2,
 
-which is zero where h and h' are, and passes zero there as -h' does.
+which is zero where h and h' are zero, and passes zero there like -h'.
 """
 
 from __future__ import annotations
@@ -30,11 +32,11 @@ from daesolve.posing.events import EITHER, Event
 from daesolve.preparation.preparing import prepare
 
 RISES = 100.0
-"""K, in 1/period: how fast a guard that is not zero outweighs its rate."""
+"""K, in 1/period: how strongly a nonzero guard outweighs its rate."""
 LEAVES = 2.0
-"""C, of the inverse rate with which the guard leaves zero where the mode begins."""
+"""C, relative to the inverse rate with which the guard leaves zero where the mode begins."""
 AT_ZERO = 1e-6
-"""Of its largest value at events, a guard that is zero."""
+"""The fraction of a guard's largest value at events that counts as zero."""
 
 
 def touching(curve: Curve, point: Point, name: str) -> tuple[Solution, Curve]:
@@ -45,12 +47,12 @@ def touching(curve: Curve, point: Point, name: str) -> tuple[Solution, Curve]:
     Solution
         The orbit there.
     Curve
-        The branch whose motions go through the touch, on which it lies.
+        The branch through this orbit, with motions that pass the touch.
 
     Raises
     ------
     NotPeriodicError
-        They do not, near the point.
+        They do not touch it near the point.
     """
     flow = curve.task.flow
     try:
@@ -107,7 +109,7 @@ class _Guard:
 
 
 def _through(flow: Flow, point: Point, name: str, *, changes: bool) -> Flow:
-    """Return the motions to which an event happens where the rate of its guard is zero."""
+    """Return the motions in which an event happens where the rate of its guard is zero."""
     prepared, guard = flow.prepared, _Guard(flow, name)
     event = next((event for event in prepared.system.events if event.name == name), None)
     if event is None or event.direction is EITHER:
@@ -134,7 +136,7 @@ def _through(flow: Flow, point: Point, name: str, *, changes: bool) -> Flow:
 
 
 def _leaving(flow: Flow, point: Point, guard: _Guard, outward: float) -> float | None:
-    """Return the least rate with which a guard leaves zero after events; None where it does not."""
+    """Return the least rate at which a guard leaves zero after events; None if it does not."""
     rates: list[float] = []
     for flight in point.shot.flights:
         nodes = [flight.start, *_after(flow, flight)]

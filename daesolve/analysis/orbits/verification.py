@@ -1,4 +1,4 @@
-"""Whether an orbit is one: its own run over ten periods, and a solution by other steps."""
+"""Verification of an orbit: its own run over ten periods, and a solution with other steps."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from daesolve.solvers import Solver
 from daesolve.verification.second_run import ANOTHER_METHOD, check_verifier
 
 PERIODS = 10
-"""Periods that an orbit is run for."""
+"""The number of periods in the run."""
 MOST_STEPS = 3
-"""Steps by the matrix that was found, of which the first is all but exact."""
+"""The number of steps with the given matrix, of which the first is almost exact."""
 LEFT = 1e-4
-"""In sizes: errors that have grown to this end the comparison."""
+"""Errors, in sizes, that end the comparison."""
 ROUNDING = 2.0
-"""Of the spacing of numbers, what steps leave of rounding."""
+"""The rounding that steps leave, relative to the spacing of numbers."""
 ALLOWED = 1e3
-"""Times what rounding makes of an orbit, what a run may be off."""
+"""The accepted error of a run, as a multiple of the rounding of an orbit."""
 
 
 def check_by_run(task: Task, found: Found, spectrum: Multipliers) -> str:
-    """Run an orbit for ten periods, or as far as its instability lets it; return a sentence.
+    """Run an orbit for ten periods, or as long as its instability permits; return a sentence.
 
     Raises
     ------
@@ -46,12 +46,13 @@ def check_by_run(task: Task, found: Found, spectrum: Multipliers) -> str:
     shot = found.shot
     first, one = shot.guess.nodes[0], replace(task, pieces=1)
     here = first
-    # A run leaves an orbit by what it misses, however far others lie that miss as little.
+    # A run departs from an orbit by its residual, however far other orbits with the same residual
+    # are.
     floor = max(shot.residual, 1e-14)
     growth = max([1.0, *np.abs(spectrum.values)])
     worst = 0.0
     for count in range(1, PERIODS + 1):
-        # Neutral directions part like a power of the time.
+        # Neutral directions separate like a power of time.
         expected = ALLOWED * floor * count * count * growth**count * _transient(found)
         if expected > LEFT:
             return _sentence(count - 1, worst)
@@ -74,28 +75,28 @@ def check_by_run(task: Task, found: Found, spectrum: Multipliers) -> str:
 
 
 def _transient(found: Found) -> float:
-    """Return by how much changes grow within a period at most."""
+    """Return the largest growth of changes within a period."""
     return max(1.0, *(float(np.linalg.norm(piece, 2)) for piece in found.slopes.pieces))
 
 
 def _sentence(count: int, worst: float) -> str:
     if count == 0:
-        return "changes grow too fast for its digits to compare a separate run"
+        return "changes grow too fast to compare a separate run"
     return f"its own run over {count} periods stays within {worst:.1g} of its size"
 
 
 @dataclass(frozen=True)
 class Confirmed:
-    """What a solution by other steps confirms.
+    """The digits that a solution with other steps confirms.
 
     Parameters
     ----------
     digits
-        Of period and state, the latter in sizes.
+        The digits of period and state, the latter in sizes.
     multipliers
-        The same of the multipliers, of those above one relatively.
+        The digits of the multipliers, relative for those above one.
     how
-        A sentence about it.
+        A sentence that describes the method.
     """
 
     digits: float
@@ -104,7 +105,7 @@ class Confirmed:
 
 
 def confirmed(task: Task, found: Found, spectrum: Multipliers, solver: Solver | None) -> Confirmed:
-    """Repeat the last step by other steps; return how many digits agree, and how it was done."""
+    """Repeat the last step with other steps; return the number of equal digits, and how."""
     prepared = task.flow.prepared
     if solver is None:
         chosen = prepared.solver.refined()
@@ -115,7 +116,7 @@ def confirmed(task: Task, found: Found, spectrum: Multipliers, solver: Solver | 
     if apart == 0.0 and solver is None:
         chosen = ANOTHER_METHOD
         apart, again, here = _repeated(task, found, chosen)
-    # Both have the rounding of their steps, which grows on the way as other changes do.
+    # Both have the rounding of their steps, which grows like other changes.
     rounding = ROUNDING * float(np.finfo(float).eps)
     least = max(found.shot.residual, rounding * _transient(found))
     apart = max(apart, least)
@@ -128,7 +129,7 @@ def confirmed(task: Task, found: Found, spectrum: Multipliers, solver: Solver | 
 
 
 def _moved(values: np.ndarray, others: np.ndarray) -> float:
-    """Return how far each multiplier is from the one of the other solution next to it at most."""
+    """Return the largest distance from multipliers to the nearest ones of the other solution."""
     if len(values) != len(others):
         return 1.0
     return max(
@@ -138,7 +139,7 @@ def _moved(values: np.ndarray, others: np.ndarray) -> float:
 
 
 def _repeated(task: Task, found: Found, solver: Solver) -> tuple[float, Task, Shot]:
-    """Return how far the orbit of another solver is from that which was found, in sizes; and it."""
+    """Return the distance, in sizes, of another solver's orbit from the given one, and it."""
     shot = found.shot
     steps = float(max(shot.flights[0].record.steps, 1))
     again = replace(task, flow=task.flow.solved_by(solver, steps))

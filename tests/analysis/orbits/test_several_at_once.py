@@ -99,7 +99,7 @@ def test_a_point_of_several_says_how_many_and_does_not_switch() -> None:
     orbit = periodic_orbit(system, guess, section="tick", verify=False)
     (point,) = continue_orbit(orbit, {"r": (2.9, 3.05)}, step=0.5).special
     assert point.detail == "0 multipliers are outside the unit circle on one side, 2 on the other"
-    with pytest.raises(ds.errors.UnsupportedError, match="no one direction leads"):
+    with pytest.raises(ds.errors.UnsupportedError, match="no single direction leads"):
         point.switch()
 
 
@@ -109,5 +109,5 @@ def test_a_branch_that_passes_onto_orbits_of_half_the_period_says_so() -> None:
     system = ticking(logistic(0.0), [0.59], 3.05)
     orbit = periodic_orbit(system, guess, section="tick", passages=2, verify=False)
     ends = continue_orbit(orbit, {"r": (2.9, 3.06)}, step=0.1).ends
-    assert ends[0].startswith("reached r = 2.9, with orbits that go round 2 times in this period")
+    assert ends[0].startswith("reached r = 2.9, where orbits go round 2 times in this period")
     assert ends[1] == "reached r = 3.06"

@@ -314,7 +314,7 @@ def test_a_link_comes_to_a_degenerate_point() -> None:
     (point,) = branch.special
     assert (point.kind, point.detail) == ("degenerate passage", "constraints depend on each other")
     assert abs(point.value - 1.0) < 1e-9
-    with pytest.raises(ds.errors.UnsupportedError, match="the continuation is open"):
+    with pytest.raises(ds.errors.UnsupportedError, match="the continuation is undetermined"):
         point.switch()
 
 

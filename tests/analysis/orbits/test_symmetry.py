@@ -182,7 +182,7 @@ def test_names_that_are_mapped_twice_are_refused() -> None:
     kinetic = (q.dot.x**2 + q.dot.y**2) / 2
     twins = ds.MechanicalSystem(q, kinetic=kinetic, potential=(q.x**2 + q.y**2) / 2)
     guess = {"x": 1.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.5}
-    with pytest.raises(ds.errors.PosingError, match="takes one place twice"):
+    with pytest.raises(ds.errors.PosingError, match="uses a name twice"):
         ds.analysis.periodic_orbit(twins, guess, 6.0, up_to=Relabel({"x": "y"}))
     with pytest.raises(ds.errors.UnknownNameError, match="unknown state or value 'z'"):
         ds.analysis.periodic_orbit(twins, guess, 6.0, up_to=Relabel({"z": "y"}))

@@ -6,7 +6,7 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from daesolve.algebra.told_expressions import expressions, told
+from daesolve.algebra.described_expressions import described, expressions
 from daesolve.errors import NotResumableError
 
 
@@ -18,14 +18,14 @@ def test_expressions_come_back_as_they_were():
         ca.SX(2.5),
         x[1],
     ]
-    saved = json.loads(json.dumps(told(parts)))
+    saved = json.loads(json.dumps(described(parts)))
     by_name = {f"x_{k}": x[k] for k in range(3)}
     found = expressions(saved, [by_name[name] for name in saved["names"]])
     both = ca.Function("both", [x], [ca.vertcat(*parts), ca.vertcat(*found)])
     for point in np.random.default_rng(1).normal(size=(20, 3)):
         posed, read = both(point)
         assert np.array_equal(posed.full(), read.full())
-    assert told(found) == told(parts)
+    assert described(found) == described(parts)
 
 
 FALSE = {

@@ -1,8 +1,8 @@
-"""Expressions as plain data, which nothing executes: operations by name, one after the other.
+"""Expressions as plain data, which nothing executes: operations by name, in order.
 
     {"names": ["x"], "steps": [["input", 0], ["const", 2.0], ["mul", 0, 1]], "results": [2]}
 
-CasADi's own text may name libraries, which are loaded where it is read.
+CasADi's own text may name libraries, which would be loaded on reading.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from daesolve.errors import NotResumableError, is_number
 
 NUMBERS = {name: operation for operation, name in OPERATION_NAMES.items()}
 LEAVES = frozenset({"input", "const", "output", "parameter", "call"})
-"""What is no operation on scalars."""
+"""The operations that do not act on scalars."""
 
 
-def told(parts: Sequence[ca.SX]) -> dict[str, Any]:
+def described(parts: Sequence[ca.SX]) -> dict[str, Any]:
     """Return scalar expressions as data."""
     column = ca.densify(ca.vertcat(*parts))
     symbols = ca.symvar(column)
-    function = ca.Function("told", [ca.vertcat(ca.SX(0, 1), *symbols)], [column])
+    function = ca.Function("described", [ca.vertcat(ca.SX(0, 1), *symbols)], [column])
     steps: list[list[Any]] = []
     results = [0] * column.numel()
     places: dict[int, int] = {}
@@ -45,12 +45,12 @@ def told(parts: Sequence[ca.SX]) -> dict[str, Any]:
 
 
 def expressions(saved: Mapping[str, Any], symbols: Sequence[ca.SX]) -> list[ca.SX]:
-    """Return the expressions that data tell, in symbols in the order of their names.
+    """Return the expressions described by data, in symbols in the order of their names.
 
     Raises
     ------
     NotResumableError
-        The data tell none.
+        The data describe no expressions.
     """
     found: list[ca.SX] = []
     try:
