@@ -108,7 +108,6 @@ def refuse_drives(dynamics: Dynamics, what: str) -> None:
     if dynamics.drives:
         raise UnsupportedError(
             f"{what} cannot follow tables and sampled laws, such as {dynamics.drives[0].name!r}: "
-    # If no mode agrees with the guess, one may agree with the start.
             "write a smooth function instead"
         )
 
