@@ -81,7 +81,7 @@ class Asked:
             given = value != 1 if name == "passages" else value not in (None, False, [])
             if given and name not in takes.get(analysis, set()):
                 raise OutOfRangeError(
-                    f"the analysis {analysis!r} takes no --{name.replace('_', '-')}"
+                    f"the analysis {analysis!r} does not use --{name.replace('_', '-')}"
                 )
 
 
@@ -125,9 +125,9 @@ def _stoppable(kept: Path | None) -> Generator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        how = "--out DIR would have kept what was found"
+        how = "with --out DIR the results so far would have been kept"
         if kept is not None and kept.is_dir():
-            how = f"the same command goes on from what {kept} has"
+            how = f"repeat the command to continue from the results in {kept}"
         typer.echo(f"daesolve: interrupted; {how}", err=True)
         raise typer.Exit(options.COULD_NOT_GO_ON) from None
 
@@ -266,7 +266,7 @@ def _ranges(words: Sequence[str]) -> dict[str, tuple[float, float]]:
             raise OutOfRangeError(f"--over needs NAME=LOW:HIGH, not {word!r}") from None
     if not found:
         raise OutOfRangeError(
-            "--over NAME=LOW:HIGH is missing: the parameter to follow the branch over"
+            "--over NAME=LOW:HIGH is missing: name the parameter to follow the branch over"
         )
     return found
 
@@ -279,7 +279,7 @@ def _cells(text: str | None) -> tuple[int, int]:
     try:
         return int(x), int(y)
     except ValueError:
-        raise OutOfRangeError(f"--cells takes NX:NY, two whole numbers, not {text!r}") from None
+        raise OutOfRangeError(f"--cells needs NX:NY, two whole numbers, not {text!r}") from None
 
 
 def _axes(text: str | None) -> tuple[str, str] | None:

@@ -22,7 +22,7 @@ def paper(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Shorter runs, and skip what takes long.")
+        bool, typer.Option("--quick", help="Shorten the runs and skip slow items.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -42,7 +42,7 @@ def check_limits(dynamics: Dynamics, limits: Limits, accuracy: float | None) -> 
     """
     if not isinstance(limits, Mapping):
         raise DriftError(
-            f"limits are names with a number each, {{'energy': 1e-12}}, not {limits!r}"
+            f"limits must map names to numbers, such as {{'energy': 1e-12}}, not {limits!r}"
         )
     asked = {f"the limit of {name!r}": limit for name, limit in limits.items()}
     for what, number in {**asked, "accuracy": accuracy}.items():
@@ -65,8 +65,7 @@ def check_carried(limits: Limits, known: list[str]) -> None:
         if name not in known:
             names = ", ".join(map(repr, known)) or "none"
             raise UnknownNameError(
-                f"there is a limit for {name!r}, but this run has no residual of that name, "
-                f"only {names}"
+                f"the limit {name!r} matches no residual of this run: there are {names}"
             )
 
 
@@ -155,8 +154,8 @@ def read_baseline(file: Path) -> Baseline:
         return {(run["test"], run["number"]): _sizes(run) for run in found["runs"]}
     except (TypeError, KeyError, AttributeError):
         raise DriftError(
-            f"{str(file)!r} is not a drift report: use the drift.json that --drift-report "
-            "wrote as the baseline"
+            f"{str(file)!r} is not a drift report: as the baseline, use a drift.json that "
+            "--drift-report wrote"
         ) from None
 
 

@@ -158,7 +158,8 @@ def measuring(subject: DriftSubject, driven: Driven) -> Formulation | None:
         return None
     if isinstance(driven, str) or not isinstance(driven, Iterable | bool):
         raise DriftError(
-            f"driven is {driven!r}, but must be True, False or names of invariants: ['energy']"
+            f"driven is {driven!r}, but must be True, False or names of invariants, such as "
+            "['energy']"
         )
     names = [] if driven is False else list(driven)
     for name in names:
@@ -280,7 +281,7 @@ class DriftTest:
     ) -> tuple[Trajectory, dict[str, Any]]:
         what = subject(of, options)
         if until is None and what.until is None:
-            raise DriftError("a system has no horizon of its own: give until, s")
+            raise DriftError("a system has no horizon: give until, in s")
         if formulation is not None and driven is not False:
             raise DriftError(
                 "the rates of a formulation already determine what is driven: give either "

@@ -236,9 +236,9 @@ def check_versions(directory: Path, known: Mapping[str, Any], here: Mapping[str,
     for package, version in known["versions"].items():
         if here.get(package) != version:
             raise NotResumableError(
-                f"{str(directory)!r} was computed with {package} {version}, here is "
-                f"{here.get(package, 'none')}: members would no longer agree to the last "
-                "digit; install that version, or set any_version=True"
+                f"{str(directory)!r} was computed with {package} {version} (here: "
+                f"{here.get(package, 'none')}), so members would no longer agree to the last "
+                "digit: install that version, or set any_version=True"
             )
 
 

@@ -327,8 +327,8 @@ def check_workers(count: int | None, scheduler: str | None) -> None:
     """Refuse numbers of workers that cannot be, and a cluster beside them."""
     if scheduler is not None and count is not None:
         raise OutOfRangeError(
-            "workers are processes of this machine, but a scheduler has its own: leave one "
-            "of them out"
+            "workers are processes on this machine, but a scheduler has its own workers: leave "
+            "one of them out"
         )
     if count is not None and (type(count) is not int or count < 0):
         raise OutOfRangeError(f"workers is {count!r}, but must be a whole number >= 0")

@@ -55,7 +55,7 @@ def _makefile(plant: Plant, version: str) -> str:
     name = plant.name
     return (
         f"# {name}: {MARK} {version}.\n"
-        "# -ffp-contract=off: a product and a sum that are fused would round otherwise.\n"
+        "# -ffp-contract=off: fused products and sums would round differently.\n"
         f"CC ?= cc\nCFLAGS ?= {FLAGS}\n\n"
         "all: main test\n\n"
         f"{name}.o: {name}.c {name}.h\n\t$(CC) $(CFLAGS) -c {name}.c\n\n"
@@ -95,7 +95,7 @@ def _readme(plant: Plant, version: str) -> str:
 def _example(plant: Plant, version: str) -> str:
     name, upper = plant.name, plant.name.upper()
     unset = [
-        f"    values[{member}] = 0.0; /* to be given: here it is zero throughout. */\n"
+        f"    values[{member}] = 0.0; /* an input: zero in this example; set your own. */\n"
         for member, entry in zip(places_of(plant)["p"], plant.values, strict=True)
         if entry.default is None
     ]
@@ -152,7 +152,7 @@ static void step(double time, double h, double *state, const double *values)
 
 """
 PASSED = """\
-/* Which guard passes zero in its direction, or -1. */
+/* The guard that passes zero in its direction, or -1. */
 static int passed(const double *before, const double *after)
 {
     for (int k = 0; k < GUARDS; ++k) {
@@ -279,7 +279,7 @@ def _written(numbers: Sequence[float] | np.ndarray) -> list[str]:
 
 
 COMPARED = """
-/* How many entries are off by more than libraries of elementary functions may differ. */
+/* The number of entries off by more than math libraries may differ. */
 static int compared(const char *name, int count, const double *found, const double *expected,
                     const double *allowed)
 {

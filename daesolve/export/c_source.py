@@ -63,9 +63,9 @@ def header(plant: Plant, version: str) -> str:
     guard = f"{name.upper()}_H"
     said = said_of(plant, version)
     said += [
-        "No function allocates memory or has a state of its own. Each takes the time in s, the "
-        "state and the values, and writes what it computes where the last arguments point, which "
-        "may be where others do. Matrices are written row by row. Reactions are eliminated."
+        "No function allocates memory or keeps a state. Each takes the time in s, the state and "
+        "the values, and writes its results where the last arguments point; inputs and results "
+        "may overlap. Matrices are written row by row. Reactions are eliminated."
     ]
     parts = [comment(said), f"#ifndef {guard}\n#define {guard}\n\n"]
     parts.append('#ifdef __cplusplus\nextern "C" {\n#endif\n\n')
@@ -86,11 +86,11 @@ def header(plant: Plant, version: str) -> str:
         )
     if "guards" in plant.functions:
         parts.append(
-            "/* In which direction a guard passes zero: -1 falling, 1 rising, 0 either. */\n"
+            "/* The direction in which a guard passes zero: -1 falling, 1 rising, 0 either. */\n"
             f"extern const int {name}_directions[{name.upper()}_GUARDS];\n"
         )
     parts.append(
-        "\n/* The defaults of the values; NaN for an input that is to be given. */\n"
+        "\n/* The defaults of the values; NaN for an input that you must set. */\n"
         f"void {name}_defaults(double *values);\n"
         f"/* A consistent state, and its time in s. */\ndouble {name}_start(double *state);\n\n"
     )
@@ -219,7 +219,7 @@ def _table_code(plant: Plant) -> str:
     for table, lookup in plant.lookups.items():
         parts.append(_table_arrays(f"{name}_{plain(table)}", lookup))
     parts.append(
-        "\n/* Which of the pieces between borders has the argument. */\n"
+        "\n/* The piece between borders that contains the argument. */\n"
         f"static int {name}_piece(const double *borders, int count, double argument)\n"
         "{\n    int low = 0, high = count;\n    while (low < high) {\n"
         "        const int middle = low + (high - low) / 2;\n"
@@ -239,7 +239,7 @@ def _table_code(plant: Plant) -> str:
         at += len(lookup.axes)
         place += len(lookup.bases) + len(lookup.terms)
     parts.append(
-        "\n/* What the tables say: of each the base and the coefficients of a piece. */\n"
+        "\n/* The tables at their arguments: the base and the coefficients of a piece of each. */\n"
         f"static void {name}_tables(double time, const double *state, const double *values, "
         f"double *tables)\n{{\n{indent(chr(10).join(lines), STEP)}\n}}\n"
     )

@@ -118,7 +118,7 @@ class Plant:
         if self.start is not None:
             for name in self.equations.dynamics.labels.states:
                 if name not in self.start:
-                    raise OutOfRangeError(f"the start has no value of the state {name!r}")
+                    raise OutOfRangeError(f"the start has no value for the state {name!r}")
             return np.array([float(self.start[entry.name]) for entry in self.states])
         if not self.equations.samples:
             raise InconsistentStateError(
@@ -324,15 +324,14 @@ class Plant:
         if dynamics.contacts:
             held = ", ".join(list(dynamics.values)[row.hold] for row in dynamics.contacts)
             found.append(
-                f"Which contacts are closed, stick or slide is one of the values ({held}, ...) "
-                "and stays as given: daesolve decides the contacts together, which is not "
-                "exported."
+                f"Values say which contacts are closed, stick or slide ({held}, ...), and they "
+                "stay as given: the rules by which daesolve changes them are not exported."
             )
         if dynamics.guides is not None:
             names = ", ".join(pair.name for pair in dynamics.guides.pairs)
             found.append(
-                f"Which supports of {names} are loaded is among the values and stays as it is "
-                "given: daesolve decides it, which is not exported."
+                f"Values say which supports of {names} are loaded, and they stay as given: the "
+                "rules by which daesolve changes them are not exported."
             )
         if dynamics.meters:
             found.append(

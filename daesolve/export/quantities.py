@@ -104,7 +104,7 @@ class Equations:
             if name not in self.dynamics.ranges:
                 raise unknown_name("value", name, self.dynamics.ranges)
         if not is_number(self.rate) or not 0.0 <= self.rate < float("inf"):
-            raise OutOfRangeError(f"the rate is {self.rate!r}, but must be a number, 0 or more")
+            raise OutOfRangeError(f"the rate is {self.rate!r}, but must be a number >= 0")
 
     @property
     def _own_rates(self) -> dict[str, float]:
@@ -183,7 +183,7 @@ class Equations:
         if self.around is not None:
             for name in self.dynamics.labels.states:
                 if name not in self.around:
-                    raise OutOfRangeError(f"around has no value of the state {name!r}")
+                    raise OutOfRangeError(f"around has no value for the state {name!r}")
             state = np.array([float(self.around[name]) for name in self.dynamics.labels.states])
         return sample_states(self.dynamics, self.numbers, state)
 
@@ -202,9 +202,9 @@ class Equations:
         if self.surplus:
             names = ", ".join(map(repr, self.surplus))
             raise RedundantConstraintsError(
-                f"the goals {names} follow from the others at every state that was tried, so that "
-                "the reactions are not determined: if they do so at yours, leave them out by "
-                f"system.without([{names}]), else name a state by around={{...}}"
+                f"the goals {names} follow from the others at every state tried, so the reactions "
+                f"are not determined: leave them out with system.without([{names}]), or give a "
+                f"state where they are independent with around={{...}}"
             )
         return choose_plan(self.dynamics, self.samples, self.numbers, proximal=False)
 

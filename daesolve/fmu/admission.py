@@ -116,7 +116,7 @@ def _check_inputs(prepared: Prepared) -> None:
         for row in dynamics.rows:
             if ca.depends_on(ca.vertcat(*row.chain), symbol):
                 raise UnsupportedError(
-                    f"the input {name!r} stands in the constraint {row.name!r}, which a jump "
+                    f"the input {name!r} appears in the constraint {row.name!r}, which a jump "
                     "would break: replace it by an expression of time or a smooth table, or "
                     "prescribe its acceleration"
                 )

@@ -42,10 +42,12 @@ HORIZON = 10.0
 TOLERANCE = 1e-12
 """Of a step, relative, where the importing tool gives none."""
 REFUSED = {
-    "at": "the importing tool says when it looks",
-    "max_evaluations": "the importing tool says how far it goes",
-    "solver": "a unit for Co-Simulation has its own, and the importing tool has one for Model "
-    "Exchange",
+    "at": "the importing tool chooses the sample times",
+    "max_evaluations": "the importing tool decides how long it runs",
+    "solver": (
+        "a Co-Simulation unit contains its own solver, and for Model Exchange the importing "
+        "tool provides one"
+    ),
     "rtol": "give tolerance, from 1e-15 on",
     "atol": "give tolerance, from 1e-15 on",
 }

@@ -295,7 +295,7 @@ class RubbingLaw(SwitchingLaw):
             names = ", ".join(map(repr, instant.contacts.names))
             raise ResetError(
                 f"at t = {place.time:.10g} s the contacts {names} are at the border of several "
-                "modes, and none of these agrees with the motion right after"
+                "modes, and none of them agrees with the motion right after"
             )
         return resting
 

@@ -415,10 +415,11 @@ def _discrete(given: Mapping[str, tuple[float, Interval]]) -> Parameters:
 def _checked(contact: str, slip: ca.SX, normal: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Return slip and normal reaction, or say what is wrong with them."""
     if not is_word(contact):
-        raise PosingError(f"the name {contact!r} of a contact with friction is not a word")
+        raise PosingError(f"the name of a contact with friction must be a word, not {contact!r}")
     slip = ca.SX(slip)
     if slip.shape not in ((1, 1), (2, 1)):
         raise PosingError(
-            f"the slip of {contact!r} has one component or a column of two, not {slip.shape}"
+            f"the slip of {contact!r} must have one component or a column of two, not the shape "
+            f"{slip.shape}"
         )
     return slip, as_scalar(f"the normal reaction of {contact!r}", normal)

@@ -193,5 +193,6 @@ def _check_ideal(dynamics: Dynamics) -> None:
     if not _ideal(dynamics):
         raise UnsupportedError(
             "the friction margin is known only for systems whose constraints are all ideal, "
-            "without relations between reactions and without reactions that forces direct"
+            "without relations between reactions and without reactions whose direction depends on "
+            "a force"
         )

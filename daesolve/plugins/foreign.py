@@ -48,7 +48,7 @@ def numbers_by_name(what: str, found: object) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for name, value in found.items():  # pyright: ignore[reportUnknownVariableType]
         if not isinstance(name, str):
-            raise PluginError(f"{what} must return numbers by names, and {name!r} is no name")
+            raise PluginError(f"{what} must return numbers by names, but {name!r} is not a name")
         try:
             float(value)  # pyright: ignore[reportUnknownArgumentType]
         except (TypeError, ValueError, RuntimeError):

@@ -150,7 +150,8 @@ def made_by_name(options: Mapping[str, Any]) -> dict[str, Any]:
 def _check_kind(option: str, given: object, kind: type, right: str, name: str) -> None:
     if given is not None and not isinstance(given, kind):
         raise UnsupportedError(
-            f"the {option} is {given!r}, but must be one like {right}, or a name like {name!r}"
+            f"the {option} is {given!r}, but must be an instance like {right}, or a name like "
+            f"{name!r}"
         )
 
 

@@ -82,7 +82,7 @@ class Dependent:
             watched = watching_all(self.system.dynamics, self.rank.groups)
             return Kept(self.system, watched, proximal=True)
         if not all(self._shown(group) == self._own(group) for group in self.rank.groups):
-            notes.append(f"that {', '.join(choice.names)} depend on each other was checked {SEEN}")
+            notes.append(f"the dependence between {', '.join(choice.names)} was checked {SEEN}")
         return self._switched(self.system, choice, shared=True)
 
     def _own(self, group: Sequence[str]) -> list[str]:
@@ -128,8 +128,8 @@ class Dependent:
         left_out = choice.dropped(*time_states(self.samples), p)
         rows = [row for row in system.dynamics.rows if row.name in left_out]
         notes.append(
-            f"dropped as redundant: {', '.join(left_out)}; that they follow from the others of "
-            f"{names} was checked {SEEN}"
+            f"dropped as redundant: {', '.join(left_out)}; that the others of {names} imply them "
+            f"was checked {SEEN}"
         )
         system = _with_switches(system).without(left_out)
         return Kept(system, watching(system.dynamics, rows, self.values), passes)

@@ -138,8 +138,7 @@ def sentences(document: Document) -> list[str]:
     elif orders:
         told = ", ".join(f"{value:.2f}" for value in orders)
         found.append(
-            f"Halving MuJoCo's step brings it closer to daesolve, with the powers {told} "
-            "of the step."
+            f"Halving MuJoCo's step brings it closer to daesolve; the observed orders are {told}."
         )
     worst = max(document["goals"].items(), key=lambda pair: pair[1]["largest"], default=None)
     if worst is not None:

@@ -206,8 +206,8 @@ def velocity_warning(
     if error <= UNCERTAIN * sizes[worst]:
         return None
     return (
-        f"index-3 tests positions alone: with oscillations of {fastest:.2g} 1/s the error of a "
-        f"velocity is about {error:.1g}, and {names[worst]} is no larger than "
+        f"index-3 controls only the error of positions: with oscillations of {fastest:.2g} 1/s the "
+        f"error of a velocity is about {error:.1g}, and {names[worst]} is no larger than "
         f"{sizes[worst]:.1g}; use index-2 or ggl, or a smaller tolerance"
     )
 

@@ -128,8 +128,8 @@ def no_number(problem: OdeProblem, time: float, values: np.ndarray) -> str:
     """Say which guard is not finite, and from when on."""
     worst = int(np.argmin(np.isfinite(values)))
     return (
-        f"the guard of the event {problem.guarded[worst].name!r} is {values[worst]} at t = "
-        f"{time:.10g} s on; define it so that it has a value everywhere along the motion"
+        f"the guard of the event {problem.guarded[worst].name!r} is {values[worst]} from t = "
+        f"{time:.10g} s on; define it so that it has a value along the whole motion"
     )
 
 

@@ -42,7 +42,7 @@ FORGOTTEN = 64
 """Values in force after which a simulator that records nothing keeps the last alone."""
 REFUSED = {
     "at": "it is sampled at the end of each step",
-    "max_evaluations": "each step ends by itself",
+    "max_evaluations": "each step has its own end",
 }
 """Options of a run that make no sense here."""
 

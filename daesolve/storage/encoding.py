@@ -159,7 +159,7 @@ def from_json(content: bytes) -> dict[str, Any]:
     _check_depth(plain)
     decoded: dict[str, Any] = decode(plain)
     if seal is not None and seal != _digest(plain):
-        raise AlteredError("its content differs from what was written, by its digest", decoded)
+        raise AlteredError("its digest shows that its content has changed", decoded)
     return decoded
 
 
@@ -186,7 +186,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the field {twice!r} comes twice")
+        raise ValueError(f"the field {twice!r} appears twice")
     return found
 
 

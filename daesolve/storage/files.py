@@ -52,7 +52,7 @@ def make_directory(directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputExistsError(
-            f"the directory {str(directory)!r} cannot be made: {error.strerror}"
+            f"the directory {str(directory)!r} cannot be created: {error.strerror}"
         ) from None
 
 
@@ -123,7 +123,7 @@ def read_json(path: Path, check: Check | None) -> tuple[dict[str, Any], str | No
     try:
         value = from_json(content_of(path))
     except AlteredError as error:
-        value, altered = error.value, f"is damaged: {error}"
+        value, altered = error.value, f"is damaged ({error})"
     fault = None if check is None else check(path.name, value)
     return value, fault or altered
 
@@ -162,7 +162,7 @@ def read_manifest(directory: Path, check: Check | None = None) -> dict[str, Any]
         It cannot be read, is not what was written, or has another format.
     """
     path = directory / "manifest.json"
-    remedy = "without it the run is unknown; compute the run again in another directory"
+    remedy = "without it the run is unknown, so compute the run again in another directory"
     try:
         manifest, fault = read_json(path, None)
         if manifest.get("format") == FORMAT and check is not None:
@@ -174,7 +174,7 @@ def read_manifest(directory: Path, check: Check | None = None) -> dict[str, Any]
         ) from None
     except OSError as error:
         raise FormatError(
-            f"{str(path)!r} cannot be read ({error.strerror}): it describes the run"
+            f"{str(path)!r} cannot be read ({error.strerror}), and without it the run is unknown"
         ) from error
     except ValueError as error:
         raise FormatError(f"{str(path)!r} is damaged ({in_one_line(error)}): {remedy}") from error

@@ -353,8 +353,8 @@ def _result(directory: Path, check: Check | None) -> dict[str, Any] | None:
         raise FormatError(f"{str(path)!r} {fault}: {remedy}")
     if not _is_count(value.get("parts", 0)):
         raise FormatError(
-            f"{str(path)!r} is damaged: its field 'parts' is {value['parts']!r}, but must be a "
-            f"whole number: {remedy}"
+            f"{str(path)!r} is damaged (its field 'parts' is {value['parts']!r}, but must be a "
+            f"whole number): {remedy}"
         )
     return value
 

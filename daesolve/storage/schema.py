@@ -99,8 +99,8 @@ def fault(model: type[BaseModel], value: Mapping[str, Any]) -> str | None:
         place = found[0]["loc"]
         field = ".".join(str(name) for name in place)
         if found[0]["type"] == "missing" and len(place) == 1:
-            return f"is not the file of a run: it has no {field!r}"
-        return f"is damaged: {_in_words(field, cast(dict[str, Any], found[0]))}"
+            return f"is not the file of a run (it has no {field!r})"
+        return f"is damaged ({_in_words(field, cast(dict[str, Any], found[0]))})"
     return None
 
 

@@ -311,7 +311,7 @@ def refuse_full(directory: Path) -> None:
         raise
     except OSError as error:
         raise OutputExistsError(
-            f"the directory {str(directory)!r} cannot be made: {error.strerror}"
+            f"the directory {str(directory)!r} cannot be created: {error.strerror}"
         ) from None
     names = sorted(present - HARMLESS)
     if "manifest.json" in names:

@@ -117,7 +117,7 @@ class Passed(LaneStretch):
 
     def at(self, moments: np.ndarray) -> np.ndarray:
         """Refuse: what lies within the steps is gone."""
-        raise AssertionError(f"the series of these steps were dropped, but asked for at {moments}")
+        raise AssertionError(f"the series at {moments} are requested, but were already dropped")
 
 
 def passed(stretch: LaneStretch) -> Passed:

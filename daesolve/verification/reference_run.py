@@ -47,7 +47,7 @@ TOLERANCE = 1e-30
 FINEST_TOLERANCE = 1e-33
 """About five times the rounding of 113 bits."""
 FIXED = {
-    "formulation": "it eliminates the reactions as feedback does",
+    "formulation": "it eliminates the reactions, like feedback",
     "solver": "it integrates by Taylor's method in quadruple precision",
     "rtol": "give its `tolerance`",
     "atol": "give its `tolerance`",

@@ -133,8 +133,8 @@ def orbit_block(orbit: PeriodicOrbit) -> str:
     cards = [
         Card("Verdict", orbit.verdict, "of small changes", TONES.get(orbit.verdict, "plain")),
         Card("Period", f"{orbit.period:.{EXACT}g} s", f"{len(orbit.events)} events"),
-        Card("Largest multiplier", short(abs(orbit.leading), 6), "its size, in a period"),
-        Card("Misses itself by", short(orbit.residual), f"confirmed digits: {digits}"),
+        Card("Largest multiplier", short(abs(orbit.leading), 6), "its size, per period"),
+        Card("Closure error", short(orbit.residual), f"confirmed digits: {digits}"),
     ]
     rows = [(_complex(value), short(abs(value), EXACT)) for value in orbit.multipliers.tolist()]
     trivial = [(name, short(miss)) for name, miss in orbit.trivial.items()]
@@ -151,8 +151,8 @@ def orbit_block(orbit: PeriodicOrbit) -> str:
         cards,
         [
             Part("Multipliers", table(("multiplier", "size"), rows)) if rows else None,
-            Part("Where it starts", table(("", "value", "unit"), start, (0, 2)), folded=True),
-            Part("Trivial multipliers", table(("", "missed by"), trivial), folded=True)
+            Part("Start", table(("", "value", "unit"), start, (0, 2)), folded=True),
+            Part("Trivial multipliers", table(("", "error"), trivial), folded=True)
             if trivial
             else None,
             Part("Notes", table(("",), [(note,) for note in orbit.notes]), folded=True)
