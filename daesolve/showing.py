@@ -56,7 +56,7 @@ class ShownRun(Shown):
         Returns
         -------
         Plot
-            As of `plot`.
+            As in `plot`.
         """
         from daesolve.reporting.notebook import plot_of_drift
 

@@ -208,7 +208,7 @@ def names(option: str, text: str) -> list[str]:
     Raises
     ------
     OutOfRangeError
-        There is none.
+        The list is empty.
     """
     found = [word.strip() for word in text.split(",") if word.strip()]
     if not found:
@@ -222,7 +222,7 @@ def tolerances(text: str | None) -> list[float] | None:
     Raises
     ------
     OutOfRangeError
-        An entry is no number, or there is none.
+        An entry is not a number, or the list is empty.
     """
     if text is None:
         return None
@@ -245,7 +245,7 @@ def compared(
     inputs: Mapping[str, Any] | None = None,
     quiet: bool,
 ) -> tuple[Comparison, dict[str, Any]]:
-    """Compare, with a bar on standard error where that is a terminal; return the document too.
+    """Compare, with a progress bar if standard error is a terminal; return the document too.
 
     Raises
     ------

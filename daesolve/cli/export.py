@@ -59,7 +59,7 @@ def export(
 ) -> None:
     """Export a case as an FMI 3.0 unit, which runs in other tools without Python.
 
-    Inputs that are not given by --input as expressions or tables are inputs of the unit.
+    Inputs to which --input gives no expression or table become inputs of the unit.
     """
     from daesolve.fmu import findings
     from daesolve.reporting import dump

@@ -1,4 +1,4 @@
-"""What `daesolve analyse` says of periodic motions: orbits, branches, maps."""
+"""`daesolve analyse` for periodic motions: orbits, branches, maps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ANALYSES = ("orbit", "branch", "circle-map", "stability-map")
 STEP = 0.02
-"""Of a branch, where none is given."""
+"""The longest step along a branch, by default."""
 PERIODS = 4000
 """Over which a rotation number is a mean."""
 CELLS = (40, 40)
@@ -37,7 +37,7 @@ POINTS = "points"
 
 @dataclass(frozen=True)
 class Asked:
-    """What the options say of an orbit; see the command `analyse`."""
+    """The options of an orbit; see the command `analyse`."""
 
     period: str | None
     section: str | None
@@ -57,12 +57,12 @@ class Asked:
     scheduler: str | None
 
     def check(self, analysis: str) -> None:
-        """Refuse options that another analysis takes.
+        """Refuse options that belong to another analysis.
 
         Raises
         ------
         OutOfRangeError
-            The first of them is named.
+            The message names the first of them.
         """
         takes = {
             "orbit": {"period", "section", "passages", "up_to", "reflect", "family", "steady"},
@@ -88,14 +88,14 @@ class Asked:
 def answer(
     bound: BoundCase, analysis: str, asked: Asked, out: Path | None, *, quiet: bool
 ) -> Answer:
-    """Compute an orbit or what is built on it.
+    """Compute an orbit, or an analysis that builds on it.
 
-    What is followed for long is kept in `out` as it is found, and goes on from there.
+    Long analyses keep their results in `out` as they find them, and continue from there.
 
     Raises
     ------
     OutOfRangeError
-        An option cannot be, or is missing.
+        An option is invalid or missing.
     DaesolveError
         As in `daesolve.analysis.periodic_orbit` and what follows it.
     """
@@ -113,7 +113,7 @@ def answer(
 
 
 def goes_on(analysis: str, out: Path) -> bool:
-    """Return whether a directory has what an interrupted analysis left there, and no more."""
+    """Return whether a directory contains only what an interrupted analysis left there."""
     if analysis not in ("branch", "stability-map") or not out.is_dir():
         return False
     return [entry.name for entry in out.iterdir()] == [POINTS]

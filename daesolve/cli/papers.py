@@ -1,4 +1,4 @@
-"""The command `daesolve paper`: every figure and table of a publication, made again."""
+"""The command `daesolve paper`: reproduces every figure and table of a publication."""
 
 from __future__ import annotations
 

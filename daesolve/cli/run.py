@@ -56,7 +56,7 @@ from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory, stored_run
 
 MOVED = 1e-9
-"""By which part a start value must have moved to be worth a sentence."""
+"""Relative change of a start value from which a sentence reports it."""
 
 
 # Long: an option of the command line is a parameter.
@@ -314,7 +314,7 @@ def _samples(at: str | None, interval: float | None) -> tuple[At, float | None]:
 
 @contextmanager
 def shown(label: str, begin: float, end: float, *, quiet: bool) -> Generator[Progress | None]:
-    """Show a bar on standard error while a run goes on, where that is a terminal.
+    """Show a progress bar during a run if standard error is a terminal.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What ends a run: grips that are lost, numbers that are not finite; and where a grip is lost."""
+"""What ends a run: lost grips and non-finite numbers; and where a grip is lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LostGrip:
 
 @dataclass(frozen=True)
 class NotFinite:
-    """A residual or the energy that is no finite number: which, when, and the step before it."""
+    """A residual or energy that is not finite: which, when, and the step before it."""
 
     what: str
     time: float

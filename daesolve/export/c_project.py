@@ -25,15 +25,15 @@ from daesolve.export.rounding import reach_of_rounding
 from daesolve.export.writing import MARK
 
 FLAGS = "-O2 -std=c99 -pedantic -Wall -Wextra -ffp-contract=off"
-"""What keeps IEEE 754: no product is contracted with a sum."""
+"""Options that keep IEEE 754: no product is fused with a sum."""
 TESTED = 3
-"""At how many states the test compares."""
+"""The number of states at which the test compares."""
 LARGEST = 500
 """Entries of a result beyond which the test leaves it out."""
 
 
 def c_project(plant: Plant, version: str) -> dict[str, str]:
-    """Return the files of a plant in C by their names.
+    """Return the files of a plant in C by name.
 
     Raises
     ------
@@ -222,7 +222,7 @@ def sampled_values(plant: Plant) -> np.ndarray:
 def expected(
     plant: Plant, function: NamedFunction, time: float, state: np.ndarray, values: np.ndarray
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return what a function gives, row by row, and by how much that may differ elsewhere."""
+    """Return the results of a function, row by row, and how much they may differ elsewhere."""
     given: list[Any] = [time, state, values]
     if plant.lookups:
         given.append(looked_up(plant, time, state, values))
@@ -240,7 +240,7 @@ def expected(
 
 
 def looked_up(plant: Plant, time: float, state: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return what the tables say at their arguments, as a run begins with it."""
+    """Return the tables at their arguments at the start of a run."""
     return np.asarray(plant.begun(time, state, values)).ravel()
 
 

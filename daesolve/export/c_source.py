@@ -23,7 +23,7 @@ GROUPS = {
     "jacobian": "constraint",
     "guards": "guard",
 }
-"""Functions whose entries have names of their own, and what these begin with."""
+"""Functions whose entries have their own names, and the prefixes of these."""
 SIGNS = {"falling": -1, "either": 0, "rising": 1}
 
 
@@ -50,7 +50,7 @@ def comment(sentences: Iterable[str]) -> str:
 
 
 def said_of(plant: Plant, version: str) -> list[str]:
-    """Return what a reader should know, a paragraph each."""
+    """Return notes for the reader, one paragraph each."""
     said = [f"{plant.name}: equations of motion, {MARK} {version}."]
     if plant.equations.dynamics.rows:
         said += plant.equations.attraction
@@ -129,7 +129,7 @@ def source(plant: Plant, version: str) -> str:
 
 
 def reset_words(plant: Plant) -> list[str]:
-    """Return what the functions of resets are called."""
+    """Return the names of the functions of resets."""
     return distinct(f"{plant.name}_reset_{plain(name)}" for name in plant.resets)
 
 

@@ -1,4 +1,4 @@
-"""A system as it is exported: functions of time, state and values, tables, events, a start."""
+"""A system for export: functions of time, state and values, tables, events, a start."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PlantEvent:
     guards
         The places of its guards among those of the plant.
     does
-        What happens there, in a few words.
+        What it does, in a few words.
     """
 
     name: str
@@ -45,7 +45,7 @@ class PlantEvent:
 
 @dataclass(frozen=True, eq=False)
 class Plant:
-    """A system to be written in another language.
+    """A system to write in another language.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Plant:
 
     @cached_property
     def _looked_up(self) -> frozenset[str]:
-        """The discrete values by which tables follow their arguments, which are no values here."""
+        """The discrete values by which tables follow their arguments, which are not values here."""
         rows = self.equations.dynamics.drives
         return frozenset(n for row in rows if row.lookup is not None for n in row.values)
 
@@ -136,7 +136,7 @@ class Plant:
 
     @cached_property
     def table_entries(self) -> Entries:
-        """What tables say at their arguments: the bases and coefficients of a piece of each."""
+        """The tables at their arguments: the base and coefficients of a piece of each."""
         return tuple(
             Entry(name, "", "table")
             for lookup in self.lookups.values()
@@ -212,7 +212,7 @@ class Plant:
         return self._function("arguments", {"arguments": (ca.vertcat(*found), Shape(rows))})
 
     def begun(self, time: float, state: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return what the tables say at their arguments, as runs find it when they begin."""
+        """Return the tables at their arguments at the start of a run."""
         names = list(self.equations.dynamics.values)
         known = self._known(time, state, values)
         return np.array([known[names.index(entry.name)] for entry in self.table_entries])
@@ -313,7 +313,7 @@ class Plant:
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
-        """What the export does not do, a sentence each."""
+        """What the export leaves out, a sentence each."""
         dynamics = self.equations.dynamics
         found = [
             f"The sampled law {row.name} is a Python function: its results, "

@@ -1,4 +1,4 @@
-"""A plant as a module of Python that needs NumPy alone."""
+"""A plant as a Python module that needs only NumPy."""
 
 from __future__ import annotations
 
@@ -132,14 +132,14 @@ def _looked_up(t, state, values):
 
 
 def python_module(plant: Plant, version: str) -> str:
-    """Write a plant as a module of Python.
+    """Write a plant as a Python module.
 
     Parameters
     ----------
     plant
-        What is to be written.
+        The plant to write.
     version
-        That of daesolve.
+        The version of daesolve.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def python_module(plant: Plant, version: str) -> str:
 
 
 def reset_words(plant: Plant) -> list[str]:
-    """Return what the functions of resets are called."""
+    """Return the names of the functions of resets."""
     return distinct(f"reset_{plain(name)}" for name in plant.resets)
 
 

@@ -9,7 +9,8 @@ from daesolve.posing.tables import ROUNDING
 
 
 def reach_of(axis: Axis) -> float:
-    """Return how far beyond its nodes a table still has a value: infinitely, where it holds."""
+    """Return how far beyond its nodes a table still has a value; infinite if it holds its end
+    values."""
     if axis.periodic or axis.holds:
         return math.inf
     return ROUNDING * float(axis.nodes[-1] - axis.nodes[0])

@@ -246,7 +246,7 @@ def _drawn(problem: Problem, run: dict[str, Any]) -> Iterator[tuple[str, Figure]
 
 
 def _write_animation(problem: Problem, run: dict[str, Any], directory: Path) -> str | None:
-    """Write the player of a run's drawing, and return its file; None where nothing is drawn."""
+    """Write the player of a run's drawing, and return its file; None if nothing is drawn."""
     if "drawing" not in run or len(run["times"]) < 2:
         return None
     animate(
@@ -406,7 +406,7 @@ def prose(text: Any) -> str:
 
 
 def _primed(text: str) -> str:
-    """Return words with primes in place of the apostrophes behind symbols."""
+    """Return words with primes instead of the apostrophes behind symbols."""
     return PRIMED.sub(lambda found: found[1] + "\N{PRIME}" * len(found[2]), text)
 
 
@@ -423,7 +423,7 @@ def _home(problem: Problem) -> ModuleType | None:
 
 def _module_of_file(path: Path) -> ModuleType | None:
     for module in list(sys.modules.values()):
-        if isinstance(module, ModuleType):  # which some packages put objects in place of
+        if isinstance(module, ModuleType):  # which some packages put objects instead of
             file: str | None = vars(module).get("__file__")
             if file is not None and Path(file).resolve() == path:
                 return module

@@ -188,7 +188,7 @@ class Keeper:
         return stored.checkpoint(stored.numbers[low - 1]) if low else None, until
 
     def last_sample_time(self) -> float | None:
-        """Return when the last sample on disk was taken, s; None where there is none."""
+        """Return when the last sample on disk was taken, s; None if there is none."""
         stored = self.stored()
         for number in range(self.number - 1, 0, -1):
             times, _ = stored.part_times(number)

@@ -42,7 +42,7 @@ class Effort:
     mean_step
         Of a short run at the start, s.
     until
-        The end of the run, s; None where it is not known.
+        The end of the run, s; None if it is not known.
 
     Attributes
     ----------
@@ -63,11 +63,11 @@ class Effort:
         self._slow = 0
 
     def saved(self) -> list[float | int | None]:
-        """Return all that is known, to go on from in another process."""
+        """Return all that is known, so that another process can resume."""
         return [self._mark, self._steps, self._crawled]
 
     def restore(self, saved: Sequence[float | int | None]) -> None:
-        """Go on from what `saved` returned."""
+        """Restore what `saved` returned."""
         mark, steps, *crawled = saved
         self._mark = None if mark is None else float(mark)
         self._steps, self._crawled = int(steps or 0), float((*crawled, 0.0)[0] or 0.0)
@@ -164,7 +164,7 @@ class Counted:
     spent
         Right-hand sides before the segment.
     believed
-        Says how many of some steps are believed; None where all are.
+        Says how many of some steps are believed; None if all are.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ DEGENERATE = "degenerate"
 
 
 def verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
-    """Return how the run ends with a segment; None where it goes on."""
+    """Return how the run ends with a segment; None if it goes on."""
     found = _verdict(run, end)
     if found is None or found[0] is not Outcome.DEGENERATE:
         return found
@@ -208,7 +208,7 @@ def at_rest(time: float, *, at_start: bool = False, timed: bool = False) -> Verd
 
 
 def followed(ending: Ending, message: str) -> Verdict | None:
-    """Say how the run ends after a stretch that a law followed by itself; None where it goes on.
+    """Say how the run ends after a stretch that a law followed by itself; None if it goes on.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ def opening(
 ) -> Recorded | None:
     """Integrate the beginning of a run once more, and return it closely sampled.
 
-    None where the run took no step.
+    None if the run took no step.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ class RunRecord:
     def begin_in(self, here: Boundary) -> None:
         """Let the samples at the start be in the mode in which the motion begins.
 
-        A mode that ends where it begins is no part of the motion: its reactions act at no time.
+        A mode that ends where it begins is not part of the motion: its reactions act at no time.
         Samples before a reset at the start stay what they are. A gap that opens there is given a
         speed of rounding, by which it does not close.
         """
@@ -397,7 +397,7 @@ class Assembly:
         return times, states, reactions, outputs, residuals[:, : len(problem.watched)]
 
     def not_finite(self) -> tuple[str, int] | None:
-        """Return the first reaction or output that is no number at two samples in a row, and where.
+        """Return the first reaction or output that is NaN at two samples in a row, and where.
 
         At a single one, between others, it passes a singular position. Where there is one sample
         alone, that one counts. The place is that in the record, in the direction of the run.

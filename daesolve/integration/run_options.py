@@ -190,7 +190,7 @@ class RunOptions(TypedDict, total=False):
     guess
         Start values that may be changed to make the state consistent.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
     inputs
         What acts, by the name of an input: a number, an expression of time, states and parameters
         (in words too, "2 * sin(t)"), a `table`, or a `sampled` law.
@@ -203,7 +203,7 @@ class RunOptions(TypedDict, total=False):
         CVODES where that cannot be.
     rtol, atol
         Relative and absolute tolerance of a step of the automatically chosen solver. Setting `atol`
-        selects CVODES in place of Taylor's method, which has none. A solver that is given has its
+        selects CVODES instead of Taylor's method, which has none. A solver that is given has its
         own.
     at
         Sample times, `every(interval)`, `every_event()`, or None for 1001 even samples. The last
@@ -224,7 +224,7 @@ class RunOptions(TypedDict, total=False):
     rank_loss
         What to do where constraints come to depend on each other: "stop" ends the run as
         `degenerate`, with everything up to there; "raise" does so and raises; "pass" goes through
-        isolated positions; "viscous" takes the formulation `Viscous`, friction in place of
+        isolated positions; "viscous" takes the formulation `Viscous`, friction instead of
         constraints on velocities, on which what follows depends.
     max_evaluations
         How many right-hand sides the run may take; it ends there with what it has. Taylor's
@@ -373,7 +373,7 @@ def with_values(
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        A name that nothing carries, or a value that cannot be.
+        A name is unknown, or a value is not possible.
     """
     parameters = options.get("parameters")
     changed = case if parameters is None else case.changed(parameters)

@@ -178,12 +178,12 @@ class RunState:
     schedule
         When it is sampled.
     transitions, instant
-        What switches its modes, and how many resets there were at one instant; None where nothing
+        What switches its modes, and how many resets there were at one instant; None if nothing
         does.
     ahead
         How far it integrates at once.
     scheduled
-        Guards of time alone, whose zeros are known beforehand; None where the solver knows them.
+        Guards of time alone, whose zeros are known beforehand; None if the solver knows them.
     queue
         Steps that the monitor is to see later.
     pace
@@ -193,7 +193,7 @@ class RunState:
     flat_zeros
         What looks whether guards have a slope where they pass zero.
     conservation
-        What watches invariants that are taken for conserved; None where all are proved to be.
+        What watches invariants that are taken for conserved; None if all are proved to be.
     whole
         Whether the nodes of tables and the samples of laws are written down as events, for who
         carries derivatives through them.
@@ -283,7 +283,7 @@ class RunState:
         if watch is None or not watch.pending:
             return here
         here = self.in_mode(here, here.state, watch.undriven(self.values(here)))
-        # It is no change of charts.
+        # It is not a change of charts.
         self.record.carried += 1
         for name, broken in watch.broken.items():
             self.monitor.measure_only(name, broken.note)
@@ -370,7 +370,7 @@ class RunState:
     # -- checkpoints --------------------------------------------------------------------------
 
     def saved(self, here: Boundary) -> dict[str, Any]:
-        """Return all that is needed to go on from here in another process."""
+        """Return all that another process needs to resume from here."""
         record = self.record
         return {
             "here": saved_boundary(here, record),
@@ -394,7 +394,7 @@ class RunState:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> Boundary:
-        """Go on from what `saved` returned; return where that is."""
+        """Restore what `saved` returned; return where that is."""
         record = self.record
         here = record.goes_on(*restored_boundaries(saved["before"], saved["here"]))
         self.segments = int(saved["segments"])

@@ -158,7 +158,7 @@ class SimpleResets:
 
 
 def _found(run: RunState) -> _Resets | None:
-    """Return what follows the simple resets of a run; None where there are none.
+    """Return what follows the simple resets of a run; None if there are none.
 
     Parameters
     ----------

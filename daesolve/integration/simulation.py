@@ -63,7 +63,7 @@ def next_boundary(run: RunState, here: Boundary) -> float:
             return prepared.until
         if run.sign * (boundary - here.time) > least:
             return boundary
-        # The run was extended from a time that is no multiple.
+        # The run was extended from a time that is not a multiple.
         run.segments = count
 
 
@@ -304,7 +304,7 @@ class _Run:
     resumed
         The checkpoint from which it goes on, where that is not the keeper's.
     forgets
-        Whether it keeps checkpoints in place of every boundary once these are many.
+        Whether it keeps checkpoints instead of every boundary once these are many.
     """
 
     def __init__(

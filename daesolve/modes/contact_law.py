@@ -145,7 +145,7 @@ class ContactChanges:
         near: tuple[np.ndarray, np.ndarray, np.ndarray],
         reactions: Reactions,
     ) -> ContactChange | None:
-        """Return what changes at an instant; None where nothing does.
+        """Return what changes at an instant; None if nothing does.
 
         Parameters
         ----------

@@ -23,9 +23,9 @@ from daesolve.errors import ResetError
 from daesolve.posing.symbols import symbol
 
 SAME = 1e-9
-"""Of the kinetic energy, or of a momentum, what is no jump."""
+"""Of the kinetic energy, or of a momentum, what is not a jump."""
 ROUNDED = 1e-14
-"""Of the terms of an energy or a momentum, what is no jump beside rounding."""
+"""Of the terms of an energy or a momentum, what is not a jump beside rounding."""
 APPROACHES = 3
 """Steps of Newton's method onto the surface on which guards vanish."""
 
@@ -60,7 +60,7 @@ class Continuity:
 
     @classmethod
     def of(cls, dynamics: Dynamics, events: Sequence[int]) -> Continuity | None:
-        """Return what to ask for at some events; None where nothing is to be the same.
+        """Return what to ask for at some events; None if nothing is to be the same.
 
         An event of the user's that changes the state at this instant says itself what it becomes.
         """

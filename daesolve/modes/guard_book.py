@@ -120,7 +120,7 @@ class GuardBook:
         return self._evaluator()
 
     def saved(self) -> dict[str, Any]:
-        """Return what this run has seen, to go on from in another process."""
+        """Return what this run has seen, so that another process can resume."""
         return {
             "largest": self._largest,
             "rounding": self._rounding,
@@ -132,7 +132,7 @@ class GuardBook:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what `saved` returned."""
+        """Restore what `saved` returned."""
         self._largest = np.array(saved["largest"], dtype=float)
         self._rounding = np.array(saved["rounding"], dtype=float)
         self._reached = np.array(saved["reached"], dtype=float)

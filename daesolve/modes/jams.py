@@ -53,7 +53,7 @@ class Approach:
     time, state
         Where it ended; s.
     passed
-        The guard that passed zero there, the ratio being the first of all; None where none did and
+        The guard that passed zero there, the ratio being the first of all; None if none did and
         the motion goes on as any other.
     samples
         (k, size) states at the times that were asked for and reached.
@@ -352,7 +352,7 @@ def stopped_by_jam(
     no_motion
         That no reactions agree, where that is why.
     no_impact
-        Why no impact without a collision follows; None where one would.
+        Why no impact without a collision follows; None if one would.
     """
     when = f"at t = {time:.10g} s"
     onward = '; on_jam = "impact" continues with an impact without collision, which ends the slip'

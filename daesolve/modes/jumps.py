@@ -139,7 +139,7 @@ class JumpFunction:
         return np.array([scales.get(name, 1.0) for name in self.goals])
 
     def impact(self, told: Sequence[float]) -> Impact | None:
-        """Return what was imposed: None where nothing was.
+        """Return what was imposed: None if nothing was.
 
         Parameters
         ----------

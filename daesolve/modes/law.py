@@ -100,7 +100,7 @@ class Jump:
     ----------
     events
         The guards that fired, by the index of their event, each from 0; none where only the
-        representation of the state changed, which is no event of the motion.
+        representation of the state changed, which is not an event of the motion.
     x, p
         The state and the values after.
     impact
@@ -186,7 +186,7 @@ class SwitchingLaw(ABC):
       returns the beginning with other values (and notes), or refuses with an error that says what
       to change. The law need not be that of a problem yet.
     * `of` makes the law of a problem, from the events that no law before it in the list has
-      taken; None where the problem has nothing for it. `events` are what it takes.
+      taken; None if the problem has nothing for it. `events` are what it takes.
     * `role` says how the guards of an event are watched. The default is a switch: it fires once
       where it passes zero, and again after it has been inside.
     * `decide` says what happens at an instant. It is called whenever any guard of the motion fires,
@@ -196,7 +196,7 @@ class SwitchingLaw(ABC):
       `ResetError` where nothing follows, which ends the run as failed, and a `VariantError` where
       the model has no continuation, which ends it as degenerate.
     * `follows` says whether the law integrates what comes next by itself, as the last phase of a
-      motion that comes to rest; then `finish` does so, in place of `decide`.
+      motion that comes to rest; then `finish` does so, instead of `decide`.
     * `hold` follows a body that rests, where what acts on it depends on time; `keeps_still` says
       whether what else happened meanwhile has left it there.
     * `function` returns the jump as a function of the state, by which sensitivities are carried
@@ -242,7 +242,7 @@ class SwitchingLaw(ABC):
     @classmethod
     @abstractmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> SwitchingLaw | None:
-        """Return the law of a problem; None where it has no events for it.
+        """Return the law of a problem; None if it has no events for it.
 
         Parameters
         ----------
@@ -314,7 +314,7 @@ class SwitchingLaw(ABC):
         until: float,
         samples_up_to: Callable[[float], np.ndarray],
     ) -> Stretch | None:
-        """Follow a body that rests until it is let go; None where it rests for ever.
+        """Follow a body that rests until it is let go; None if it rests for ever.
 
         Parameters
         ----------
@@ -329,6 +329,6 @@ class SwitchingLaw(ABC):
         Raises
         ------
         NoDerivativeError
-            What they change is no function of the state.
+            What they change is not a function of the state.
         """
         raise NoDerivativeError(f"what follows the events {list(events)} has no derivative")

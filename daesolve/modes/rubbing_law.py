@@ -153,7 +153,7 @@ class RubbingLaw(SwitchingLaw):
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
         if self._jam is not None and event == self._jam.event:
-            # Where a slip ends its direction is unknown, and so is the ratio, which is no zero.
+            # Where a slip ends its direction is unknown, and so is the ratio, which is not a zero.
             return Role(sharp=True)
         if self._ending is not None and event in (self._ending.event, self._ending.rest):
             return Role()

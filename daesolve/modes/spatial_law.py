@@ -380,7 +380,7 @@ class SpatialLaw(RubbingLaw):
         )
 
     def _sharing(self, place: Place, instant: Instant, p: np.ndarray) -> Sharing | None:
-        """Return what contacts share in the mode of p; None where all friction is determined."""
+        """Return what contacts share in the mode of p; None if all friction is determined."""
         begin = np.concatenate([place.x, place.works])
 
         def reactions(later: float) -> np.ndarray:
@@ -485,7 +485,7 @@ def _any_of(guards: np.ndarray, fired: Sequence[int]) -> np.ndarray:
 def _until(share: Callable[[float], float]) -> float | None:
     """Return a step after which a slip is as large as it has to be, to half an order or so.
 
-    None where that is so at once: the slip began with an acceleration, and has no time to turn.
+    None if that is so at once: the slip began with an acceleration, and has no time to turn.
     """
     step = LONGEST
     while step > SHORTEST:

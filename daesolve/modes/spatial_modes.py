@@ -36,7 +36,7 @@ class Course:
     state
         In a word.
     heading
-        (2,) the direction in which it begins to slide; None where it does not begin.
+        (2,) the direction in which it begins to slide; None if it does not begin.
     """
 
     state: State
@@ -55,7 +55,7 @@ def going_on(slips: np.ndarray) -> tuple[State, ...]:
 def states_of(
     numbers: ContactNumbers, p: np.ndarray, which: np.ndarray
 ) -> tuple[State | None, ...]:
-    """Return the states of some contacts in the mode of p; None where one is open."""
+    """Return the states of some contacts in the mode of p; None if one is open."""
     closed = numbers.closed(p)
 
     def state(contact: int) -> State | None:

@@ -101,7 +101,7 @@ class Ownership:
 
     @cached_property
     def owners(self) -> list[SwitchingLaw | None]:
-        """The law of each event; None where it only stops the run, or is only recorded."""
+        """The law of each event; None if it only stops the run, or is only recorded."""
         by_event = {event: law for law in self.laws for event in law.events}
         return [by_event.get(event) for event in range(len(self.table.events))]
 
@@ -191,11 +191,11 @@ class Transitions:
         return other
 
     def saved(self) -> dict[str, Any] | None:
-        """Return what this run has seen, to go on from in another process."""
+        """Return what this run has seen, so that another process can resume."""
         return self.book.saved() if self.tracks else None
 
     def restore(self, saved: Mapping[str, Any] | None) -> None:
-        """Go on from what `saved` returned."""
+        """Restore what `saved` returned."""
         if saved is not None:
             self.book.restore(saved)
 
@@ -258,7 +258,7 @@ class Transitions:
     # -- what follows -------------------------------------------------------------------------
 
     def follower(self, fired: Iterable[int]) -> SwitchingLaw | None:
-        """Return the law that integrates by itself what follows these guards; None where none."""
+        """Return the law that integrates by itself what follows these guards; None if none."""
         guards = list(fired)
         return next((law for law in self.laws if law.follows(guards)), None)
 
@@ -270,7 +270,7 @@ class Transitions:
         until: float,
         samples_up_to: Callable[[float], np.ndarray],
     ) -> Stretch | None:
-        """Let a law follow a body that rests, as `SwitchingLaw.hold`; None where it stays."""
+        """Let a law follow a body that rests, as `SwitchingLaw.hold`; None if it stays."""
         found = (law.hold(time, x, p, until, samples_up_to) for law in self.laws)
         return next((stretch for stretch in found if stretch is not None), None)
 
@@ -356,7 +356,7 @@ class Transitions:
         Returns
         -------
         Jump or None
-            What changes; None where nothing does.
+            What changes; None if nothing does.
         ndarray
             When guards were answered, this instant included.
 
@@ -378,7 +378,7 @@ class Transitions:
         Raises
         ------
         NoDerivativeError
-            What they change is no function of the state.
+            What they change is not a function of the state.
         """
         return self.owner(events[0]).function(events)
 
@@ -391,7 +391,7 @@ def transitions_of(
     policy: VariantPolicy = "continuity",
     contacts: ContactPolicy | None = None,
 ) -> Transitions | None:
-    """Return what switches the modes of a problem; None where nothing does.
+    """Return what switches the modes of a problem; None if nothing does.
 
     Parameters
     ----------

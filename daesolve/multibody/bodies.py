@@ -46,7 +46,7 @@ def positive(value: Expression, what: str, unit: str) -> ca.SX:
     Raises
     ------
     PosingError
-        It is no scalar expression.
+        It is not a scalar expression.
     OutOfRangeError
         It is a number, but none > 0.
     """
@@ -129,7 +129,7 @@ class Body:
         About the mass centre, kg m^2: three moments about its axes, or a matrix (3, 3).
     axisymmetric
         Whether its axes do not spin with it about the third of them, about which it is symmetric:
-        `_spin` is then in place of `_w3`, the rate of its spin seen from space.
+        `_spin` is then instead of `_w3`, the rate of its spin seen from space.
     position, rotation, velocity, angular_velocity
         The start: of the mass centre, m; the quaternion (see `quaternion`); m/s; rad/s in axes of
         the body. Numbers or expressions of parameters.
@@ -137,7 +137,7 @@ class Body:
     Raises
     ------
     PosingError
-        The name is no word, a part of the inertia or of the start is missing, or a body that is
+        The name is not a word, a part of the inertia or of the start is missing, or a body that is
         not symmetric is said to be so.
     OutOfRangeError
         The mass or the inertia is not above zero, a number of the start is not finite, or all four
@@ -248,7 +248,7 @@ class Body:
         Raises
         ------
         PosingError
-            As for `point`; or the axes are no rotation.
+            As for `point`; or the axes are not a rotation.
         """
         point = self._at(column(origin, (3,), f"the origin of a frame of {self.name!r}"))
         turned = orthogonal_axes(axes)
@@ -324,7 +324,7 @@ class PlanarBody:
     Raises
     ------
     PosingError
-        The name is no word, or a part of the start is missing.
+        The name is not a word, or a part of the start is missing.
     OutOfRangeError
         The mass or the inertia is not above zero, or a number of the start is not finite.
     """
@@ -445,7 +445,7 @@ def rate_of(expression: ca.SX, owners: Iterable[object]) -> ca.SX:
 
 
 def check_name(name: object) -> None:
-    """Refuse a name that is no word.
+    """Refuse a name that is not a word.
 
     Raises
     ------

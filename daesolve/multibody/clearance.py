@@ -30,7 +30,7 @@ from daesolve.system.system import Output
 
 @dataclass(frozen=True, eq=False)
 class Clearance:
-    """A revolute or prismatic joint in the plane with play, in place of the joint.
+    """A revolute or prismatic joint in the plane with play, instead of the joint.
 
     Of a hinge, the second body has a pin of a radius, the first a hole that is wider by the
     clearance: it is one contact, called `<name>`. Of a slider, the second body is a block of a
@@ -44,7 +44,7 @@ class Clearance:
     name
         A word.
     joint
-        The `Revolute` or `Prismatic` joint in the plane that is meant. It is no part of the
+        The `Revolute` or `Prismatic` joint in the plane that is meant. It is not part of the
         mechanism itself.
     clearance
         m: of a hinge the radius of the hole less that of the pin, of a slider the width of the
@@ -56,13 +56,13 @@ class Clearance:
     friction, restitution
         Of each contact, as for `PlaneContact` with `unilateral=True`; zero for none.
     compliance
-        `HuntCrossley` or `KelvinVoigt` in place of rigid contacts; friction is then a
+        `HuntCrossley` or `KelvinVoigt` instead of rigid contacts; friction is then a
         `RegularisedCoulomb`.
 
     Raises
     ------
     PosingError
-        The name is no word, the joint is another, a radius or a length is given where there is
+        The name is not a word, the joint is another, a radius or a length is given where there is
         none, or what is said of friction and impacts does not go together.
     UnsupportedError
         The joint is in space.
@@ -104,7 +104,7 @@ class Clearance:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         if isinstance(self.joint, Prismatic):
             return merged([contact.contribution for contact in self._corners])
         return self._pin()

@@ -35,7 +35,7 @@ class AppliedForce:
     Raises
     ------
     PosingError
-        They are no columns of one size.
+        They are not columns of one size.
     """
 
     velocity: ca.SX

@@ -43,7 +43,7 @@ class Motor:
     Raises
     ------
     PosingError
-        The name is no word, the joint does not turn, or not one of the three is given.
+        The name is not a word, the joint does not turn, or not one of the three is given.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Motor:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         rate = self.joint.rate
         if self.torque is not None:
             return _driven(self.name, rate, ca.SX(self.torque), ("torque", "N m"))
@@ -92,7 +92,7 @@ class Actuator:
     Raises
     ------
     PosingError
-        The name is no word, the joint does not slide, or not one of the three is given.
+        The name is not a word, the joint does not slide, or not one of the three is given.
     """
 
     name: str
@@ -110,7 +110,7 @@ class Actuator:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         speed = self.joint.speed
         if self.force is not None:
             return _driven(self.name, speed, ca.SX(self.force), ("force", "N"))
@@ -169,10 +169,10 @@ class Gear:
     Raises
     ------
     PosingError
-        The name is no word; a joint is none, both are the same, or one is in the plane and the
+        The name is not a word; a joint is none, both are the same, or one is in the plane and the
         other in space.
     OutOfRangeError
-        The ratio is no finite number, or zero.
+        The ratio is not a finite number, or zero.
     """
 
     name: str
@@ -210,7 +210,7 @@ class Gear:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         return Contribution(goals=(self.goal,))
 
 
@@ -240,10 +240,10 @@ class RackAndPinion:
     Raises
     ------
     PosingError
-        The name is no word, a joint is another, one is in the plane and the other in space, or they
-        have no body in common.
+        The name is not a word, a joint is another, one is in the plane and the other in space, or
+        they have no body in common.
     OutOfRangeError
-        The radius is no finite number, or zero.
+        The radius is not a finite number, or zero.
     """
 
     name: str
@@ -283,7 +283,7 @@ class RackAndPinion:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         return Contribution(goals=(self.goal,))
 
 
@@ -321,7 +321,7 @@ class Belt:
     Raises
     ------
     PosingError
-        The name is no word, a joint is another, both are the same, one is in the plane and the
+        The name is not a word, a joint is another, both are the same, one is in the plane and the
         other in space, or their first bodies differ; there are not two radii; crossed is neither
         True nor False; damping or pretension are given without stiffness.
     OutOfRangeError
@@ -401,7 +401,7 @@ class Belt:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         if self.goal is not None:
             return Contribution(goals=(self.goal,))
         assert self.stiffness is not None

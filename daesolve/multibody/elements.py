@@ -58,8 +58,8 @@ class Bushing:
     Raises
     ------
     PosingError
-        The name is no word, a place is no frame or belongs to an axisymmetric body, the frames do
-        not belong together, or there is another number of stiffnesses or dampings.
+        The name is not a word, a place is not a frame or belongs to an axisymmetric body, the
+        frames do not belong together, or there is another number of stiffnesses or dampings.
     OutOfRangeError
         A stiffness or a damping is a negative number.
 
@@ -133,7 +133,7 @@ class Bushing:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         size = (self._size,)
         stiffness = column(self.stiffness, size, "the stiffness")
         pull = stiffness * self.displacement
@@ -212,7 +212,7 @@ class SpringDamperSeries:
     Raises
     ------
     PosingError
-        The name is no word, or the points do not belong together.
+        The name is not a word, or the points do not belong together.
     OutOfRangeError
         The stiffness or the damping is a number that is not above zero, or the length negative.
 
@@ -246,7 +246,7 @@ class SpringDamperSeries:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         distance, speed = line_between(self.first, self.second)
         (drawn,) = ca.vertsplit(self.state.vector)
         tension = self.stiffness * (distance - self.length - drawn)
@@ -290,7 +290,7 @@ class ElastoGap:
     Raises
     ------
     PosingError
-        The name is no word, or the points do not belong together.
+        The name is not a word, or the points do not belong together.
     OutOfRangeError
         The stiffness or the length is a number that is not above zero, the damping negative, or
         the exponent below 1.
@@ -324,7 +324,7 @@ class ElastoGap:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         distance, speed = line_between(self.first, self.second)
         push = self._law.push(self.name, self.length - distance, -speed)
         return Contribution(

@@ -38,7 +38,7 @@ def feet(
     Raises
     ------
     PosingError
-        There are no points, or as for `PlaneContact`.
+        There are not points, or as for `PlaneContact`.
     """
     if not isinstance(points, Mapping):
         points = {str(number): point for number, point in enumerate(points, 1)}

@@ -34,7 +34,7 @@ LOST = 1e-9
 """Times delta, a slip whose square is lost in that of a saturated one; without any slip a number is
 divided by it, and not by zero."""
 LEAST = 1e-150
-"""m/s, in place of a slip that is divided by and may be none; its square is a number still."""
+"""m/s, instead of a slip that is divided by and may be none; its square is a number still."""
 DRIVEN = 1e-12
 """Of the friction of slip, how far beyond it sticking bears at least: what begins to slip is then
 driven, and not by rounding alone."""
@@ -124,7 +124,7 @@ class FrictionLaw(Protocol):
         Raises
         ------
         PosingError
-            The slip has neither one nor two components, or the normal reaction is no scalar.
+            The slip has neither one nor two components, or the normal reaction is not a scalar.
         """
         ...
 
@@ -146,7 +146,7 @@ class RegularisedCoulomb:
     slip_velocity
         delta, m/s: a number or an expression of parameters.
     smooth
-        Whether to take -mu N u / sqrt(u^2 + delta^2) in place of it, which has no kink, no event,
+        Whether to take -mu N u / sqrt(u^2 + delta^2) instead of it, which has no kink, no event,
         and goes backwards in time as well.
 
     Raises

@@ -58,7 +58,7 @@ class JointFriction:
     Raises
     ------
     PosingError
-        The name is no word, the joint neither turns nor slides, or the bush does not belong.
+        The name is not a word, the joint neither turns nor slides, or the bush does not belong.
     OutOfRangeError
         The preload is a negative number, or the length of the bush not positive.
     UnsupportedError
@@ -102,7 +102,7 @@ class JointFriction:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         joint = self.joint
         slip, unit = (joint.rate, "N m") if isinstance(joint, Revolute) else (joint.speed, "N")
         if self.preload is not None:

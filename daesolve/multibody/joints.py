@@ -74,7 +74,7 @@ class Joint(ABC):
     Raises
     ------
     PosingError
-        The name is no word; a place is none, or of the wrong kind; one is in the plane and the
+        The name is not a word; a place is none, or of the wrong kind; one is in the plane and the
         other in space, or both are of one body; or the joint would hold a body whose axes do not
         spin with it (`axisymmetric=True`) in its spin.
     """
@@ -134,7 +134,7 @@ class Joint(ABC):
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         return Contribution(goals=self.goals, joins=(self.first.body.name, self.second.body.name))
 
     @abstractmethod

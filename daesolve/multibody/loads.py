@@ -62,7 +62,7 @@ class LineForce(ABC):
     Raises
     ------
     PosingError
-        The name is no word, or the points do not belong together.
+        The name is not a word, or the points do not belong together.
     OutOfRangeError
         A stiffness, a damping or a length is a negative number.
     """
@@ -85,7 +85,7 @@ class LineForce(ABC):
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         stiffness, damping, length = (ca.SX(number) for number in self.numbers)
         distance, speed = line_between(self.first, self.second)
         stretch = distance - length
@@ -205,7 +205,7 @@ class TorsionSpring:
     Raises
     ------
     PosingError
-        The name is no word, or the joint does not turn.
+        The name is not a word, or the joint does not turn.
     OutOfRangeError
         The stiffness is a negative number.
     """
@@ -223,7 +223,7 @@ class TorsionSpring:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         angle = self.joint.angle
         wound = angle - self.rest
         outputs: dict[str, Output] = {f"{self.name}_torque": (-self.stiffness * wound, "N m")}
@@ -255,7 +255,7 @@ class TorsionDamper:
     Raises
     ------
     PosingError
-        The name is no word, or the joint does not turn.
+        The name is not a word, or the joint does not turn.
     OutOfRangeError
         The damping is a negative number.
     """
@@ -272,7 +272,7 @@ class TorsionDamper:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         torque = -self.damping * self.joint.rate
         outputs: dict[str, Output] = {f"{self.name}_torque": (torque, "N m")}
         return Contribution(forces=[AppliedForce(self.joint.rate, torque)], outputs=outputs)
@@ -306,7 +306,7 @@ class PointForce:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         size = self.point.position.numel()
         return Contribution(
             forces=[AppliedForce(self.point.velocity, column(self.force, (size,), "a force"))]
@@ -345,7 +345,7 @@ class Torque:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         frame = self.frame
         turning = frame.rate if isinstance(frame, PlanarFrame) else frame.angular_velocity
         return Contribution(forces=[AppliedForce(turning, self._column())])
@@ -370,7 +370,7 @@ def met(name: str, first: Place, second: Place, length: ca.SX) -> Event:
 
 
 def check_name(name: object, what: str) -> None:
-    """Refuse a name that is no word."""
+    """Refuse a name that is not a word."""
     if not is_word(name):
         raise PosingError(f"the name of the {what} must be a word")
 

@@ -106,7 +106,7 @@ def friction_margin(
     state
         By the names of states; zero where absent. It is projected on the constraints.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
     time
         s
 

@@ -58,9 +58,9 @@ def quaternion(
     Raises
     ------
     PosingError
-        The axis has no direction, or the angle is no scalar.
+        The axis has no direction, or the angle is not a scalar.
     OutOfRangeError
-        The angle is no finite number.
+        The angle is not a finite number.
 
     Examples
     --------
@@ -235,7 +235,7 @@ class Ground:
         Raises
         ------
         PosingError
-            The axes are no rotation, or the origin has another number of coordinates.
+            The axes are not a rotation, or the origin has another number of coordinates.
         """
         position = column(origin, (2, 3), "the origin of a frame")
         velocity = _rate(position)
@@ -329,7 +329,7 @@ def orthogonal_axes(given: Vector | None) -> ca.SX:
     Raises
     ------
     PosingError
-        The matrix is no rotation, or the third axis is written in parameters.
+        The matrix is not a rotation, or the third axis is written in parameters.
     """
     if given is None:
         return ca.SX.eye(3)

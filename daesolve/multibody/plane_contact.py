@@ -78,15 +78,15 @@ class PlaneContact:
         Of a unilateral contact with mu, as for `daesolve.Contact`.
     compliance
         How hard the plane pushes where it is pressed in, `HuntCrossley` or `KelvinVoigt`: then the
-        contact is no constraint, and has the outputs `<name>_force` (N), `<name>_gap` (m, negative
-        where it is pressed in) and the slip; `<name>_work` (J) is metered. It opens and closes by
-        itself. Its friction is None or `RegularisedCoulomb`.
+        contact is not a constraint, and has the outputs `<name>_force` (N), `<name>_gap` (m,
+        negative where it is pressed in) and the slip; `<name>_work` (J) is metered. It opens and
+        closes by itself. Its friction is None or `RegularisedCoulomb`.
 
     Raises
     ------
     PosingError
-        The name is no word; a surface is on no frame, or in the plane on a plane in space; what is
-        said of friction and impacts does not go with a contact that is held to the plane.
+        The name is not a word; a surface is on no frame, or in the plane on a plane in space; what
+        is said of friction and impacts does not go with a contact that is held to the plane.
     """
 
     name: str
@@ -151,7 +151,7 @@ class PlaneContact:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         if self.push is None:
             events = (*self._edge(), *self._flat())
             return self.support.contribution(self.touch, self.goal, events, self.values)
@@ -207,7 +207,8 @@ def touch_of(
     Raises
     ------
     PosingError
-        One is in the plane, the other in space, or a surface is given on a point that is no frame.
+        One is in the plane, the other in space, or a surface is given on a point that is not a
+        frame.
     """
     own = f"the contact {name!r}"
     if surface is not None and not isinstance(place, Frame | PlanarFrame):
@@ -279,8 +280,8 @@ class Rolling:
     Raises
     ------
     PosingError
-        The name is no word, the surface has ends, over which it would roll, or body and plane are
-        not both in space or both in the plane.
+        The name is not a word, the surface has ends, over which it would roll, or body and plane
+        are not both in space or both in the plane.
     """
 
     name: str
@@ -314,7 +315,7 @@ class Rolling:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         place = zip("xyz", ca.vertsplit(self.touch.point), strict=False)
         outputs = {f"{self.name}_{letter}": (part, "m") for letter, part in place}
         return Contribution(self.goals, outputs=outputs)

@@ -161,7 +161,7 @@ class RoundContact:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         if self.push is None:
             found = self.support.contribution(self.touch, self.goal, discrete=self.values)
         else:

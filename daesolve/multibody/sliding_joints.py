@@ -100,7 +100,7 @@ class Screw(Cylindrical):
     Raises
     ------
     OutOfRangeError
-        The lead is no finite number, or zero.
+        The lead is not a finite number, or zero.
     """
 
     lead: Expression = field(kw_only=True)

@@ -31,13 +31,13 @@ class Support:
     name, friction, unilateral, restitution, closed, static_friction, tangential_restitution
         As in `PlaneContact`.
     compliance
-        A law of compliant contact in place of a constraint.
+        A law of compliant contact instead of a constraint.
 
     Raises
     ------
     PosingError
-        The name is no word, what it says goes together neither with a contact nor with a
-        constraint, or a coefficient is no scalar.
+        The name is not a word, what it says goes together neither with a contact nor with a
+        constraint, or a coefficient is not a scalar.
     """
 
     name: str

@@ -38,7 +38,7 @@ class Ends:
     Parameters
     ----------
     edge
-        |c| beyond which the lower end touches in place of the surface between them.
+        |c| beyond which the lower end touches instead of the surface between them.
     half_length
         Their distance from the centre, m.
     radius

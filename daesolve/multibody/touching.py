@@ -168,7 +168,7 @@ class RoundOnRound:
     Parameters
     ----------
     first, second
-        Their centres: frames, where they are no points.
+        Their centres: frames, where they are not points.
     radii
         m
     inside
@@ -244,7 +244,7 @@ class RoundOnRound:
 class PinInHole:
     """A pin in a wider hole, in the plane, where its centre may come to the middle of the hole.
 
-    The normal is written so that it is smooth there: by the clearance c in place of the distance d
+    The normal is written so that it is smooth there: by the clearance c instead of the distance d
     of the centres, which are the same where they touch. So is the gap of a rigid contact,
     (c^2 - d^2) / 2 c, which has the rate of c - d there.
 
@@ -335,7 +335,7 @@ def tangents_of(normal: ca.SX, side: ca.SX | float) -> ca.SX:
 def material(place: Place, arm: ca.SX) -> ca.SX:
     """Return the velocity of the material at the end of an arm from a place, which is in space.
 
-    A place that is no frame is a point, with no arm.
+    A place that is not a frame is a point, with no arm.
     """
     if isinstance(place, Frame):
         return place.velocity + ca.cross(place.angular_velocity, arm)

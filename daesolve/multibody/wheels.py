@@ -38,7 +38,7 @@ class Skate:
     Raises
     ------
     PosingError
-        The name is no word, or the frame is none, is of the ground, or of an axisymmetric body.
+        The name is not a word, or the frame is none, is of the ground, or of an axisymmetric body.
     """
 
     name: str
@@ -55,14 +55,14 @@ class Skate:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         speed = ca.dot(axis_of(self.frame, 0), self.frame.velocity)
         return Contribution(goals=(self.goal,), outputs={f"{self.name}_speed": (speed, "m/s")})
 
 
 @dataclass(frozen=True, eq=False)
 class WheelPair:
-    """Two wheels on one axle, which turn each by itself and roll without slip.
+    """Two wheels on one axle, which turn each on its own and roll without slip.
 
     The axle is the second axis of a frame. Across it the wheels roll, so that they turn with
     u_k / radius, u_k the velocity of the k-th wheel's centre along the first axis: the first wheel
@@ -94,8 +94,8 @@ class WheelPair:
     Raises
     ------
     PosingError
-        The name is no word; the frame is none in the plane, or of the ground; or there are not two
-        torques.
+        The name is not a word; the frame is none in the plane, or of the ground; or there are not
+        two torques.
     OutOfRangeError
         The radius is a number that is not above zero, or the track or the inertia is negative.
 
@@ -152,7 +152,7 @@ class WheelPair:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         own, spins = self.skate.contribution, self.spins
         outputs: dict[str, Output] = {
             f"{self.name}_spin_{k}": (spin, "rad/s") for k, spin in enumerate(spins, 1)

@@ -129,7 +129,7 @@ class MadeItem:
     item
         Of the paper.
     shown
-        What was made; None where nothing was.
+        What was made; None if nothing was.
     why
         Why nothing was made.
     failed

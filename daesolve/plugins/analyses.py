@@ -112,7 +112,7 @@ def rank_report(subject: Subject) -> dict[str, Any]:
         `degrees` (the relative degree of each goal), and for `start` and `at_rest` (None of a
         control system): `rank`, `of`, `dependent` (the goals that take part in dependences),
         `singular_values` (of the decoupling matrix with rows and columns of unit length) and
-        `condition` (None where it is singular; columns of unit length alone, since the lengths of
+        `condition` (None if it is singular; columns of unit length alone, since the lengths of
         rows show goals that lose their grip).
     """
     dynamics, time, p = subject.system.dynamics, subject.time, subject.numbers

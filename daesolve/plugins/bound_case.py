@@ -62,9 +62,9 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
     problem, case, model
         Where it comes from.
     structure, parameters
-        What was chosen in place of the problem's defaults.
+        What was chosen instead of the problem's defaults.
     start
-        Start values by the case's own names, in place of the case's.
+        Start values by the case's own names, instead of the case's.
     initial
         Values of states, to be kept.
     """
@@ -138,7 +138,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         Raises
         ------
         UnknownNameError, OutOfRangeError
-            A name that nothing carries, or a value that cannot be.
+            A name is unknown, or a value is not possible.
         """
         overrides = check_named("parameters", overrides)
         structural = {
@@ -364,7 +364,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         Raises
         ------
         UnknownNameError, OutOfRangeError
-            A name that nothing carries, or a value that cannot be.
+            A name is unknown, or a value is not possible.
         """
         known = self.system.dynamics.posed_ranges
         starts = {name: value for name, value in values.items() if name not in known}
@@ -441,7 +441,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         Raises
         ------
         OutOfRangeError
-            A start value is no finite number.
+            A start value is not a finite number.
         """
         start = self.full_start
         rule = self.problem.start_rule(self.model)

@@ -46,7 +46,7 @@ def identity_of(
 
 
 def source_of(problem: Family, model: str, structure: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return how a system is posed again; None where a structure is no plain value."""
+    """Return how a system is posed again; None if a structure is not a plain value."""
     if not all(isinstance(value, bool | int | float | str) for value in structure.values()):
         return None
     return {

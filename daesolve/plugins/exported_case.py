@@ -31,7 +31,7 @@ class ExportableCase:
         rate
             In 1/s: with it, constraints attract the motion.
         laws
-            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
+            Laws of single constraints instead of the rate, as `Feedback(laws=...)` takes them.
 
         Returns
         -------
@@ -58,7 +58,7 @@ class ExportableCase:
         rate
             In 1/s: with it, constraints attract the motion.
         laws
-            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
+            Laws of single constraints instead of the rate, as `Feedback(laws=...)` takes them.
 
         Returns
         -------
@@ -89,7 +89,7 @@ class ExportableCase:
         rate
             In 1/s: with it, constraints attract the motion.
         laws
-            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
+            Laws of single constraints instead of the rate, as `Feedback(laws=...)` takes them.
 
         Raises
         ------

@@ -53,7 +53,7 @@ class Answer:
     figures
         Drawings by name.
     words
-        What is printed in place of the values; the values where there are none.
+        What is printed instead of the values; the values where there are none.
     """
 
     values: Mapping[str, Any]
@@ -93,7 +93,7 @@ class Measure:
 class Choice:
     """A structural choice among named values; the first is the default.
 
-    In Python a value of one's own may be given in place of a name.
+    In Python a value of one's own may be given instead of a name.
     """
 
     options: Mapping[str, Any]
@@ -230,7 +230,7 @@ class Family:
         suggest_names(self, analyses="analysis", figures="figure", measures="measure")
 
     def _drawn_by_default(self, document: Mapping[str, Any]) -> Drawing | None:
-        """Draw the points and rods of the system of a run; None where it has no points."""
+        """Draw the points and rods of the system of a run; None if it has no points."""
         system = self.system(document["model"], document["structure"])
         rule = drawing_of_system(system, FROM_THE_FRONT)
         return None if rule is None else rule(document)

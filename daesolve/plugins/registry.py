@@ -67,10 +67,10 @@ class Problem(Family, Shown):
     measures
         Name -> what is computed of every member of a sweep.
     drawing
-        Function of a run's document that describes what the bodies look like; None where there is
+        Function of a run's document that describes what the bodies look like; None if there is
         nothing to be drawn. Without it, points and rods are found (`daesolve.drawing.drawing_of`).
     path, digest
-        The file that defines it and the SHA-256 of what it held; None where an installed plugin
+        The file that defines it and the SHA-256 of what it held; None if an installed plugin
         does.
 
     Raises
@@ -118,7 +118,7 @@ class Problem(Family, Shown):
         Raises
         ------
         UnknownNameError, OutOfRangeError
-            A name that nothing carries, or a value that cannot be.
+            A name is unknown, or a value is not possible.
         """
         chosen = self.find_case(name)
         model = self.find_model(chosen.model if model is None else model)

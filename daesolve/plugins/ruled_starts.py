@@ -78,12 +78,12 @@ def traced(
     parameters: Mapping[str, float],
     structure: Mapping[str, Any],
 ) -> StartRule | None:
-    """Return what a rule gives as expressions of parameters; None where it takes numbers alone.
+    """Return what a rule gives as expressions of parameters; None if it takes numbers alone.
 
     Parameters
     ----------
     rule, start, parameters, structure
-        As in `settled`; the rule is called with symbols in place of the parameters.
+        As in `settled`; the rule is called with symbols instead of the parameters.
     """
     symbols = {name: symbol(name) for name in parameters}
     try:

@@ -146,7 +146,7 @@ def choose_solver(
     notes
         Takes up what was chosen and why.
     stiffness
-        What the Jacobian at the start says; None where nothing is known.
+        What the Jacobian at the start says; None if nothing is known.
     tolerances
         Of a solver that is chosen automatically.
 
@@ -269,7 +269,7 @@ class Stiffness:
 def stiffness(
     problem: OdeProblem, values: np.ndarray, time: float, x: np.ndarray, until: float, rate: float
 ) -> Stiffness | None:
-    """Look at a problem at the start of a run; None where its Jacobian says nothing.
+    """Look at a problem at the start of a run; None if its Jacobian says nothing.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ from daesolve.solvers import SOLVERS, Solver
 FORMULATION_GROUP = "daesolve.formulations"
 SOLVER_GROUP = "daesolve.solvers"
 Wrong = Callable[[str, object], str | None]
-"""Says what is wrong with what an entry point of a name gives; None where nothing is."""
+"""Says what is wrong with what an entry point of a name gives; None if nothing is."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def solver_kind(name: str) -> type[Solver]:
 
 
 def installed_as(kind: type[Formulation] | type[Solver]) -> str | None:
-    """Return the name by which a class is found again; None where it is by none."""
+    """Return the name by which a class is found again; None if it is by none."""
     own = FORMULATIONS if issubclass(kind, Formulation) else SOLVERS
     name = kind.name
     if name in own:

@@ -57,7 +57,7 @@ def keep(request: Request, prepared: Prepared) -> None:
 
 
 def kept(system: System, request: Request) -> Prepared | None:
-    """Return what was kept of the same; None where there is nothing."""
+    """Return what was kept of the same; None if there is nothing."""
     key = _key(system, request)
     found = None if key is None else read(key, _classes())
     if found is None:

@@ -81,7 +81,7 @@ class Prepared:
     values
         p as numbers, at the start; rates carry the sign of the direction of time.
     parameters, rates
-        For the report; a rate is None where a goal is only measured.
+        For the report; a rate is None if a goal is only measured.
     scales
         Of `problem.watched`; NaN for an energy that takes the largest kinetic energy.
     least_kinetic
@@ -104,7 +104,7 @@ class Prepared:
     compilation
         What compiling took.
     transitions
-        What switches its modes; None where nothing does.
+        What switches its modes; None if nothing does.
     resting
         Whether dry friction holds the body at rest from the start on.
     path
@@ -240,7 +240,7 @@ class _Posed:
     rank, conserved
         What its constraints are worth, and which invariants are conserved.
     rates
-        By goal; None where it is only measured.
+        By goal; None if it is only measured.
     plan, problem
         How the reactions are eliminated, and what that makes.
     values

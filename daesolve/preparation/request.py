@@ -46,7 +46,7 @@ class Request:
     start_time
         The start, s.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
     initial
         Start values to keep, by the names of states.
     guess

@@ -128,7 +128,7 @@ class Begin:
         return exponents_of(units, sizes)
 
     def _energy(self, times: np.ndarray, table: np.ndarray) -> float:
-        """Return the largest kinetic energy, J; 0.0 where that is no number."""
+        """Return the largest kinetic energy, J; 0.0 where that is not a number."""
         measured, _ = evaluate_block(self.problem.residuals, times, table, self.values)
         kinetic = measured[:, len(self.problem.watched)]
         return float(np.max(kinetic, initial=0.0, where=np.isfinite(kinetic)))
@@ -259,7 +259,7 @@ def _with_multipliers(
 
 
 def scaling_note(names: Sequence[str], scaling: Scaling) -> str | None:
-    """Say by what states and time are divided; None where by nothing."""
+    """Say by what states and time are divided; None if by nothing."""
     groups: dict[int, list[str]] = {}
     for name, exponent in zip(names, scaling.visible, strict=False):
         if exponent:

@@ -82,7 +82,7 @@ def refereed(
         The distance of a body at which the motions count as apart, m; without one a thousandth of
         the extent of the model.
     hard
-        Whether MuJoCo's equalities are as hard as its steps allow, in place of those of the file.
+        Whether MuJoCo's equalities are as hard as its steps allow, instead of those of the file.
     halvings
         How often MuJoCo's step is halved, a run each.
     samples

@@ -23,9 +23,9 @@ class Side:
     method
         The integrator.
     step
-        s; None where the solver chooses it.
+        s; None if the solver chooses it.
     gap, turn
-        The largest gap of the loops at the samples, m and rad; None where nothing is held so.
+        The largest gap of the loops at the samples, m and rad; None if nothing is held so.
     drift
         The largest change of the energy that no work accounts for, over the largest kinetic energy
         of daesolve's run.
@@ -61,7 +61,7 @@ class Divergence:
     distances
         (n,) at the samples, the largest of any body, m.
     leaves
-        The first sample time at which it exceeds the tolerance, s; None where it never does.
+        The first sample time at which it exceeds the tolerance, s; None if it never does.
     """
 
     step: float
@@ -168,7 +168,7 @@ def order(divergences: Sequence[Divergence]) -> list[float | None]:
     """Return by which power of the step MuJoCo comes nearer, from each step to the next.
 
     It is measured at the last sample at which even the longest step is within a thousandth of the
-    largest distance, or the first after the start where none is; None where nothing is left to
+    largest distance, or the first after the start where none is; None if nothing is left to
     compare: what does not fall with the step is softness of its constraints.
     """
     if len(divergences) < 2 or min(len(one.distances) for one in divergences) < 2:

@@ -126,7 +126,7 @@ class Rules(Protocol):
 
 
 def problem_of(run: Document) -> Rules | None:
-    """Return the installed problem of a run; None where its plugin is gone, or a file poses it."""
+    """Return the installed problem of a run; None if its plugin is gone, or a file poses it."""
     if run.get("path"):
         return None
     try:

@@ -202,7 +202,7 @@ def agreement(document: Document) -> float | None:
 
 
 def digits(difference: float | None, size: float) -> float | None:
-    """Return in how many digits two values of a size agree; None where that is unknown."""
+    """Return in how many digits two values of a size agree; None if that is unknown."""
     if difference is None:
         return None
     relative = difference / size

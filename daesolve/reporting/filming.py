@@ -61,12 +61,12 @@ def filmed(
     Parameters
     ----------
     run, seconds, rate, begin, end, drawing, source, tell
-        As of `daesolve.reporting.animate`.
+        As in `daesolve.reporting.animate`.
 
     Raises
     ------
     DaesolveError
-        As of `daesolve.reporting.animate`.
+        As in `daesolve.reporting.animate`.
     """
     known = Trajectory.from_run(run) if isinstance(run, Path | str) else run
     playing = Playing(seconds, rate, begin, end)
@@ -87,7 +87,7 @@ def filmed(
 
 
 def _beginning(known: Trajectory | Document, origin: _Origin, playing: Playing) -> Film | None:
-    """Return the film of the first oscillations; None where none of them can be followed."""
+    """Return the film of the first oscillations; None if none of them can be followed."""
     begun = _closely_sampled(known)
     if begun is not known and origin.rule is None and _has_own_series(begun):
         return None

@@ -26,7 +26,7 @@ from daesolve.reporting.figures.style import style, svg
 from daesolve.reporting.sampling import Document, beginnings, event_statistics, resolved
 
 FigureRule = Callable[[dict[str, Any]], Figure | None]
-"""A figure of a problem's own; None where it has nothing to show of a run."""
+"""A figure of a problem's own; None if it has nothing to show of a run."""
 SPARSE = (
     "The samples are too sparse to join: bands show their range over equal time spans, and the "
     "plot beside them shows the rate of every sample over its value. Use closer samples "

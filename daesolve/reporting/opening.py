@@ -63,7 +63,7 @@ def with_kept_opening(run: dict[str, Any], directory: Path) -> dict[str, Any]:
 
 
 def kept_opening(directory: Path, names: Document) -> Mapping[str, Any] | None:
-    """Return the beginning that was kept of a stored run: times and series; None where none was.
+    """Return the beginning that was kept of a stored run: times and series; None if none was.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class Series:
     Parameters
     ----------
     times, values
-        (k,) NaN where there is no finite value.
+        (k,) NaN where there is not a finite value.
     slopes
         Its derivative where that is known.
     """

@@ -1,6 +1,6 @@
 """Assimulo's solvers of F(t, y, y') = 0: IDA, Radau5DAE and ODASSL.
 
-They are given (x, w) with w' = z in place of y = (x, z), after C. W. Gear, Differential-algebraic
+They are given (x, w) with w' = z instead of y = (x, z), after C. W. Gear, Differential-algebraic
 equation index transformations, SIAM J. Sci. Stat. Comput. 9 (1988) 39-47. No equation holds z', so
 that F becomes F(t, x, x', w'), in which w itself does not occur, and the index sinks by one: one of
 index 1 becomes an ordinary differential equation in implicit form. The step is controlled by w,
@@ -111,7 +111,7 @@ class ImplicitEquations(Equations):
         return self._residual(self.sign * tau, np.concatenate((y, self.sign * yd)))
 
     def no_number(self) -> np.ndarray:
-        """Answer in place of F so that the codes in Fortran give up: there is no other way."""
+        """Answer instead of F so that the codes in Fortran give up: there is no other way."""
         return np.full(self._rows, np.nan)
 
     def finite_residual(self, tau: float, y: np.ndarray, yd: np.ndarray) -> np.ndarray:

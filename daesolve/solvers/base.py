@@ -92,7 +92,7 @@ class Solver(ABC):
     def reset_chains(
         self, problem: OdeProblem, resets: Mapping[int, ca.Function]
     ) -> ResetChains | None:
-        """Return what goes on from reset to reset by itself; None where the solver cannot.
+        """Return what goes on from reset to reset by itself; None if the solver cannot.
 
         Parameters
         ----------

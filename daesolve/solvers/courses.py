@@ -87,7 +87,7 @@ class Cubics(Course):
     rates
         (k + 1, size) x' at the ends.
     seen
-        Whether the method evaluated its rates there: on a grid in place of its steps it did not.
+        Whether the method evaluated its rates there: on a grid instead of its steps it did not.
     """
 
     exact = False

@@ -54,7 +54,7 @@ class ErrorControlled(Solver):
 
     @property
     def any_time(self) -> bool:
-        """Tolerances are no times."""
+        """Tolerances are not times."""
         return True
 
     @property

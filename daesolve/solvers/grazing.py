@@ -203,7 +203,7 @@ def _is_cubic(left: Look, middle: Look, right: Look, guard: int) -> bool:
 
 
 def _extremum(left: Look, right: Look, guard: int, see: See, settle: See) -> Look | None:
-    """Return the extremum of a guard between two looks; None where its rates show none."""
+    """Return the extremum of a guard between two looks; None if its rates show none."""
     ends = {look.time: float(look.rates[guard]) for look in (left, right)}
     if not ends[left.time] * ends[right.time] < 0.0:
         return None

@@ -136,7 +136,7 @@ class HiddenTerms:
 
 
 def hidden_terms(*functions: ca.Function, branches: bool = True) -> HiddenTerms | None:
-    """Return what functions of (t, x, p) have that a step may not see; None where there is nothing.
+    """Return what functions of (t, x, p) have that a step may not see; None if there is nothing.
 
     Parameters
     ----------

@@ -139,7 +139,7 @@ class _Stepper(Stepper):
         return found
 
     def _advance(self, time: float) -> np.ndarray | None:
-        """Step from the start of the last step to a time in it; None where it takes too long."""
+        """Step from the start of the last step to a time in it; None if it takes too long."""
         march, method = self._march, self._method
         assert march is not None
         before, x = march.start

@@ -1,6 +1,6 @@
 """Guards that are at zero and stay there, as the gap between balls that roll side by side.
 
-To rounding they have no sign. What their values seem to pass is no zero.
+To rounding they have no sign. What their values seem to pass is not a zero.
 """
 
 from __future__ import annotations

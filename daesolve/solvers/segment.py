@@ -207,7 +207,7 @@ class Block(ABC):
     def course(self, times: np.ndarray, states: np.ndarray) -> Course | None:
         """Return what is believed between the ends of the first steps.
 
-        None where it is unknown, or no closer look is asked for.
+        None if it is unknown, or no closer look is asked for.
 
         Parameters
         ----------
@@ -229,9 +229,9 @@ class Integrator(ABC):
     problem
         The functions.
     checks
-        What steps are held against; None where they are not.
+        What steps are held against; None if they are not.
     renew
-        Makes another one, which starts elsewhere; None where this one can.
+        Makes another one, which starts elsewhere; None if this one can.
     """
 
     problem: OdeProblem
@@ -267,7 +267,7 @@ class Integrator(ABC):
         return self if self.renew is None else self.renew(start, until)
 
     def arrive(self, start: State, until: float) -> np.ndarray | None:
-        """Return the state at a time, a step or so from a start; None where it is not reached.
+        """Return the state at a time, a step or so from a start; None if it is not reached.
 
         Events are passed over, and nobody sees the steps.
         """

@@ -57,7 +57,7 @@ class SeriesBlock(Block):
     order
         Of the series.
     seen
-        What is known of these steps already; None where nothing is.
+        What is known of these steps already; None if nothing is.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ def after_step(problem: OdeProblem, p: np.ndarray) -> Adjusted | None:
     """Return what is done after each step: the state is projected, and may be the last.
 
     A motion is to end where its chart does: beyond that its equations are steep, and hundreds of
-    steps would be taken in vain. None where there is nothing to do.
+    steps would be taken in vain. None if there is nothing to do.
     """
     charted = problem.chart is not None and problem.chart.choose is not None
     if problem.project is None and not charted:

@@ -125,7 +125,7 @@ class Stepper(Integrator):
         raise NotImplementedError
 
     def step_hits(self) -> list[EventHit] | None:
-        """Return the events in the last step; None where blocks of steps are searched."""
+        """Return the events in the last step; None if blocks of steps are searched."""
         return None
 
     def blocks(self, segment: Segment) -> Generator[Block]:
@@ -141,7 +141,7 @@ class Stepper(Integrator):
             yield gathered.block(failure)
 
     def advance(self, start: State, time: float) -> np.ndarray | None:
-        """Integrate from the start of a step to a time in it; None where it takes too long."""
+        """Integrate from the start of a step to a time in it; None if it takes too long."""
         if time == start.time:
             return start.x
         found = start.x

@@ -255,7 +255,7 @@ class _Stepper(Stepper):
     problem, p
         The functions, and the values.
     integrator, origin
-        The integrator, and what it starts from; None where that is not finite.
+        The integrator, and what it starts from; None if that is not finite.
     order
         The highest of its polynomials.
     """

@@ -150,7 +150,7 @@ class Taylor(Solver):
 
     @property
     def any_time(self) -> bool:
-        """The tolerance is no time."""
+        """The tolerance is not a time."""
         return True
 
     def tolerances(self) -> dict[str, float]:
@@ -251,7 +251,7 @@ class Taylor(Solver):
 
 
 def _heyoka() -> Any:
-    """Return heyoka, which is imported where it is wanted; None where it is not installed."""
+    """Return heyoka, which is imported where it is wanted; None if it is not installed."""
     from daesolve.solvers.heyoka_code import hy
 
     return hy

@@ -73,7 +73,7 @@ class ComparedRun:
         The tolerance that was chosen (`Taylor.tolerance` or `rtol`); the solver's own where none
         was; None for a solver that has no such thing.
     trajectory
-        The result, whatever its outcome; None where the solver gave none.
+        The result, whatever its outcome; None if the solver gave none.
     failure
         What a solver raised that gave no result.
     residual, invariant
@@ -138,7 +138,7 @@ class Standard:
     note
         What it is, in a sentence.
     samples
-        Its states; None where there is none.
+        Its states; None if there is none.
     """
 
     kind: Literal["quad", "given", "run", "none"]
@@ -243,7 +243,7 @@ def compare(
     UnknownNameError
         No such formulation or solver, or the reference has a state that the system has not.
     OutOfRangeError
-        There is no formulation or no solver, or a tolerance is no positive number.
+        There is no formulation or no solver, or a tolerance is not a positive number.
     DaesolveError
         The request cannot be run by any pair; see `daesolve.solve`.
 

@@ -37,7 +37,7 @@ def described(given: Made | None) -> dict[str, Any] | None:
     Raises
     ------
     UnsupportedError
-        It could not be found again, or a setting is no plain value.
+        It could not be found again, or a setting is not a plain value.
     """
     if given is None:
         return None

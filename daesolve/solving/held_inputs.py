@@ -69,7 +69,7 @@ class HeldInputs:
         Raises
         ------
         UnknownNameError, OutOfRangeError, UnsupportedError
-            There is no such input, it is no number, or it is none that may jump.
+            There is no such input, it is not a number, or it is none that may jump.
         """
         changed: dict[int, float] = {}
         for name, number in numbers.items():
@@ -148,7 +148,7 @@ def _fixed(name: str, goal: str) -> UnsupportedError:
 
 @lru_cache(maxsize=16)
 def _references(dynamics: Dynamics, size: int, names: tuple[str, ...]) -> Evaluator | None:
-    """Return (t, states and works, p) -> p with references anew; None where none is concerned."""
+    """Return (t, states and works, p) -> p with references anew; None if none is concerned."""
     order = list(dynamics.values)
     places = ca.vertcat(ca.SX(0, 1), *[dynamics.p[order.index(name)] for name in names])
     held = [row.held for row in dynamics.invariants]

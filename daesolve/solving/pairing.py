@@ -26,7 +26,7 @@ Entry = TypeVar("Entry")
 
 @dataclass(frozen=True)
 class Refused:
-    """What was not run, and why; `tolerance` is None where the pair itself cannot meet."""
+    """What was not run, and why; `tolerance` is None if the pair itself cannot meet."""
 
     formulation: str
     solver: str
@@ -88,7 +88,7 @@ def attempts(
     UnsupportedError
         An entry is neither an object nor a name.
     OutOfRangeError
-        There is no formulation or no solver, or a tolerance is no positive number.
+        There is no formulation or no solver, or a tolerance is not a positive number.
     """
     usual = formulations is None or solvers is None
     tolerances = USUAL_TOLERANCES if usual and tolerances is None else tolerances
@@ -134,7 +134,7 @@ def attempts(
 
 
 def _leading(solver: Solver) -> str | None:
-    """Return the name of the tolerance that is chosen; None where the solver has none."""
+    """Return the name of the tolerance that is chosen; None if the solver has none."""
     return next((name for name in LEADING if name in solver.tolerances()), None)
 
 

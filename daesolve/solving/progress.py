@@ -136,7 +136,7 @@ class _Start:
         self.wall = self.last = time.perf_counter()
 
     def elapsed(self, reached: float) -> tuple[float, float] | None:
-        """Return simulated and wall time since the start; None where it was asked just now."""
+        """Return simulated and wall time since the start; None if it was asked just now."""
         now = time.perf_counter()
         if self.time is None:
             self.time, self.wall = reached, now

@@ -326,7 +326,7 @@ class Simulator:
         Raises
         ------
         OutOfRangeError
-            It is no snapshot of such a simulator.
+            It is not a snapshot of such a simulator.
         """
         if not isinstance(snapshot, Snapshot):
             raise OutOfRangeError(

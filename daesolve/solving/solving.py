@@ -159,7 +159,7 @@ def _prepared(system: System, request: Request, by: bool | By) -> Prepared:
 
 
 def _destination(store: Path | str | Destination | None) -> Destination | None:
-    """Return where a run is kept, which is new or empty; None where it is not."""
+    """Return where a run is kept, which is new or empty; None if it is not."""
     if store is None:
         return None
     found = store if isinstance(store, Destination) else Destination(located(store))

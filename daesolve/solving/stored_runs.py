@@ -57,7 +57,7 @@ class Destination:
     identity
         What the report calls it.
     source
-        How its system is posed again: problem, path, model and structure; None where that is not
+        How its system is posed again: problem, path, model and structure; None if that is not
         known, so that the system must be given to go on.
     derived
         The names of parameters that follow from others.

@@ -86,7 +86,7 @@ def encode(value: object) -> Any:
     Raises
     ------
     ArchiveError
-        A value of another type, or a key that is no string.
+        A value of another type, or a key that is not a string.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -145,7 +145,7 @@ def from_json(content: bytes) -> dict[str, Any]:
     Raises
     ------
     ValueError
-        It is no strict JSON, or no mapping, or its numbers and words are not those of its digest.
+        It is not strict JSON, or no mapping, or its numbers and words are not those of its digest.
         A file without a digest, as earlier versions wrote, is taken as it is.
     """
     try:
@@ -223,9 +223,9 @@ def samples_table(samples: Mapping[str, np.ndarray]) -> pa.Table:
 
 
 def events_table(events: Mapping[str, Any] | None) -> pa.Table | None:
-    """Return events as a table, None where there are none.
+    """Return events as a table, None if there are none.
 
-    A column holds strings, lists of integers, or doubles; None where there is no value.
+    A column holds strings, lists of integers, or doubles; None if there is no value.
     """
     import pyarrow as pa
 

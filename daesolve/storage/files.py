@@ -31,7 +31,7 @@ def located(directory: object) -> Path:
     Raises
     ------
     ArchiveError
-        It is no path.
+        It is not a path.
     """
     if isinstance(directory, str | os.PathLike):
         name: str | bytes = os.fspath(directory)
@@ -90,7 +90,7 @@ def content_of(path: Path) -> bytes:
     Raises
     ------
     OSError
-        It cannot be read, or is no file: a pipe or a device could be read without end.
+        It cannot be read, or is not a file: a pipe or a device could be read without end.
     """
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is not a regular file")
@@ -112,7 +112,7 @@ def read_json(path: Path, check: Check | None) -> tuple[dict[str, Any], str | No
     value
         What it holds.
     fault
-        What follows on its name in a sentence, None where nothing is wrong.
+        What follows on its name in a sentence, None if nothing is wrong.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def kind_of(directory: object) -> object:
     Raises
     ------
     ArchiveError
-        The directory is no path.
+        The directory is not a path.
     """
     try:
         return read_json(located(directory) / "manifest.json", None)[0].get("kind")

@@ -308,7 +308,7 @@ class Stored:
         return table
 
     def _damage(self, number: int) -> str | None:
-        """Say what a part lacks, None where it is whole."""
+        """Say what a part lacks, None if it is whole."""
         try:
             self.checkpoint(number)
             part = self._part(number)
@@ -360,7 +360,7 @@ def _result(directory: Path, check: Check | None) -> dict[str, Any] | None:
 
 
 def _parts(directory: Path, numbers: Iterable[int]) -> dict[int, StoredPart | None]:
-    """Return the parts that have a checkpoint, with None where it cannot be read."""
+    """Return the parts that have a checkpoint, with None if it cannot be read."""
     found: dict[int, StoredPart | None] = {}
     for number in numbers:
         try:
@@ -405,7 +405,7 @@ def _files(head: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _unfinished(path: Path) -> pa.Table | None:
-    """Return an unfinished file, None where there is none that can be read.
+    """Return an unfinished file, None if there is none that can be read.
 
     It is read at once, because it goes when its part is committed.
     """
@@ -423,7 +423,7 @@ def _unfinished(path: Path) -> pa.Table | None:
 
 
 def _difference(file: File) -> str | None:
-    """Say how a file differs from what its checkpoint says, None where it does not."""
+    """Say how a file differs from what its checkpoint says, None if it does not."""
     import pyarrow as pa
 
     different = _other_size(file) or _other_digest(file)

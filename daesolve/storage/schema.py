@@ -65,7 +65,7 @@ def record_of(kind: type, **others: Any) -> type[BaseModel]:
 
 
 def _strict(hint: Any) -> Any:
-    """Return a type with leaves that convert nothing, since "1" is no number and True no 1."""
+    """Return a type with leaves that convert nothing, since "1" is not a number and True no 1."""
     if hint in LEAVES:
         return LEAVES[hint]
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):

@@ -70,7 +70,7 @@ class Writer:
     directory, manifest
         Of the run.
     taken_over
-        In words what a killed process left, None where none did.
+        In words what a killed process left, None if none did.
     """
 
     def __init__(self, directory: Path, lock: BaseFileLock, taken_over: str | None) -> None:
@@ -148,7 +148,7 @@ class Writer:
         samples
             Name -> (k,) doubles; k may be 0.
         events
-            Name -> one string, list of integers, or double an event; None where there is no value.
+            Name -> one string, list of integers, or double an event; None if there is no value.
         checkpoint
             What to go on from, for `encode`; "files" is taken.
         """

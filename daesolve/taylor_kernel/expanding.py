@@ -52,7 +52,7 @@ def expanded(version, codes, operands, stack, counts, values, rows, table, first
     Returns
     -------
     int
-        A value that is no sum, product or the like; `DONE` where nothing is left.
+        A value that is not a sum, product or the like; `DONE` where nothing is left.
     """
     top, count = counts
     while top:

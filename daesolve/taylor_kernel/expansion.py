@@ -25,7 +25,8 @@ _compiled: Any = expanding
 NONE = -1
 """No row; no value."""
 MOST_ROWS = 64
-"""That an operation needs which is no sum, product or the like: a power takes up to 21 of them."""
+"""That an operation needs which is not a sum, product or the like: a power takes up to 21 of
+them."""
 SIMPLE = [
     operations.ASSIGN, operations.ADD, operations.SUB, operations.MUL, operations.DIV,
     operations.NEG, operations.SQ, operations.TWICE, operations.INV, operations.SQRT,
@@ -74,7 +75,7 @@ class Numbers:
     Parameters
     ----------
     given
-        p -> what depends on parameters alone; None where nothing does.
+        p -> what depends on parameters alone; None if nothing does.
     own
         Those after it: a number, or the place of the one whose logarithm it is.
     first

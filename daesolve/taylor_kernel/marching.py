@@ -78,7 +78,7 @@ class LaneStretch:
     end, state
         The time at the end, s, and the state then, (states,).
     seen
-        What is known of them already; None where nothing is.
+        What is known of them already; None if nothing is.
     """
 
     when: np.ndarray
@@ -281,7 +281,7 @@ class Lane:
         self.march.end[self.number] = until
 
     def put(self, x: np.ndarray) -> None:
-        """Put a state in place of that which was reached."""
+        """Put a state instead of that which was reached."""
         self.march.x[:, self.number], self.march.low[:, self.number] = x, 0.0
 
     def steps(self, most: int) -> LaneStretch:

@@ -95,7 +95,7 @@ class Drift:
         The integral of |rate * residual| over time, over the scale: how much feedback it took.
     growth_exponent
         The slope, in log-log, of the root mean square per bin over the last two decades of time;
-        None where the residual is at rounding level or the run too short.
+        None if the residual is at rounding level or the run too short.
     note
         What a reader should know.
     history
@@ -148,7 +148,7 @@ class EventRecord:
     detail
         The state there, by name; before what the event resets.
     after
-        The state and the discrete values after a reset; None where there was none.
+        The state and the discrete values after a reset; None if there was none.
     fired
         Which of the event's guards passed, from 0.
     impact
@@ -177,7 +177,7 @@ class Verification:
     difference
         The largest difference of each state over the samples.
     lyapunov_time
-        The time in which small errors grow e-fold, s; None where the motion is regular, not a
+        The time in which small errors grow e-fold, s; None if the motion is regular, not a
         number where it ended, or touched a guard, before that could be determined.
     interrupted
         Whether the repetition was interrupted, so that it shows nothing.

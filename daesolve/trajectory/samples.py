@@ -192,7 +192,7 @@ def event_of_row(row: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -
     Parameters
     ----------
     row
-        Column -> value, None where the event has none.
+        Column -> value, None if the event has none.
     columns
         The names under "detail", "after" and "impulses" of an event.
     """

@@ -96,7 +96,7 @@ class Trajectory(ShownRun):
     sources
         The papers and books of the problem that was run.
     origin
-        The case or the system that was run, in this process; None where that was another one.
+        The case or the system that was run, in this process; None if that was another one.
 
     Notes
     -----
@@ -239,7 +239,7 @@ class Trajectory(ShownRun):
     def opening(self) -> Recorded | None:
         """Return the beginning, integrated anew, with samples at and within each accepted step.
 
-        None where the trajectory was read from disk or pickled, or went on from a checkpoint.
+        None if the trajectory was read from disk or pickled, or went on from a checkpoint.
         """
         return None if self._begin is None else self._begin()
 
@@ -488,5 +488,5 @@ def remembered(run: Trajectory) -> Trajectory:
 
 
 def latest() -> tuple[Mapping[str, Any], Sequence[str]] | None:
-    """Return the description and the sources of what was run last; None where nothing was."""
+    """Return the description and the sources of what was run last; None if nothing was."""
     return _latest[-1] if _latest else None

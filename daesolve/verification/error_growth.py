@@ -77,7 +77,7 @@ class SmallChanges(Protocol):
         Returns
         -------
         np.ndarray or None
-            (n,) factors; None where the motion does not get there.
+            (n,) factors; None if the motion does not get there.
         """
         ...
 
@@ -87,7 +87,7 @@ class SmallChanges(Protocol):
         Returns
         -------
         np.ndarray or None
-            (n,) factors by which they grow in an event there; None where nothing happens.
+            (n,) factors by which they grow in an event there; None if nothing happens.
         """
         ...
 
@@ -134,7 +134,7 @@ def measured_growth(
     Returns
     -------
     Growth or None
-        None where a change vanishes, is not finite, or grows too far in the shortest piece.
+        None if a change vanishes, is not finite, or grows too far in the shortest piece.
     """
     times, pieces = [changes.time], list[float]()
     factors, at_events = list[np.ndarray](), list[np.ndarray]()
@@ -187,7 +187,7 @@ def lyapunov_time(prepared: Prepared) -> float | None:
     Returns
     -------
     float or None
-        s; None where the motion is regular; not a number where it ends, or touches a guard,
+        s; None if the motion is regular; not a number where it ends, or touches a guard,
         before that is known.
     """
     chart = prepared.problem.chart

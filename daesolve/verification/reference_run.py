@@ -11,7 +11,7 @@ Events are located and resets evaluated in the same arithmetic; which guards pas
 decided as in double precision (see `quadruple.QuadTransitions`). An event that stops the motion
 ends the run.
 
-Numbers in the equations themselves, which are no parameters, may have been folded in double
+Numbers in the equations themselves, which are not parameters, may have been folded in double
 precision while the equations were built; then `ReferenceRun.residuals` show about 1e-16.
 """
 

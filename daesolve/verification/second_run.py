@@ -198,8 +198,8 @@ class ResetAgreement:
     count, standard_count
         How many each had in all.
     apart_from
-        When the first happened that is not the same in both, s; None where all are. What the
-        states differ from then on is no error of a run but another motion.
+        When the first happened that is not the same in both, s; None if all are. What the
+        states differ from then on is not an error of a run but another motion.
     farthest
         The largest difference of the times of a reset that is the same in both, s.
     """
@@ -234,7 +234,7 @@ class Difference:
     by_state
         The largest difference of each state, in its unit.
     resets
-        How the resets agree; None where neither run has any.
+        How the resets agree; None if neither run has any.
     omitted
         The samples left out, since one run met a reset before and the other one after them.
     apart_from
@@ -256,7 +256,7 @@ class Difference:
 def difference(
     run: Sampled, standard: Sampled, units: Mapping[str, str], ignored: Collection[str] = ()
 ) -> Difference | None:
-    """Compare the states of a standard with those of a run; None where no time is common.
+    """Compare the states of a standard with those of a run; None if no time is common.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def compare_resets(
     Returns
     -------
     ResetAgreement or None
-        None where neither run has any, or one is an end alone.
+        None if neither run has any, or one is an end alone.
     list of (float, float)
         The times between which one run has met a reset and the other has not, as long as they
         have the same ones and such times do not overlap.

@@ -65,7 +65,7 @@ class Curve:
         Raises
         ------
         PosingError
-            The residual is no scalar CasADi expression in x, z and the curve's parameters.
+            The residual is not a scalar CasADi expression in x, z and the curve's parameters.
         """
         point = ca.SX.sym("point", 2)  # pyright: ignore[reportArgumentType, reportCallIssue]
         p = self._declared

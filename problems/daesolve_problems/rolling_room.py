@@ -75,10 +75,10 @@ class Admissibility:
     largest_radius
         Of a disc that can roll all along the stretch, in m: the least upper bound.
     tightest
-        The rolling contact (x, z), in m, in which a disc of the largest radius is stopped; None
-        where every disc fits.
+        The rolling contact (x, z), in m, in which a disc of the largest radius is stopped; None if
+        every disc fits.
     second_contacts
-        The first ones backwards and forwards from the start, None where there is none on the
+        The first ones backwards and forwards from the start, None if there is none on the
         stretch; both at the start itself where the disc does not fit there.
     """
 

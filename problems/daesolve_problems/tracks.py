@@ -102,11 +102,11 @@ class Track(Contacts):
     Parameters
     ----------
     s, points, normals, curvature
-        As of `Contacts`; s ascends.
+        As in `Contacts`; s ascends.
     curve, values
         What was traced.
     perimeter
-        The arc length L after which the curve closes, in m; None where it is open.
+        The arc length L after which the curve closes, in m; None if it is open.
     stops
         Whether tracing stopped short backwards and forwards: there the curve ends, jumps or has a
         kink.
@@ -129,7 +129,7 @@ class Track(Contacts):
         Raises
         ------
         OutOfRangeError
-            The stretch does not hold the start, or is no part of the track.
+            The stretch does not hold the start, or is not part of the track.
         """
         low, high = self.ends
         if stretch is None:

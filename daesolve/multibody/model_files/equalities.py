@@ -40,7 +40,7 @@ class JointEquality:
     name
         A word.
     first, second
-        The joints; the second is None where the first is held.
+        The joints; the second is None if the first is held.
     coefficients
         a_0 to a_4.
     """
@@ -52,7 +52,7 @@ class JointEquality:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         held = self.first.place - float(self.first.joint.reference[0])
         if self.second is None:
             held = held - float(self.coefficients[0])

@@ -156,7 +156,7 @@ class Freedom:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         joint = self.joint
         forces = [
             AppliedForce(rate, -float(factor) * rate)

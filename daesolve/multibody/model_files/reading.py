@@ -71,7 +71,7 @@ class Weightless:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         total = ca.SX(0)
         for position, mass in self.lifted:
             total = total + mass * ca.dot(ca.SX(self.gravity), position)

@@ -24,7 +24,7 @@ DEEPEST = 500
 ROOTS = {"mujoco": "MJCF", "robot": "URDF"}
 """The outermost elements of model files."""
 ANYWHERE = ("http://", "https://", "package://", "model://", "file://")
-"""Beginnings of names that are no paths, of which the parser takes the last part."""
+"""Beginnings of names that are not paths, of which the parser takes the last part."""
 
 
 @dataclass(eq=False)

@@ -1,6 +1,6 @@
 """Curves of one quantity over another: lines only where samples follow the motion.
 
-Even samples of a motion that turns back between them are no points of a line: joined, they show
+Even samples of a motion that turns back between them are not points of a line: joined, they show
 chords of a curve that is not there. Then every sample is a dot, and a line goes through the
 beginning, which is sampled at and within the accepted steps.
 """

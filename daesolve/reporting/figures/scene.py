@@ -134,7 +134,7 @@ class Scene:
 
 
 def scene(document: Document) -> Figure | None:
-    """Draw the scene of a run; None where the run has no drawing or no samples.
+    """Draw the scene of a run; None if the run has no drawing or no samples.
 
     Raises
     ------

@@ -169,7 +169,7 @@ def save_figure(figure: Figure, directory: Path, name: str) -> list[Path]:
 
 
 def _without_broken_mathematics(figure: Figure) -> None:
-    """Show words as they are that have dollar signs and are no mathematics, such as a unit."""
+    """Show words as they are that have dollar signs and are not mathematics, such as a unit."""
     parser = MathTextParser("path")
     for artist in figure.findobj(Text):
         words = artist.get_text() if isinstance(artist, Text) else ""

@@ -109,7 +109,7 @@ class LocalTheory:
 
     @property
     def window(self) -> tuple[float, float] | None:
-        """Between which values of |P| motions do run into one; None where |D| forbids it."""
+        """Between which values of |P| motions do run into one; None if |D| forbids it."""
         turns = self._turns(1.0)
         if turns is None:
             return None
@@ -150,7 +150,7 @@ class LocalTheory:
         return side * self.wheelbase * self.level * self.difference / size
 
     def _turns(self, side: float) -> tuple[float, float] | None:
-        """Return where F' = 0; None where F only falls."""
+        """Return where F' = 0; None if F only falls."""
         across = math.sqrt(self.square) * abs(self.difference)
         # F' = 0 lies where k D x > 0; F' is largest at `steepest`, and below zero beyond `reach`
         towards = math.copysign(1.0, side * self.difference)

@@ -147,7 +147,7 @@ def wheels() -> ds.MechanicalSystem:
 
 
 def skates() -> ds.MechanicalSystem:
-    """Pose the cart with skates in place of wheels: five velocities, two constraints."""
+    """Pose the cart with skates instead of wheels: five velocities, two constraints."""
     return ds.nonholonomic.eliminate(wheels(), TURNS).system
 
 

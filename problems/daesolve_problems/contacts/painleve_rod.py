@@ -97,7 +97,7 @@ def start(
 def paradox_angles(friction: float) -> tuple[float, float] | None:
     """Return between which angles friction presses the end to the floor by itself, rad.
 
-    None where it never does.
+    None if it never does.
     """
     root = 9.0 * friction**2 - 16.0
     if root <= 0.0:

@@ -112,7 +112,7 @@ class Cycle:
 
 
 def cycle(p: Values) -> Cycle | None:
-    """Return the cycle of these parameters, None where there is none."""
+    """Return the cycle of these parameters, None if there is none."""
     mass, speed, load = p["mass"], p["belt_speed"], p["load"]
     decay = p["damping"] / (2.0 * mass)
     squared = p["stiffness"] / mass - decay**2

@@ -174,7 +174,7 @@ def rate_at(p: Values, theta: float, rate: float) -> float:
 
 
 def step_time(p: Values) -> float | None:
-    """Return the period of the steady wheel, s; None where it does not come over its spoke."""
+    """Return the period of the steady wheel, s; None if it does not come over its spoke."""
     rate, half, slope = steady_rate(p), p["half_angle"], p["slope"]
     if rate == 0.0 or (slope < half and rate_at(p, 0.0, rate) == 0.0):
         return None

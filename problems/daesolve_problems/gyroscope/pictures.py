@@ -69,7 +69,7 @@ def way_of_the_axis(document: Mapping[str, Any]) -> Figure:
 
 
 RING, HOUSING, ROTOR = 1.0, 0.8, 0.55
-"""Radii in the drawing; sizes are no parameters of the problem."""
+"""Radii in the drawing; sizes are not parameters of the problem."""
 
 
 def drawing(document: Mapping[str, Any]) -> Drawing:

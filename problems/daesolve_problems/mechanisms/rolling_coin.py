@@ -15,7 +15,7 @@ contact), leaned by beta to the inside, is followed steadily at
 `rolling-disc` has the same motions in angles of its own.
 
 A start has the lean `beta` and the rates `alpha_dot`, `beta_dot` and `gamma_dot` (of the roll
-against the heading), or, in place of rates, the radius `circle_radius` of a steady circle about the
+against the heading), or, instead of rates, the radius `circle_radius` of a steady circle about the
 origin.
 """
 

@@ -163,7 +163,7 @@ def _vehicle(wheels: int, *, with_angles: bool) -> _Vehicle:
 
 
 def _equations(car: _Vehicle, turn: float) -> tuple[ca.SX, ca.SX]:
-    """Return the mass matrix and the force of the equations with turn * J in place of J."""
+    """Return the mass matrix and the force of the equations with turn * J instead of J."""
     p, (v_1, v_2, omega) = car.p, ca.vertsplit(car.u)
     moment_x, moment_y = p.mass * p.centre_x, p.mass * p.centre_y
     matrix = ca.vertcat(

@@ -70,7 +70,7 @@ class Motion:
 
 
 def motion(car: Description, p: Values, given: Values) -> Motion | None:
-    """Return the motion of a vehicle, None where the expansion says nothing of it."""
+    """Return the motion of a vehicle, None if the expansion says nothing of it."""
     count, reach = len(car.frame.wheels), car.frame.platform_radius
     for wheel, (cosine, sine) in zip(car.frame.wheels, equal_directions(count), strict=True):
         off = math.hypot(wheel.x - reach * cosine, wheel.y - reach * sine)

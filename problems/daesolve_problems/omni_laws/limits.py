@@ -72,7 +72,7 @@ class Convergence:
         return [k for k, value in enumerate(self.differences[name]) if value > least]
 
     def order(self, name: str) -> float | None:
-        """Return the order of a difference, None where too few of them are more than errors."""
+        """Return the order of a difference, None if too few of them are more than errors."""
         kept = self.above(name)[-LEAST:]
         if len(kept) < LEAST:
             return None
@@ -222,7 +222,7 @@ class Slipping:
 
 
 def slipping(case: BoundCase) -> Slipping | None:
-    """Return what the motion at the start says of it; None where no wheel turns and slips."""
+    """Return what the motion at the start says of it; None if no wheel turns and slips."""
     bound = under(case, FRICTION)
     structure = bound.problem.meaning(bound.full_structure)
     p = bound.values

@@ -16,7 +16,7 @@ vertical, J that of a wheel about its axle and B that of a roller about its axis
 Modules
 -------
 `geometry` has sizes and inertias, `starting` where the vehicle starts; `thesis` has the equations
-with every roller a body of its own, `compact` those in three velocities; `general` and `wheels`
+with every roller as a separate body, `compact` those in three velocities; `general` and `wheels`
 have wheels anywhere, with rollers at an angle; `bodies` has what `thesis` and `general` share,
 `motion` and `pictures` show it.
 """

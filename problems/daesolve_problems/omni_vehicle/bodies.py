@@ -1,4 +1,4 @@
-"""What the models with every roller a body of its own share: all but geometry and inertia.
+"""What the models with every roller as a separate body share: all but geometry and inertia.
 
 Coordinates x, y, theta, chi_i, phi_ij; velocities nu, chi_i', phi_ij'; the roller that wheel i
 stands on, contact_i; with R and Lambda of the model

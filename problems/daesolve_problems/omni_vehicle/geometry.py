@@ -86,7 +86,7 @@ def vehicle(p: Any, wheels: int, rollers: int) -> Vehicle:
 
     The platform is a homogeneous disc, the hubs are homogeneous cylinders of radius r. The
     rollers have the inertia of a cylinder with the mean radius (l - r) / 2 and the length
-    2 l sin(pi / n) of a sector. What is given stands in place of what follows wherever this
+    2 l sin(pi / n) of a sector. What is given stands instead of what follows wherever this
     enters: a given B in I_S, for instance.
 
     Parameters

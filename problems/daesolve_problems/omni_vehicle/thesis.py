@@ -1,4 +1,4 @@
-"""The vehicle with every roller a body of its own, as in the thesis; `bodies` has the rest.
+"""The vehicle with every roller as a separate body, as in the thesis; `bodies` has the rest.
 
     2 T = M v_S^2 + I_S theta'^2 + J sum chi_i'^2
           + B sum (phi_ij'^2 + 2 theta' sin(chi_ij) phi_ij')
@@ -27,7 +27,7 @@ from daesolve_problems.omni_wheels import equal_directions, numbered
 def thesis(
     wheels: int, rollers: int, imposition: Order, motors: bool = False
 ) -> ds.MechanicalSystem:
-    """Pose the vehicle with every roller a body of its own, as in the thesis.
+    """Pose the vehicle with every roller as a separate body, as in the thesis.
 
     Raises
     ------

@@ -175,7 +175,7 @@ class Model:
 
 
 def rubs(rollers: int, upright: bool) -> ds.MechanicalSystem:
-    """Pose the wheel whose rollers touch the floor with friction, each by itself."""
+    """Pose the wheel whose rollers touch the floor with friction, each on its own."""
     model = Model(rollers, numbers(rubs=True))
     contacts = [
         PlaneContact(

@@ -30,7 +30,7 @@ The reaction R = (reaction_x, reaction_z) and the torque are free unknowns, as i
 
       f(x + (r + gap) cos alpha, z + (r + gap) sin alpha) = 0,
 
-  and in place of contact and rolling stands a contact with friction: the wheel rolls as long as
+  and instead of contact and rolling stands a contact with friction: the wheel rolls as long as
   friction can hold it, slips, leaves the curve, flies, lands, and rolls again.
 
 With `drive` a motor on the axle pushes the wheel off the pendulum, with drive_torque -
@@ -94,7 +94,7 @@ class _Wheel:
     kinetic, potential
         Of wheel and pendulum, J.
     drive
-        The torque of the drive on the pendulum, N m; None where there is none.
+        The torque of the drive on the pendulum, N m; None if there is none.
     """
 
     q: DifferentiableVector

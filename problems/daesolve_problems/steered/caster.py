@@ -1,8 +1,8 @@
 """A caster under a cart: it trails, turns round where it is pushed, and shimmies on a soft pin.
 
 A cart goes along a straight line without friction, on a level plane, and draws a fork with two
-wheels on one axle, which swivels about a vertical pin. The wheels roll without slip, each by
-itself; the unknown reactions are the force of the ground along the axle, the force in the pin, and
+wheels on one axle, which swivels about a vertical pin. The wheels roll without slip, each on its
+own; the unknown reactions are the force of the ground along the axle, the force in the pin, and
 what holds the cart on its line. The energy is conserved but for the work of the dampers.
 
 The wheels stand l (`trail`) behind the pin, the mass centre a (`centre`). theta is the direction

@@ -1,7 +1,7 @@
 """A tractor and its trailers: a chain of bodies in the plane, each on an axle with two wheels.
 
 A tractor with a steered front wheel draws any number of trailers over a level plane. Every axle has
-two wheels that roll without slip, each by itself; the unknown reactions are the forces of the
+two wheels that roll without slip, each on its own; the unknown reactions are the forces of the
 ground along the axles, that across the steered wheel, and two components of the force in every
 hitch. They do no work, not even while the driver steers: the energy is conserved but for the
 work of the motors at the wheels of the tractor.

@@ -1,7 +1,7 @@
 """A roller racer: its rider wriggles the handlebar, and it goes ahead.
 
 A seat on an axle with two wheels is joined by a pin to a handlebar on an axle of its own, on a
-level plane. The wheels roll without slip, each by itself, and none of them is driven; the unknown
+level plane. The wheels roll without slip, each on its own, and none of them is driven; the unknown
 reactions are the forces of the ground along both axles, the force in the pin, and, where the
 rider's motion is given, the torque at the pin. The energy is conserved but for the
 work of the rider, and of the damper at the pin.

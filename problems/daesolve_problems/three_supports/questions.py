@@ -28,7 +28,7 @@ def held(case: BoundCase) -> ds.Answer:
         as `variant`. `limits`, where it is at rest: for each load `down` and `up` the `value` at
         which the body cannot rest any more, and that from which on it could slide as well
         (`slides_from`, earlier where loaded pads lie at two heights), with the direction and the
-        loaded pads; None where friction grows with the load, so that no such load moves the body.
+        loaded pads; None if friction grows with the load, so that no such load moves the body.
     """
     system = case.system
     assert isinstance(system, ds.MechanicalSystem)
