@@ -61,8 +61,7 @@ class NoDerivativeError(DaesolveError, RuntimeError):
 
 
 class NotPeriodicError(DaesolveError, RuntimeError):
-    """No periodic motion was found; the message says which states do not return, and what to
-    change."""
+    """No periodic motion was found; the message says what does not return, and what to change."""
 
 
 class DegenerateStartError(DaesolveError, ValueError):

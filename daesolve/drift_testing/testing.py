@@ -247,7 +247,7 @@ class DriftTest:
         driven
             Names of invariants to drive nonetheless, or True for all.
         formulation
-            In place of the library's choice, an object or a name; it drives what it drives.
+            A formulation or its name, instead of the library's choice; it decides what is driven.
         **options
             As for `daesolve.solve`; for a case start values by its own names too.
 

@@ -52,7 +52,7 @@ def run_batch(
     members
         The values in which they differ: parameters, start values of the case and states, by name.
     until
-        In place of the case's horizon, s.
+        The end of the runs, s; None takes the case's horizon.
     initial
         Start values that all members share.
     lanes
@@ -64,7 +64,7 @@ def run_batch(
     Returns
     -------
     list
-        The trajectory of each member, in their order; the error of one that could not be run.
+        The trajectory of each member, in order; for a member that could not run, its error.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def run_in_lanes(
     Returns
     -------
     list
-        The trajectory of each member, in their order; the error of one that could not be run.
+        The trajectory of each member, in order; for a member that could not run, its error.
     """
     batch, made, by = Batch(LANES), made_by_name(options), repeating(verify)
 

@@ -1,5 +1,4 @@
-"""The results of a sweep so far, read from its directory, and how they depend on what was
-varied."""
+"""The results of a sweep so far, read from its directory, and their dependence on a number."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def column_at(entries: Iterable[Entry], given: Mapping[str, float], what: str) -
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        A name is not an entry's, or an entry without a default is not given.
+        A name is not an entry, or an entry without a default is missing.
     """
     own = tuple(entries)
     names = [entry.name for entry in own]

@@ -61,8 +61,7 @@ DOCUMENT = Extent(3000, 400, 400, 6, True, 3)
 
 
 def named(name: str) -> str:
-    """Return a name for text; characters that would end it or a column are replaced by
-    lookalikes."""
+    """Return a name for text, with lookalikes of characters that would end it or a column."""
     plain = " ".join(name.replace("`", "'").replace("|", "\N{BROKEN BAR}").split())
     return f"`{plain}`"
 

@@ -1,4 +1,4 @@
-"""What a run hands to its archive, part by part, and what it goes on from."""
+"""What a run hands to its archive, part by part, and how it resumes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from daesolve.trajectory.samples import StoredSamples, row_of_event
 ENERGIES = ["kinetic_before", "kinetic_after", "carnot"]
 """What is recorded of an impact besides its impulses."""
 FEWEST_PARTS = 25
-"""In which a run comes at least: what is lost by a kill is a part at most."""
+"""The least number of parts of a run: if it is killed, at most one part is lost."""
 SHORTEST_PART = 2_000
 LONGEST_PART = 20_000
 """Steps, about a quarter of a second of Taylor's method."""
 MOST_PARTS = 1_000
 """Beyond which parts become longer, so that files do not become too many."""
 LAST_RESORT = 5_000_000
-"""Steps that a part has at most."""
+"""The largest number of steps in a part."""
 MOST_ROWS = 100_000
-"""Samples that a part has about, at most."""
+"""About the largest number of samples in a part."""
 
 
 def segments_per_part(prepared: Prepared, samples: float) -> int:
@@ -76,9 +76,9 @@ class Keeper:
     number
         Of the part that comes next, from 1.
     resumed
-        The checkpoint from which it goes on; None at the start.
+        The checkpoint from which it resumes; None at the start.
     stage
-        In which of the run's horizons it lies: 0, or how often it was extended before.
+        The number of the run's horizon: how often it was extended before.
     last_number
         Of the last part to be written; None goes on to the end.
     """
@@ -101,12 +101,12 @@ class Keeper:
 
     @property
     def advice(self) -> str:
-        """How to go on."""
+        """How to resume."""
         return f"`{resuming(self.writer.directory)}` resumes it"
 
     @property
     def done(self) -> bool:
-        """Whether the last part that was asked for is on disk."""
+        """Whether the last requested part is on disk."""
         return self.last_number is not None and self.number > self.last_number
 
     def full(self, segments: int) -> bool:
@@ -136,7 +136,7 @@ class Keeper:
         Raises
         ------
         StorageError
-            It could not be written; nothing that was written before is lost.
+            It could not be written; everything written before is intact.
         """
         checkpoint = {
             **saved,
@@ -150,11 +150,11 @@ class Keeper:
         self.number += 1
 
     def write_partial(self, assembly: Assembly) -> None:
-        """Write what is in memory for reading; it is computed again when the run goes on."""
+        """Write what is in memory for reading; it is computed again when the run resumes."""
         self.writer.write_partial(self.number, self._samples(assembly), self._events(assembly))
 
     def cut(self, until: float, sign: float, numbers: Sequence[int] | None = None) -> int:
-        """Take back what lies beyond a time in parts that are on disk, the last ones or some.
+        """Withdraw what lies beyond a time in the last parts on disk.
 
         Returns
         -------

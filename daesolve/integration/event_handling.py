@@ -1,7 +1,7 @@
 """What happens at an instant of a run: modes that switch, stops, events that are only recorded.
 
-At the start and wherever a segment ended on a guard. The laws of `modes` decide what follows; here
-it is put into the run.
+This happens at the start and wherever a segment ends on a guard. The laws of `modes` decide what
+follows; this module applies it to the run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AT_ONCE = 1e-9
 
 
 def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
-    """Do what is due at the start of a run; return where it goes on, and how it ends if it does."""
+    """Do what is due at the start of a run; return where it continues, or how it ends."""
     if run.prepared.resting:
         run.record.events.append(Happening(here.time, AT_REST, here))
         run.sample_event(here)
@@ -46,7 +46,7 @@ def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
 def with_values(
     run: RunState, here: Boundary, values: np.ndarray
 ) -> tuple[Boundary, Verdict | None]:
-    """Go on with values that were given from outside; do what follows from them.
+    """Continue with values set from outside; do what follows from them.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def with_values(
     Returns
     -------
     Boundary
-        Where the run goes on.
+        Where the run continues.
     tuple or None
         How it ends, if it does.
     """
@@ -108,7 +108,7 @@ def through(
     Returns
     -------
     Boundary
-        Where the run goes on.
+        Where the run continues.
     tuple or None
         How it ends, if it does.
     """
@@ -172,7 +172,7 @@ def _due(
 def past_at_start(guarded: Sequence[Event], guards: np.ndarray) -> int | None:
     """Find the first stopping event whose guard is past zero already: no crossing can show it.
 
-    One that resets as well is left until its guard is met.
+    An event that also resets is left until the run reaches its guard.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """The loop of a run: segments from boundary to boundary, parts on disk, interruption.
 
-From one boundary to the next a run goes through its segments, and guards that were passed over.
-`event_handling` does what is due where a segment ends, `endings` says whether the run goes on after
-it; `run_state` is what they share.
+Between two boundaries a run goes through its segments. `event_handling` does what is due where a
+segment ends, `endings` decides whether the run continues after it, and `run_state` is what they
+share.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from daesolve.trajectory.samples import Recorded
 from daesolve.trajectory.trajectory import Trajectory
 
 MOST_BOUNDARIES = 10_000
-"""Beyond which a run in memory keeps a checkpoint in their place."""
+"""Number of boundaries beyond which a run in memory keeps a checkpoint instead."""
 Progress = Callable[[float, Monitor, int], None]
 """Called after each segment with the time reached, the monitor and the number of events."""
 
@@ -242,8 +242,8 @@ def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None
     Returns
     -------
     Trajectory
-        With everything up to where the run ended, however it ended. Ctrl-C ends it after the
-        segment that is under way.
+        Contains everything up to the end of the run, however it ended. Ctrl-C ends it after the
+        current segment.
     """
     return _simulated(_Run(prepared, at, progress, forgets=True))
 
@@ -251,7 +251,7 @@ def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None
 def simulate_recorded(
     prepared: Prepared, at: At = None, progress: Progress | None = None
 ) -> tuple[Trajectory, RunRecord]:
-    """Integrate a prepared run, as `simulate`; return what it gathered too."""
+    """Integrate a prepared run like `simulate`, and also return what it gathered."""
     run = _Run(prepared, at, progress)
     run.state.whole = True
     return _simulated(run), run.state.record
@@ -269,14 +269,14 @@ def _simulated(run: _Run) -> Trajectory:
 def simulate_stored(
     prepared: Prepared, at: At, progress: Progress | None, keeper: Keeper
 ) -> Trajectory:
-    """Integrate a prepared run, or go on with it, part by part to disk.
+    """Integrate or resume a prepared run, part by part to disk.
 
     Parameters
     ----------
     prepared, at, progress
         As in `simulate`.
     keeper
-        Where to, and from which checkpoint on.
+        Stores the parts, and has the checkpoint to resume from.
 
     Returns
     -------
