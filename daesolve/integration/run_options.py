@@ -139,8 +139,7 @@ class Schedule:
         self._along = self.sign * self.listed
 
     def all_reached(self, moment: float) -> bool:
-        """Return whether a moment lies beyond all times of the user's list, which is then
-        complete."""
+        """Return whether a moment lies beyond all times of the user's list."""
         return self.own and bool(np.all(self.sign * (self.listed - moment) <= 0.0))
 
     def up_to(self, taken: int, moment: float) -> np.ndarray:

@@ -79,7 +79,7 @@ def to_boundary(
     boundary
         How far, s.
     keeper
-        What keeps it on disk, where something does.
+        Stores it on disk; None if it stays in memory.
 
     Returns
     -------
@@ -300,7 +300,7 @@ class _Run:
     prepared, at, progress
         As in `simulate`.
     keeper
-        What keeps it on disk, where something does.
+        Stores it on disk; None if it stays in memory.
     resumed
         The checkpoint from which it goes on, where that is not the keeper's.
     forgets

@@ -70,14 +70,14 @@ Reactions = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class ContactChange:
-    """What contacts did at an instant.
+    """The changes of contacts at an instant.
 
     Parameters
     ----------
     events
         The indices of their events.
     closed
-        Which contacts are closed after it.
+        Which contacts are closed afterwards.
     x, p
         The state and the values after.
     impact
@@ -145,7 +145,7 @@ class ContactChanges:
         near: tuple[np.ndarray, np.ndarray, np.ndarray],
         reactions: Reactions,
     ) -> ContactChange | None:
-        """Return what changes at an instant; None if nothing does.
+        """Return the changes at an instant; None if there are none.
 
         Parameters
         ----------
@@ -354,7 +354,7 @@ class ContactChanges:
 
 
 class ContactLaw(SwitchingLaw):
-    """Lets contacts open and close, once all else that happens at an instant is done.
+    """Lets contacts open and close, once everything else at an instant is done.
 
     Parameters
     ----------
@@ -422,12 +422,12 @@ def _smallest(matrix: np.ndarray) -> float:
 def check_held_goals(
     dynamics: Dynamics, formulation: Formulation, values: Mapping[str, float]
 ) -> None:
-    """Refuse to let go of constraints in a formulation that cannot, or to hold one by half.
+    """Refuse to release constraints in a formulation that cannot do so, or to hold one by half.
 
     Raises
     ------
     UnsupportedError, OutOfRangeError
-        The goal is named that does not always hold.
+        The message names the goal that does not always hold.
     """
     for row in dynamics.rows:
         if row.hold is None:
@@ -446,9 +446,9 @@ def check_held_goals(
 
 
 def may_share_loads(dynamics: Dynamics, formulation: Formulation, redundant: str) -> bool:
-    """Tell whether contacts in space share loads where so many touch that these depend on others.
+    """Return whether contacts in space share loads because more touch than are independent.
 
-    Of four feet on which a body rests the motion is determined though their loads are not.
+    A body on four feet has a determined motion, although the loads of its feet are not determined.
     """
     count = sum(isinstance(row.rubbing, SpatialRubbing) for row in dynamics.contacts)
     shares = formulation.chooses_goals or redundant == "minimum-norm"
@@ -462,9 +462,9 @@ def are_contacts(dynamics: Dynamics, rank: Rank) -> bool:
 
 
 def check_held_reactions(dynamics: Dynamics, rank: Rank, redundant: str) -> None:
-    """Refuse dependent constraints that are let go of by their reactions, which are not known.
+    """Refuse dependent constraints whose unknown reactions decide when they are released.
 
-    Contacts in space may share loads as equal springs do, if that is asked for: then they are.
+    On request, contacts in space share loads like equal springs, and are then accepted.
 
     Raises
     ------

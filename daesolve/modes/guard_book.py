@@ -1,4 +1,4 @@
-"""Which guards are armed, passed, due or late at an instant, whatever they switch.
+"""Keeps track of guards: which are armed, passed, due or late at an instant.
 
 The state is tested besides the crossing: a guard at zero, to rounding, whose rate points outwards
 is due as well, whatever a solver saw.
@@ -62,7 +62,7 @@ class Measured:
 
 
 class GuardBook:
-    """What a run has seen of its guards.
+    """The history of the guards in a run.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class GuardBook:
     Attributes
     ----------
     tolerances
-        What counts as zero, of each guard.
+        What counts as zero, for each guard.
     armed
         Which may be due.
     passed
@@ -175,13 +175,13 @@ class GuardBook:
         )
 
     def returned(self, terms: GuardTerms) -> None:
-        """Take back what was lent; guards that fired since then have changed it."""
+        """Take the state back; guards that have fired since then have changed it."""
         self._entered = float(terms.entered[0])
 
     # -- what the guards are ------------------------------------------------------------------
 
     def at(self, time: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the guards and their rates at any place, which is not taken note of."""
+        """Return the guards and their rates at any place, without recording it."""
         values, rates = self._evaluate(time, x, p)
         return values, rates
 
@@ -242,7 +242,7 @@ class GuardBook:
     def outside(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return how far each guard is past zero, in the direction in which it counts.
 
-        It is not taken note of: the motion may not come there.
+        This is not recorded: the motion may not arrive there.
         """
         return self.traits.ways * self.at(time, x, p)[0]
 
@@ -358,7 +358,7 @@ class GuardBook:
     # -- what is taken note of ----------------------------------------------------------------
 
     def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> np.ndarray:
-        """Take note of guards that fire now; return the rates of all guards.
+        """Record the guards that fire now; return the rates of all guards.
 
         What fires before it is at zero is no nearer after its jump: as near counts as zero now.
         """
@@ -390,7 +390,7 @@ class GuardBook:
         before: np.ndarray,
         sequential: Collection[int],
     ) -> np.ndarray:
-        """Take note of how a jump left the guards that fired; return the rates of all guards.
+        """Record how a jump left the guards that fired; return the rates of all guards.
 
         What it has sent back may be met again at once, a switch as well. What it has left at zero
         and on its way has passed, be it a barrier: a blow on a motion that goes on. Only where the

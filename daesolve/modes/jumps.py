@@ -1,4 +1,4 @@
-"""What events change at once: resets, the projection of an impact, references taken anew."""
+"""Instantaneous changes at events: resets, the projection of an impact, new references."""
 
 from __future__ import annotations
 
@@ -131,15 +131,15 @@ class JumpFunction:
 
     @property
     def plain(self) -> bool:
-        """Whether its numbers and residuals say all about whether it holds."""
+        """Whether its numbers and residuals suffice to judge it."""
         return self.continuity is None and not self._pushing and not self._left_open.any()
 
     def sizes(self, scales: Mapping[str, float]) -> np.ndarray:
-        """Return the scales of the residuals that are looked at, (goals,)."""
+        """Return the scales of the residuals that are checked, (goals,)."""
         return np.array([scales.get(name, 1.0) for name in self.goals])
 
     def impact(self, told: Sequence[float]) -> Impact | None:
-        """Return what was imposed: None if nothing was.
+        """Return the imposed impact; None if nothing was imposed.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ def _jump_function(
 
 
 def with_references(dynamics: Dynamics, t: ca.SX, x: ca.SX, p: ca.SX, works: ca.SX) -> ca.SX:
-    """Take what is held or measured from its value now: references are those of the new motion."""
+    """Set the references of held and measured quantities to their current values."""
     held = {row.name: row.held for row in dynamics.invariants}
     held |= {
         row.name: row.chain[0] + dynamics.p[ValueKind.REFERENCE.place(row.name, dynamics.values)]

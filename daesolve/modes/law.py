@@ -1,4 +1,4 @@
-"""The contract of a switching law: what decides, at an instant, how a motion goes on.
+"""The contract of a switching law, which decides at an instant how a motion continues.
 
 Between instants a motion is smooth, in one mode. A law owns events, whose guards end that mode, and
 decides what follows. There is one module for each law, and one list of them, in `transitions`.
@@ -27,7 +27,7 @@ from daesolve.trajectory.results import Impact, StepBlock
 
 @dataclass(frozen=True, eq=False)
 class Beginning:
-    """What is known of a motion where a run is to start.
+    """What is known about a motion at the start of a run.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Beginning:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What a law is made for.
+    """The problem for which a law is created.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Jump:
 
 
 class Ending(Enum):
-    """How a stretch that a law followed by itself ended."""
+    """How a stretch that a law integrated ended."""
 
     RESTS = "the body came to rest, and stays there"
     GOES_ON = "the motion continues like any other"
@@ -138,7 +138,7 @@ class Switching:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """A stretch of the motion that a law followed by itself.
+    """A stretch of the motion that a law integrated.
 
     Parameters
     ----------
@@ -157,9 +157,9 @@ class Stretch:
     error
         Why no mode continues the motion, where none does.
     onward
-        State and values with which the motion goes on, where they are others.
+        State and values with which the motion continues, if they are different.
     fires
-        The guards that are met at its end: laws decide what follows.
+        The guards that fire at its end: laws decide what follows.
     """
 
     time: float
@@ -177,9 +177,9 @@ class Stretch:
 
 
 class SwitchingLaw(ABC):
-    """Decides in which mode a motion begins and goes on.
+    """Decides in which mode a motion begins and continues.
 
-    To add a law, write its class in a module of its own, and put it into `transitions.LAWS`. The
+    To add a law, write its class in a new module, and add it to `transitions.LAWS`. The
     loop of a run, the preparation and the solvers know laws by this contract only:
 
     * `begin` chooses the first mode, from the equations alone, before anything is built. It
@@ -195,7 +195,7 @@ class SwitchingLaw(ABC):
       first, which so has the last word. All is repeated until nothing is due. It raises a
       `ResetError` where nothing follows, which ends the run as failed, and a `VariantError` where
       the model has no continuation, which ends it as degenerate.
-    * `follows` says whether the law integrates what comes next by itself, as the last phase of a
+    * `follows` says whether the law itself integrates what comes next, such as the last phase of a
       motion that comes to rest; then `finish` does so, instead of `decide`.
     * `hold` follows a body that rests, where what acts on it depends on time; `keeps_still` says
       whether what else happened meanwhile has left it there.
@@ -203,7 +203,7 @@ class SwitchingLaw(ABC):
       over it; where `decides` is set, they are carried by differences of what `decide` yields.
 
     A law keeps no memory: what a run has seen of guards is in its `GuardBook`, which `decide`
-    receives. What else a mode needs are discrete values, in p.
+    receives. Everything else that a mode needs is in the discrete values of p.
 
     Attributes
     ----------
@@ -278,7 +278,7 @@ class SwitchingLaw(ABC):
         """
 
     def follows(self, fired: Sequence[int]) -> bool:
-        """Tell whether it integrates by itself what comes after these guards, of any events."""
+        """Return whether it integrates what follows these guards, of any events."""
         return False
 
     def finish(
@@ -289,7 +289,7 @@ class SwitchingLaw(ABC):
         until: float,
         samples_up_to: Callable[[float], np.ndarray],
     ) -> Stretch:
-        """Integrate a stretch by itself.
+        """Integrate a stretch.
 
         Parameters
         ----------
@@ -303,7 +303,7 @@ class SwitchingLaw(ABC):
         raise NotImplementedError
 
     def keeps_still(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:
-        """Tell whether nothing slides in a state; of a law that holds bodies."""
+        """Return whether nothing slides in a state; for a law that holds bodies."""
         return False
 
     def hold(
@@ -314,7 +314,7 @@ class SwitchingLaw(ABC):
         until: float,
         samples_up_to: Callable[[float], np.ndarray],
     ) -> Stretch | None:
-        """Follow a body that rests until it is let go; None if it rests for ever.
+        """Follow a resting body until it is set free; None if it rests for ever.
 
         Parameters
         ----------

@@ -22,7 +22,7 @@ from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
 
 
 class ResetLaw(SwitchingLaw):
-    """Does at once what the events ask for that pass together.
+    """Carries out the resets of events that pass together.
 
     Parameters
     ----------

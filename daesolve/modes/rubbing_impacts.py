@@ -1,4 +1,4 @@
-"""Impacts of contacts, with friction: those that close, and those that nothing else lets go on."""
+"""Impacts with friction, of contacts that close, and of those that cannot continue otherwise."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_IMPACTS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where a decision is taken: time, states of the equations, works behind them, values."""
+    """The place of a decision: time, states of the equations followed by works, and values."""
 
     time: float
     x: np.ndarray
@@ -176,7 +176,7 @@ class Impacts:
         Raises
         ------
         JamEvent, NoMotion
-            It is not to be taken, or there is none.
+            It is not wanted, or there is none.
         """
         instant = self._numbers.instant(place.time, place.x, place.p, closed, rates)
         slips = rates.slips[instant.which]
@@ -216,12 +216,12 @@ class Impacts:
 
 
 def at(time: float, error: ContactError) -> ContactError:
-    """Return an error that says when it happened."""
+    """Return the error with the time when it happened."""
     return type(error)(f"at t = {time:.10g} s {error}", error.solution)
 
 
 def with_advice(error: UndeterminedContact) -> UndeterminedContact:
-    """Return the error of contacts in space whose loads decide, with what to ask for."""
+    """Return the error of contacts in space whose loads decide, with advice."""
     return UndeterminedContact(f"{error}; {SHARED}", error.solution)
 
 
@@ -242,7 +242,7 @@ def rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) ->
 
 
 def only(found: Decision, time: float) -> Answer:
-    """Return the answer of a decision; an error says when there is not exactly one."""
+    """Return the answer of a decision; raise an error with the time unless there is exactly one."""
     try:
         return found.only()
     except ContactError as error:

@@ -2,7 +2,7 @@
 
 A slip in space has no sign: it comes to zero in a finite time, and ends where it is smaller than
 what counts as none. What is left of it is taken at once. A slip that begins has a direction by what
-is decided, and keeps it, with the rate that the motion gives it, until it has one of its own.
+is decided, and keeps it, with the rate that the motion gives it, until it has its own.
 """
 
 from __future__ import annotations

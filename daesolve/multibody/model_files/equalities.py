@@ -1,4 +1,4 @@
-"""What holds two bodies or two joints of a model file together: connect, weld, joint."""
+"""Equalities between two bodies or two joints of a model file: connect, weld, joint."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def counted_by_equalities(model: FileModel) -> set[int]:
 
 
 def add_equalities(found: Assembly, left: Left) -> None:
-    """Put the equalities of a model into its mechanism."""
+    """Add the equalities of a model to its mechanism."""
     model = found.model
     held = holding(model)
     numbers = {number for number, _ in held}

@@ -28,7 +28,7 @@ STARTS = {
         ("x_dot", "y_dot", "z_dot", "w1", "w2", "w3"),
     ),
 }
-"""What the coordinates and velocities of a joint are called, after its name."""
+"""The suffixes of the coordinates and velocities of a joint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Freedom:
     name
         A word.
     joint
-        As the file has it.
+        The joint in the file.
     way
         How far a slide is moved from its reference, m.
     direction

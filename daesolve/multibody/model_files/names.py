@@ -1,4 +1,4 @@
-"""Words for what a model file calls by any name, or by none."""
+"""Words for the parts of a model file, which may have any name or none."""
 
 from __future__ import annotations
 
