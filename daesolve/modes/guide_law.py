@@ -181,8 +181,7 @@ class GuideLaw(ResetLaw):
         until: float,
         samples_up_to: Callable[[float], np.ndarray],
     ) -> Stretch | None:
-        """Follow a body held by friction until a load, or the motion of its guides, sets it
-        free."""
+        """Follow a body held by friction until a load, or its guides, set it free."""
         if not self._is_held_for_a_time(p):
             return None
         guarded = self._others

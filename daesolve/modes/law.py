@@ -40,7 +40,7 @@ class Beginning:
     policy
         What to do where several choices of loaded supports are possible.
     contacts
-        What contacts do where rigid bodies leave it open.
+        The policy of contacts where rigid bodies leave the motion open.
     resting
         Whether dry friction holds the body at rest from the start on.
     energy
@@ -79,7 +79,7 @@ class Setting:
     path
         (k, n) states that a short run went through.
     contacts
-        What contacts do where rigid bodies leave it open.
+        The policy of contacts where rigid bodies leave the motion open.
     """
 
     dynamics: Dynamics

@@ -227,8 +227,7 @@ class Body:
         return Point(self, self.coordinates.vector[:3], self.velocities.vector[:3])
 
     def point(self, *coordinates: Expression) -> Point:
-        """Return a point of the body, given by three coordinates from the mass centre in its axes,
-        m.
+        """Return a point of the body, by three coordinates from the mass centre in its axes, m.
 
         Raises
         ------
@@ -366,8 +365,7 @@ class PlanarBody:
         return PlanarPoint(self, q.vector[:2], q.dot.vector[:2])
 
     def point(self, *coordinates: Expression) -> PlanarPoint:
-        """Return a point of the body, given by two coordinates from the mass centre in its axes,
-        m."""
+        """Return a point of the body, by two coordinates from the mass centre in its axes, m."""
         return self._at(column(coordinates, (2,), f"a point of {self.name!r}"))
 
     def frame(self, origin: Vector = (0.0, 0.0), angle: Expression = 0.0) -> PlanarFrame:

@@ -106,8 +106,7 @@ class Bushing:
 
     @cached_property
     def displacement(self) -> ca.SX:
-        """The position of the second origin, m, and the angles, rad: (6, 1); in the plane (3,
-        1)."""
+        """Position of the second origin, m, and the angles, rad: (6, 1); in the plane (3, 1)."""
         first, second = self.first, self.second
         way = second.position - first.position
         if isinstance(first, Frame) and isinstance(second, Frame):

@@ -146,8 +146,7 @@ class PlaneContact:
 
     @property
     def normal(self) -> ca.SX:
-        """The force of the plane along the normal, N: a symbol, or the expression of a
-        compliance."""
+        """The normal force of the plane, N: a symbol, or the expression of a compliance."""
         return self.goal.reaction if self.push is None else self.push.force
 
     @cached_property

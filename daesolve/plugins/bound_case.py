@@ -1,4 +1,4 @@
-"""A case of a problem with every value chosen, ready to be run."""
+"""A case of a problem with every value chosen, ready to run."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ from daesolve.verification.reference_motion import Progress as ReferenceProgress
 from daesolve.verification.reference_run import TOLERANCE, ReferenceRun, reference_run
 
 USUAL = {"impact": "newton", "impact_order": None, "on_gain": "refuse"}
-"""What a case asks of impacts where it says nothing."""
+"""The options of impacts of a case that sets none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,13 +60,13 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
     Parameters
     ----------
     problem, case, model
-        Where it comes from.
+        The problem, the name of the case, and the model.
     structure, parameters
-        What was chosen instead of the problem's defaults.
+        Values that replace the problem's defaults.
     start
-        Start values by the case's own names, instead of the case's.
+        Start values by the case's own names, which replace those of the case.
     initial
-        Values of states, to be kept.
+        Values of states to keep.
     """
 
     problem: Family
@@ -106,12 +106,12 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
 
     @property
     def values(self) -> dict[str, float]:
-        """Every parameter's value, and what the problem derives from them.
+        """The value of every parameter, and the values that the problem derives from them.
 
         Raises
         ------
         OutOfRangeError
-            What follows from the others was given.
+            A value is given that follows from the others.
         """
         derived = self.derived
         for name in self.parameters:
@@ -207,11 +207,11 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         Parameters
         ----------
         until
-            In place of the case's horizon, s.
+            The end, s; None takes the case's horizon.
         initial
             Start values by the case's own names or by those of states.
         **options
-            As for `daesolve.solve`; one that is left out is the case's own.
+            As in `daesolve.solve`; by default the case's own.
         """
         check_options("solve", options, more=tuple(SolveOptions.__annotations__))
         case = with_values(self, initial, options)
@@ -224,7 +224,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         return case.of_problem(run) if store is None else case._with_sources(run)
 
     def of_problem(self, run: Trajectory) -> Trajectory:
-        """Return a run of the case's system with what the problem says of it."""
+        """Return a run of the case's system with the problem's data about it."""
         described = split_derived(run.description, tuple(self.derived))
         return self._with_sources(replace(run, description=described))
 
@@ -234,7 +234,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
     def solve_options(self, until: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of `daesolve.solve` for the case: its own, and other options.
 
-        Parameters in the options are those that the case has already.
+        Parameters in the options are those that the case already has.
         """
         guess, initial = self.guess()
         chosen = {n: v for n, v in options.items() if v is not None and n != "parameters"}
@@ -308,7 +308,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         return reference_run(case.system, tolerance=tolerance, progress=progress, **chosen)
 
     def to_fmu(self, path: str | Path, **options: Any) -> Exported:
-        """Write the case as a unit of FMI 3.0; see `daesolve.fmu.to_fmu`."""
+        """Write the case as an FMI 3.0 unit; see `daesolve.fmu.to_fmu`."""
         check_options("to_fmu", options, more=("initial", "horizon", "tolerance"))
         case = with_values(self, options.pop("initial", None), options)
         given = case.full_start, case.full_parameters, case.problem.meaning(case.full_structure)
@@ -359,7 +359,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         return nominal_values(by, self.full_parameters, starts, open_names)
 
     def with_values(self, values: Mapping[str, float]) -> BoundCase:
-        """Return the case with other parameters and start values, given by their names alone.
+        """Return the case with other parameters and start values, given only by their names.
 
         Raises
         ------
@@ -379,17 +379,17 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
             One of the problem's `analyses`, or of those in `analyses.ANALYSES`, which every
             problem has.
         of
-            By which parameters and start values "sensitivity" differentiates, or which coordinates
-            "quasi-holonomic" is to eliminate.
+            The parameters and start values by which "sensitivity" differentiates, or the
+            coordinates that "quasi-holonomic" eliminates.
         until
-            Up to when "sensitivity" goes, s; None takes the case's horizon.
+            The horizon of "sensitivity", s; None takes the case's horizon.
 
         Raises
         ------
         UnknownNameError, OutOfRangeError
-            There is no such analysis, or it takes no names or no horizon.
+            The analysis is unknown, or does not use names or a horizon.
         PosingError
-            One of the problem's own returns no `Answer`.
+            An analysis of the problem does not return an `Answer`.
         """
         own = self.problem.analyses
         if name not in {**ANALYSES, **own}:
@@ -433,10 +433,10 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         return started(dynamics, values, initial, guess=guess, time=time)[0]
 
     def guess(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Return the guess of the states, and what is to be kept of it.
+        """Return the guess of the states, and which of them to keep.
 
-        The start of a case without a rule belongs to its own parameters and structure, and is kept
-        with these. With others it is where the nearest consistent state is looked for.
+        The start of a case without a rule belongs to its own parameters and structure, with which
+        it is kept. With others it is only a guess for the nearest consistent state.
 
         Raises
         ------
@@ -480,7 +480,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
             ) from error
 
     def identity(self) -> dict[str, Any]:
-        """Return what the report calls this run, and the units of its parameters."""
+        """Return the identity of this run for the report, and the units of its parameters."""
         own = self.problem, self.case, self.model
         return identity_of(*own, self.full_structure, self.system, self._asked())
 
@@ -492,7 +492,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
 
 
 def nothing_to_differentiate_by(known: Sequence[str]) -> OutOfRangeError:
-    """Return what is raised where no name is given, with those that there are."""
+    """Return the error for a missing name, which lists the available ones."""
     return OutOfRangeError(
         "sensitivity needs the names of parameters or start values to differentiate by "
         f"(of=[...], --of NAME): there are {', '.join(map(repr, dict.fromkeys(known)))}"

@@ -1,4 +1,4 @@
-"""From which parameters the start of a case follows by its problem's own rules."""
+"""Finds the parameters from which the start of a case follows by the rules of its problem."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROUNDED = 1e-13
 
 
 class Noted(Named[Any]):
-    """Values by name that note which of them are read.
+    """Values by name that record which of them are read.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Noted(Named[Any]):
     Attributes
     ----------
     read
-        The names of those that were.
+        The names of those that were read.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -78,7 +78,7 @@ def traced(
     parameters: Mapping[str, float],
     structure: Mapping[str, Any],
 ) -> StartRule | None:
-    """Return what a rule gives as expressions of parameters; None if it takes numbers alone.
+    """Return the result of a rule as expressions of parameters; None if it only accepts numbers.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def settled(
     rules
         Functions of start values, parameters and structure; each is called once.
     start, parameters, structure
-        What they are called with.
+        Their arguments.
     """
     noted = Noted(parameters)
     for rule in rules:

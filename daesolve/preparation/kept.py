@@ -1,4 +1,4 @@
-"""Preparations of large systems, kept on disk for other processes.
+"""Preparations of large systems, cached on disk for other processes.
 
 What is kept is data: numbers, words, and functions as CasADi writes them. It is found by a digest
 of the equations, of the request, and of the program that prepares. A system whose modes switch, or
@@ -57,7 +57,7 @@ def keep(request: Request, prepared: Prepared) -> None:
 
 
 def kept(system: System, request: Request) -> Prepared | None:
-    """Return what was kept of the same; None if there is nothing."""
+    """Return the cached preparation of the same request; None if there is none."""
     key = _key(system, request)
     found = None if key is None else read(key, _classes())
     if found is None:

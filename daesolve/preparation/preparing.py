@@ -1,6 +1,6 @@
-"""From a request to a run that can start: consistent start, checks, choices, scales.
+"""Prepares a request into a run that can start: consistent start, checks, choices, scales.
 
-Everything that is chosen automatically is chosen here, once, and noted in `Prepared.notes`.
+All automatic choices are made here, once, and noted in `Prepared.notes`.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ class Prepared:
     Parameters
     ----------
     system, request
-        What was asked for.
+        The system and the request.
     dynamics, problem, solver
-        What is integrated, and by what, with every automatic choice made.
+        The equations, the problem and the solver, with every automatic choice made.
     formulation
         Its formulation.
     start
@@ -98,13 +98,13 @@ class Prepared:
         Driven invariants without a proof that they are conserved, with the limits of their relative
         rates: these are watched.
     surplus
-        Goals that depend on the others everywhere: their reactions have no grip of their own.
+        Goals that depend on the others everywhere, so that their reactions have no grip.
     scaling
         The powers of two by which states and time are divided for the solver.
     compilation
-        What compiling took.
+        The cost of compiling.
     transitions
-        What switches its modes; None if nothing does.
+        Switches its modes; None if nothing does.
     resting
         Whether dry friction holds the body at rest from the start on.
     path
@@ -146,7 +146,7 @@ class Prepared:
 
     @property
     def initial(self) -> np.ndarray:
-        """The problem's start: what takes the place of the state, and zero for work integrals."""
+        """The start in the variables of the problem, with zero for work integrals."""
         return self.problem.enter(self.start_time, self.start.state, self.values)
 
     def integrated(
@@ -157,14 +157,14 @@ class Prepared:
 
 
 def prepare(system: System, request: Request) -> Prepared:
-    """Make a request ready to run, or say in one sentence why it cannot.
+    """Prepare a request to run, or raise an error that says in one sentence why it cannot run.
 
     Raises
     ------
     DaesolveError
-        In its own type for each kind of fault: an unknown name, a value out of range, a start
-        that no consistent state agrees with, redundant constraints, a goal without influence,
-        no freedom, a solver that lacks an operation.
+        A subclass for each kind of fault: an unknown name, a value out of range, a start with which
+        no consistent state agrees, redundant constraints, a goal without influence, no freedom, a
+        solver that lacks an operation.
     """
     check_system(system)
     system, request = checked(system, request)

@@ -1,4 +1,4 @@
-"""A short run without feedback, that shows typical sizes and steps before a run is chosen."""
+"""A short run without feedback that shows typical sizes and steps before the run is set up."""
 
 from __future__ import annotations
 

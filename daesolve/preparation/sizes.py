@@ -173,8 +173,8 @@ def floors(
 def least_kinetic(dynamics: Dynamics, numbers: np.ndarray, samples: Samples, probe: Probe) -> float:
     """Return the kinetic energy that is no more than the energy's rounding, J.
 
-    That of a body at rest is no scale: the energy is driven by its residual over twice the kinetic
-    energy, and where that is below the residual's own rounding, it would be without bound.
+    The energy of a body at rest is not a scale: the energy is driven by its residual over twice the
+    kinetic energy, and where that is below the residual's own rounding, it would be without bound.
 
     Parameters
     ----------

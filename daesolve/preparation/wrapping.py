@@ -1,6 +1,6 @@
-"""Which angles are wrapped: those after a whole turn of which every function is the same.
+"""Finds the angles that can be wrapped: a whole turn of them changes no function.
 
-That is proved from the structure of the expressions, whatever the states of the motion.
+This is proved from the structure of the expressions, for all states.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CSE = {"cse": True}
 def periodic_angles(
     dynamics: Dynamics, problem: OdeProblem, values: Mapping[str, float], notes: list[str]
 ) -> tuple[int, ...]:
-    """Return the angles after a whole turn of which every function is proved to be the same.
+    """Return the angles of which a whole turn provably changes no function.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def periodic_angles(
     values
         p by name, of which parameters keep their value for the whole run.
     notes
-        Takes up which angles are not wrapped, and why.
+        Receives notes about angles that are not wrapped, and why.
     """
     angles = problem.labels.angles
     if not angles:

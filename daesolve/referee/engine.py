@@ -1,4 +1,4 @@
-"""MuJoCo, as the referee needs it: the measuring of a state, and a start whose loops are closed."""
+"""MuJoCo for the referee: measures states, and closes the loops of the start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SINGULAR = 1e-9
 
 
 class OpenLoopError(DaesolveError, ValueError):
-    """A start whose loops cannot be closed from where the file puts the bodies."""
+    """The loops of the start cannot be closed from the positions in the file."""
 
 
 def engine() -> Any:
@@ -43,7 +43,7 @@ def engine() -> Any:
 
 @contextmanager
 def heard() -> Generator[list[str]]:
-    """Collect what MuJoCo warns of, which else goes to a file where the program runs."""
+    """Collect MuJoCo's warnings, which otherwise go to a file in the working directory."""
     package = engine()
     said: list[str] = []
     before = package.get_mju_user_warning()
@@ -56,7 +56,7 @@ def heard() -> Generator[list[str]]:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where both sides begin.
+    """The common start.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Row:
-    """What one equality of the file holds.
+    """The rows of one equality of the file.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A file run by MuJoCo: where its bodies go, its energy, and how far its loops gape."""
+"""Runs a file with MuJoCo: the paths of its bodies, its energy, and the gaps of its loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast", "discrete")
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """What was seen of a motion at the sample times.
+    """The motion at the sample times.
 
     Parameters
     ----------

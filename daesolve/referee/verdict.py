@@ -1,4 +1,4 @@
-"""What comes of two motions from one start: gaps, drift of the energy, divergence, seconds."""
+"""The comparison of two motions from the same start: gaps, energy drift, divergence, seconds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Side:
 
     @property
     def title(self) -> str:
-        """What it is called in tables and legends."""
+        """Its name in tables and legends."""
         return self.package if self.step is None else f"{self.package}, {self.step:g} s"
 
 
@@ -78,7 +78,7 @@ class Verdict:
     name
         Of the file.
     until, tolerance
-        The horizon that was asked for, s, and the distance at which motions count as apart, m.
+        The requested horizon, s, and the distance at which motions count as apart, m.
     bodies, joints, loops
         How many bodies, speeds of joints and rows of equalities MuJoCo sees.
     own
@@ -96,8 +96,8 @@ class Verdict:
     preparation
         Seconds that reading and preparing took, by stage.
     notes
-        What a reader should know: what daesolve does not take from the file, and what was
-        therefore switched off in MuJoCo; how the runs ended.
+        Notes for the reader: what daesolve leaves out of the file and was therefore switched off in
+        MuJoCo, and how the runs ended.
     """
 
     name: str
