@@ -1,5 +1,4 @@
-"""A paper as described by a plugin: its figures and tables, and the functions that reproduce
-them."""
+"""A paper in a plugin: its figures and tables, and the functions that reproduce them."""
 
 from __future__ import annotations
 

@@ -89,8 +89,7 @@ the negative real axis: the greatest stable rate * step."""
 
 
 def check_pair(formulation: Formulation, solver: Solver) -> None:
-    """Refuse a solver that cannot integrate the equations of a formulation, before anything is
-    built.
+    """Refuse, before anything is built, a solver that does not fit a formulation.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From a run to its films: the whole of it, after its beginning where that cannot be followed."""
+"""The films of a run: all of it and, if the eye cannot follow that, its beginning first."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def filmed(
     source: Path | str | None = None,
     tell: Tell | None = None,
 ) -> Films:
-    """Return the films of a run: the part that is asked for, else the beginning and the whole.
+    """Return the films of a run: the requested part, or else the beginning and the whole.
 
-    The beginning comes first where an eye cannot follow the whole from picture to picture, and
-    some of it is closely sampled or can be integrated anew.
+    The beginning comes first if the eye cannot follow the whole from picture to picture, and the
+    beginning is closely sampled or can be integrated again.
 
     Parameters
     ----------

@@ -121,7 +121,7 @@ def _gap(entry: Mapping[str, Any]) -> str:
 
 
 def sentences(document: Document) -> list[str]:
-    """Return what else a reader should know."""
+    """Return further notes for the reader."""
     found: list[str] = []
     if document["start_moved"] > 0.0:
         found.append(
@@ -155,7 +155,7 @@ def sentences(document: Document) -> list[str]:
 
 
 def subtitle(document: Document) -> str:
-    """Return what was run, in a line."""
+    """Return a line that describes the runs."""
     return (
         f"{document['bodies']} bodies, {document['joints']} speeds of joints, "
         f"{document['rows_of_equalities']} rows of equalities; to {short(document['until'], 6)} s; "
@@ -213,7 +213,7 @@ def write_referee(directory: Path, verdict: Verdict, drawn: Sequence[Still]) -> 
     Parameters
     ----------
     directory
-        It is there.
+        An existing directory.
     verdict
         What was found.
     drawn

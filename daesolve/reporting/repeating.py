@@ -1,4 +1,4 @@
-"""How a run is repeated: its command line, and the lines of Python that do the same."""
+"""How to repeat a run: its command line, and the equivalent lines of Python."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ WIDTH = 88
 def command(document: Document, *more: str) -> str | None:
     """Return the command line that repeats a run; None if there is none.
 
-    There is none where no problem was run by name, or where the formulation has settings that the
-    command line does not take.
+    There is none if no problem was run by name, or if the formulation has settings that the command
+    line does not support.
 
-    Every choice that was made by itself is made explicitly, so that another machine does the same.
+    Every automatic choice becomes explicit, so that another machine does the same.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What samples can show: whether they resolve the motion, and how to draw them if they do not."""
+"""Judges whether samples resolve the motion, and how to draw them if they do not."""
 
 from __future__ import annotations
 
@@ -291,7 +291,7 @@ class NamedEvents:
 
 @dataclass
 class Impacts:
-    """What all impacts did together.
+    """The sums over all impacts.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ class EventStatistics:
 
 
 def event_statistics(document: Mapping[str, Any]) -> EventStatistics:
-    """Return what happened in a run."""
+    """Return the events of a run."""
     found = document.get("event_statistics")
     return tally(document["events"], document["times"]) if found is None else found
 

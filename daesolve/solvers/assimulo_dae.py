@@ -1,8 +1,8 @@
 """Assimulo's solvers of F(t, y, y') = 0: IDA, Radau5DAE and ODASSL.
 
-They are given (x, w) with w' = z instead of y = (x, z), after C. W. Gear, Differential-algebraic
-equation index transformations, SIAM J. Sci. Stat. Comput. 9 (1988) 39-47. No equation holds z', so
-that F becomes F(t, x, x', w'), in which w itself does not occur, and the index sinks by one: one of
+They integrate (x, w) with w' = z instead of y = (x, z), after C. W. Gear, Differential-algebraic
+equation index transformations, SIAM J. Sci. Stat. Comput. 9 (1988) 39-47. No equation contains z',
+so F becomes F(t, x, x', w'), in which w itself does not occur, and the index sinks by one: one of
 index 1 becomes an ordinary differential equation in implicit form. The step is controlled by w,
 which is smoother than z, and Radau5DAE is right in taking all of y' for variables of index 2.
 """
@@ -149,7 +149,7 @@ class ImplicitEquations(Equations):
 
 @dataclass(frozen=True)
 class AssimuloDaeSolver(AssimuloSolver):
-    """What Assimulo's solvers of implicit equations share.
+    """The base of Assimulo's solvers of implicit equations.
 
     Parameters
     ----------
@@ -179,12 +179,12 @@ class AssimuloDaeSolver(AssimuloSolver):
 
 @dataclass(frozen=True)
 class AssimuloIda(AssimuloDaeSolver):
-    """SUNDIALS' IDA by Assimulo: BDF of variable order, with the exact Jacobian.
+    """SUNDIALS' IDA through Assimulo: BDF of variable order, with the exact Jacobian.
 
-    Variables of index 2 and 3 are left out of the control of the step (L. R. Petzold, P. Lötstedt,
-    SIAM J. Sci. Stat. Comput. 7 (1986) 720-733): their errors are rough where the step changes, so
-    that it would become ever smaller. Their absolute tolerances, by which Newton's iteration is
-    still judged, are looser, since rounding errors in them grow as the step shrinks.
+    Variables of index 2 and 3 are left out of the step control (L. R. Petzold, P. Lötstedt, SIAM J.
+    Sci. Stat. Comput. 7 (1986) 720-733): their errors are rough when the step changes, so the step
+    would keep shrinking. Their absolute tolerances, which still control Newton's iteration, are
+    looser, because their rounding errors grow as the step shrinks.
 
     Parameters
     ----------
@@ -221,10 +221,10 @@ class AssimuloIda(AssimuloDaeSolver):
 
 @dataclass(frozen=True)
 class AssimuloRadau5(AssimuloDaeSolver):
-    """Radau IIA of order 5 by Hairer and Wanner in Assimulo; it differences Jacobians itself.
+    """Radau IIA of order 5 by Hairer and Wanner in Assimulo, with Jacobians by finite differences.
 
-    Where it fails, its Fortran says so on the standard output as well; the command `daesolve` lets
-    that go to the standard error.
+    If it fails, its Fortran code also prints a message to the standard output, which the command
+    `daesolve` redirects to the standard error.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class AssimuloRadau5(AssimuloDaeSolver):
 class AssimuloOdassl(AssimuloDaeSolver):
     """ODASSL by Fuehrer in Assimulo: BDF for more equations than unknowns.
 
-    It differences Jacobians itself.
+    It computes Jacobians by finite differences.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ LEAST = 1e-300
 
 @dataclass(frozen=True)
 class CappedDop853(ErrorControlled):
-    """The explicit Runge-Kutta method `dop853`, no step of which is longer than a bound.
+    """The explicit Runge-Kutta method `dop853` with a bound on its steps.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Integration by CasADi, which hides its steps: what watches them sees a grid in their place."""
+"""Integration by CasADi, which hides its steps: monitors see a grid instead."""
 
 from __future__ import annotations
 

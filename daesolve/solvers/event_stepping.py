@@ -1,4 +1,4 @@
-"""Taylor's method step by step up to heyoka's terminal events, for motions with many resets.
+"""Taylor's method, step by step up to heyoka's terminal events, for motions with many resets.
 
 Between resets there are few steps. heyoka finds the zeros of the guards' own series, so that
 nothing is evaluated or integrated beyond an event.
@@ -362,11 +362,11 @@ class _Way:
         self.now = self.time_at(count)
 
     def believe(self) -> None:
-        """Take all steps so far for right."""
+        """Accept all steps so far."""
         self.believed, self.series = len(self.times), []
 
     def cut(self, doubt: Doubt) -> None:
-        """Go back before a step that is doubted, and then no farther than it is right."""
+        """Go back before a doubtful step, and then no farther than it is right."""
         kept = self.believed + doubt.step
         self._vain = 0 if doubt.step else self._vain + 1
         del self.times[kept:], self.states[kept:]

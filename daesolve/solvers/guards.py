@@ -1,4 +1,4 @@
-"""Where guards pass through zero along accepted steps."""
+"""Finds where guards pass through zero along accepted steps."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _number(values: np.ndarray, index: int, time: float) -> float:
 
 
 def no_number(problem: OdeProblem, time: float, values: np.ndarray) -> str:
-    """Say which guard is not finite, and from when on."""
+    """Say which guard is not finite, and from when."""
     worst = int(np.argmin(np.isfinite(values)))
     return (
         f"the guard of the event {problem.guarded[worst].name!r} is {values[worst]} from t = "

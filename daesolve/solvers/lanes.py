@@ -1,8 +1,8 @@
 """Lanes: motions of the same equations integrated together in the SIMD lanes of one processor.
 
-Each run is a run like any other, in a thread of its own: it goes from boundary to boundary, finds
-its events, is watched and ends on its own. Only what it asks of its integrator is done for all at
-once, as soon as the last of them has asked. One thread runs at a time.
+Each run is an ordinary run in its own thread: it goes from boundary to boundary, finds its events,
+is monitored and ends separately. Only the integration is done for all at once, as soon as the last
+of them has requested it. One thread runs at a time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BatchedTaylor(Taylor):
     batch: Batch = field(kw_only=True, repr=False)
 
     def refusal(self, problem: OdeProblem) -> str | None:
-        """Refuse what each run would do on its own between steps."""
+        """Refuse what each run would have to do separately between steps."""
         if problem.project is not None:
             return (
                 "batches do not project the state after each step: use the formulation "
@@ -306,7 +306,7 @@ class Batch:
         Raises
         ------
         BaseException
-            That of a task, where it is no `DaesolveError`, or Ctrl-C; the others end with it.
+            An error of a task other than a `DaesolveError`, or Ctrl-C; the others end with it.
         """
         results: dict[int, Found | DaesolveError] = {}
         left = iter(enumerate(tasks))

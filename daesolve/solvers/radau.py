@@ -1,6 +1,6 @@
 """Radau IIA with exact Jacobians, for stiff equations with many interruptions.
 
-A one-step method goes on from an event at once, and a step to a time within a step is as accurate
+A one-step method continues from an event at once, and a step to a time within a step is as accurate
 as the whole one: samples and events are found by such steps, not by a polynomial of lower order.
 
 What `guards.find_events` does for many steps at once costs some milliseconds a call. Here a step is

@@ -6,7 +6,7 @@ norm: a pendulum of a nanometre is zero to them. They integrate
     y_i = x_i / 2^k_i,    s = t / 2^m,    dy_i/ds = 2^(m - k_i) f_i(2^m s, 2^k y, p)
 
 instead of x' = f(t, x, p), and what they find is multiplied back. Both are exact in floating
-point, so that the exponents change no digit but those that a tolerance decides about.
+point, so the exponents change only digits that a tolerance decides.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class Doubt:
 
     @property
     def sentence(self) -> str:
-        """Why there is no going on from the start of the step."""
+        """Why the method cannot continue from the start of the step."""
         return (
             "from there on, no step agrees with the equations, however short; use another "
             "solver (dop853, radau), or another tolerance"

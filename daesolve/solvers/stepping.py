@@ -113,7 +113,7 @@ class Stepper(Integrator):
         Raises
         ------
         StepError
-            There is no going on.
+            The method cannot continue.
         """
 
     def again(self, start: State, until: float) -> Iterator[Step]:
@@ -155,7 +155,7 @@ class Stepper(Integrator):
         return found
 
     def arrive(self, start: State, until: float) -> np.ndarray | None:
-        """Integrate to a time some steps away, where nobody sees the steps."""
+        """Integrate to a time some steps away, without reporting the steps."""
         return self.advance(start, until)
 
     def interpolant(self, start: State, end: float) -> Interpolant:
@@ -235,7 +235,7 @@ class Gathered:
         Raises
         ------
         StepError
-            There is no going on from it.
+            The method cannot continue from it.
         """
         stepper, problem = self._stepper, self._segment.problem
         if not np.all(np.isfinite(x)):

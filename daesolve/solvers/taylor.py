@@ -42,7 +42,7 @@ OPTIMISED_TO = {"compact": 1_000_000, "unrolled": 600}
 """Instructions above which it takes minutes."""
 
 NO_CODE, IN_CODE = "instructions, nothing to compile", " code at optimisation level "
-"""What notes about the method's code say: that there is none, or how it was compiled."""
+"""Texts of notes about the method's code: that there is none, or how it was compiled."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Taylor(Solver):
         Relative tolerance of a step. The default is the machine epsilon; values below it raise
         the order further.
     code
-        Of heyoka: "unrolled" is fastest to run and slowest to compile, "compact" the reverse;
-        "auto" weighs the horizon against the size of the equations.
+        For heyoka: "unrolled" runs fastest and compiles slowest, "compact" the reverse; "auto"
+        weighs the horizon against the size of the equations.
     optimisation
-        LLVM's level for heyoka, 0 to 3; None chooses with `code`.
+        LLVM's optimisation level for heyoka, 0 to 3; None chooses it with `code`.
     engine
         "kernel" compiles nothing and runs wherever numba does; "heyoka" compiles the equations;
-        "auto" takes heyoka where it is installed and worth it: in very long runs of small systems,
-        and where its `code` or `optimisation` is asked for.
+        "auto" uses heyoka if it is installed and worth it: in very long runs of small systems, and
+        if `code` or `optimisation` is given.
     """
 
     tolerance: float = float(np.finfo(float).eps)
@@ -123,7 +123,7 @@ class Taylor(Solver):
     def reset_chains(
         self, problem: OdeProblem, resets: Mapping[int, ca.Function]
     ) -> ResetChains | None:
-        """Return the kernel that goes on from reset to reset; None for heyoka."""
+        """Return the kernel that continues from reset to reset; None for heyoka."""
         integrator = self._at_work(problem)
         from daesolve.solvers.kernel_events import KernelEventIntegrator
         from daesolve.solvers.reset_chains import ResetChains
@@ -150,7 +150,7 @@ class Taylor(Solver):
 
     @property
     def any_time(self) -> bool:
-        """The tolerance is not a time."""
+        """No setting is a time."""
         return True
 
     def tolerances(self) -> dict[str, float]:
@@ -211,7 +211,7 @@ class Taylor(Solver):
 
     @staticmethod
     def is_about_code(note: str) -> bool:
-        """Return whether a note says how the method's code was made, and nothing of the motion."""
+        """Return whether a note is about the method's code, and not about the motion."""
         return note.endswith(NO_CODE) or IN_CODE in note
 
     def _told(self, problem: OdeProblem) -> str:

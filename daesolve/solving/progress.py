@@ -1,4 +1,4 @@
-"""How far a run is, shown while it goes on: a bar in a terminal or a notebook, else lines."""
+"""Shows the progress of a run: a bar in a terminal or a notebook, otherwise lines."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ BAR = (
 )
 
 Draw = Callable[[float, str], None]
-"""Shows the part of the horizon that is done, from 0 to 1, and what there is to say."""
+"""Shows the completed fraction of the horizon, from 0 to 1, with a short text."""
 
 
 @contextmanager
 def showing(
     progress: Progress | bool | None, begin: float, end: float, label: str = ""
 ) -> Generator[Progress | None]:
-    """Show how far a run is, where that is asked for.
+    """Show the progress of a run, if requested.
 
     Parameters
     ----------
     progress
-        True for what suits: a bar in a notebook or a terminal, else ten lines, on standard error;
-        False or None for nothing; or what is called after each segment.
+        True for a bar in a notebook or a terminal, otherwise ten lines on standard error; False or
+        None for nothing; or a function that is called after each segment.
     begin, end
         s
     label

@@ -187,8 +187,7 @@ def lyapunov_time(prepared: Prepared) -> float | None:
     Returns
     -------
     float or None
-        s; None if the motion is regular; not a number where it ends, or touches a guard,
-        before that is known.
+        s; None if the motion is regular; NaN if it ends, or touches a guard, before that is known.
     """
     chart = prepared.problem.chart
     if chart is not None:

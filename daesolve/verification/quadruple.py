@@ -31,7 +31,7 @@ PRECISION = 113
 
 
 def available() -> bool:
-    """Return whether heyoka is here, built with numbers of any precision."""
+    """Return whether heyoka is installed and supports numbers of any precision."""
     return hy is not None and hasattr(hy, "real")
 
 
@@ -42,7 +42,7 @@ def real() -> Any:
     Raises
     ------
     MissingBackendError
-        heyoka is not installed, or was built without it.
+        heyoka is not installed, or does not support them.
     """
     if not available():
         raise MissingBackendError(
@@ -100,7 +100,7 @@ def evaluate(function: ca.Function, *arguments: float | np.ndarray) -> list[Any]
     Raises
     ------
     UnsupportedError
-        The function has an operation that is not known in 113 bits; it is named.
+        The function has an operation without an implementation in 113 bits; the message names it.
     """
     inputs = [_numbers(argument) for argument in arguments]
     outputs = translate(function, inputs, _TABLE, quad, "quadruple precision")
@@ -138,7 +138,7 @@ class QuadEvaluator(Evaluator):
 
 
 class QuadTransitions(Transitions):
-    """What switches the modes of a problem, in quadruple precision.
+    """The transitions of a problem, in quadruple precision.
 
     What counts as zero is the same as in double precision, `TOGETHER`: the numbers of a problem
     are doubles, so guards that a symmetric motion brings to zero together do so to 1e-16 and no

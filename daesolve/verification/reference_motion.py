@@ -56,7 +56,7 @@ class Passed:
 
 @dataclass
 class MotionRecord:
-    """What a motion went through; `modes` are the values of p, `message` says why it ended."""
+    """The record of a motion; `modes` are the values of p, `message` says why it ended."""
 
     modes: list[Any]
     samples: list[Place] = field(default_factory=list[Place])
@@ -80,7 +80,7 @@ class QuadMotion:
     Raises
     ------
     UnsupportedError
-        The guard of an event has no Taylor series; the event is named.
+        The guard of an event has no Taylor series; the message names the event.
     """
 
     def __init__(self, prepared: Prepared, start: Any, p: Any, tolerance: float) -> None:

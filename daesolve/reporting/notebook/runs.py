@@ -1,4 +1,4 @@
-"""A run in a notebook: what it is worth at a glance, its series, its drift, its animation."""
+"""A run in a notebook: its verdict at a glance, its series, its drift, its animation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_SAMPLES = "there are no samples to show"
 
 
 def run_block(run: Trajectory) -> str:
-    """Return what a notebook shows of a run: verdict, drift, notes."""
+    """Return the notebook block of a run: verdict, drift, notes."""
     told = _told(run)
     cards = [card for card in facts.cards(told) if card.value != facts.NOTHING]
     start, until = told.get("start_time", 0.0), told["until"]
