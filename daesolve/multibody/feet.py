@@ -38,7 +38,7 @@ def feet(
     Raises
     ------
     PosingError
-        There are not points, or as for `PlaneContact`.
+        There are no points, or as in `PlaneContact`.
     """
     if not isinstance(points, Mapping):
         points = {str(number): point for number, point in enumerate(points, 1)}

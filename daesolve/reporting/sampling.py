@@ -39,7 +39,7 @@ class Series:
     Parameters
     ----------
     times, values
-        (k,) NaN where there is not a finite value.
+        (k,) NaN without a finite value.
     slopes
         Its derivative where that is known.
     """

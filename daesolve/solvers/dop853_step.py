@@ -82,7 +82,7 @@ def take_step(version, runs, codes, memory, places, tolerances, t, y, length, un
             y[:] = new
             return ends, h, length * (min(1.0, factor) if rejected else factor), taken
         factor = SAFETY * error**POWER
-        length *= factor if factor > LEAST else LEAST  # which it is where there is not a number
+        length *= factor if factor > LEAST else LEAST  # also if it is NaN
         rejected = True
     return t, 0.0, length, taken
 

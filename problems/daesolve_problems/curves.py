@@ -1,4 +1,4 @@
-"""Curves in the x-z plane that a wheel rolls on.
+"""Curves in the x-z plane on which a wheel rolls.
 
 A curve is f(x, z, p) = 0, and the wheel is on the side where f < 0: n = grad f / |grad f| points
 from its centre to the contact. Gravity acts along -z.
@@ -45,7 +45,7 @@ class Curve:
         The curve's own parameters: name -> (default, unit) or (default, unit, interval), as in
         `daesolve.parameters`.
     height
-        h as a function of x and p where the curve is z = h(x) and the wheel above it.
+        h as a function of x and p if the curve is z = h(x) with the wheel above it.
     label
         A name for messages and figures.
     """
@@ -115,7 +115,7 @@ class Curve:
         Parameters
         ----------
         values
-            Parameters by name; others than the curve's own are passed over.
+            Parameters by name; those of others are ignored.
         points
             Shape (n, 2), in m.
 
@@ -201,13 +201,13 @@ def contact_point(
         on it. Or `polar_angle` (rad), for implicit curves: the first point in which f grows
         through zero along the ray from the origin that makes this angle with the downward
         vertical, positive towards +x. Points are looked for up to `FARTHEST` from the axes.
-        Other names are passed over.
+        Other names are ignored.
 
     Raises
     ------
     OutOfRangeError
-        There is no such point, or not exactly one of the two is given, or `polar_angle` is given
-        for an explicit curve.
+        There is no such point, not exactly one of the two is given, or `polar_angle` is given for
+        an explicit curve.
     """
     names = [name for name in ("contact_x", "polar_angle") if name in given]
     if curve.height is not None:

@@ -1,4 +1,5 @@
-"""What stiff creep leads to in a problem, twice: from the equations at a state, and from motions.
+"""The limit of stiff creep in a problem, found twice: from the equations at a state, and from
+motions.
 
 The two have nothing in common but the slips: `daesolve.nonholonomic.creep_limit` looks at the slow
 motion at some states and does not integrate, the sweep integrates the full system at several eps
@@ -37,7 +38,7 @@ def told_limit(
     *,
     apart: bool = True,
 ) -> ds.Answer:
-    """Tell the limit of creep by all slips, by each combination, and as it is measured.
+    """Return the limit of creep for all slips, for each combination, and as measured.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def told_limit(
     sizes
         The values of eps of the sweep.
     apart
-        Whether combinations of slips are looked at: then the forces of slips belong to these.
+        Whether combinations of slips are examined: then the forces of slips belong to these.
     """
     whole = creep_limit(system, slips, family, times=times)
     answer: dict[str, Any] = {"kind": whole.kind, "said": str(whole), **_described(whole)}

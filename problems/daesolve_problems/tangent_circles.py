@@ -178,7 +178,7 @@ def _other_pieces(known: Surroundings) -> list[Track]:
         low, high = np.where(clear, middle, low), np.where(clear, high, middle)
     seeds = seen(high)[hit]
     f, f_x, f_z, *_ = track.curve.evaluate(track.values, seeds)
-    # where f jumps or has a pole there is not a curve
+    # where f jumps or has a pole there is no curve
     seeds = seeds[np.abs(f) < 1e-6 * size * np.hypot(f_x, f_z)]
     others: list[Track] = []
     while seeds.size:
