@@ -1,5 +1,4 @@
-"""The limit of stiff creep in a problem, found twice: from the equations at a state, and from
-motions.
+"""The limit of stiff creep, found twice: from the equations at a state, and from motions.
 
 The two have nothing in common but the slips: `daesolve.nonholonomic.creep_limit` looks at the slow
 motion at some states and does not integrate, the sweep integrates the full system at several eps

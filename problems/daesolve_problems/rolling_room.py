@@ -1,4 +1,4 @@
-"""Where a disc of radius r can roll on a traced curve, and where it touches it a second time.
+"""Where a disc of radius r can roll on a traced curve, and where it touches the curve twice.
 
 A disc fits in P where r K(P) < 1, K(P) being the greatest curvature of a circle that is tangent to
 the curve in P and passes through another point of it (`daesolve_problems.tangent_circles`). That is
@@ -65,9 +65,9 @@ class Admissibility:
     radius
         Of the disc, in m.
     stretch
-        The arc lengths that it was asked for, in m.
+        The requested arc lengths, in m.
     admissible
-        Whether the disc touches the curve in the rolling contact alone, all along the stretch.
+        Whether the disc touches the curve only at the rolling contact, all along the stretch.
     fits_at_start
         Whether it does so at the start.
     largest_local_radius
@@ -105,7 +105,7 @@ def admissibility(track: Track, radius: float, stretch: Stretch | None = None) -
     """Find out whether a disc can roll along a stretch, and where it is stopped if not.
 
     Second contacts are looked for on the whole track and at least `SIGHT` radii beyond the stretch,
-    and on other pieces of the curve that stand in the wheel's way: a ceiling, an island.
+    and on other pieces of the curve in the wheel's way: a ceiling, an island.
 
     Parameters
     ----------

@@ -123,7 +123,7 @@ def cycle(p: Values) -> Cycle | None:
     sine = (decay * speed - excess / mass) / turning
 
     def over(time: float) -> float:
-        """The speed of the mass relative to the belt, without the reversal of friction there."""
+        """Return the speed of the mass over the belt, without the reversal of friction there."""
         swing = speed * math.cos(turning * time) + sine * math.sin(turning * time)
         return math.exp(-decay * time) * swing - speed
 

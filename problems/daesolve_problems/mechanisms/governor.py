@@ -13,7 +13,7 @@ unstretched: the balls rise and fall, and with them the slider.
 Springs and dampers are stiff: their own motion dies out within damping/stiffness = 0.05 s and some
 slider/damping = 7.5e-5 s, while the rods swing once a second. Bars and the slider are bodies of one
 density: square bars with the side `width`, a cube with the side `cube`. The moment of momentum
-about the vertical does not change, the energy falls by what the dampers take.
+about the vertical does not change, the energy falls by the work of the dampers.
 
 All lengths, masses and the start come from benchmark A05 of the IFToMM library.
 """

@@ -1,4 +1,4 @@
-"""What can be asked of the vehicle besides its motion: the laws side by side, and their limits."""
+"""Analyses of the vehicle: the laws side by side, and their limits."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from daesolve_problems.omni_laws.pictures import convergence, side_by_side
 
 STATES = ("x", "y", "theta", "v_1", "v_2", "omega")
 SMALL_ENOUGH = 0.1
-"""The ratio of times below which to impose at once is called right."""
+"""The ratio of times below which imposing at once counts as right."""
 
 
 def laws(case: BoundCase) -> ds.Answer:
-    """Run the vehicle by all three laws: where it ends, how far apart, what energy is lost."""
+    """Run the vehicle by all three laws: where it ends, how far apart, how much energy is lost."""
     times = np.linspace(0.0, case.case.until, 401)
     runs: dict[str, ds.Trajectory] = {}
     refused: dict[str, str] = {}
@@ -78,7 +78,7 @@ def _lost(run: ds.Trajectory) -> float:
 
 
 def limit(case: BoundCase) -> ds.Answer:
-    """Say how the laws pass into each other, with orders, and when to impose at once is right."""
+    """Report how the laws pass into each other, with orders, and when imposing at once is right."""
     moving = _moving(case)
     light, strong = without_inertia(case), strong_friction(case)
     figures = {
@@ -161,8 +161,8 @@ def _judged(found: Slipping | None, light: Convergence, strong: Convergence) -> 
     right = found.ratio < SMALL_ENOUGH
     said = (
         f"a roller of wheel {found.wheel} that comes to the floor slips for {found.lasts:.3g} s, "
-        f"and the next comes after {found.between:.3g} s: to impose its rolling at once is "
-        f"{'right' if right else 'not right'}, the ratio being {found.ratio:.2g}"
+        f"and the next comes after {found.between:.3g} s: imposing its rolling at once is "
+        f"{'right' if right else 'not right'} (ratio {found.ratio:.2g})"
     )
     return {
         "said": said,

@@ -10,7 +10,7 @@ and at each contact roller, n_i along the axle and tau_i = e_z x n_i,
 
 T is exact for n >= 3 rollers that are symmetric about their axes, the centre of mass of the whole
 being that of the platform. The reactions are the forces at the contacts: force_n_i, force_tau_i.
-A roller that is free keeps phi_ij' + theta' sin(chi_ij), the thesis' (2.8).
+A free roller keeps phi_ij' + theta' sin(chi_ij), the thesis' (2.8).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the papers share: the document of a run for the figures of its problem."""
+"""Helpers of the papers: the document of a run for the figures of its problem."""
 
 from __future__ import annotations
 

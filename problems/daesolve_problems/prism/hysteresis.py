@@ -1,4 +1,4 @@
-"""How the prism leaps from branch to branch as the moment is changed up and down."""
+"""How the prism jumps between branches as the moment goes up and down."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Leap:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """How x'' goes as the moment is changed slowly.
+    """The course of x'' as the moment changes slowly.
 
     Parameters
     ----------
