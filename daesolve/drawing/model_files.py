@@ -50,8 +50,8 @@ def drawing_of_file(
     states = [name for body in mechanism.bodies for name in body.coordinates.names]
     q = ca.vertcat(*[body.coordinates.vector for body in mechanism.bodies])
     frames = [body.frame() for body in mechanism.bodies]
-    told = [ca.horzcat(frame.position, frame.rotation) for frame in frames]  # pyright: ignore
-    seen = ca.Function("seen", [q], [ca.horzcat(*told)])
+    columns = [ca.horzcat(frame.position, frame.rotation) for frame in frames]  # pyright: ignore
+    seen = ca.Function("seen", [q], [ca.horzcat(*columns)])
 
     def rule(document: Mapping[str, Any]) -> Drawing:
         rows = np.array([document["states"][name] for name in states], dtype=float)

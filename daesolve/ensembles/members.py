@@ -248,7 +248,7 @@ def described(over: Over) -> Any:
     }
 
 
-def untold(over: Any) -> Over:
+def over_from(over: Any) -> Over:
     """Return what is varied from its description in a manifest."""
     if is_list(over):
         return over

@@ -21,7 +21,7 @@ from daesolve.ensembles.members import (
     described,
     member_case,
     members,
-    untold,
+    over_from,
     values_of,
 )
 from daesolve.ensembles.sweep_files import Store, new_manifest, sweep_manifest
@@ -206,7 +206,7 @@ def resume_sweep(
     manifest = sweep_manifest(directory)
     case = source if isinstance(source, BoundCase) else case_from(directory, manifest, source)
     options, at = restored(manifest["options"]), restored(manifest["at"])
-    over, samples, seed = untold(manifest["over"]), manifest["samples"], manifest["seed"]
+    over, samples, seed = over_from(manifest["over"]), manifest["samples"], manifest["seed"]
     table = checked(case, members(over, samples, seed))
     task = task_of(
         case, manifest["until"], at, options, batch=manifest["batch"], installed=workers != 0

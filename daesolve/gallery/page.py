@@ -176,8 +176,8 @@ def _run(bound: BoundCase, until: float) -> dict[str, Any]:
             return never_begun(bound.identity(), bound.case.start_time, error)
         run = found
     path = bound.problem.path
-    told = with_opening(document(run, bound.identity()), run)
-    return told | {"path": None if path is None else path.name}
+    record = with_opening(document(run, bound.identity()), run)
+    return record | {"path": None if path is None else path.name}
 
 
 def _drawing_added(problem: Problem, run: dict[str, Any]) -> dict[str, Any]:

@@ -62,8 +62,8 @@ def event_columns(prepared: Prepared) -> dict[str, list[str]]:
         imposes = any(reset.imposed for reset in dynamics.resets.values())
         impulses = list(dict.fromkeys([*dynamics.labels.reactions, *momentary])) if imposes else []
     named = {"detail": list(labels.states), "after": after, "impulses": impulses}
-    told = any(reset.energies for reset in dynamics.resets.values())
-    return named | ({"energies": ENERGIES} if told and not impulses else {})
+    metered = any(reset.energies for reset in dynamics.resets.values())
+    return named | ({"energies": ENERGIES} if metered and not impulses else {})
 
 
 class Keeper:

@@ -347,12 +347,12 @@ def _held(
         here, at_start = end, False
         if any(transitions.switches[hit.index] for hit in hits):
             return end, hits, None
-        verdict = _told(run, transitions, end, hits)
+        verdict = _recorded(run, transitions, end, hits)
         if verdict is not None:
             return end, [], verdict
 
 
-def _told(
+def _recorded(
     run: RunState, transitions: Transitions, here: Boundary, hits: Sequence[EventHit]
 ) -> Verdict | None:
     """Write down events that change nothing; say how the run ends if one stops it."""

@@ -435,8 +435,8 @@ class _Run:
         many = len(state.record.boundaries) > MOST_BOUNDARIES
         if self.forgets and many and state.monitor.settled:
             saved = state.saved(here)
-            told = {"tally": asdict(saved["tally"]), "ended": None}
-            self.checkpoints.append({**saved, **told})
+            unfinished = {"tally": asdict(saved["tally"]), "ended": None}
+            self.checkpoints.append({**saved, **unfinished})
             forget(state.record, here)
         if not interrupted:
             return here, None

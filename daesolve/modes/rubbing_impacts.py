@@ -102,8 +102,8 @@ class Impacts:
                     springs=self._springs,
                 )
             except UndeterminedContact as error:
-                told = with_advice(error) if self._numbers.directions > 1 else error
-                raise at(place.time, told) from error
+                advised = with_advice(error) if self._numbers.directions > 1 else error
+                raise at(place.time, advised) from error
             except ContactError as error:
                 raise at(place.time, error) from error
             except UnsupportedError as error:

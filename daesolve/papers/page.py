@@ -128,8 +128,8 @@ def text(made: Made) -> RenderableType:
             lines.append(Padding(Text(entry.shown.note), (0, 0, 0, 2)))
     if made.paper.missing:
         lines += [Text(), Text("Not made", style="bold")]
-        told = made.paper.missing.items()
-        lines += [Padding(Text(f"{name}: {why}"), (0, 0, 0, 2)) for name, why in told]
+        left_out = made.paper.missing.items()
+        lines += [Padding(Text(f"{name}: {why}"), (0, 0, 0, 2)) for name, why in left_out]
     return Group(*lines)
 
 

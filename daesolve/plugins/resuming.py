@@ -109,8 +109,8 @@ def resume(
     given = [one for one in own if one is not None]
     prepared = prepare(system, restored_request(asked, given, inputs))
     end = asked["until"] if until is None else until
-    with showing(progress, prepared.start_time, end) as told:
-        run = go_on(directory, prepared, until, told, tell, remark, given)
+    with showing(progress, prepared.start_time, end) as report:
+        run = go_on(directory, prepared, until, report, tell, remark, given)
     return remembered(replace(run, sources=tuple(papers)))
 
 

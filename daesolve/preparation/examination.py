@@ -210,9 +210,9 @@ def examined(
         check_held_reactions(dynamics, rank, request.redundant)
         moving = friction_on_redundant(dynamics, samples, numbers)
         moving = moving or enter_forces(dynamics, rank.redundant, values)
-        told = check_redundant(rank, moving, request.redundant)
+        note = check_redundant(rank, moving, request.redundant)
         if request.redundant == "minimum-norm":
-            notes.append(told)
+            notes.append(note)
         chosen = Dependent(system, values, rank, samples).kept(request, formulation, notes)
         if request.redundant == "drop" or not chosen.proximal:
             rank = replace(rank, groups=(), droppable=())

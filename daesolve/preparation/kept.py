@@ -51,9 +51,9 @@ def keep(request: Request, prepared: Prepared) -> None:
     # What the preparation read may have changed since the system was posed.
     if key is None or system.digest_now() != system.digest:
         return
-    told = {f.name: getattr(prepared, f.name) for f in fields(prepared) if f.name not in MADE_ANEW}
+    plain = {f.name: getattr(prepared, f.name) for f in fields(prepared) if f.name not in MADE_ANEW}
     parts = {name: getattr(problem, name) for name in (*FUNCTIONS, *PLAIN)}
-    write(key, (told, parts, _written(problem.equations)), _classes())
+    write(key, (plain, parts, _written(problem.equations)), _classes())
 
 
 def kept(system: System, request: Request) -> Prepared | None:
@@ -62,7 +62,7 @@ def kept(system: System, request: Request) -> Prepared | None:
     found = None if key is None else read(key, _classes())
     if found is None:
         return None
-    told, parts, before = cast("tuple[dict[str, Any], dict[str, Any], Any]", found)
+    plain, parts, before = cast("tuple[dict[str, Any], dict[str, Any], Any]", found)
     dynamics = system.dynamics
     equations = None if before is None else cast("SemiExplicit", _Later(partial(_read, *before)))
     problem = OdeProblem(
@@ -70,7 +70,7 @@ def kept(system: System, request: Request) -> Prepared | None:
     )
     prepared = Prepared(
         system=system, request=_plain_times(request), dynamics=dynamics, problem=problem,
-        compilation=Compilation(0.0, True), transitions=None, **told,
+        compilation=Compilation(0.0, True), transitions=None, **plain,
     )  # fmt: skip
     compilation = prepared.scaling.compiled(prepared.solver, problem)
     return replace(prepared, compilation=compilation)

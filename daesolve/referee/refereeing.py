@@ -112,9 +112,9 @@ def refereed(
         parts = [2**power for power in range(halvings + 1)]
         others = [_stepped(mechanism, start, counts, longest, n, hard=hard) for n in parts]
     own = replace(own, preparation={"reading": reading, **own.preparation})
-    told = [f"MuJoCo warns: {words.rstrip('.')}" for words in dict.fromkeys(said)]
+    cautions = [f"MuJoCo warns: {words.rstrip('.')}" for words in dict.fromkeys(said)]
     verdict = _verdict(mechanism, gauge, start, own, others, until, tolerance)
-    verdict = replace(verdict, notes=(*verdict.notes, *told[:MOST_WARNINGS]))
+    verdict = replace(verdict, notes=(*verdict.notes, *cautions[:MOST_WARNINGS]))
     return Refereed(verdict, mechanism, own, tuple(others), start, counts)
 
 

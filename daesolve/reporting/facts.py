@@ -282,8 +282,8 @@ def notes(document: Document) -> list[str]:
 
 def about_code(document: Document) -> str:
     """Say how the solver's code was compiled."""
-    told = [note for note in document.get("notes", []) if Taylor.is_about_code(note)]
-    return "; ".join(told) or NOTHING
+    chosen = [note for note in document.get("notes", []) if Taylor.is_about_code(note)]
+    return "; ".join(chosen) or NOTHING
 
 
 def ending(document: Document) -> str:

@@ -150,8 +150,8 @@ def _closely_sampled(known: Trajectory | Document) -> Trajectory | Document:
     if samples is None or len(samples.times) < FEWEST:
         return known
     last = float(samples.times[-1])
-    told = {"start_time": float(samples.times[0])}
-    events = [event for event in known.events if _is_before(event.time, told, last)]
+    start = {"start_time": float(samples.times[0])}
+    events = [event for event in known.events if _is_before(event.time, start, last)]
     whole = Samples(samples.times, samples.states, samples.reactions, samples.outputs, events)
     return replace(known, samples=whole)
 

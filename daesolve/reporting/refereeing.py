@@ -136,9 +136,9 @@ def sentences(document: Document) -> list[str]:
             + (" Its equalities are soft; see --hard." if document["rows_of_equalities"] else "")
         )
     elif orders:
-        told = ", ".join(f"{value:.2f}" for value in orders)
+        listed = ", ".join(f"{value:.2f}" for value in orders)
         found.append(
-            f"Halving MuJoCo's step brings it closer to daesolve; the observed orders are {told}."
+            f"Halving MuJoCo's step brings it closer to daesolve; the observed orders are {listed}."
         )
     worst = max(document["goals"].items(), key=lambda pair: pair[1]["largest"], default=None)
     if worst is not None:

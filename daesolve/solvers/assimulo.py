@@ -198,13 +198,13 @@ class AssimuloSolver(ErrorControlled):
             simulator.simulate(sign * until)
         except Exception as error:
             if equations.error is None:
-                return f"{self.name}: {_told(error)}"
+                return f"{self.name}: {_reason_of(error)}"
         if equations.error is not None:
             raise equations.error
         return ""
 
 
-def _told(error: Exception) -> str:
+def _reason_of(error: Exception) -> str:
     """Return what Assimulo says, without the time, whose sign may be turned."""
     text = re.sub(r"\s*At time [-+.\w]*\.$", "", str(error).strip("'\"")).rstrip(".")
     return text or type(error).__name__

@@ -70,7 +70,7 @@ class BatchedTaylor(Taylor):
         """Read the equations into the kernel's table, for all lanes."""
         begin = time.perf_counter()
         self.batch.march(self, problem)
-        note = f"{self._told(problem)}, for {self.batch.width} runs at a time"
+        note = f"{self._code_note(problem)}, for {self.batch.width} runs at a time"
         return Compilation(time.perf_counter() - begin, True, (note,))
 
     def foresee(

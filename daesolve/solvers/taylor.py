@@ -181,15 +181,15 @@ class Taylor(Solver):
         numba keeps the kernel, heyoka what it compiled, on disk.
         """
         known = _made.setdefault(problem, {})
-        told = (self._told(problem),)
+        notes = (self._code_note(problem),)
         if (self, False) in known:
-            return Compilation(0.0, True, told)
+            return Compilation(0.0, True, notes)
         compiles = self._engine(problem, 0.0) == "heyoka"
         stored = _stored() if compiles else 0
         begin = time.perf_counter()
         known[self, False] = self._made(problem)
         taken = time.perf_counter() - begin
-        return Compilation(taken, not compiles or _stored() == stored, told)
+        return Compilation(taken, not compiles or _stored() == stored, notes)
 
     def _made(self, problem: OdeProblem, *, bounded: bool = False) -> TaylorIntegrator:
         """Return the method at work on a problem; bounded exponentials do not overflow."""
@@ -214,7 +214,7 @@ class Taylor(Solver):
         """Return whether a note is about the method's code, and not about the motion."""
         return note.endswith(NO_CODE) or IN_CODE in note
 
-    def _told(self, problem: OdeProblem) -> str:
+    def _code_note(self, problem: OdeProblem) -> str:
         size = problem.rhs.n_instructions()
         if self._engine(problem, 0.0) == "kernel":
             return f"Taylor's method by the kernel for {size} {NO_CODE}"

@@ -100,8 +100,8 @@ def _in_notebook(label: str) -> Generator[Draw]:
     shown: Any = display(HTML(BAR.format(share=0.0, words=escape(label))), display_id=True)
 
     def draw(share: float, words: str) -> None:
-        told = f"{label} · {words}" if label else words
-        shown.update(HTML(BAR.format(share=share, words=escape(told))))
+        caption = f"{label} · {words}" if label else words
+        shown.update(HTML(BAR.format(share=share, words=escape(caption))))
 
     try:
         yield draw
@@ -117,8 +117,8 @@ def _in_lines(label: str) -> Generator[Draw]:
         nonlocal tenth
         if int(LINES * share) > tenth:
             tenth = int(LINES * share)
-            told = f"{label} · {words}" if label else words
-            print(f"daesolve: {100.0 * share:.0f} % · {told}", file=sys.stderr, flush=True)
+            caption = f"{label} · {words}" if label else words
+            print(f"daesolve: {100.0 * share:.0f} % · {caption}", file=sys.stderr, flush=True)
 
     yield draw
 

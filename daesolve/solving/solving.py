@@ -142,11 +142,11 @@ impact_order, on_gain, on_jam, on_ambiguous
     request, _ = requested(until, initial, options)
     destination, by = _destination(store), repeating(verify)
     prepared = _prepared(system, request, by)
-    with showing(progress, prepared.start_time, prepared.until) as told:
+    with showing(progress, prepared.start_time, prepared.until) as report:
         if destination is None:
-            return replace(integrated(prepared, at, told, by), origin=system)
+            return replace(integrated(prepared, at, report, by), origin=system)
         named = replace(request, inputs=described(system, request.inputs))
-        kept = begin(prepared, named, at, by, told, destination)
+        kept = begin(prepared, named, at, by, report, destination)
     return remembered(replace(_or_raised(kept, request.rank_loss), origin=system))
 
 

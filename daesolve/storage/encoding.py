@@ -173,11 +173,11 @@ class AlteredError(ValueError):
 
 def _digest(encoded: Mapping[str, Any]) -> str:
     """Return the digest of what a JSON file says, however it is laid out."""
-    told = {name: entry for name, entry in encoded.items() if name not in UNSEALED}
-    identity = told.get("identity")
+    sealed = {name: entry for name, entry in encoded.items() if name not in UNSEALED}
+    identity = sealed.get("identity")
     if is_mapping(identity):
-        told["identity"] = {name: entry for name, entry in identity.items() if name != "path"}
-    text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+        sealed["identity"] = {name: entry for name, entry in identity.items() if name != "path"}
+    text = json.dumps(sealed, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

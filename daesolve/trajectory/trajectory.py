@@ -332,12 +332,12 @@ def _start_lines(start: Mapping[str, tuple[float, float]], units: Mapping[str, s
 
     moved = [name for name in start if way(name) > MOVED * max(1.0, abs(start[name][0]))]
     names = sorted(moved, key=way, reverse=True)
-    told = [
+    listed = [
         f"{name} from {start[name][0]:g} to {start[name][1]:g} {units.get(name, '')}".rstrip()
         for name in names[:MOST_MOVED]
     ]
     rest = [f"{len(names) - MOST_MOVED} more"] if len(names) > MOST_MOVED else []
-    return [f"the start was moved: {', '.join([*told, *rest])}"] if told else []
+    return [f"the start was moved: {', '.join([*listed, *rest])}"] if listed else []
 
 
 def _drift_lines(drift: Mapping[str, Drift]) -> list[str]:

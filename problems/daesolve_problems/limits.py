@@ -54,7 +54,7 @@ def told_limit(
     answer: dict[str, Any] = {"kind": whole.kind, "said": str(whole), **_described(whole)}
     if apart and len(slips) > 1:
         found = creep_limits(system, slips, family, times=times)
-        answer["combinations"] = {", ".join(names): _told(one) for names, one in found.items()}
+        answer["combinations"] = {", ".join(names): _summary(one) for names, one in found.items()}
     shares: list[np.ndarray] = []
     for eps in sizes:
         run = motion(eps)
@@ -88,7 +88,7 @@ def _described(limit: CreepLimit) -> dict[str, Any]:
     }
 
 
-def _told(limit: CreepLimit) -> str:
+def _summary(limit: CreepLimit) -> str:
     """Return the kind, and how many combinations roll where it is mixed."""
     if limit.reason:
         return f"none: {limit.reason}"

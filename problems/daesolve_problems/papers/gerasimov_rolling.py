@@ -208,7 +208,7 @@ def properties(quick: bool) -> Shown:
             ),
             Compared("5: (2.8) varies by", "0", max(integrals), "rad/s"),
             Compared(
-                "6: velocities 2.5 times as large are, 2.5 times earlier, off by",
+                "6: error of velocities 2.5 times as large, 2.5 times earlier",
                 "equivalent to t → λ t",
                 scaled,
                 "1/s",
@@ -224,15 +224,15 @@ def impacts(quick: bool) -> Shown:
     until = 2.0 if quick else 20.0
     problem = ds.problem(PROBLEM)
     runs = {m: problem.case("twist", model=m).solve(until) for m in (MODEL, "thesis")}
-    told = {
+    results = {
         model: [event.impact for event in run.events if event.impact is not None]
         for model, run in runs.items()
     }
-    pairs = list(zip(told[MODEL], told["thesis"], strict=True))
+    pairs = list(zip(results[MODEL], results["thesis"], strict=True))
     whole = pairs[0][0].kinetic_before
     lost = {
         model: sum(impact.kinetic_before - impact.kinetic_after for impact in found)
-        for model, found in told.items()
+        for model, found in results.items()
     }
     apart = max(abs(one.kinetic_after - other.kinetic_after) for one, other in pairs) / whole
     least = min(one.kinetic_before - one.kinetic_after for one, _ in pairs) / whole
@@ -261,7 +261,7 @@ def impacts(quick: bool) -> Shown:
                     max(impact.carnot for impact in found),
                     "of T",
                 )
-                for where, found in zip(("reduced", "by (1.6)"), told.values(), strict=True)
+                for where, found in zip(("reduced", "by (1.6)"), results.values(), strict=True)
             ),
             Compared("least loss of an impact", "≥ 0", least, "of T"),
         ],

@@ -29,9 +29,9 @@ def energy(quick: bool) -> Shown:
     """Figure 2: the energy of the wheel with a pendulum."""
     case = ds.problem(PROBLEM).case("pendulum")
     run = case.solve(60.0 if quick else None)
-    told = "small disturbances that die out at once"
+    claim = "small disturbances that die out at once"
     rows = [
-        Compared(f"|{name}|, largest over its scale", told, run.drift[name].max_relative)
+        Compared(f"|{name}|, largest over its scale", claim, run.drift[name].max_relative)
         for name in ("energy", "contact", "rolling")
     ]
     return Shown(rows, {"E(t) − E(0)": _energy_error(run)}, note=_span(run))

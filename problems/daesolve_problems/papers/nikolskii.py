@@ -12,7 +12,7 @@ import daesolve as ds
 from daesolve.papers import Compared, Item, Paper, Shown
 from daesolve.typing import BoundCase
 from daesolve_problems.figures import new_figure
-from daesolve_problems.papers.common import told
+from daesolve_problems.papers.common import document_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -107,7 +107,7 @@ def body(quick: bool) -> Shown:
     chosen = next(e for e in report["answers"] if e["variant"] == report["chosen"])
     exact = ", ".join(f"{value:.4f}" for value in chosen["reactions"].values())
     run = case.solve()
-    document = told(case, run)
+    document = document_of(case, run)
     figures = {name: rule(document) for name, rule in case.problem.figures.items()}
     return Shown(
         [
@@ -255,7 +255,7 @@ def reversal(quick: bool) -> Shown:
         rows.append(Compared(f"{name}, {case_name}: energy less work", "0", balance))
         if case_name != "wheels":
             kind = next(iter(case.problem.figures))
-            found[f"{name}: {kind}"] = case.problem.figures[kind](told(case, run))
+            found[f"{name}: {kind}"] = case.problem.figures[kind](document_of(case, run))
     return Shown(rows, found)
 
 

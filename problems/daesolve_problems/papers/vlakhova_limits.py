@@ -246,8 +246,8 @@ def derailment(quick: bool) -> Shown:
             ("L/N on arrival there", "nowhere" if pressed is None else pressed, ""),
             ("L/N beyond the limit", "never" if derailed is None else derailed, "s"),
         ):
-            told = "" if isinstance(exact, str) else unit
-            rows.append(Compared(f"{name}: {words}", "refers to [7]", exact, told))
+            shown_unit = "" if isinstance(exact, str) else unit
+            rows.append(Compared(f"{name}: {words}", "refers to [7]", exact, shown_unit))
         figures[name] = answer.figures["derailment"]
     return Shown(
         rows,
