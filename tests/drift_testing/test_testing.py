@@ -152,7 +152,7 @@ def test_a_run_that_does_not_end_well_fails_without_limits() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"limits": {"energie": 1e-9}}, "only 'rod', 'rod_dot', 'energy'"),
+        ({"limits": {"energie": 1e-9}}, "there are 'rod', 'rod_dot', 'energy'"),
         ({"limits": {"energy": 0.0}}, "'energy' is 0.0, but must be a finite number > 0"),
         ({"limits": {"energy": "1e-9"}}, "must be a finite number > 0"),
         ({"limits": {"energy": True}}, "must be a finite number > 0"),
