@@ -229,7 +229,7 @@ def _show(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Write the report of a run, print what was asked for, and end with the right status."""
+    """Write the report of a run, print what was requested, and set the exit status."""
     if out is not None and trajectory.outcome is not Outcome.INTERRUPTED:
         _keep_opening(out, trajectory)
     page = (

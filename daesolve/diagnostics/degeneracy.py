@@ -294,7 +294,7 @@ class RankWatch:
         self._before = self._rank_here = None
 
     def _turned(self, found: Found, weak: np.ndarray, count: int) -> np.ndarray:
-        """Tell at which steps the combination that nearly vanishes has turned round since before.
+        """Return at which steps the combination that nearly vanishes has turned round since before.
 
         The vectors are known up to a common sign; a body that spins turns them step by step.
         """
@@ -368,7 +368,7 @@ class RankWatch:
         return int(np.count_nonzero(singular > SHARED * np.max(singular)))
 
     def _measure(self, times: np.ndarray, visible: np.ndarray, values: np.ndarray) -> Found:
-        """Return the smallest singular values at some states, infinite where there are none."""
+        """Return the smallest singular values at some states, infinite if there are none."""
         count = len(times)
         smallest, accurate = np.full(count, np.inf), np.zeros(count)
         null, direction = np.zeros((count, len(self.goals))), np.zeros((count, self._velocities))

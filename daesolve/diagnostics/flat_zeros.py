@@ -100,7 +100,7 @@ class FlatZeros:
                 self.grazed[name] = hit.time
 
     def _depends(self, guard: int) -> bool:
-        """Tell whether a guard has the errors of states; one of time alone has none."""
+        """Return whether a guard has the errors of states; one of time alone has none."""
         t, x, p = (self._problem.guards.sx_in(k) for k in range(3))
         return bool(ca.depends_on(self._problem.guards(t, x, p)[guard], x))
 

@@ -107,7 +107,7 @@ def first_loss(times: np.ndarray, grip: np.ndarray, lost: float) -> int | None:
 def _touches_zero(
     times: np.ndarray, root: np.ndarray, slope: np.ndarray, gaps: np.ndarray
 ) -> np.ndarray:
-    """Tell whether straight lines from both sides of gaps between steps meet at zero in them."""
+    """Return whether straight lines from both sides of gaps between steps meet at zero in them."""
     before, after = slope[gaps - 1], slope[gaps + 1]
     straight = np.abs(slope[gaps - 2] - before) < STRAIGHT * np.abs(before)
     straight &= np.abs(slope[gaps + 2] - after) < STRAIGHT * np.abs(after)

@@ -191,7 +191,7 @@ class Monitor:
                     self._observe(steps, sizes[part], influences[part], outputs[part])
 
     def _grip_is_firm(self, table: np.ndarray) -> bool:
-        """Tell whether no step comes near to a loss of grip."""
+        """Return whether no step comes near to a loss of grip."""
         grips = table[:, len(self.problem.watched) + 1 :]
         return not self.problem.singular_goals and bool(np.all(grips > FIRM))
 

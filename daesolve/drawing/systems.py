@@ -159,7 +159,7 @@ class _Rods:
 
 
 def _between(places: np.ndarray, rates: np.ndarray) -> bool:
-    """Tell whether gradients are opposite, along the line between two points."""
+    """Return whether gradients are opposite, along the line between two points."""
     way = places[:, 1] - places[:, 0]
     size = np.linalg.norm(rates[:, 0], axis=1)
     if not np.all(np.isfinite(rates)) or np.min(size) == 0.0:

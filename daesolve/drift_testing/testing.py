@@ -249,7 +249,7 @@ class DriftTest:
         formulation
             A formulation or its name, instead of the library's choice; it decides what is driven.
         **options
-            As for `daesolve.solve`; for a case start values by its own names too.
+            As in `daesolve.solve`; for a case start values by its own names too.
 
         Returns
         -------

@@ -83,7 +83,7 @@ class Sweep(Shown):
         return self._frame("members").set_index("member")
 
     def samples_to_pandas(self) -> pd.DataFrame:
-        """Return the samples, in the order of members and times; empty where there are none."""
+        """Return the samples, in the order of members and times; empty if there are none."""
         return self._frame("samples").set_index("member")
 
     def _frame(self, kind: str) -> pd.DataFrame:

@@ -178,7 +178,7 @@ def _strings(name: str, words: Sequence[str]) -> str:
 
 
 def _escaped(word: str) -> str:
-    """Return a word as it stands in a string, in ASCII."""
+    """Return a word as it appears in a string, in ASCII."""
     found = word.replace("\\", "\\\\").replace('"', '\\"')
     return "".join(c if c.isascii() else "".join(f"\\{b:03o}" for b in c.encode()) for c in found)
 

@@ -54,7 +54,7 @@ class Plant:
     equations
         The equations, with piecewise expressions as they were posed.
     start
-        A consistent state by name; a random one where it is None.
+        A consistent state by name; a random one if it is None.
     time
         That of the start, in s.
     """

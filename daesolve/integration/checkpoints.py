@@ -110,7 +110,7 @@ class Keeper:
         return self.last_number is not None and self.number > self.last_number
 
     def full(self, segments: int) -> bool:
-        """Tell whether a part ends with this segment, counted from the start."""
+        """Return whether a part ends with this segment, counted from the start."""
         return segments % self._per_part == 0
 
     def write(

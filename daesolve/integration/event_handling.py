@@ -187,7 +187,7 @@ def past_at_start(guarded: Sequence[Event], guards: np.ndarray) -> int | None:
 
 
 def _stopped_at_start(run: RunState, here: Boundary) -> Verdict | None:
-    """Write down what stops the run before it begins, and say how it ends."""
+    """Record what stops the run before it begins, and say how it ends."""
     problem = run.prepared.problem
     if not problem.events:
         return None
@@ -250,7 +250,7 @@ def _switched(
 
 
 def _jumped(run: RunState, here: Boundary, jump: Jump, asked: tuple[int, ...]) -> Boundary:
-    """Go on after a jump, and write down its events, with the guards that asked for it."""
+    """Go on after a jump, and record its events, with the guards that asked for it."""
     after = run.in_mode(here, jump.x, jump.p)
     run.wrap(after)
     events = run.prepared.problem.events
@@ -270,7 +270,7 @@ def _jumped(run: RunState, here: Boundary, jump: Jump, asked: tuple[int, ...]) -
 
 
 def _without_variant(run: RunState, here: Boundary, error: VariantError) -> Verdict:
-    """Write down where no mode continues the motion; say how the run ends."""
+    """Record where no mode continues the motion; say how the run ends."""
     run.record.events.append(Happening(here.time, error.event, here))
     run.sample_event(here)
     return Outcome.DEGENERATE, str(error)
@@ -355,7 +355,7 @@ def _held(
 def _recorded(
     run: RunState, transitions: Transitions, here: Boundary, hits: Sequence[EventHit]
 ) -> Verdict | None:
-    """Write down events that change nothing; say how the run ends if one stops it."""
+    """Record events that change nothing; say how the run ends if one stops it."""
     for hit in hits:
         run.happened(hit, here)
     stops = [hit.index for hit in hits if transitions.stops[hit.index]]

@@ -194,7 +194,7 @@ class RunRecord:
         return [(event.name, event.time, event.fired) for event in events]
 
     def known(self, name: str, time: float, near: float, guard: int) -> bool:
-        """Tell whether an event of an earlier part, at its very end, is this one."""
+        """Return whether an event of an earlier part, at its very end, is this one."""
         return any(
             known == name and abs(moment - time) <= near and guard in fired
             for known, moment, fired in self.recent

@@ -106,7 +106,7 @@ class _Resets:
         return here
 
     def _written_down(self, here: Boundary, chain: Chain) -> Boundary:
-        """Write down what happened; return where the last reset left the motion."""
+        """Record what happened; return where the last reset left the motion."""
         run, first = self.run, 0
         size, count = chain.states.shape[1], len(run.values(here))
         for k, time in enumerate(chain.moments.tolist()):
@@ -175,7 +175,7 @@ def _found(run: RunState) -> _Resets | None:
 
 
 def _plain(run: RunState, transitions: Transitions) -> bool:
-    """Tell whether nothing but guards and resets is to be looked at."""
+    """Return whether nothing but guards and resets is to be looked at."""
     prepared = run.prepared
     problem, solver = prepared.problem, prepared.solver
     return (

@@ -164,7 +164,7 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
 def _looked(
     run: RunState, values: np.ndarray, at: tuple[np.ndarray, np.ndarray], end: SegmentEnd
 ) -> SegmentEnd:
-    """Show the monitor what was looked at between steps; leave the samples that were asked for."""
+    """Show the monitor what was looked at between steps; leave the samples requested."""
     times, looking = at
     if not len(looking):
         return end
@@ -289,7 +289,7 @@ def simulate_stored(
 
 
 class _PassedError(Exception):
-    """Ends a run that is repeated as far as a time that was asked for."""
+    """Ends a run that is repeated as far as a time requested."""
 
 
 class _Run:

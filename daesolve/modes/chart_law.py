@@ -35,7 +35,7 @@ def enter(
     time, states, p
         When (s), the states that labels name followed by the work integrals, and the values.
     path
-        (k, n) states along which the chart is to serve; those alone where it is None.
+        (k, n) states along which the chart is to serve; those alone if it is None.
     """
     if problem.chart is None:
         return states, p

@@ -47,8 +47,10 @@ from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
 
 FEWEST: Mapping[str, int] = {"minimum-norm": 1, "error": 4}
-"""Contacts in space that may come to share loads, by what was asked for; of three in a row that is
-refused where nothing was."""
+"""The number of contacts in space from which loads may be shared, by the requested treatment.
+
+Without a request, three contacts in a row are refused.
+"""
 STILL = 1e-10
 """Of its terms, the rate of a gap below which it does not change.
 
@@ -456,7 +458,7 @@ def may_share_loads(dynamics: Dynamics, formulation: Formulation, redundant: str
 
 
 def are_contacts(dynamics: Dynamics, rank: Rank) -> bool:
-    """Tell whether the gaps of contacts alone depend on each other."""
+    """Return whether the gaps of contacts alone depend on each other."""
     gaps = {dynamics.rows[contact.row].name for contact in dynamics.contacts}
     return all(gaps.issuperset(group) for group in rank.groups)
 

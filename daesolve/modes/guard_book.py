@@ -71,10 +71,10 @@ class GuardBook:
     evaluator
         Returns (t, x, p) -> the guards and their rates; called when they are first asked for.
     terms
-        (t, x, p) -> how large the terms are whose sum each guard is; where it is None, their
+        (t, x, p) -> how large the terms are whose sum each guard is; if it is None, their
         rounding does not count.
     borders
-        For which guards a zero that stays is past it; for none where it is None.
+        For which guards a zero that stays is past it; for none if it is None.
 
     Attributes
     ----------
@@ -85,8 +85,8 @@ class GuardBook:
     passed
         Until when a zero that a solver finds is that at which the guard has fired, s.
     met
-        (guards, 5) when its law was last asked to answer each, s, the latest last; not a number
-        where it was asked less often.
+        (guards, 5) when its law was last asked to answer each, s, the latest last; NaN where it was
+        asked less often.
     """
 
     def __init__(
@@ -262,14 +262,14 @@ class GuardBook:
         return sorted({*found, *staying}) if staying else found
 
     def _disagrees(self, guard: int, seen: Measured) -> bool:
-        """Tell whether a mode does not agree with the state, so far is its guard past zero."""
+        """Return whether a mode does not agree with the state, so far is its guard past zero."""
         if not self.traits.whenever[guard]:
             return False
         past = max(PAST * max(self._reach[guard], self._reached[guard]), self.tolerances[guard])
         return bool(self.traits.ways[guard] * seen.values[guard] > past)
 
     def _leaves(self, guard: int, seen: Measured) -> bool:
-        """Tell whether a guard is at zero or past it and on its way out."""
+        """Return whether a guard is at zero or past it and on its way out."""
         way, zero = self.traits.ways[guard], self.tolerances[guard]
         along = way * seen.values[guard]
         if way * seen.rates[guard] > 0.0:
@@ -318,7 +318,7 @@ class GuardBook:
         return found
 
     def counts(self, time: float, guard: int) -> bool:
-        """Tell whether a zero that a solver found is not that at which a switch has just fired."""
+        """Return whether a zero that a solver found is new: not the switch that just fired."""
         return bool(self.armed[guard] or time > self.passed[guard])
 
     def beside(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:

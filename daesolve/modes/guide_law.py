@@ -226,7 +226,7 @@ class GuideLaw(ResetLaw):
         )
 
     def _is_held_for_a_time(self, p: np.ndarray) -> bool:
-        """Tell whether what acts on a body in the plane may set it in motion later."""
+        """Return whether what acts on a body in the plane may set it in motion later."""
         dynamics = self.dynamics
         if dynamics.guides is None or not dynamics.guides.planar:
             return False

@@ -56,7 +56,7 @@ class Approach:
         The guard that passed zero there, the ratio being the first of all; None if none did and
         the motion goes on as any other.
     samples
-        (k, size) states at the times that were asked for and reached.
+        (k, size) states at the times requested and reached.
     evaluations
         Of the right-hand side.
     """

@@ -153,7 +153,7 @@ class Stretch:
     evaluations
         Of the right-hand side.
     event
-        The event at its end; empty where there is none.
+        The event at its end; empty if there is none.
     error
         Why no mode continues the motion, where none does.
     onward

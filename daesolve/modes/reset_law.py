@@ -145,7 +145,7 @@ class ResetLaw(SwitchingLaw):
 
 
 def _moves_its_guard(dynamics: Dynamics, event: int) -> bool:
-    """Tell whether a reset changes what its own guards depend on."""
+    """Return whether a reset changes what its own guards depend on."""
     reset = dynamics.resets[event]
     names = list(dynamics.values)
     changed = [dynamics.x[index] for index in reset.states]

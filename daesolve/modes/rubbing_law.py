@@ -345,7 +345,7 @@ class RubbingLaw(SwitchingLaw):
         return jam is not None and bool(abs(book.measure(time, x, p)[0][jam.near] + NEAR) <= NEAR)
 
     def follows(self, fired: Sequence[int]) -> bool:
-        """Tell whether contacts are so near to a jam that it is followed in another variable."""
+        """Return whether contacts are so near to a jam that it is followed in another variable."""
         return self._jam is not None and self._jam.near in fired
 
     def finish(

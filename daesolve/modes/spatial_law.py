@@ -41,7 +41,7 @@ HALTS = 5
 LONGEST, SHORTEST = 1e-3, 1e-6
 """s, steps in which a slip that begins comes to have a direction of its own."""
 SPRINGS = "equal springs"
-"""How loads are shared that are not determined, where that is asked for."""
+"""How loads are shared that are not determined, if requested."""
 IN_SPACE = (
     "reactions grow without bounds while they still slide, and no finite forces let rigid "
     "bodies continue from there"

@@ -88,7 +88,7 @@ class Ownership:
         setting
             The problem.
         kinds
-            The laws that there are, in their order; `LAWS` where it is None.
+            The laws that there are, in their order; `LAWS` if it is None.
         """
         free = list(range(len(setting.table.events)))
         laws: list[SwitchingLaw] = []
@@ -275,7 +275,7 @@ class Transitions:
         return next((stretch for stretch in found if stretch is not None), None)
 
     def still_held(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:
-        """Tell whether a body that was held has not been set in motion."""
+        """Return whether a body that was held has not been set in motion."""
         return any(law.keeps_still(time, x, p) for law in self.laws)
 
     def decide(

@@ -194,7 +194,7 @@ def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
 
 
 def _quasi_holonomic(subject: Subject, of: Sequence[str]) -> dict[str, Any]:
-    """Tell whether constraints may be substituted, solved for the rates of some coordinates."""
+    """Return whether constraints may be substituted, solved for the rates of some coordinates."""
     at, values = subject.named_start, subject.values
     system, time = subject.mechanical, subject.time
     return quasi_holonomic_report(system, of, parameters=values, at=at, time=time)

@@ -261,7 +261,7 @@ def of_file(path: Path, digest: str | None = None, tell: Tell | None = None) -> 
 
 
 def _wrapped(module: ModuleType) -> str:
-    """Return how a problem is made of the first system of a module; nothing where there is none."""
+    """Return how a problem is made of the first system of a module; nothing if there is none."""
     for name, value in vars(module).items():
         if isinstance(value, ControlSystem | MechanicalSystem):
             given = f'problem = ds.Problem({name.replace("_", "-").lower()!r}, title="...", '

@@ -48,7 +48,7 @@ class Noted(Named[Any]):
         return super().__getitem__(name)
 
     def get(self, name: str, default: Any = None) -> Any:  # pyright: ignore
-        """Return a value, or the default where there is none."""
+        """Return a value, or the default if there is none."""
         self.read.add(name)
         return super().get(name, default)
 
@@ -145,7 +145,7 @@ def ruled_start(
 
 
 def _agree(found: StartRule, numbers: Any, parameters: Mapping[str, float]) -> bool:
-    """Tell whether the expressions of a rule give its numbers, to rounding."""
+    """Return whether the expressions of a rule give its numbers, to rounding."""
     symbols = ca.vertcat(ca.SX(0, 1), *found.parameters.values())
     function = ca.Function("rule", [symbols], [ca.vertcat(ca.SX(0, 1), *found.states.values())])
     values = [float(parameters[name]) for name in found.parameters]

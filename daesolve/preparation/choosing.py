@@ -213,7 +213,7 @@ def _automatic(
 
 
 def _is_explicit(solver: Solver) -> bool:
-    """Tell whether the stability of a method limits its step: Adams' formulas as well."""
+    """Return whether the stability of a method limits its step: Adams' formulas as well."""
     return isinstance(solver, Taylor | Dop853) or getattr(solver, "method", None) == "adams"
 
 

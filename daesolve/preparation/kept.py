@@ -2,7 +2,7 @@
 
 What is kept is data: numbers, words, and functions as CasADi writes them. It is found by a digest
 of the equations, of the request, and of the program that prepares. A system whose modes switch, or
-whose goals were changed by the preparation, is prepared anew: what it becomes is more than data.
+whose goals were changed by the preparation, is prepared again: what it becomes is more than data.
 """
 
 from __future__ import annotations

@@ -420,7 +420,7 @@ def _of(dynamics: Dynamics, values: Mapping[str, float]) -> np.ndarray:
 
 
 def _leaves_the_rate(formulation: Formulation, request: Request, probe: Probe) -> bool:
-    """Tell whether the rate is automatic: asked for, or nobody chose one and the default is wrong.
+    """Return whether the rate is automatic: requested, or unset with an unsuitable default.
 
     That is where singular positions are passed, and in motions of nanoseconds or of years.
     """

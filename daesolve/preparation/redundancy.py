@@ -143,7 +143,7 @@ class Dependent:
         return Kept(system, dynamics, False, dynamics.alternatives.values(dropped))
 
     def _switchable(self, choice: RowChoice, formulation: Formulation) -> bool:
-        """Tell whether other goals may be kept on the way: none of them is imposed by an event."""
+        """Return whether other goals may be kept on the way: no event imposes any of them."""
         imposed = {name for row in choice.dynamics.resets.values() for name in row.imposed}
         singular = {row.name for row in choice.dynamics.rows if row.typical is not None}
         return formulation.chooses_goals and (imposed | singular).isdisjoint(choice.names)

@@ -182,7 +182,7 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
 
 
 def _check_impacts(dynamics: Dynamics, request: Request) -> None:
-    """Refuse a law of impacts where there are none, and an order that does not name contacts."""
+    """Refuse a law of impacts if there are none, and an order that does not name contacts."""
     names = [row.name for row in dynamics.contacts]
     if replace(request.contact_policy, springs=False) != ContactPolicy() and not names:
         raise UnsupportedError(
@@ -231,7 +231,7 @@ def _check_tolerances(request: Request) -> None:
 
 
 def _check_rank_loss(request: Request) -> None:
-    """Refuse a formulation that is not the one that is asked for besides, and a budget of none."""
+    """Refuse a formulation that is not the one requested besides, and a budget of none."""
     given, budget = request.formulation, request.max_evaluations
     if request.rank_loss == "viscous" and given is not None and not given.replaces_constraints:
         raise UnsupportedError(

@@ -72,12 +72,12 @@ def exponents_of(units: Sequence[str], sizes: np.ndarray) -> np.ndarray:
 
 
 def is_usual_step(mean_step: float) -> bool:
-    """Tell whether time needs no scaling."""
+    """Return whether time needs no scaling."""
     return _usual(mean_step, USUAL_STEP)
 
 
 def _usual(size: float, limits: tuple[float, float]) -> bool:
-    """Tell whether a size asks for no scaling; zero and what is not finite have none."""
+    """Return whether a size asks for no scaling; zero and what is not finite have none."""
     return not (np.isfinite(size) and size > 0.0) or limits[0] <= size <= limits[1]
 
 

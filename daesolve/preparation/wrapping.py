@@ -106,7 +106,7 @@ def _turned(
 
 
 def _same(found: list[list[Turned]], angles: Sequence[int], *, own: bool) -> np.ndarray:
-    """Tell after which turns all outputs are the same; a state that is an angle turns with it."""
+    """Return after which turns all outputs are the same; a state that is an angle turns with it."""
     same = np.ones(len(angles), dtype=bool)
     for column in found:
         for element, value in enumerate(column):

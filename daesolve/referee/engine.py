@@ -65,7 +65,7 @@ class Start:
     moved
         How far closing the loops moved the positions at most, in their units.
     ctrl, inputs
-        What is held of actuators: for MuJoCo, (nu,), zeros where it is None; and what of it is not
+        What is held of actuators: for MuJoCo, (nu,), zeros if it is None; and what of it is not
         zero, by daesolve's names of inputs.
     """
 

@@ -73,7 +73,7 @@ def refereed(
         The horizon, s; it is rounded to steps of MuJoCo.
     case
         A keyframe of the file, or "default" for its pose with nothing moved; without one the first
-        keyframe, or that pose where there is none.
+        keyframe, or that pose if there is none.
     initial
         Start values of joints, by name; loops are then closed.
     step

@@ -264,7 +264,7 @@ class NamedEvents:
         Of so many one is kept.
     rows
         The number of an event (from 1), its time (s), the time since the one before (s), and the
-        part of the kinetic energy that an impact took; NaN where there is none.
+        part of the kinetic energy that an impact took; NaN if there is none.
     """
 
     count: int = 0

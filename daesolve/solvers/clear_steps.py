@@ -31,7 +31,7 @@ def are_clear(
     dense: Callable[[np.ndarray], np.ndarray],
     parts: int,
 ) -> np.ndarray:
-    """Tell which steps hold no zero of a guard.
+    """Return which steps hold no zero of a guard.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def are_clear(
 def _pass_nothing(
     moments: np.ndarray, values: np.ndarray, rates: np.ndarray, look: Look
 ) -> np.ndarray:
-    """Tell in which steps guards have no zero, neither at looks nor at extrema between them.
+    """Return in which steps guards have no zero, neither at looks nor at extrema between them.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class Series(Course):
     Parameters
     ----------
     times, states
-        As for `Course`.
+        As in `Course`.
     coefficients
         (k, size, order + 1) Taylor coefficients of each step.
     """
@@ -83,7 +83,7 @@ class Cubics(Course):
     Parameters
     ----------
     times, states
-        As for `Course`.
+        As in `Course`.
     rates
         (k + 1, size) x' at the ends.
     seen

@@ -194,7 +194,7 @@ class SharedLane(Lane):
         self._foreseen = start
 
     def begins(self, start: State, until: float) -> bool:
-        """Tell whether a motion that was foreseen starts so."""
+        """Return whether a motion that was foreseen starts so."""
         if self._foreseen is None:
             return False
         *place, end, _ = self._foreseen
@@ -367,7 +367,7 @@ class Batch:
         problem
             What it is to integrate.
         chosen, asked
-            The solver that was chosen, and the one that was asked for, if one was.
+            The solver that was chosen, and the one requested, if one was.
         """
         if type(chosen) is not Taylor or (asked is not None and asked != Taylor(chosen.tolerance)):
             return chosen

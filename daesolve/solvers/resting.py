@@ -82,7 +82,7 @@ def goes_back(
     guard: int,
     size: float,
 ) -> bool:
-    """Tell whether a zero of a guard in its direction is rounding: its rate has the other sign.
+    """Return whether a zero of a guard in its direction is rounding: its rate has the other sign.
 
     Parameters
     ----------

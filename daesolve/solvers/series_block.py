@@ -51,7 +51,7 @@ class SeriesBlock(Block):
     problem, p
         The functions, and their values.
     times, states, failure
-        As for `Block`.
+        As in `Block`.
     dense
         What is between the ends.
     order

@@ -197,7 +197,7 @@ def repeating(given: bool | Solver | str) -> bool | By:
 
 
 def _or_raised(run: Trajectory, rank_loss: RankLoss) -> Trajectory:
-    """Return a run, or raise where that is asked for."""
+    """Return a run, or raise if requested."""
     if rank_loss == "raise" and run.outcome is Outcome.DEGENERATE:
         last = run.events[-1].name if run.events else ""
         if last in VARIANT_ERRORS:

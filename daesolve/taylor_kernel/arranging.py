@@ -131,7 +131,7 @@ def _fused(rows, operands, alive, roots, first):
 
 @njit(**OPTIONS)
 def _is_sum(kind):
-    """Tell whether a kind becomes a term of a larger sum."""
+    """Return whether a kind becomes a term of a larger sum."""
     return kind in (kinds.ADD, kinds.SUB, kinds.NEG)
 
 

@@ -72,7 +72,7 @@ def arm(values, rates, ways, tolerances, armed):
 
 @njit(**OPTIONS)
 def alone(guard, values, rates, traits, known, accuracy):
-    """Tell whether a guard fires, and no other is so near to zero that somebody is to look."""
+    """Return whether a guard fires, and no other is so near to zero that it must be examined."""
     ways, either, recorded, returns, _, _, _ = traits
     tolerances, reach, _ = known
     for k in range(len(ways)):
@@ -93,7 +93,7 @@ def alone(guard, values, rates, traits, known, accuracy):
 
 @njit(**OPTIONS)
 def clear(values, rates, traits, known, armed):
-    """Tell whether nothing is due after a reset, and no guard is past zero."""
+    """Return whether nothing is due after a reset, and no guard is past zero."""
     ways, _, _, _, _, _, stays = traits
     tolerances, reach, _ = known
     for k in range(len(ways)):
@@ -118,7 +118,7 @@ def answer(guard, value, before, rate, traits, tolerance, armed, least):
 
 @njit(**OPTIONS)
 def holds(x, after, rest, sizes, worse, angles):
-    """Tell whether a reset leads to numbers, meets the goals, and leaves no whole turn in angles.
+    """Return whether a reset leads to numbers, meets the goals, and leaves no whole turn in angles.
 
     after: state and values, and what else there is up to `rest`; then residuals before and after.
     """

@@ -36,7 +36,7 @@ def expanded(version, codes, operands, stack, counts, values, rows, table, first
     codes, operands
         Of the program, by `operations`.
     stack
-        The values that are asked for, the first last, with space for all others twice.
+        The values requested, the first last, with space for all others twice.
     counts
         How many of these there are, and how many rows; receives both.
     values
@@ -112,7 +112,7 @@ def expanded(version, codes, operands, stack, counts, values, rows, table, first
 
 @kept
 def emitted(version, rows, table, counts, row):
-    """Return which row is this one, which is added where there is none."""
+    """Return which row is this one, which is added if there is none."""
     place, counts[1] = _row(rows, counts[1], table, row)
     return place
 

@@ -209,7 +209,7 @@ class Expansion:
             self._values[number] = self._expand(int(whole.kinds[number]), *values)
 
     def _emit(self, kind: int, *operands: Value, function: int = operations.NOTHING) -> Value:
-        """Return the row of a kind, which is made where there is none."""
+        """Return the row of a kind, which is made if there is none."""
         places = [operand.place for operand in operands]
         row = _row(kind, places, function)
         place = _compiled.emitted(_compiled.VERSION, self._rows, self._table, self._counts, row)

@@ -135,7 +135,7 @@ def places_as_listed(times: np.ndarray, listed: np.ndarray, sign: float) -> np.n
     times
         (k,) of the samples, in the direction of the run.
     listed
-        (n,) those that were asked for.
+        (n,) those requested.
     sign
         +1 forwards in time, -1 backwards.
     """

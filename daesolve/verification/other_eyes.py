@@ -76,7 +76,7 @@ def other_method(prepared: Prepared) -> Solver:
 
 
 def _is_stiff(prepared: Prepared) -> bool:
-    """Tell whether an explicit method would take too many steps."""
+    """Return whether an explicit method would take too many steps."""
     if prepared.problem.stiff:
         return True
     fastest = max((abs(rate) for rate in prepared.rates.values() if rate), default=0.0)
@@ -107,7 +107,7 @@ def _other_request(prepared: Prepared, solver: Solver) -> Request:
 
 
 def _same_start(prepared: Prepared, anew: Prepared) -> Prepared:
-    """Return a run prepared anew that begins in the same state, and wraps no angle."""
+    """Return a run prepared again that begins in the same state, and wraps no angle."""
     span = abs(prepared.until - prepared.start_time)
     capped = isinstance(anew.solver, CappedDop853)
     segment = anew.segment if capped else min(anew.segment, span / LEAST_SEGMENTS)

@@ -172,7 +172,7 @@ class _QuadGuides(GuideLaw):
     """
 
     def follows(self, fired: Sequence[int]) -> bool:
-        """Tell whether friction ends the slip, or the motion has become slow."""
+        """Return whether friction ends the slip, or the motion has become slow."""
         return super().follows(fired) or not self.stopping.isdisjoint(fired)
 
     def settled(

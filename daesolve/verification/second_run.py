@@ -131,7 +131,7 @@ def _differences(
 ) -> Mapping[str, float]:
     """Return how far the states differ over the samples, without any at the end.
 
-    They are not a number where the repetition ended otherwise: what it did not reach is unknown.
+    They are NaN where the repetition ended otherwise: what it did not reach is unknown.
     """
     if repeated.outcome is not run.outcome:
         return dict.fromkeys(run.states, math.nan)

@@ -28,7 +28,7 @@ def series(document: Document, *keys: str) -> np.ndarray:
 
 
 def column(document: Document, name: str) -> np.ndarray:
-    """Return the samples of a state, a reaction or an output, NaN where there is none."""
+    """Return the samples of a state, a reaction or an output, NaN if there is none."""
     for kind in KINDS:
         if name in document[kind]:
             return series(document, kind, name)

@@ -87,7 +87,7 @@ def mark_peak(axes: Axes, time: float, value: float, colour: ColorType) -> None:
 
 
 def _values(document: Document, of: Quantity) -> np.ndarray:
-    """Return the samples of a quantity, NaN where there is none."""
+    """Return the samples of a quantity, NaN if there is none."""
     if callable(of):
         return np.asarray(of(document), dtype=float)
     for kind in KINDS:

@@ -34,7 +34,7 @@ class Part:
     Parameters
     ----------
     heading
-        Empty where there is none.
+        Empty if there is none.
     body
         HTML.
     folded

@@ -19,7 +19,7 @@ leaves where the table falls away faster than g.
 In the cases w = g = 1, so that the amplitude is G. A start is at phase 0 of the table; the ball has
 taken off at `phase` (rad) with the `speed` (upwards, m/s), less than a period ago. Without them it
 is on the orbit of one bounce in `periods` periods (1), the stable one, or the other for `side` =
--1; below the fold, where there is none, it takes off as at the fold.
+-1; below the fold, if there is none, it takes off as at the fold.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def _flown(p: Values, struck: float, speed: float, after: float) -> np.ndarray:
 
 
 def _touches_between(p: Values, struck: float, speed: float, between: float) -> bool:
-    """Tell whether a flight from one impact to the next is seen beyond the wall."""
+    """Return whether a flight from one impact to the next is seen beyond the wall."""
     times = between * np.linspace(0.0, 1.0, LOOKS)[1:-1]
     gaps = [p["clearance"] - _flown(p, struck, speed, time)[0] for time in times]
     return min(gaps) < 0.0

@@ -241,7 +241,7 @@ def _grid(title: str, columns: int, rows: int) -> tuple[Figure, list[Axes]]:
 
 
 def _name_rollers(figure: Figure, document: Document) -> Figure:
-    """Tell which colour is which roller, for all panels."""
+    """Return which colour is which roller, for all panels."""
     from matplotlib.lines import Line2D
 
     count = document["structure"]["rollers"]
@@ -257,7 +257,7 @@ def _name(axes: Axes, what: str, across: str = "t (s)") -> None:
 
 
 def _energy(axes: Axes, document: Document) -> None:
-    """Draw the kinetic energy, which impacts alone change; samples of it where there are none."""
+    """Draw the kinetic energy, which impacts alone change; samples of it if there are none."""
     impacts = [event for event in document["events"] if "impact" in event]
     times, values = document["times"], column(document, "energy")
     if impacts:

@@ -136,7 +136,7 @@ class Guide:
         return self.levers[2, variant[1]] - self.levers[1, variant[0]]
 
     def is_physical(self, variant: Variant) -> bool:
-        """Tell whether a determinant has the sign that it has without friction."""
+        """Return whether a determinant has the sign that it has without friction."""
         apart = self.places[2, variant[1]] - self.places[1, variant[0]]
         return self.determinant(variant) * apart > 0.0
 
