@@ -121,7 +121,7 @@ def goes_on(analysis: str, out: Path) -> bool:
 
 @contextmanager
 def _stoppable(kept: Path | None) -> Generator[None]:
-    """End what is stopped with a sentence that says how to go on."""
+    """End what is stopped with a sentence that says how to continue."""
     try:
         yield
     except KeyboardInterrupt:
@@ -200,7 +200,7 @@ def _orbit(bound: BoundCase, asked: Asked) -> PeriodicOrbit:
 
 
 def _which(bound: BoundCase, asked: Asked) -> dict[str, Any]:
-    """Return which orbit is asked for, as arguments of `periodic_orbit`."""
+    """Return which orbit is requested, as arguments of `periodic_orbit`."""
     from daesolve.analysis.orbits import Reflect, Shift
 
     symmetries: list[Symmetry] = []

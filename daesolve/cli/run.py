@@ -254,7 +254,7 @@ def _show(
 
 
 def _say(trajectory: Trajectory, bound: BoundCase) -> None:
-    """Say what is otherwise than was asked for: the solver, and start values that moved."""
+    """Say what differs from the request: the solver, and start values that moved."""
     said = [note for note in trajectory.description.get("notes", ()) if note == TAKES_NO_ATOL]
     guess, _ = bound.guess()
     for name in bound.start.keys() & guess.keys():
@@ -290,7 +290,7 @@ def _reported(out: Path, problem: Rules | None) -> Path | None:
 
 @contextmanager
 def _stoppable(directory: Path | None) -> Generator[None]:
-    """End a run that is stopped at once with a sentence that says how to go on."""
+    """End a run that is stopped at once with a sentence that says how to continue."""
     try:
         yield
     except KeyboardInterrupt:

@@ -130,7 +130,7 @@ class RankWatch:
     samples
         Consistent states, which show what is usual.
     tolerance
-        What the motion is to be accurate to, relative.
+        The required relative accuracy of the motion.
     surplus
         Goals that depend on the others everywhere.
     shares

@@ -60,7 +60,7 @@ class Monitor:
     surplus
         Goals that depend on the others everywhere, so that they have no grip to lose.
     passes
-        Whether the run goes on where constraints lose rank; then it is watched there.
+        Whether the run continues where constraints lose rank; then it is watched there.
     steps_over
         Whether the solver steps over an instant of rest, where goals that are singular there have
         no grip.
@@ -271,7 +271,7 @@ class Monitor:
     def _judge_passages(
         self, block: StepBlock, sizes: np.ndarray, grips: np.ndarray, kinetic: np.ndarray
     ) -> int:
-        """Return how many steps of a block are to be trusted."""
+        """Return how many steps of a block can be trusted."""
         if self._passages is None:
             return len(block.times)
         states = self.problem.visible(block.times, block.states, self.values)
@@ -375,7 +375,7 @@ class Monitor:
         return found
 
     def give_up(self, time: float, state: np.ndarray, goals: tuple[str, ...]) -> None:
-        """End where no solver could go on, if constraints nearly depend on each other there.
+        """End where no solver could continue, if constraints nearly depend on each other there.
 
         Where a run is to pass them, it ends before the passage that the solver could not make.
 

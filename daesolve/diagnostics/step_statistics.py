@@ -330,7 +330,7 @@ class PendingSteps:
     kinetic
         (k,) the largest kinetic energy up to each, J.
     before
-        Returns what the steps before them amount to: it is asked for only where steps are taken
+        Returns what the steps before them amount to: it is requested only where steps are taken
         back, or stored.
     """
 

@@ -49,7 +49,7 @@ class DriftSubject:
     rank_loss
         "stop" or "pass".
     until
-        The horizon where none is asked for, s; None if there is none.
+        The default horizon, s; None if there is none.
     solve
         (until, **options) -> the run.
     command
@@ -65,7 +65,7 @@ class DriftSubject:
 
 
 def subject(of: str | Problem | BoundCase | System, options: Mapping[str, Any]) -> DriftSubject:
-    """Return what is to be run.
+    """Return the runs to perform.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ class _Queue:
         if not self._run:
             return min(self._first, share)
         wanted = int(min(self._aim * self._run / max(self._seconds, 1e-9), LARGEST_CHUNK))
-        # A few lanes take as long as all: no member is to be alone in the last round.
+        # A few lanes take as long as all: no member should be alone in the last round.
         return min(max(wanted - wanted % self._first, self._first), share)
 
     def results(self, chunk: Chunk, answer: ChunkResults | Lost) -> list[Result]:

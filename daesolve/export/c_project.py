@@ -86,7 +86,7 @@ def _readme(plant: Plant, version: str) -> str:
         "steps of the classical Runge-Kutta method; `make check` compares with the numbers of\n"
         f"daesolve. To use the equations, take `{name}.h` and `{name}.c`, and compile with\n"
         f"`{FLAGS}`.\n"
-        "Each export writes all files anew: copy the example to change it.\n\n"
+        "Each export overwrites all files: copy the example to change it.\n\n"
         "| function | entries, or rows |\n|---|---|\n"
         f"{functions}{events if plant.events else ''}{resets if plant.resets else ''}"
     )

@@ -156,7 +156,7 @@ def _values(functions: UnitFunctions, settled: Collection[str]) -> tuple[Value, 
 
 
 def _tunable(functions: UnitFunctions) -> frozenset[str]:
-    """Return the parameters that may change between events: none of them stands in a constraint."""
+    """Return the parameters that may change between events: none of them occurs in a constraint."""
     dynamics = functions.dynamics
     parts = [link for row in dynamics.rows for link in row.chain]
     parts += [row.residual for row in dynamics.implicit_rows]

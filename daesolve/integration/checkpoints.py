@@ -37,7 +37,7 @@ def segments_per_part(prepared: Prepared, samples: float) -> int:
     prepared
         The run.
     samples
-        How many samples were asked for.
+        How many samples were requested.
     """
     span = abs(prepared.until - prepared.start_time)
     steps = span / prepared.mean_step
@@ -80,7 +80,7 @@ class Keeper:
     stage
         The number of the run's horizon: how often it was extended before.
     last_number
-        Of the last part to be written; None goes on to the end.
+        Of the last part to be written; with None the run continues to its end.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Keeper:
         here
             The end of the part.
         saved
-            What to go on from.
+            The checkpoint to continue from.
         verdict
             How the run ended, where it did.
 

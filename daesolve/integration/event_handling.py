@@ -226,7 +226,7 @@ def _switched(
     Returns
     -------
     Boundary
-        Where the motion goes on.
+        Where the motion continues.
     list
         The guards of values alone that it took through zero.
     bool
@@ -250,7 +250,7 @@ def _switched(
 
 
 def _jumped(run: RunState, here: Boundary, jump: Jump, asked: tuple[int, ...]) -> Boundary:
-    """Go on after a jump, and record its events, with the guards that asked for it."""
+    """Continue after a jump, and record its events, with the guards that caused it."""
     after = run.in_mode(here, jump.x, jump.p)
     run.wrap(after)
     events = run.prepared.problem.events
@@ -374,7 +374,7 @@ def _written_down(run: RunState, stretch: Stretch, here: Boundary, times: np.nda
     here
         Where it began.
     times
-        When samples were asked for, s.
+        The times of requested samples, s.
     """
     record, known = run.record, len(run.record.events)
     record.boundaries.append(here)

@@ -175,7 +175,7 @@ def _found(run: RunState) -> _Resets | None:
 
 
 def _plain(run: RunState, transitions: Transitions) -> bool:
-    """Return whether nothing but guards and resets is to be looked at."""
+    """Return whether nothing but guards and resets must be examined."""
     prepared = run.prepared
     problem, solver = prepared.problem, prepared.solver
     return (

@@ -302,7 +302,7 @@ class _Run:
     keeper
         Stores it on disk; None if it stays in memory.
     resumed
-        The checkpoint from which it goes on, where that is not the keeper's.
+        The checkpoint from which it continues, if that is not the keeper's.
     forgets
         Whether it keeps checkpoints instead of every boundary once these are many.
     """
@@ -369,7 +369,7 @@ class _Run:
         return self._ended(here, verdict)
 
     def _begin(self) -> tuple[Boundary, Verdict | None]:
-        """Return where the run starts, or where it goes on."""
+        """Return where the run starts or continues."""
         if self.resumed is None:
             here, verdict = at_start(self.state, self.state.start())
             self.state.record.begin_in(here)

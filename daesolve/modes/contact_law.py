@@ -219,7 +219,7 @@ class ContactChanges:
                         np.concatenate([states, works]), self._mode(p, closed)
                     )
                     closed = self._kept(time, states, p, (closed, before, near[2]), values, rates)
-                # However slowly it closes, a gap that nothing holds must not go on to.
+                # However slowly it closes, a gap that nothing holds must not continue to close.
                 closing = touching & ~before & ~closed & (speeds < -ROUNDED * sizes)
                 slow = True
             if not closing.any():
@@ -261,8 +261,8 @@ class ContactChanges:
         """Return which of the contacts that may stay closed do, (m,).
 
         A reaction that is zero opens its contact if it falls: its sign a moment later is meant. It
-        is so to rounding as well where what loads the contact cancels by itself, as the weight and
-        the inertia of a body on a surface that moves, in coordinates that move with it.
+        is so to rounding as well where the loads of the contact cancel each other, as the weight
+        and the inertia of a body on a surface that moves, in coordinates that move with it.
         """
         closed, before, zero = modes
         response = self._response(time, x, p, closed)

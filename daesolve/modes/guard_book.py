@@ -24,7 +24,8 @@ TOGETHER = 1e-12
 PAST = 1e-6
 """Of the largest value met, how far past zero a guard is reset whatever its rate, if it may be."""
 ANSWERED = 1e-6
-"""Of a guard's rate, what is left at least where a reset sends it back or lets it go on."""
+"""The least fraction of a guard's rate that is left after a reset reverses it or lets it
+continue."""
 
 EARLY = 2.0
 """Times how far before zero a guard fires with another, what counts as zero from then on."""
@@ -69,7 +70,7 @@ class GuardBook:
     table, traits
         Whose guards they are, and how they are watched.
     evaluator
-        Returns (t, x, p) -> the guards and their rates; called when they are first asked for.
+        Returns (t, x, p) -> the guards and their rates; called when they are first requested.
     terms
         (t, x, p) -> how large the terms are whose sum each guard is; if it is None, their
         rounding does not count.
@@ -324,7 +325,7 @@ class GuardBook:
     def beside(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards of either direction that are at zero where another has interrupted.
 
-        The motion starts anew from there, so that no solver would find them.
+        The motion restarts from there, so that no solver would find them.
         """
         if not self._any_either:
             return []
@@ -393,9 +394,9 @@ class GuardBook:
         """Record how a jump left the guards that fired; return the rates of all guards.
 
         What it has sent back may be met again at once, a switch as well. What it has left at zero
-        and on its way has passed, be it a barrier: a blow on a motion that goes on. Only where the
-        jump changed what the guard depends on is it tested again: the motion is at another border
-        now.
+        and on its way has passed, even a barrier: an impact on a motion that continues. Only where
+        the jump changed what the guard depends on is it tested again: the motion is at another
+        border now.
 
         Parameters
         ----------

@@ -236,7 +236,7 @@ class GuideLaw(ResetLaw):
         others = [dynamics.events[k].guards for k in dynamics.resets if k not in self.events]
         acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *others)
         acting = ca.substitute(acting, dynamics.p, numbers)
-        # Integrals go on while the body stands still, and may act on it.
+        # Integrals continue while the body stands still, and may act on it.
         rest = ca.SX.zeros(dynamics.velocity_count)
         rates = ca.substitute(dynamics.position_rates, dynamics.velocities, rest)
         going = [k for k in range(rates.numel()) if not ca.simplify(rates[k]).is_zero()]

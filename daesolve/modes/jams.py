@@ -28,7 +28,7 @@ from daesolve.posing.value_names import ValueKind
 from daesolve.solvers.grazing import guard_evaluator
 
 END = 1e-10
-"""The ratio at which positions go on with their velocities: beyond, reactions are rounding."""
+"""The ratio at which positions continue with their velocities: beyond, reactions are rounding."""
 LEFT = 1e-3
 """The part of that ratio that is left, so that reactions are numbers still."""
 AWAY = 2.0
@@ -54,7 +54,7 @@ class Approach:
         Where it ended; s.
     passed
         The guard that passed zero there, the ratio being the first of all; None if none did and
-        the motion goes on as any other.
+        the motion continues as any other.
     samples
         (k, size) states at the times requested and reached.
     evaluations
@@ -343,7 +343,7 @@ def stopped_by_jam(
     no_motion: NoMotion | None = None,
     no_impact: ContactError | None = None,
 ) -> VariantError:
-    """Return why contacts do not go on where they jam.
+    """Return why contacts do not continue where they jam.
 
     Parameters
     ----------

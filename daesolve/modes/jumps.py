@@ -46,7 +46,7 @@ class JumpFunction:
         [T before, T after, miss of Carnot's theorem], residuals before, residuals after);
         fired are the guards of the events one after the other, 1.0 or 0.0.
     continuity
-        What is to be the same before and after, where switches turn on which an energy depends.
+        What must be the same before and after, if switches turn on which an energy depends.
     """
 
     def __init__(
@@ -173,7 +173,7 @@ class JumpFunction:
     def _check(
         self, time: float, before: np.ndarray, left: np.ndarray, scales: Mapping[str, float]
     ) -> None:
-        """Refuse to go on where a constraint is unmet that was met before."""
+        """Refuse to continue if a constraint is violated that was met before."""
         if self._sizes[0] is not scales:
             self._sizes = scales, self.sizes(scales)
         sizes = self._sizes[1]

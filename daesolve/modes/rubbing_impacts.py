@@ -128,7 +128,7 @@ class Impacts:
     def _settled(
         self, place: Place, instant: Instant, rates: Rates, lowest: np.ndarray
     ) -> tuple[Place, Rates]:
-        """Let contacts stay that hardly part, or hardly meet; those that stick go on to do so."""
+        """Let contacts stay that hardly part, or hardly meet; those that stick still do."""
         which = instant.which
         speeds = rates.gaps[which]
         stay = np.abs(speeds) <= lowest

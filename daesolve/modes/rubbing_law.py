@@ -231,7 +231,7 @@ class RubbingLaw(SwitchingLaw):
         book: GuardBook,
         lost: np.ndarray,
     ) -> tuple[np.ndarray, bool]:
-        """Return p of the mode in which the motion goes on, and whether all rests in it.
+        """Return p of the mode in which the motion continues, and whether all rests in it.
 
         `lost` is as in `answer_of`.
         """

@@ -78,7 +78,7 @@ class SpatialLaw(RubbingLaw):
         rubs = [rubbing for rubbing in self._rubbing if rubbing is not None]
         self._quiet = {event for r in rubs for event in (r.sets_out, r.shares)}
         self._own = {int(guard) for guards in own for guard in guards.ravel()}
-        # Dependent constraints are kept only where their loads are to be shared.
+        # Dependent constraints are kept only if their loads must be shared.
         self._springs = setting.contacts.springs
         self._recover = Evaluator(setting.problem.recover)
 
@@ -287,7 +287,7 @@ class SpatialLaw(RubbingLaw):
         book: GuardBook,
         zero: np.ndarray,
     ) -> np.ndarray:
-        """Return p of the mode in which the motion goes on."""
+        """Return p of the mode in which the motion continues."""
         numbers, p, (gives, alone) = self._numbers, place.p, given_up
         if not closed.any():
             none = np.zeros_like(closed)
@@ -304,7 +304,7 @@ class SpatialLaw(RubbingLaw):
         if alone and sharing is not None and best is not None and best.spare > SPARE:
             return sharing.followed()
         if alone:
-            # At the limit the states before go on to agree: with what begins to slide beside them.
+            # At the limit the previous states still agree: with what begins to slide beside them.
             answer = self._as_before(place, instant, slips)
         else:
             answer = self._decided(place, instant, slips)
@@ -354,7 +354,7 @@ class SpatialLaw(RubbingLaw):
         return answer_in_space(found, so_far, self._policy, place.time)
 
     def _as_before(self, place: Place, instant: Instant, slips: np.ndarray) -> Answer:
-        """Return the reactions with which what touches goes on as before."""
+        """Return the reactions with which what touches continues as before."""
         p, contacts = place.p, instant.contacts
         begin = np.concatenate([place.x, place.works])
         reactions = np.array(self._recover(place.time, begin, p)[1])

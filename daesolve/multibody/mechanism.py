@@ -256,9 +256,9 @@ class Mechanism:
     def _after(self, goals: Iterable[AnyGoal]) -> dict[str, tuple[str, ...]]:
         """Return what comes before the reaction of each goal in the elimination.
 
-        A joint of the tree has a grip on the body that it leads to, by itself. Any other goal,
-        which may spoil that grip, waits for all joints between the bodies that it touches and the
-        root of the tree.
+        A joint of the tree determines by itself the motion of the body that it leads to. Any other
+        goal, which may spoil that, waits for all joints between the bodies that it touches and
+        the root of the tree.
         """
         named = {body.name: body for body in self.bodies}
         joints = {

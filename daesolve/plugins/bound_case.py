@@ -346,7 +346,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         return sensitivity_of(case.system, request, case._differentiable(by), at)
 
     def _differentiable(self, by: Sequence[str]) -> dict[str, float]:
-        """Return the values of what is to be differentiated by."""
+        """Return the values of the variables of differentiation."""
         derived = self.derived
         for name in by:
             if name in derived:

@@ -138,7 +138,7 @@ class ExportableCase:
         )
 
     def _exported(self, rate: float, laws: Mapping[str, Law] | None) -> tuple[Any, dict[str, Any]]:
-        """Return the system of the case, and what its exports are asked for."""
+        """Return the system of the case, and the further arguments of its exports."""
         case: Any = self
         system = case.system
         labels, state = system.dynamics.labels, case.consistent_start().state

@@ -29,7 +29,7 @@ once: a rate that followed the current step, c / h, would shorten the step that 
 Where constraints lose rank at isolated positions, an error d of a goal throws the motion off its
 branch by d / sqrt(epsilon) at the edge of what the proximal shift epsilon covers. It must have
 died before the next such position, T later: critically damped, it falls by (1 + rate T)
-exp(-rate T). This is to be epsilon, so that an error loses in between twice the digits that a
+exp(-rate T). This is set to epsilon, so that an error loses in between twice the digits that a
 passage costs.
 """
 
@@ -172,7 +172,7 @@ def choose_solver(
 
 
 def _within(chosen: Solver, tolerances: Tolerances, notes: list[str]) -> Solver:
-    """Return a solver that was chosen with the tolerances asked for."""
+    """Return a solver that was chosen, with the requested tolerances."""
     rtol, atol = tolerances
     if atol is not None and "atol" not in chosen.tolerances():
         notes.append(TAKES_NO_ATOL)

@@ -231,7 +231,7 @@ def restricted(dynamics: Dynamics, values: Mapping[str, float]) -> dict[str, flo
 
 
 def _degenerate_start(dynamics: Dynamics, rank: Rank) -> DegenerateStartError:
-    """Say why no motion goes on from where goals depend on each other at the start alone."""
+    """Say why no motion continues where goals depend on each other at the start alone."""
     names = ", ".join(map(repr, rank.degenerate_at_start))
     singular = {row.name for row in dynamics.rows if row.typical is not None}
     if set(rank.degenerate_at_start) <= singular:

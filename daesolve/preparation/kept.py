@@ -112,7 +112,7 @@ def _written(equations: SemiExplicit | None) -> tuple[ca.Function, int] | None:
 
 
 class _Later:
-    """What is made when something of it is asked for."""
+    """What is made when something of it is first requested."""
 
     def __init__(self, make: Callable[[], object]) -> None:
         self._make = make

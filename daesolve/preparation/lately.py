@@ -58,7 +58,7 @@ def prepare_once(system: System, request: Request) -> Prepared:
         kept.keep(request, found)
         serialized.cache_clear()  # Large, and needed no more.
     with _lock:
-        # What is kept has a hold on its system, whose identity is thus nobody else's.
+        # What is kept refers to its system, so no other object can take over its id.
         _lately[key] = found
         while len(_lately) > MOST:
             _lately.popitem(last=False)

@@ -234,7 +234,7 @@ class _Posed:
     system, dynamics
         Without the goals that were dropped, and its equations.
     formulation
-        As asked for or chosen.
+        As requested or chosen.
     initial, samples
         Where it starts, and consistent states near there.
     rank, conserved
@@ -432,7 +432,7 @@ def _leaves_the_rate(formulation: Formulation, request: Request, probe: Probe) -
 
 
 def _scales(posed: _Posed, request: Request, probe: Probe) -> np.ndarray:
-    """Return the scales of what is watched: those asked for, and others from the short run."""
+    """Return the scales of what is watched: those requested, and others from the short run."""
     return scales(
         posed.dynamics,
         posed.problem,
@@ -447,7 +447,7 @@ def _scales(posed: _Posed, request: Request, probe: Probe) -> np.ndarray:
 def _own_scales(
     dynamics: Dynamics, initial: InitialState, scales: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the scales asked for, and that of the energy of a body that stays at rest."""
+    """Return the scales requested, and that of the energy of a body that stays at rest."""
     if initial.energy is None or not initial.resting:
         return dict(scales)
     energies = [row.name for row in dynamics.invariants if row.automatic]

@@ -47,7 +47,7 @@ class Probe:
         s; half of the time is spent in steps longer than the typical one.
     between
         The shortest time between positions where a goal's grip is weak (the first counts from the
-        start), s; the length of the probe where it met none, infinite where none is to be passed.
+        start), s; the length of the probe where it met none, infinite if none is to be passed.
     times, path
         (k,) s and (k, n) the states that it went through.
     exponents

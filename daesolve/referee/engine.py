@@ -111,7 +111,7 @@ class Gauge:
     Parameters
     ----------
     model
-        MuJoCo's. A copy of it is asked for dense Jacobians and for energies.
+        MuJoCo's. A copy of it supplies dense Jacobians and energies.
     """
 
     def __init__(self, model: Any) -> None:

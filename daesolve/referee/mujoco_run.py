@@ -134,7 +134,7 @@ def stepped(model: Any, start: Start, counts: Sequence[int], step: float) -> Ste
 
 
 def _goes_on(data: Any, done: int) -> bool:
-    """Return whether the state is finite, and MuJoCo has not put it back to its start by itself."""
+    """Return whether the state is finite, and MuJoCo has not reset it to its start."""
     whole = np.isfinite(data.qpos).all() and np.isfinite(data.qvel).all()
     return bool(whole and (not done or data.time > 0.0) and not _warned(data))
 

@@ -27,7 +27,7 @@ from daesolve.trajectory.trajectory import Trajectory
 WIDTH = 800
 NARROWEST, WIDEST = 200, 3840
 FASTEST_GIF = 50.0
-"""Viewers slow down what is to be shown for less than two hundredths of a second."""
+"""Viewers slow down frames that last less than two hundredths of a second."""
 Writer = Callable[[Films, Path, Progress], None]
 FINENESS = 10_000
 """Into how many units the width of the view is divided; coordinates are whole numbers of them."""

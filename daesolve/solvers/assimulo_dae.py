@@ -35,7 +35,7 @@ MULTISTEP_SHARE = 0.01
 """Of the tolerances, what IDA and ODASSL are given: errors of BDF have one sign, and add up over
 thousands of steps to hundreds of times the tolerance."""
 RADAU_SHARE = 0.1
-"""Of the tolerances, what RADAU5 is given: of 1e-9 it makes 1e-7 by itself."""
+"""The factor on the tolerances given to RADAU5, which itself turns 1e-9 into 1e-7."""
 LOOSER = 1e4
 """Times the absolute tolerance, what IDA is given for variables of index 2 and 3."""
 HIGHEST_ORDER = {1: 5, 2: 5, 3: 4}
@@ -273,5 +273,5 @@ class AssimuloOdassl(AssimuloDaeSolver):
             tau,
         )
         simulator = backend("solvers").ODASSL(problem)
-        simulator.state_event_info = list  # asked for where a simulation ends early, and missing
+        simulator.state_event_info = list  # read when a simulation ends early, but missing
         return simulator

@@ -167,7 +167,7 @@ class Grid(Integrator):
         return self._blocks(segment, segment.start, segment.until)
 
     def arrive(self, start: State, until: float) -> np.ndarray | None:
-        """Integrate to a time some steps away, where nobody sees the steps."""
+        """Integrate to a time some steps away; the steps in between are not examined."""
         try:
             return self.integrate(start, until, 1)[0][-1]
         except IntegrationError:
@@ -208,7 +208,7 @@ class Grid(Integrator):
     def _halves(
         self, segment: Segment, start: State, until: float, message: str
     ) -> Generator[Block]:
-        """Keep what can be integrated: go on by halves of what is left."""
+        """Keep what can be integrated: continue by halves of what is left."""
         span, here = until - start.time, start
         while abs(span) > SHORTEST * abs(until - start.time):
             span /= 2

@@ -164,7 +164,7 @@ def at_parts(version, coefficients, steps, elapsed, derived, found):
     steps, elapsed
         (j,) which steps, and how far in each.
     derived
-        Whether slopes are asked for.
+        Whether slopes are requested.
     found
         (j, size) receives the values.
     """

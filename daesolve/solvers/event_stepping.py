@@ -245,7 +245,7 @@ class EventIntegrator:
                 [state.p, self.rates.parameters(state.p), self.guards.parameters(state.p)]
             )
             integrator.pars[:] = numbers[: len(integrator.pars)]
-        # Where it goes on from an event, heyoka is blind to that for an instant.
+        # When it continues from an event, heyoka does not see that event for an instant.
         if self._terminal and (state.time != self._halted or self._blind_to_others()):
             integrator.reset_cooldowns()
 

@@ -24,7 +24,8 @@ from daesolve.formulations import OdeProblem
 MARGIN = 2.0
 """How many times nearer than the tangents at its ends say a guard may come between two looks."""
 FLAT = 0.1
-"""Of the larger rate at two looks, what is left at least between them of a guard that goes on."""
+"""The least fraction of the larger rate at two looks that a guard keeps between them if it
+continues."""
 TRUE = 0.05
 """Of how far a guard moves between two looks, what its cubic may be off where it is trusted."""
 HALVINGS = 12

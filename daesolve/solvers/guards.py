@@ -414,7 +414,7 @@ def locate(
         full_output=True,
     )
     assert result.converged
-    # At zero or past it: a motion that goes on from here is not to meet it again.
+    # At zero or past it: a motion that continues from here must not meet it again.
     found = moment(float(root))
     move = np.spacing(max(abs(found), abs(span))) * np.sign(span)
     while guard(found, state_at(found)) * values[1] < 0.0 and found != end[0]:

@@ -143,7 +143,7 @@ def hidden_terms(*functions: ca.Function, branches: bool = True) -> HiddenTerms 
     functions
         Of one output each.
     branches
-        Whether kinks and branch points count, past which a step or a series goes on.
+        Whether kinks and branch points count, past which a step or a series continues.
     """
     known = _known.setdefault(functions[0], {})
     key = (branches, functions[1:])

@@ -44,7 +44,7 @@ FIXED = 40_000
 FLOPS = 50.0
 """Operations of LAPACK in the time of an instruction."""
 MAKING = 2.0
-"""Times what a Jacobian written out costs in a run, for it is to be made first."""
+"""Factor on the cost of a written-out Jacobian in a run, since it must be made first."""
 LARGE = 120
 """From so many unknowns on SuperLU takes less time than LAPACK."""
 

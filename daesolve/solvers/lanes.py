@@ -189,7 +189,7 @@ class SharedLane(Lane):
         self._passed, self._count = [], 0
 
     def foresee(self, *start: *Start) -> None:
-        """Start what will be asked for later, from such a start."""
+        """Start what will be requested later, from such a start."""
         self.begin(*start)
         self._foreseen = start
 
@@ -239,7 +239,7 @@ class SharedLane(Lane):
 
 
 class SharedMarch(March):
-    """Motions of one problem that go on together, and what looks through their steps.
+    """Motions of one problem that advance together, and what examines their steps.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ class SharedMarch(March):
     def advance(self, asking: Sequence[SharedLane]) -> None:
         """Integrate in the lanes that ask until one of their runs has something to see.
 
-        Lanes beside them go along, as long as nothing is to be seen in them.
+        Lanes beside them advance too, as long as nothing happens in them.
         """
         while not any(lane.found for lane in asking):
             lanes = [one for lane in asking for one in (lane, *lane.beside) if not one.found]
@@ -410,7 +410,7 @@ class Batch:
         return getattr(self._thread, "lane", 0)
 
     def integrate(self, lane: SharedLane) -> None:
-        """Wait until there is something to see in a lane; all go on once all have asked."""
+        """Wait until something happens in a lane; all continue once all have asked."""
         with self._turn:
             self._asking.append(lane)
             self._go_on()

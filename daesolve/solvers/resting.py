@@ -20,7 +20,7 @@ AT_ZERO = 1e-12
 AT_REST = 1e-9
 """Of its terms, the rate of a guard that does not move."""
 TRIALS = 3
-"""How often the terms of a guard are weighted anew, to see how large they are."""
+"""How often the terms of a guard are reweighted, to see how large they are."""
 
 
 def still_steps(

@@ -117,7 +117,7 @@ class Scaling:
         until: float,
         at: np.ndarray,
     ) -> bool:
-        """Let a solver know which segments will be asked for next; see `Solver.foresee`."""
+        """Tell a solver which segments will be requested next; see `Solver.foresee`."""
         chosen = self.seen_by(solver)
         if not chosen.needed:
             return solver.foresee(problem, starts, until, at)

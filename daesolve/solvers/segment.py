@@ -207,7 +207,7 @@ class Block(ABC):
     def course(self, times: np.ndarray, states: np.ndarray) -> Course | None:
         """Return what is believed between the ends of the first steps.
 
-        None if it is unknown, or no closer look is asked for.
+        None if it is unknown, or no closer look is requested.
 
         Parameters
         ----------
@@ -411,7 +411,7 @@ class Segment:
         return True
 
     def _observed(self, block: Block, times: np.ndarray, states: np.ndarray) -> bool:
-        """Count steps, and hand them over; return whether they are to be the last."""
+        """Count steps, and hand them over; return whether they must be the last."""
         kept = len(times) - 1
         self.evaluations += block.evaluations(kept)
         if not kept:

@@ -103,7 +103,7 @@ class SeriesBlock(Block):
         return kept * self.order
 
     def course(self, times: np.ndarray, states: np.ndarray) -> Series | None:
-        """Return the series themselves, where they are to be looked at."""
+        """Return the series themselves, if they must be examined."""
         whole = len(times) == len(self.times) and times[-1] == self.times[-1]
         if whole and self.seen is not None and self.seen.sound:
             return None
@@ -141,7 +141,7 @@ def steps_at_once(segment: Segment, order: int) -> int:
 
 
 Adjusted = Callable[[float, np.ndarray], tuple[np.ndarray, bool]]
-"""(t, x) -> the state in its place, and whether to go on."""
+"""(t, x) -> the state in its place, and whether to continue."""
 
 
 def after_step(problem: OdeProblem, p: np.ndarray) -> Adjusted | None:

@@ -141,7 +141,7 @@ class Taylor(Solver):
             return self.engine
         asked = self.code != "auto" or self.optimisation is not None
         halts = halts_in_kernel(problem)
-        # Where it can, the kernel goes on from reset to reset by itself.
+        # Where it can, the kernel continues from reset to reset by itself.
         events = finds_events(problem) and not halts
         often = halts and any(e.then.reset is not None and not e.listed for e in problem.events)
         pays = steps >= PAYS_FROM and problem.rhs.n_instructions() <= PAYS_TO and not often

@@ -127,7 +127,7 @@ class HeldInputs:
 
 
 def _in_constraints(dynamics: Dynamics, names: tuple[str, ...]) -> dict[str, str]:
-    """Return the inputs that stand in a constraint, each with its name: none of them may jump."""
+    """Return the inputs that occur in a constraint, each with its name: none of them may jump."""
     order = list(dynamics.values)
     found: dict[str, str] = {}
     for name in names:
@@ -148,7 +148,7 @@ def _fixed(name: str, goal: str) -> UnsupportedError:
 
 @lru_cache(maxsize=16)
 def _references(dynamics: Dynamics, size: int, names: tuple[str, ...]) -> Evaluator | None:
-    """Return (t, states and works, p) -> p with references anew; None if none is concerned."""
+    """Return (t, states and works, p) -> p with new references; None if none is concerned."""
     order = list(dynamics.values)
     places = ca.vertcat(ca.SX(0, 1), *[dynamics.p[order.index(name)] for name in names])
     held = [row.held for row in dynamics.invariants]

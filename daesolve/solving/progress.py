@@ -129,7 +129,7 @@ def _speed(value: float) -> str:
 
 
 class _Start:
-    """Where this process began to integrate: a run that goes on has been under way before."""
+    """Where this process began to integrate: a continued run began earlier."""
 
     def __init__(self) -> None:
         self.time: float | None = None

@@ -151,7 +151,7 @@ impact_order, on_gain, on_jam, on_ambiguous
 
 
 def _prepared(system: System, request: Request, by: bool | By) -> Prepared:
-    """Return what is to be run, once it is known that what is to repeat it can."""
+    """Return the run to perform, once it is known that the one that repeats it can."""
     prepared = prepare_once(system, request)
     if isinstance(by, Solver):
         check_verifier(prepared, by)

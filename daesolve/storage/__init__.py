@@ -4,7 +4,7 @@
 DIR/manifest.json                   what is run, written before the first step
 DIR/samples/000001.parquet          the samples of part 1, a column a name
 DIR/events/000001.parquet           its events; only where a part has some
-DIR/checkpoints/000001.json         what to go on from; written last, it commits the part
+DIR/checkpoints/000001.json         what to continue from; written last, it commits the part
 DIR/samples/000002.parquet.partial  an unfinished part, for reading (events likewise)
 DIR/samples/_000001.parquet.torn    a damaged file that was set aside (others likewise)
 DIR/result.json                     how the run ended

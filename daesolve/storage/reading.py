@@ -98,7 +98,7 @@ class Stored:
             self.directory, check
         )  # first: where there is one, all parts are there
         # A part committed meanwhile takes the place of an unfinished one not read yet. Reading once
-        # more finds it, however fast the writer goes on.
+        # more finds it, however fast the writer continues.
         for _ in range(2):
             found = committed(self.directory)
             self._parts = _parts(self.directory, found)

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
 
 Events = Mapping[str, Sequence[Any] | np.ndarray]
 
-# What a directory may hold before a run is stored there: a report that is written anew, and
-# what a process leaves that is killed before it has written the manifest.
+# What a directory may hold before a run is stored there: a report that is rewritten, and what a
+# process leaves that is killed before it has written the manifest.
 HARMLESS = {
     "report.html",
     "report.json",

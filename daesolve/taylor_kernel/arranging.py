@@ -79,7 +79,7 @@ def _needed(rows, operands, ends, terms, roots, first):
 
 @njit(**OPTIONS)
 def _asked(n, found, stack, top):
-    """Put a row on the stack where it is asked for the first time."""
+    """Put a row on the stack the first time that it is requested."""
     if n >= 0 and not found[n]:
         found[n] = True
         stack[top] = n

@@ -23,13 +23,13 @@ NONE = -1
 DONE = -1
 """Nothing is left to expand."""
 ONE, TWO = 0, 1
-"""Where the places of these numbers are told."""
+"""Where the places of these numbers are listed."""
 
 
 @kept
 # Long: one branch for each operation.
 def expanded(version, codes, operands, stack, counts, values, rows, table, first, numbers):
-    """Expand arithmetic until something else is to be expanded, with all that it needs before it.
+    """Expand arithmetic until something else must be expanded, with all that it needs before it.
 
     Parameters
     ----------

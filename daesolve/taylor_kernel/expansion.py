@@ -64,7 +64,7 @@ PAIRS = {
     ca.OP_SINH: (operations.SINH, operations.COSH, 0),
     ca.OP_COSH: (operations.SINH, operations.COSH, 1),
 }
-"""Functions that have each other as derivatives, and which of the two is asked for."""
+"""Functions that have each other as derivatives, and which of the two is requested."""
 BOUNDED = frozenset({ca.OP_EXP, ca.OP_EXPM1, ca.OP_SINH, ca.OP_COSH})
 
 

@@ -27,7 +27,7 @@ from daesolve.taylor_kernel.kernel import add_steps, advance_time, expand, step_
 from daesolve.taylor_kernel.passages import DEEPEST, UNRESOLVED, passages, value
 
 GOES_ON, ENDED, HALTED, UNDECIDED = 0, 1, 2, 3
-"""How a march ends: all steps are taken, the end is there, a guard passes, somebody is to look."""
+"""How a march ends: all steps taken, end reached, a guard passed, or a closer look needed."""
 ONE = (0.0,)
 """The token of one lane."""
 POLISHED = 1.0

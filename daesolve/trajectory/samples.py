@@ -53,7 +53,7 @@ class Samples:
 
 
 class _Columns(Mapping[str, np.ndarray]):
-    """Series on disk, each read when it is asked for."""
+    """Series on disk, each read when it is requested."""
 
     def __init__(
         self, read: Callable[[str], np.ndarray], columns: Mapping[str, str], kind: str
@@ -127,7 +127,7 @@ class StoredSamples:
 def places_as_listed(times: np.ndarray, listed: np.ndarray, sign: float) -> np.ndarray:
     """Return where the samples are, in the order in which their times were listed.
 
-    Behind them come the samples of times that nobody listed: the end of a run that did not reach
+    Behind them come the samples of times that were not listed: the end of a run that did not reach
     them all, and of each stage by which it was extended.
 
     Parameters

@@ -127,7 +127,7 @@ def measured_growth(
     changes
         At the start of the motion.
     piece
-        How long a piece is to be, s. It is halved where the changes grow too far in one.
+        The length of a piece, s. It is halved where the changes grow too far in one.
     shortest
         The shortest piece, s; without it pieces are not halved.
 
@@ -355,7 +355,7 @@ class _ResetShadow(_Shadow):
         t, x, p = (problem.guards.sx_in(k) for k in range(3))
         names = (["t", "x", "p"], ["guards"])
         none = function_of("guards", [t, x, p], [ca.SX(0, 1)], names)
-        # The shadow goes on as the motion does, wherever the guards are.
+        # The shadow continues as the motion does, wherever the guards are.
         super().__init__(replace(prepared, problem=replace(problem, events=(), guards=none)), sizes)
         self.record, self.transitions = record, prepared.transitions.fresh()
         self.rate = Evaluator(problem.rhs)

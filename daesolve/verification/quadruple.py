@@ -165,7 +165,7 @@ class QuadTransitions(Transitions):
 
 
 class _QuadGuides(GuideLaw):
-    """Lets the supports of guides decide in double precision how the motion goes on.
+    """Lets the supports of guides decide in double precision how the motion continues.
 
     What they decide is a loaded support, or a heading to be taken back, which is then taken with
     all its digits. A body that comes to rest is not followed.

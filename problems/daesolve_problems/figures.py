@@ -141,7 +141,8 @@ def plane(axes: Axes) -> None:
     points = [np.asarray(line.get_xydata(), dtype=float) for line in axes.lines]
     spans = [np.ptp(p[np.isfinite(p).all(axis=1)], axis=0).max(initial=0.0) for p in points]
     if max(spans, default=0.0) < LEAST_VIEW:
-        # Limits that are set are widened by the aspect; data limits are not, and nothing is told.
+        # Limits that are set are widened by the aspect; data limits are not, and no warning is
+        # given.
         x, y = points[0][0]
         corners = [(x - LEAST_VIEW, y - LEAST_VIEW), (x + LEAST_VIEW, y + LEAST_VIEW)]
         axes.update_datalim(corners)

@@ -275,7 +275,7 @@ def _tightest(
 
 
 def _with_peaks(s: Array, required: Array, peaks: list[tuple[float, float]]) -> tuple[Array, Array]:
-    """Count peaks between samples as samples, lest the disc be let through."""
+    """Count peaks between samples as samples, so that the disc is not let through."""
     extra = np.array(peaks)
     places, index = np.unique(np.concatenate((s, extra[:, 1])), return_inverse=True)
     needed = np.full(places.size, -math.inf)

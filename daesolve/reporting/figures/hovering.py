@@ -55,7 +55,7 @@ def _name(line: Line2D) -> str | None:
 
 
 def _points(axes: Axes, line: Line2D, name: str) -> list[tuple[float, float, str]]:
-    """Return places of a curve in the figure, pixels, and what is to be said there."""
+    """Return places of a curve in the figure, pixels, and the text to show there."""
     x = np.asarray(line.get_xdata(orig=False), dtype=float)
     y = np.asarray(line.get_ydata(orig=False), dtype=float)
     low, high = sorted(axes.get_xlim()), sorted(axes.get_ylim())

@@ -63,7 +63,7 @@ FFMPEG_OPTIONS = ["-pix_fmt", "yuv420p", "-crf", "18", "-movflags", "+faststart"
 
 
 def paint(axes: Axes, entry: Placed, *, strength: float = 1.0, size: float = 1.0) -> None:
-    """Draw a shape where it is, if it is to be seen.
+    """Draw a shape where it is, if it is visible.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What is to be seen of a run.
+    """What can be seen of a run.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from daesolve.solving.comparison import Comparison
 MEMBERS_SHOWN, COLUMNS_SHOWN = 10, 8
 ORBITS_SHOWN = 8
 EXACT = 10
-"""Digits of a number by which one goes on."""
+"""Digits of a number that is used further."""
 ROUNDED = 1e-9
 """What is not wider than this, in sizes of a state, is not drawn as an axis."""
 LONG = {"member", "message", "notes"}

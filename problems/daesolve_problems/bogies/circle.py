@@ -109,7 +109,7 @@ def separatrices(case: BoundCase, first: float, difference: float) -> list[Separ
     """Return the motions through the four degenerate points, from one section to the next.
 
     They begin along the roots of the local theory, of which the error is of the order of `NEAR`
-    squared, and go on by the equations without multipliers.
+    squared, and continue with the equations without multipliers.
     """
     given = {**case.full_start, "integral_1": first, "integral_2": first + difference}
     theory = LocalTheory.of(given, case.full_parameters)

@@ -160,7 +160,7 @@ def check(given: Mapping[str, float], parameters: Mapping[str, float]) -> None:
 def scales(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Scale the energy by itself, and rates of turn by the largest that the energy allows."""
+    """Scale the energy by its own value, rates of turn by the largest that it allows."""
     turning = given["level"] / math.sqrt(central_square(parameters))
     energy = parameters["mass"] * given["level"] ** 2
     energy += parameters["bogie_inertia"] * sum(given[name] ** 2 for name in INTEGRALS)

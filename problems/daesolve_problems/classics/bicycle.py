@@ -1,10 +1,10 @@
 """The bicycle of Whipple: four rigid bodies, two knife-edged wheels, no slip.
 
 Rear frame with its rider, front frame and two wheels are rigid; the hinges have no friction, and
-nobody steers. The wheels roll on a level plane without slip and without resistance. The six unknown
-reactions are the components of the forces of the ground on both wheels; they do no work, and the
-energy is conserved. The upright bicycle is self-stable between two speeds, and the cases lie below,
-between and above them.
+the steering is free. The wheels roll on a level plane without slip and without resistance. The six
+unknown reactions are the components of the forces of the ground on both wheels; they do no work,
+and the energy is conserved. The upright bicycle is self-stable between two speeds, and the cases
+lie below, between and above them.
 
 Axes as in the paper: x forward, y to the right, z down, the ground at z = 0. x, y, z is the centre
 of the rear wheel; the rear frame is turned by yaw (about z), lean (about x) and pitch (about y),

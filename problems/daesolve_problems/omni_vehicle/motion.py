@@ -128,8 +128,8 @@ def contact_speed(
 def turns(document: Document) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return the angle by which each wheel has turned, and its rate, at the samples.
 
-    `chi_i` is measured from another roller after a switch; the wheel goes on. How many rollers
-    went by between two samples follows from the rates there.
+    `chi_i` is measured from another roller after a switch; the wheel keeps turning. How many
+    rollers went by between two samples follows from the rates there.
 
     Returns
     -------

@@ -130,7 +130,7 @@ def swept(problems: Loads, force_y: float, moments: np.ndarray) -> Sweep:
 
 
 def _continued(problem: HorizontalComplementarity, variant: Variant) -> Variant | None:
-    """Return the variant that goes on with a branch, None if it ends."""
+    """Return the variant that continues a branch, None if it ends."""
     try:
         found = solve(problem, policy="continuity", warm=variant)
     except VariantError:

@@ -13,8 +13,8 @@ slide along itself where
 
     (l cos(phi) + d) omega - sin(phi) v + d phi' = 0,
 
-and goes on without phi' along the motion xi = (v, omega) = (l cos(phi) + d, sin(phi)). The momentum
-along it, p = <dT/dq', xi>, is not conserved: with no force along xi
+and continues without phi' along the motion xi = (v, omega) = (l cos(phi) + d, sin(phi)). The
+momentum along it, p = <dT/dq', xi>, is not conserved: with no force along xi
 
     p' = <dT/dq', xi'>,
 
