@@ -91,7 +91,7 @@ def say(sentence: str) -> None:
     typer.echo(f"daesolve: {sentence}", err=True)
 
 
-# ValueError: what is no UTF-8, no JSON, no TOML.
+# ValueError: text that is not UTF-8, JSON or TOML.
 UNREADABLE = (OSError, ValueError, RecursionError)
 
 

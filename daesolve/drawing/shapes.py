@@ -472,7 +472,7 @@ def _encoded(value: Any) -> Any:
 def _decoded(value: Any) -> Any:
     if is_list(value):
         return tuple(_decoded(entry) for entry in value)
-    # A term or a series may be called "kind": its value is no text.
+    # A term or a series may be called "kind": its value is not text.
     if not is_mapping(value) or not isinstance(kind := value.get("kind"), str):
         return value
     if kind not in _KINDS:

@@ -251,7 +251,7 @@ class WorkerProcess:
 
 
 def _serve(connection: Connection, work: Callable[[Any, Any], Any]) -> None:
-    """Do parts until there are no more; what this process is for."""
+    """Do parts until there are no more: the purpose of this process."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         task = _load(connection.recv_bytes())

@@ -203,7 +203,7 @@ def _uses(function: ca.Function) -> list[int]:
 
 
 def _free_mark(names: Collection[str]) -> str:
-    """Return letters that no name consists of, but for digits behind them."""
+    """Return letters that, followed by digits, are not one of the names."""
     mark = "w"
     while any(name.startswith(mark) and name[len(mark) :].isdigit() for name in names):
         mark += "w"

@@ -141,7 +141,7 @@ def _word(word: str) -> str:
         return word
     if word.isalnum() and word.isascii():
         return f"\\mathrm{{{word}}}"
-    # Names of goals may have any letters: what is none, or of another alphabet, becomes a dash.
+    # Names of goals may have any characters: those outside this set become dashes.
     return f"\\text{{{re.sub(r'[^A-Za-z0-9 .,:()+-]', '-', word)}}}"
 
 

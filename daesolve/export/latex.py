@@ -437,7 +437,7 @@ def _rational_text(number: Fraction) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a number that is not negative; it reads back to the same but for rounding."""
+    """Return a number that is not negative; it reads back to the same number up to rounding."""
     if not math.isfinite(value):
         return r"\infty" if value > 0 else r"\mathrm{nan}"
     if value.is_integer() and value < 1e6:

@@ -79,7 +79,7 @@ class Plant:
 
     @cached_property
     def _own(self) -> Entries:
-        """The entries of p, but for those of tables."""
+        """The entries of p, except those of tables."""
         return tuple(e for e in self.equations.values if e.name not in self._looked_up)
 
     @cached_property
@@ -238,7 +238,7 @@ class Plant:
 
     @cached_property
     def _own_events(self) -> list[tuple[int, range]]:
-        """The indices of events and the places of their guards, but for the nodes of tables."""
+        """The indices of events and the places of their guards, except the nodes of tables."""
         dynamics = self.equations.dynamics
         nodes = {n for row in dynamics.drives if row.lookup is not None for n in row.events}
         found: list[tuple[int, range]] = []

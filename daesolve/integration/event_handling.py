@@ -140,7 +140,8 @@ def _due(
     guarded = run.prepared.problem.guarded
     place = here.time, here.state, run.values(here)
     found = transitions.interrupting(*place, [(hit.index, hit.time) for hit in hits])
-    # Instants that a solver cannot distinguish count as one: the order of impacts would be chance.
+    # Instants that a solver cannot distinguish count as one: the order of impacts would be
+    # arbitrary.
     accuracy = min(AGREED_STEPS * run.prepared.solver.step_tolerance, AT_ONCE)
     found = [*found, *({*transitions.at_once(*place, found, accuracy)} - {*past})]
     while True:

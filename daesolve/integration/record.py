@@ -421,7 +421,7 @@ class Assembly:
         return kinds[int(columns[0])], int(rows[0])
 
     def _notes(self, *, lost_for_good: bool) -> list[str]:
-        """Say what happened on the way that a reader should know."""
+        """Say what happened during the run that a reader should know."""
         prepared, monitor = self.prepared, self.monitor
         notes: list[str] = []
         chart = prepared.problem.chart

@@ -175,7 +175,7 @@ def _looked(
 
 
 def _watching(run: RunState) -> Observer:
-    """Return what lets the monitor see steps, and ends a segment that is not to be trusted."""
+    """Return what lets the monitor see steps, and ends a segment that cannot be trusted."""
 
     def watch(block: StepBlock) -> bool:
         run.monitor.observe(block)

@@ -331,7 +331,7 @@ class ContactChanges:
         return after, Impact(named, kinetic, remaining, miss)
 
     def _response(self, time: float, x: np.ndarray, p: np.ndarray, among: np.ndarray) -> _Response:
-        """Return how the gaps of some contacts answer to their reactions, all else being kept."""
+        """Return how the gaps of some contacts respond to their reactions, all else being equal."""
         dynamics, p = self.dynamics, self._mode(p, among)
         parts, own = dynamics.matrices(time, x, p), self._rows[among]
         reactions = [dynamics.rows[int(k)].reaction for k in own]

@@ -205,7 +205,8 @@ class GuardBook:
         if np.count_nonzero(np.abs(values) > self._reach):
             self._grow(time, x, p, values)
         if begins:
-            # What may not be past zero at a start is there by rounding, and would pass no more.
+            # A guard that must not be past zero at a start is past it by rounding, and would not
+            # pass again.
             barred = self.traits.bars_start & self.traits.stays
             least = np.maximum(self.tolerances, ROUNDING * np.max(np.abs(x), initial=0.0))
             past = barred & (self.traits.ways * values > least)

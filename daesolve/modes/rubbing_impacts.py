@@ -74,7 +74,7 @@ class Impacts:
                 return place, rates, impacts, hit, none
             instant = self._numbers.instant(place.time, place.x, place.p, touching, rates)
             which = instant.which
-            # A bounce lower than what counts as a gap of zero is none.
+            # A bounce lower than a gap that counts as zero does not count.
             lowest = np.sqrt(2.0 * instant.size[: len(which)] * zero[which])
             if not np.any(rates.gaps[which] < -lowest):
                 moving = touching & (rates.gaps != 0.0)

@@ -173,8 +173,8 @@ class RubbingLaw(SwitchingLaw):
         place = Place(time, x[:count], x[count:], p)
         before = self._numbers.closed(p)
         rates = self._numbers.rates(time, place.x, p)
-        # What a constraint holds at zero, or has just let go, is zero but for rounding, however
-        # slow all is: it is compared with the fastest slip so far.
+        # What a constraint holds at zero, or has just let go, is zero up to rounding, however slow
+        # the motion is: it is compared with the fastest slip so far.
         stuck = before & self._numbers.stuck(p)
         slow = before & (np.abs(rates.slips) <= book.tolerances[self._stopping])
         rates = rested(rates, rates, before, stopped | stuck | slow)
@@ -231,7 +231,7 @@ class RubbingLaw(SwitchingLaw):
         book: GuardBook,
         lost: np.ndarray,
     ) -> tuple[np.ndarray, bool]:
-        """Return p of the mode in which the motion continues, and whether all rests in it.
+        """Return p of the mode in which the motion continues, and whether everything rests in it.
 
         `lost` is as in `answer_of`.
         """

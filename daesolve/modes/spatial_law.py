@@ -242,11 +242,11 @@ class SpatialLaw(RubbingLaw):
             if not np.any(slow & ~(stopped | stuck)):
                 break
             stopped = stopped | slow
-        # What a constraint holds at zero is zero but for rounding, however slow all is.
+        # What a constraint holds at zero is zero up to rounding, however slow the motion is.
         return place, rates.rested(before, before & (stuck | stopped))
 
     def _implied(self, place: Place, closed: np.ndarray, rates: Rates) -> Rates:
-        """Let slips be zero that follow from others which are, as that of a fourth foot does."""
+        """Set slips to zero that follow from others which are zero, like that of a fourth foot."""
         still = closed & self._numbers.rubs & rates.resting
         moving = closed & self._numbers.rubs & ~rates.resting
         if not (still.any() and moving.any()):
@@ -340,7 +340,7 @@ class SpatialLaw(RubbingLaw):
         return self._turning(place, chosen)
 
     def _stays(self, place: Place, instant: Instant, answer: Answer, zero: np.ndarray) -> bool:
-        """Return whether all rests from here on: then that is so whatever the loads are."""
+        """Return whether everything rests from here on, whatever the loads are."""
         if self._functions.timed:
             return False
         velocities = place.x[self.dynamics.position_count :]

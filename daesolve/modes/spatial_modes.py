@@ -134,7 +134,7 @@ def candidates(instant: Instant, answer: Answer, slips: np.ndarray) -> list[Cour
 
 
 def _direction(vector: np.ndarray) -> np.ndarray:
-    """Return a unit vector; some one where there is no direction."""
+    """Return a unit vector; an arbitrary one if there is no direction."""
     size = float(np.linalg.norm(vector))
     return vector / size if size > 0.0 else np.array([1.0, 0.0])
 

@@ -189,7 +189,7 @@ def _check_exponent(exponent: object) -> None:
 def _touching(
     name: str, values: Parameters, depth: ca.SX, begins: Mapping[str, ca.SX]
 ) -> tuple[Event, Event]:
-    """Return the events at which a contact begins, with what else changes then, and ends."""
+    """Return the events at which a contact begins and ends, with what else changes then."""
     touch = f"contact_{name}"
     touching = values[touch]
     closed = Reset({touch: 1.0, **begins}, whenever_past=True)

@@ -380,7 +380,7 @@ def _heading_names(contact: str, slip: ca.SX) -> list[str]:
 
 
 def _directed(heading: Sequence[str], slip: ca.SX, counts: Expression = 1.0) -> dict[str, ca.SX]:
-    """Return the direction of a slip as changes; none where there is no slip."""
+    """Return the direction of a slip as changes; none if there is no slip."""
     size = ca.fmax(ca.sqrt(ca.sumsqr(slip)), LEAST)
     return {name: counts * slip[k] / size for k, name in enumerate(heading)}
 

@@ -238,7 +238,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         """
         guess, initial = self.guess()
         chosen = {n: v for n, v in options.items() if v is not None and n != "parameters"}
-        # What an input is by default is not what it is said to be as well.
+        # An input that is given replaces its default value.
         inputs = self._inputs() | dict(check_named("inputs", chosen.pop("inputs", None)))
         driven = {*inputs} - {*self.parameters}
         return {
@@ -258,7 +258,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         }
 
     def _inputs(self) -> dict[str, Any]:
-        """Return what acts in the case, but for what was given as a number in its place."""
+        """Return the inputs of the case, except those that were replaced by a number."""
         own = self.case.inputs
         acting = own(self.system) if callable(own) else own
         return {name: given for name, given in acting.items() if name not in self.parameters}

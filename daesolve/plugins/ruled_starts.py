@@ -138,7 +138,7 @@ def ruled_start(
     read = settled([rule], *given)
     if found is None or rule is None or not _agree(found, rule(*given), given[1]):
         return read | settled([derived], *given), None
-    # What it reads and does not occur in its expressions was made a number of on the way.
+    # What it reads but its expressions do not contain was converted to a number meanwhile.
     column = ca.vertcat(ca.SX(0, 1), *found.states.values())
     kept = {name for name in read if ca.depends_on(column, found.parameters[name])}
     return (read - kept) | settled([derived], *given), found

@@ -85,7 +85,7 @@ class Prepared:
     scales
         Of `problem.watched`; NaN for an energy that takes the largest kinetic energy.
     least_kinetic
-        The kinetic energy that is no more than rounding, J.
+        The kinetic energy that counts as rounding, J.
     segment
         The length of a segment, s; boundaries lie at whole multiples of it from the start.
     wrapped
@@ -246,7 +246,7 @@ class _Posed:
     values
         p by name.
     least_kinetic
-        The kinetic energy that is no more than rounding, J.
+        The kinetic energy that counts as rounding, J.
     """
 
     system: System

@@ -182,7 +182,7 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
 
 
 def _check_impacts(dynamics: Dynamics, request: Request) -> None:
-    """Refuse a law of impacts if there are none, and an order that does not name contacts."""
+    """Refuse a law of impacts if there are no impacts, and an order that does not name contacts."""
     names = [row.name for row in dynamics.contacts]
     if replace(request.contact_policy, springs=False) != ContactPolicy() and not names:
         raise UnsupportedError(
@@ -217,7 +217,7 @@ def _check_impacts(dynamics: Dynamics, request: Request) -> None:
 
 
 def _check_tolerances(request: Request) -> None:
-    """Refuse tolerances that are none, or that a solver which is given has itself."""
+    """Refuse invalid tolerances, and tolerances beside a solver object, which has its own."""
     for name, value in (("rtol", request.rtol), ("atol", request.atol)):
         if value is None:
             continue
@@ -231,7 +231,7 @@ def _check_tolerances(request: Request) -> None:
 
 
 def _check_rank_loss(request: Request) -> None:
-    """Refuse a formulation that is not the one requested besides, and a budget of none."""
+    """Refuse a formulation that contradicts the requested one, and an empty budget."""
     given, budget = request.formulation, request.max_evaluations
     if request.rank_loss == "viscous" and given is not None and not given.replaces_constraints:
         raise UnsupportedError(
@@ -245,7 +245,7 @@ def _check_rank_loss(request: Request) -> None:
 
 
 def _check_times(dynamics: Dynamics, request: Request) -> None:
-    """Refuse a start and an end between which there is no run."""
+    """Refuse a start and an end that leave no time for a run."""
     for name, value in (("until", request.until), ("the start time", request.start_time)):
         if not is_number(value):
             raise OutOfRangeError(f"{name} is {value!r}, but must be a finite time in s")

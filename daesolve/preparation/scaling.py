@@ -112,11 +112,11 @@ class Begin:
         """
         sizes = np.abs(table).max(axis=0)
         labels = self.problem.labels.state_units
-        # Work is a small difference of large terms, whose rounding is not to be resolved.
+        # Work is a small difference of large terms, whose rounding need not be resolved.
         sizes[len(labels) :] = np.maximum(sizes[len(labels) :], 1.0)
         own = sizes[: len(labels)]
         if np.any((own >= USUAL[0]) & (own <= USUAL[1])):
-            # Beside states of about one, what is below their rounding is zero but for rounding.
+            # Beside states of about one, what is below their rounding counts as zero.
             sizes = np.where(sizes > EPSILON, sizes, 0.0)
         units = [*labels, *(f"work {k}" for k in range(self.problem.size - len(labels)))]
         found = exponents_of(units, sizes)
@@ -136,9 +136,9 @@ class Begin:
     def _without_rounding(
         self, sizes: np.ndarray, times: np.ndarray, table: np.ndarray
     ) -> np.ndarray:
-        """Return sizes, zero where a state is no more than the rounding of what moves it.
+        """Return sizes, zero if a state is within the rounding of what moves it.
 
-        A body at rest has velocities of 1e-17 m/s, which are no scale.
+        A body at rest has velocities of 1e-17 m/s, which are not a scale.
         """
         matrix = np.abs(exact_jacobian(self.problem, self.values)(self.time, self.x))
         if not np.all(np.isfinite(matrix)):
@@ -248,7 +248,7 @@ def _with_multipliers(
     ]
     rates = np.ldexp(1.0, chosen.time - np.array(chosen.states, dtype=int))
     pushes = np.max(rates[:, None] * matrices[1], axis=0, initial=0.0)
-    # A multiplier that does nothing, as that of GGL, is measured by what it would do.
+    # A multiplier without effect, like that of GGL, is measured by the effect it would have.
     with np.errstate(divide="ignore"):
         sizes = np.where(sizes * pushes > IDLE, sizes, np.where(pushes > 0.0, 1.0 / pushes, 0.0))
     unknowns = [0 if _usual(float(size), USUAL) else _exponent(float(size)) for size in sizes]

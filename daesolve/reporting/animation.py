@@ -333,7 +333,7 @@ def _packed(table: np.ndarray) -> dict[str, Any]:
     Parameters
     ----------
     table
-        (n, m); a row with a NaN is not to be seen.
+        (n, m); a row with a NaN is invisible.
 
     Returns
     -------

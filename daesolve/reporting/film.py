@@ -282,7 +282,7 @@ def _shown(
     parameters: Mapping[str, float],
     places: np.ndarray,
 ) -> list[list[Placed]]:
-    """Return the shapes in each picture; a trace is evaluated once, and shown as far as it is."""
+    """Return the shapes in each picture; a trace is evaluated once, and shown up to each time."""
     alone = [shape for shape in drawing.shapes if not isinstance(shape, Trace)]
     bodies = replace(drawing, shapes=alone or drawing.shapes)
     whole = evaluate(drawing, dense, parameters, int(places[-1]))

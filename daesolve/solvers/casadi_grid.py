@@ -200,7 +200,7 @@ class Grid(Integrator):
         yield _OnGrid(self, start, grid, np.vstack([start.x, states]), statistics)
 
     def _pieces(self, segment: Segment, start: State, until: float, count: int) -> Generator[Block]:
-        """Yield a segment of very many steps piece by piece, so that it is watched on the way."""
+        """Yield a segment of very many steps piece by piece, so that it is monitored meanwhile."""
         for end in np.linspace(start.time, until, count + 1)[1:].tolist():
             here = State(segment.time, segment.state, start.p)
             yield from self._blocks(segment, here, end, MOST_GRID)

@@ -163,7 +163,7 @@ class EventIntegrator:
         )
 
     def _march(self, way: _Way, ends: _Ends, first: np.ndarray, *, keeps: bool) -> bool:
-        """Take steps; return whether there are no more, and not only enough to look at."""
+        """Take steps; return whether there are no more, rather than just enough to examine."""
         integrator, current = self.integrator, self.integrator.state
         while way.now != way.until:
             rest = way.farthest or way.until - way.now
@@ -252,7 +252,7 @@ class EventIntegrator:
     def _blind_to_others(self) -> bool:
         """Return whether heyoka is blind still to an event that was met before the last one.
 
-        It is so for long where a guard was met slowly, which may have another meaning by now.
+        This lasts long if a guard was met slowly, and by now the guard may have another meaning.
         """
         instant = AWAY * abs(self.integrator.last_h)
         left = [0.0 if over is None else over[1] - over[0] for over in self.integrator.te_cooldowns]
@@ -277,7 +277,7 @@ class EventIntegrator:
         if np.count_nonzero(guards) == len(guards):
             return 0.0
         usual = abs(self.integrator.last_h) or abs(span)
-        if math.isnan(usual):  # after a series that was no number
+        if math.isnan(usual):  # after a series that was not a number
             usual = abs(span)
         return math.copysign(min(AWAY * usual, abs(span)), span)
 

@@ -163,7 +163,7 @@ def _worth(
 ) -> tuple[list[int], Looks | None]:
     """Return the steps that may hold a zero, or where a guard is not finite, in their order.
 
-    Besides, the looks into steps that were taken to decide it.
+    Also the looks into steps that were needed to decide it.
     """
     table, still = judged.table, np.repeat(judged.still, 2, axis=0)
     worth = worth_a_look(judged.moments, table, still)
@@ -189,7 +189,7 @@ def _may_hold_a_zero(
 ) -> tuple[np.ndarray, np.ndarray, Looks | None]:
     """Look into steps, all at once; return which of them do, and which may by a closer look.
 
-    Besides, the looks into those in which no guard stays at zero.
+    Also the looks into those in which no guard stays at zero.
     """
     if not near.size:
         return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), None

@@ -94,7 +94,7 @@ def _in_terminal(label: str) -> Generator[Draw]:
 
 @contextmanager
 def _in_notebook(label: str) -> Generator[Draw]:
-    """Show a bar below the cell; it goes when the run has ended, as that of a terminal does."""
+    """Show a bar below the cell; it disappears when the run has ended, like that of a terminal."""
     from IPython.display import HTML, display  # pyright: ignore  # a notebook's kernel has it
 
     shown: Any = display(HTML(BAR.format(share=0.0, words=escape(label))), display_id=True)

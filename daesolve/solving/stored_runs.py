@@ -150,7 +150,7 @@ def go_on(
             return interrupted
         horizons = _horizons(stored_run(directory), prepared, until)
         if horizons != list(writer.manifest["horizons"]):
-            writer.remove_result()  # first: the result of the shorter run is none of the longer
+            writer.remove_result()  # first: the result of the shorter run is not one of the longer
             longer = replace(prepared, until=horizons[-1])
             parts = [*writer.manifest["segments_per_part"]]
             parts.append(segments_per_part(longer, _count(at, longer)))

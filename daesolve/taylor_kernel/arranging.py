@@ -89,7 +89,7 @@ def _asked(n, found, stack, top):
 
 @njit(**OPTIONS)
 def _fused(rows, operands, alive, roots, first):
-    """Make sums of products one row, where nothing else needs their parts."""
+    """Combine sums of products into one row, if nothing else needs their parts."""
     count = len(rows)
     uses = np.zeros(count, np.int64)
     for place in roots:

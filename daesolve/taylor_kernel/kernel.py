@@ -257,7 +257,7 @@ def step_lengths(w, rows, stride, states, order, lengths):
         first = (one / sizes[1, lane]) ** (1.0 / (order - 1))
         second = (one / sizes[2, lane]) ** (1.0 / order)
         length = factor * min(first, second)
-        # Where a coefficient is infinite, the step leads to what is not a number.
+        # If a coefficient is infinite, the result of the step is not a number.
         lengths[lane] = length if length > 0.0 else math.nan
 
 

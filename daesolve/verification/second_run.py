@@ -376,6 +376,6 @@ def _sizes(run: Sampled, units: Mapping[str, str]) -> dict[str, float]:
     for name, values in run.states.items():
         unit = units.get(name, name)
         largest[unit] = max(largest.get(unit, 0.0), float(np.max(np.abs(values), initial=0.0)))
-    # What a constraint holds at zero is rounding, which is no size.
+    # What a constraint holds at zero is rounding, which does not count as a size.
     rounded = ROUNDED * max(largest.values(), default=0.0)
     return {name: max(largest[units.get(name, name)], rounded) or 1.0 for name in run.states}

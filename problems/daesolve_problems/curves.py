@@ -127,7 +127,7 @@ class Curve:
         columns, own = np.asarray(points, dtype=float).T, self.own_values(values)
         if columns.shape != (2, 1):
             return self.geometry(columns, own).full()
-        # For a single point the conversion of arrays would take longer than all else.
+        # For a single point the conversion of arrays would take longer than everything else.
         found, (buffer, evaluate) = np.empty((6, 1)), self.geometry.buffer()
         for index, array in enumerate((np.ascontiguousarray(columns), own)):
             buffer.set_arg(index, memoryview(array))  # pyright: ignore[reportArgumentType, reportCallIssue]

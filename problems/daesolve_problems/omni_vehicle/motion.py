@@ -285,7 +285,7 @@ def _with_platform(car: Sizes, nu: np.ndarray, angles: Sequence[np.ndarray]) -> 
 
 
 def _lossless(car: Sizes, nu: np.ndarray, angles: Sequence[np.ndarray]) -> np.ndarray:
-    """Return velocities between samples at that size at which no energy is lost on the way."""
+    """Return velocities between samples, scaled so that no energy is lost between them."""
     energy = _with_platform(car, nu, angles)
     if energy is None or not np.all(energy > 0.0):
         return nu

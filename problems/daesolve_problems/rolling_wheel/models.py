@@ -156,7 +156,7 @@ def _wheel(
     Raises
     ------
     PosingError
-        The curve is none, or one of its parameters has a name of the wheel's.
+        The curve is not valid, or one of its parameters has the name of a parameter of the wheel.
     """
     p = parameters(curve, pendulum, **(DRIVE if drive else {}), **(more or {}))
     angles = (("alpha",) if controls else ()) + (("phi",) if pendulum else ())
