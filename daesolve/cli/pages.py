@@ -123,8 +123,8 @@ def page(
 ) -> None:
     """Run a case and write its gallery page: equations, parameters, drift, figures, animation.
 
-    The page is Markdown with `$$` formulas, which GitHub and Sphinx (MyST) show. Beside it are the
-    figures, and the animation where the problem has a drawing.
+    The page is Markdown with `$$` formulas, which GitHub and Sphinx (MyST) show. The figures are
+    beside it, as is the animation if the problem has a drawing.
     """
     found = registry.problem(problem)
     make_directory(to)

@@ -71,7 +71,7 @@ from daesolve.reporting.document import file_stem
 from daesolve.solvers import Taylor
 
 MOST_REASONS = 3
-"""That are shown; all are in the results."""
+"""How many rows are shown; the results have all."""
 
 GAP = 3
 """Characters between two columns: a blank of Rich's, and its padding."""
@@ -162,9 +162,9 @@ def command(
 ) -> None:
     """Run a case many times with other values, on all cores or on a cluster.
 
-    A member whose motion cannot be continued is a result as any other: it has its row, with the
-    reason, and the count of them is printed. The exit status is 0 where any member succeeded, 3
-    where none did or the sweep was interrupted, 2 where the request is wrong.
+    A member whose motion cannot be continued is a result too: its row gives the reason, and the
+    command prints how many there are. The exit status is 0 if any member succeeded, 3 if none did
+    or the sweep was interrupted, and 2 if the request is wrong.
     """
     bound = options.case(problem, case, model, None, set_ or [], initial or [])
     label = f"{bound.problem.name} · {bound.case.name}"
@@ -251,7 +251,7 @@ def varied(words: Sequence[str]) -> dict[str, Any]:
     Raises
     ------
     OutOfRangeError, UnknownNameError
-        A word has no `=`, a name comes twice, or a function is none or does not take its numbers.
+        A word has no `=`, a name appears twice, or a function is unknown or has wrong arguments.
     """
     found: dict[str, Any] = {}
     for word in words:

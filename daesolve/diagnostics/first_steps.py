@@ -1,4 +1,4 @@
-"""The first accepted steps of a run: where its motion is to be seen closely."""
+"""The first accepted steps of a run, where its motion is examined closely."""
 
 from __future__ import annotations
 

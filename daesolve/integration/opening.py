@@ -1,7 +1,7 @@
-"""The beginning of a run, closely sampled: each accepted step is divided, so that curves are true.
+"""The beginning of a run, sampled closely enough for smooth curves: accepted steps are divided.
 
-Even samples may lie farther apart than the motion turns round, and a line through them is then no
-curve of the motion.
+Even samples may be farther apart than the turning points of the motion; a line through them would
+then not show the motion.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def opening(
 ) -> Recorded | None:
     """Integrate the beginning of a run once more, and return it closely sampled.
 
-    None where the run took no step.
+    None if the run took no step.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def at_once(
 
 
 def refuse_start(book: GuardBook, problem: OdeProblem, place: Place) -> None:
-    """Refuse a start beyond a barrier of the state, from where no motion is meant.
+    """Refuse a start beyond a barrier of the state, where no motion makes sense.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def refuse_start(book: GuardBook, problem: OdeProblem, place: Place) -> None:
     Raises
     ------
     InconsistentStateError
-        The event is named.
+        The message names the event.
     """
     values, _ = book.at(*place)
     ways, traits = book.traits.ways, book.traits

@@ -153,7 +153,7 @@ class RubbingLaw(SwitchingLaw):
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
         if self._jam is not None and event == self._jam.event:
-            # Where a slip ends its direction is unknown, and so is the ratio, which is no zero.
+            # Where a slip ends its direction is unknown, and so is the ratio, which is not a zero.
             return Role(sharp=True)
         if self._ending is not None and event in (self._ending.event, self._ending.rest):
             return Role()
@@ -173,8 +173,8 @@ class RubbingLaw(SwitchingLaw):
         place = Place(time, x[:count], x[count:], p)
         before = self._numbers.closed(p)
         rates = self._numbers.rates(time, place.x, p)
-        # What a constraint holds at zero, or has just let go, is zero but for rounding, however
-        # slow all is: it is compared with the fastest slip so far.
+        # What a constraint holds at zero, or has just let go, is zero up to rounding, however slow
+        # the motion is: it is compared with the fastest slip so far.
         stuck = before & self._numbers.stuck(p)
         slow = before & (np.abs(rates.slips) <= book.tolerances[self._stopping])
         rates = rested(rates, rates, before, stopped | stuck | slow)
@@ -231,7 +231,7 @@ class RubbingLaw(SwitchingLaw):
         book: GuardBook,
         lost: np.ndarray,
     ) -> tuple[np.ndarray, bool]:
-        """Return p of the mode in which the motion goes on, and whether all rests in it.
+        """Return p of the mode in which the motion continues, and whether everything rests in it.
 
         `lost` is as in `answer_of`.
         """
@@ -297,7 +297,7 @@ class RubbingLaw(SwitchingLaw):
             names = ", ".join(map(repr, instant.contacts.names))
             raise ResetError(
                 f"at t = {place.time:.10g} s the contacts {names} are at the border of several "
-                "modes, and none of these agrees with the motion right after"
+                "modes, and none of them agrees with the motion right after"
             )
         return resting
 
@@ -345,7 +345,7 @@ class RubbingLaw(SwitchingLaw):
         return jam is not None and bool(abs(book.measure(time, x, p)[0][jam.near] + NEAR) <= NEAR)
 
     def follows(self, fired: Sequence[int]) -> bool:
-        """Tell whether contacts are so near to a jam that it is followed in another variable."""
+        """Return whether contacts are so near to a jam that it is followed in another variable."""
         return self._jam is not None and self._jam.near in fired
 
     def finish(

@@ -20,16 +20,16 @@ SHOWN = 60
 def write_branch(
     directory: Path, document: Document, axis: str, figures: Mapping[str, Figure]
 ) -> Path:
-    """Write `report.html` of a branch and return where it is.
+    """Write `report.html` of a branch and return its path.
 
     Parameters
     ----------
     directory
-        It is there.
+        An existing directory.
     document
-        The answer, as `answer_document` has it.
+        The answer, from `answer_document`.
     axis
-        The name of what is varied.
+        The name of the varied quantity.
     figures
         By title.
 

@@ -1,4 +1,4 @@
-"""A run as one JSON object: what is printed with --json, and what a report is made of."""
+"""A run as one JSON object, which --json prints and reports are made from."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ IDENTITY = (
     "parameter_units",
     "analysis",
 )
-"""What an answer is about, before what was found."""
+"""The entries that identify an answer, before its results."""
 
 
 class ReportError(DaesolveError, ValueError):
-    """A run that cannot be reported, and why."""
+    """A run cannot be reported."""
 
 
 def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,10 +85,10 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
     run
         The result.
     identity
-        The run's `problem`, `case`, `model` and `structure`, and where they are known
-        `parameter_units`, `path` (of the file that poses the problem) and `asked`: what was
-        changed of the case, under "set" and "initial", and under "usual" what the case asks for.
-        What is absent is None or empty.
+        The run's `problem`, `case`, `model` and `structure`, and, if known, `parameter_units`,
+        `path` (the file that defines the problem) and `asked`: the changes to the case, under "set"
+        and "initial", and the options of the case, under "usual". Missing entries are None or
+        empty.
     """
     description = run.description
     whole = {
@@ -172,10 +172,10 @@ def never_begun(identity: Mapping[str, Any], time: float, error: DaesolveError) 
 
 
 def without_series(document: Document) -> dict[str, Any]:
-    """Return the same object without samples and drawing: what report.json holds.
+    """Return the same object without samples and drawing, for report.json.
 
-    The states at events are a series too where they are many: those of the first and the last
-    ones are kept.
+    The states at many events are a series too: only those of the first and the last events are
+    kept.
     """
     short = {k: v for k, v in document.items() if k not in (*SAMPLED, *FOR_FIGURES)}
     last = len(document["events"]) - EVENTS_WITH_STATES
@@ -246,7 +246,7 @@ def _verification(verification: Verification | None) -> dict[str, Any] | None:
 
 
 def plain(value: Any) -> Any:
-    """Return the same with Python's own types, and None for what is not finite."""
+    """Return the same with plain Python types, and None for numbers that are not finite."""
     if is_array(value):
         return plain(value.tolist())
     if isinstance(value, np.generic):
@@ -263,12 +263,12 @@ def plain(value: Any) -> Any:
 
 
 def file_stem(name: str) -> str:
-    """Return the name of a problem or a case as the name of a file: it leads to no other folder."""
+    """Return the name of a problem or a case as a file name that cannot lead to another folder."""
     return re.sub(r"[^\w+-]+", "-", name).strip("-") or "unnamed"
 
 
 def replace_file(file: Path, text: str) -> Path:
-    """Write a file under another name and rename it, so that it is never half there."""
+    """Write a file under another name and rename it, so that it is never incomplete."""
     partial = file.with_name(f".{file.name}.partial")
     partial.unlink(missing_ok=True)  # a link that stood there would be followed
     with partial.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
@@ -278,23 +278,23 @@ def replace_file(file: Path, text: str) -> Path:
 
 
 def load(path: Path | str, rows: int = ROWS) -> dict[str, Any]:
-    """Read the run that a directory holds, finished or not.
+    """Read the run in a directory, finished or not.
 
     Parameters
     ----------
     path
-        What `--out` or `store` named.
+        The directory given to `--out` or `store`.
     rows
-        How many samples and events are kept. Samples are chosen evenly, and where they are not
-        all, "opening" holds the first oscillations besides. Of the events the first are kept,
-        and "event_statistics" counts all.
+        How many samples and events to keep. Samples are chosen evenly; if some are left out,
+        "opening" contains the first oscillations. The first events are kept, and "event_statistics"
+        counts all.
 
     Raises
     ------
     ReportError
-        There is no such directory.
+        The directory does not exist.
     ArchiveError
-        There is no run in it, or what is there is damaged.
+        It contains no run, or a damaged one.
     """
     directory = Path(path)
     if not directory.is_dir():
@@ -387,7 +387,7 @@ def with_drawing(document: dict[str, Any], rule: DrawingRule | None) -> dict[str
 
 
 def with_note(document: Document, note: str) -> dict[str, Any]:
-    """Return the document of a run with one note more."""
+    """Return the document of a run with one more note."""
     return {**document, "notes": [*document["notes"], note]}
 
 
@@ -399,7 +399,7 @@ def answer_document(
     Raises
     ------
     PosingError
-        A value has the name of something that identifies the answer.
+        A value has the name of an entry that identifies the answer.
     """
     taken = [name for name in values if name in IDENTITY]
     if taken:
@@ -418,8 +418,8 @@ def comparison_document(comparison: Comparison, identity: Mapping[str, Any]) -> 
     comparison
         The result.
     identity
-        `problem`, `case`, `model`, `structure`, `parameters`, `start_time` and `until`; what is
-        absent is None or empty.
+        `problem`, `case`, `model`, `structure`, `parameters`, `start_time` and `until`; missing
+        entries are None or empty.
     """
     return plain(
         {

@@ -57,7 +57,7 @@ FLATTEST, STEEPEST = 0.2, 1.6
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """What is to be seen at a time.
+    """The picture at a time.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Film:
     marks
         The events from the first picture to the last.
     remark
-        What a viewer should know first; empty where there is no such thing.
+        What a viewer should know first; may be empty.
     """
 
     title: str
@@ -134,12 +134,12 @@ class Film:
 
     @property
     def seconds(self) -> float:
-        """The time of playing, s."""
+        """The playing time, s."""
         return len(self.pictures) / self.rate
 
     @property
     def pace(self) -> float:
-        """Seconds of the run in a second of playing."""
+        """Seconds of the run per second of playing time."""
         return abs(self.pictures[-1].time - self.pictures[0].time) / self.seconds
 
     @property
@@ -157,7 +157,7 @@ class Film:
 
     @property
     def notes(self) -> list[str]:
-        """What a viewer should know of its honesty."""
+        """What a viewer should know about interpolation and speed."""
         count, others = len(self.pictures), len(self.pictures) - self.at_samples
         notes = [self.remark] if self.remark else []
         if not self.joined and self.thinned:
@@ -282,7 +282,7 @@ def _shown(
     parameters: Mapping[str, float],
     places: np.ndarray,
 ) -> list[list[Placed]]:
-    """Return the shapes in each picture; a trace is evaluated once, and shown as far as it is."""
+    """Return the shapes in each picture; a trace is evaluated once, and shown up to each time."""
     alone = [shape for shape in drawing.shapes if not isinstance(shape, Trace)]
     bodies = replace(drawing, shapes=alone or drawing.shapes)
     whole = evaluate(drawing, dense, parameters, int(places[-1]))
@@ -433,8 +433,8 @@ def framed(box: np.ndarray) -> np.ndarray:
 
 
 class AnimationError(DaesolveError, RuntimeError):
-    """An animation that cannot be written where it is to go."""
+    """The file of an animation cannot be written."""
 
 
 class MissingFfmpegError(AnimationError):
-    """The program that encodes films is not installed here."""
+    """The program that encodes films is not installed."""

@@ -1,4 +1,4 @@
-"""From a run to its films: the whole of it, after its beginning where that cannot be followed."""
+"""The films of a run: all of it and, if the eye cannot follow that, its beginning first."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ def filmed(
     source: Path | str | None = None,
     tell: Tell | None = None,
 ) -> Films:
-    """Return the films of a run: the part that is asked for, else the beginning and the whole.
+    """Return the films of a run: the requested part, or else the beginning and the whole.
 
-    The beginning comes first where an eye cannot follow the whole from picture to picture, and
-    some of it is closely sampled or can be integrated anew.
+    The beginning comes first if the eye cannot follow the whole from picture to picture, and the
+    beginning is closely sampled or can be integrated again.
 
     Parameters
     ----------
     run, seconds, rate, begin, end, drawing, source, tell
-        As of `daesolve.reporting.animate`.
+        As in `daesolve.reporting.animate`.
 
     Raises
     ------
     DaesolveError
-        As of `daesolve.reporting.animate`.
+        As in `daesolve.reporting.animate`.
     """
     known = Trajectory.from_run(run) if isinstance(run, Path | str) else run
     playing = Playing(seconds, rate, begin, end)
@@ -87,7 +87,7 @@ def filmed(
 
 
 def _beginning(known: Trajectory | Document, origin: _Origin, playing: Playing) -> Film | None:
-    """Return the film of the first oscillations; None where none of them can be followed."""
+    """Return the film of the first oscillations; None if none of them can be followed."""
     begun = _closely_sampled(known)
     if begun is not known and origin.rule is None and _has_own_series(begun):
         return None
@@ -150,8 +150,8 @@ def _closely_sampled(known: Trajectory | Document) -> Trajectory | Document:
     if samples is None or len(samples.times) < FEWEST:
         return known
     last = float(samples.times[-1])
-    told = {"start_time": float(samples.times[0])}
-    events = [event for event in known.events if _is_before(event.time, told, last)]
+    start = {"start_time": float(samples.times[0])}
+    events = [event for event in known.events if _is_before(event.time, start, last)]
     whole = Samples(samples.times, samples.states, samples.reactions, samples.outputs, events)
     return replace(known, samples=whole)
 

@@ -1,4 +1,4 @@
-"""The beginning of a run beside samples that are too sparse to be joined by curves."""
+"""The beginning of a run, kept beside samples that are too sparse to join."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ KINDS = ("states", "reactions", "outputs")
 
 
 def with_opening(run: dict[str, Any], trajectory: Trajectory) -> dict[str, Any]:
-    """Return the document of a run with its beginning, where its samples cannot be joined.
+    """Return the document of a run, with its beginning if its samples are too sparse to join.
 
     Parameters
     ----------
     run
         The document.
     trajectory
-        What it was made of.
+        The trajectory of the run.
     """
     if _shown(run):
         return run
@@ -35,7 +35,7 @@ def with_opening(run: dict[str, Any], trajectory: Trajectory) -> dict[str, Any]:
 
 
 def keep_opening(directory: Path, trajectory: Trajectory, run: Document) -> None:
-    """Write the beginning of a run beside its samples, where these cannot be joined.
+    """Write the beginning of a run beside its samples if these are too sparse to join.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def keep_opening(directory: Path, trajectory: Trajectory, run: Document) -> None
 
 
 def with_kept_opening(run: dict[str, Any], directory: Path) -> dict[str, Any]:
-    """Return the document of a stored run with the beginning that was kept, where it is of use.
+    """Return the document of a stored run, with its stored beginning if that is useful.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def with_kept_opening(run: dict[str, Any], directory: Path) -> dict[str, Any]:
 
 
 def kept_opening(directory: Path, names: Document) -> Mapping[str, Any] | None:
-    """Return the beginning that was kept of a stored run: times and series; None where none was.
+    """Return the stored beginning of a run: times and series; None if there is none.
 
     Parameters
     ----------

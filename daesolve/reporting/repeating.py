@@ -1,4 +1,4 @@
-"""How a run is repeated: its command line, and the lines of Python that do the same."""
+"""How to repeat a run: its command line, and the equivalent lines of Python."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ WIDTH = 88
 
 
 def command(document: Document, *more: str) -> str | None:
-    """Return the command line that repeats a run; None where there is none.
+    """Return the command line that repeats a run; None if there is none.
 
-    There is none where no problem was run by name, or where the formulation has settings that the
-    command line does not take.
+    There is none if no problem was run by name, or if the formulation has settings that the command
+    line does not support.
 
-    Every choice that was made by itself is made explicitly, so that another machine does the same.
+    Every automatic choice becomes explicit, so that another machine does the same.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def _titled(title: str, rates: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _common(rates: Mapping[str, float | None]) -> dict[str, Any]:
-    """Return the rate that most goals have, None where none has one, and those that differ."""
+    """Return the rate that most goals have, None if none has one, and those that differ."""
     given = [rate for rate in rates.values() if rate is not None]
     common = Counter(given).most_common(1)[0][0] if given else None
     others = {name: rate for name, rate in rates.items() if rate != common or not given}

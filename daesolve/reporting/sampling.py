@@ -1,4 +1,4 @@
-"""What samples can show: whether they resolve the motion, and how to draw them if they do not."""
+"""Judges whether samples resolve the motion, and how to draw them if they do not."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Series:
     Parameters
     ----------
     times, values
-        (k,) NaN where there is no finite value.
+        (k,) NaN without a finite value.
     slopes
         Its derivative where that is known.
     """
@@ -264,7 +264,7 @@ class NamedEvents:
         Of so many one is kept.
     rows
         The number of an event (from 1), its time (s), the time since the one before (s), and the
-        part of the kinetic energy that an impact took; NaN where there is none.
+        part of the kinetic energy that an impact took; NaN if there is none.
     """
 
     count: int = 0
@@ -291,7 +291,7 @@ class NamedEvents:
 
 @dataclass
 class Impacts:
-    """What all impacts did together.
+    """The sums over all impacts.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ class EventStatistics:
 
 
 def event_statistics(document: Mapping[str, Any]) -> EventStatistics:
-    """Return what happened in a run."""
+    """Return the events of a run."""
     found = document.get("event_statistics")
     return tally(document["events"], document["times"]) if found is None else found
 

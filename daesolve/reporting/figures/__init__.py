@@ -1,7 +1,7 @@
 """The figures of every report: motion, path, drift, energy, reactions.
 
-Each takes one run's document or several and returns a figure; several runs share axes, with a
-legend of what distinguishes them.
+Each takes the document of one run or several and returns a figure; several runs share axes, with a
+legend that distinguishes them.
 """
 
 from __future__ import annotations
@@ -67,9 +67,9 @@ DECADES = 30.0
 
 
 def standard(documents: Sequence[Document]) -> dict[str, Callable[[], list[Figure]]]:
-    """Return what draws the figures that every report has, by title, in the order of the page.
+    """Return the functions that draw the figures of every report, by title, in order.
 
-    A figure that would have nothing to show is left out.
+    A figure with nothing to show is left out.
     """
     sampled = [document for document in documents if len(document["times"]) > 1]
     watched = [entry for d in documents for entry in d.get("drift_history", {}).values()]
@@ -111,7 +111,7 @@ def reactions(documents: Sequence[Document]) -> list[Figure]:
 
 
 def inputs(documents: Sequence[Document]) -> list[Figure]:
-    """Draw what drives a system against time."""
+    """Draw the inputs against time."""
     return _against_time(documents, "outputs", input_names(documents))
 
 
@@ -153,7 +153,7 @@ def _against_time(documents: Sequence[Document], kind: str, names: Sequence[str]
 
 
 def plane(documents: Sequence[Document]) -> tuple[str, str] | None:
-    """Return the two coordinates that span the plane of motion, if there are such and they move."""
+    """Return the two coordinates that span the plane of motion, if they exist and move."""
     names = _names(documents, "states")
     units = documents[0].get("units", {})
     for pair in (("x", "y"), ("x", "z")):
@@ -251,7 +251,7 @@ def _is_velocity(documents: Sequence[Document], name: str) -> bool:
 
 
 def events(documents: Sequence[Document]) -> Figure:
-    """Draw the number of events against time, the times between them, and what impacts took."""
+    """Draw the number of events over time, the times between them, and losses in impacts."""
     statistics = [event_statistics(document) for document in documents]
     if not any(run.named for run in statistics):
         return empty("nothing happened")

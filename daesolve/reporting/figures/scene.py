@@ -79,7 +79,7 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What is to be seen of a run.
+    """What can be seen of a run.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class Scene:
 
 
 def scene(document: Document) -> Figure | None:
-    """Draw the scene of a run; None where the run has no drawing or no samples.
+    """Draw the scene of a run; None if the run has no drawing or no samples.
 
     Raises
     ------

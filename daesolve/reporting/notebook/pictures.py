@@ -1,4 +1,4 @@
-"""What a notebook draws: figures, and an animation that plays in it."""
+"""Pictures in a notebook: figures, and an animation that plays in it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Plot:
     Parameters
     ----------
     figures
-        Matplotlib's, to be changed or shown elsewhere.
+        Matplotlib figures, which you can change or show elsewhere.
     """
 
     figures: tuple[Figure, ...]
@@ -43,13 +43,13 @@ class Plot:
         return block("", parts=[Part("", drawn(self.figures))])
 
     def save(self, file: Path | str) -> list[Path]:
-        """Write the figures, each to a file of its own; return the files.
+        """Write each figure to its own file; return the files.
 
         Parameters
         ----------
         file
-            Its suffix says the kind: .svg, .png or .pdf. Of several figures, the second is
-            written to `NAME-2`, and so on.
+            Its suffix sets the kind: .svg, .png or .pdf. A second figure is written to `NAME-2`,
+            and so on.
 
         Raises
         ------
@@ -80,9 +80,9 @@ class Animation:
     Parameters
     ----------
     run, options
-        Of what, and how it was asked for.
+        The run, and the options of the animation.
     films
-        What is shown.
+        The films.
     """
 
     run: Any
@@ -109,7 +109,7 @@ class Animation:
         Parameters
         ----------
         file
-            Its suffix says the kind: .html, .gif or .mp4.
+            Its suffix sets the kind: .html, .gif or .mp4.
         **options
             `width` in pixels, `progress`; see `daesolve.reporting.animate`.
 

@@ -1,4 +1,4 @@
-"""The figures of the vehicle, and what it looks like from above."""
+"""The figures of the vehicle, and its drawing from above."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HALF_SKATE = 0.25
 
 
 def motion_and_integrals(document: Document) -> Figure:
-    """Draw the path, the rates of turn, and by how much energy and integrals have changed."""
+    """Draw the path, the rates of turn, and the changes of energy and integrals."""
     figure = new_figure(9.0, 6.4)
     grid = figure.add_gridspec(2, 2)
     path, rates = figure.add_subplot(grid[:, 0]), figure.add_subplot(grid[0, 1])

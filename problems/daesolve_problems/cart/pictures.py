@@ -1,4 +1,4 @@
-"""What the cart looks like from above, its paths, its energy, and the forces on its wheels."""
+"""The drawing of the cart from above, its paths, its energy, and the forces on its wheels."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def paths(document: Document) -> Figure:
 
 
 def energies(document: Document) -> Figure:
-    """Draw the energy with the work of the torques, and what they fail to balance."""
+    """Draw the energy, the work of the torques, and their imbalance."""
     times = series(document, "times")
     energy = series(document, "outputs", "energy")
     metered = "work" in document["outputs"]
@@ -110,7 +110,7 @@ def energies(document: Document) -> Figure:
 
 
 def forces(document: Document) -> Figure:
-    """Draw the force of the ground along each axle, and what a skate in its place would bear."""
+    """Draw the force of the ground along each axle, and the force on an equivalent skate."""
     times = series(document, "times")
     figure, panels = panels_over_time(2)
     for k, axes in zip(PAIRS, panels, strict=True):

@@ -1,4 +1,4 @@
-"""The figures of a body on three pairs of pads, and what it looks like from above."""
+"""The figures of a body on three pairs of pads, and its drawing from above."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def reactions(document: Document) -> Figure:
 
 
 def stopping(document: Document) -> Figure:
-    """Draw how fast the loaded pads slide, and how far they are from the velocity centre."""
+    """Draw the speeds of the loaded pads, and their distances from the velocity centre."""
     figure, (speeds, ratios) = panels_over_time(2)
     times = series(document, "times")
     for (pair, side), pad in pad_motions(document).items():
@@ -112,7 +112,7 @@ def stopping(document: Document) -> Figure:
 
 
 def energy_and_work(document: Document) -> Figure:
-    """Draw the energy and the work of friction, and what their balance leaves."""
+    """Draw the energy and the work of friction, and their imbalance."""
     figure, (over, left) = panels_over_time(2)
     times = series(document, "times")
     energy, work = (series(document, "outputs", name) for name in ("energy", "friction_work"))
@@ -185,7 +185,7 @@ def _corners(numbers: Mapping[str, float]) -> list[Place]:
 
 
 def drawing(document: Document) -> Drawing:
-    """Draw the body from above: its pads, which of them are loaded, how they rub.
+    """Draw the body from above: its pads, the loaded ones, and their friction.
 
     A loaded upper pad has spokes, a loaded lower one has none. The velocity centre is the point
     about which the body turns; it is drawn where it is near.
