@@ -469,3 +469,11 @@ class Monitor:
     def untrusted(self) -> dict[str, str]:
         """Return which residuals cannot be trusted, by name."""
         return self._sizes.untrusted(self._watched(), self._scales(self._sizes.kinetic))
+
+    def untrusted_sentence(self) -> str:
+        """Return which residuals show that the numbers cannot be trusted; empty if none does."""
+        by_reason: dict[str, list[str]] = {}
+        for name, reason in self.untrusted().items():
+            by_reason.setdefault(reason, []).append(name)
+        parts = [f"the residual of {', '.join(own)} {why}" for why, own in by_reason.items()]
+        return f"not to be trusted: {' and '.join(parts)}" if parts else ""

@@ -16,7 +16,7 @@ from daesolve.diagnostics.losses import LostGrip
 from daesolve.diagnostics.passages import Breach
 from daesolve.integration.checkpoints import Keeper
 from daesolve.integration.effort import Effort
-from daesolve.integration.record import Boundary, Happening, untrusted_sentence
+from daesolve.integration.record import Boundary, Happening
 from daesolve.integration.refuting import take_down_refuted
 from daesolve.integration.run_state import RunState
 from daesolve.modes.law import Ending
@@ -54,7 +54,7 @@ def judged(run: RunState, outcome: Outcome, message: str) -> Verdict:
     """Judge whether the result of a run that reached its end can be trusted."""
     if outcome.good:
         take_down_refuted(run)
-    untrusted = untrusted_sentence(run.monitor) if outcome.good else ""
+    untrusted = run.monitor.untrusted_sentence() if outcome.good else ""
     if not untrusted:
         return outcome, message
     return Outcome.FAILED, (

@@ -457,17 +457,8 @@ class Assembly:
                 "rounding costs more digits there than the tolerance"
             )
         notes += [*self.further, *_impact_notes(tally)]
-        untrusted = untrusted_sentence(monitor)
+        untrusted = monitor.untrusted_sentence()
         return [*notes, untrusted] if untrusted else notes
-
-
-def untrusted_sentence(monitor: Monitor) -> str:
-    """Say which residuals show that the numbers cannot be trusted; empty if none does."""
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in monitor.untrusted().items():
-        by_reason.setdefault(reason, []).append(name)
-    parts = [f"the residual of {', '.join(own)} {why}" for why, own in by_reason.items()]
-    return f"not to be trusted: {' and '.join(parts)}" if parts else ""
 
 
 def _impact_notes(tally: Tally) -> list[str]:

@@ -8,7 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from daesolve.analysis.sensitivity import Sensitivity, nominal_values, sensitivity_of
+from daesolve.analysis.sensitivity import (
+    Sensitivity,
+    nominal_values,
+    nothing_to_differentiate_by,
+    sensitivity_of,
+)
 from daesolve.equations.consistency import Start, check_named, start_value
 from daesolve.equations.starting import started
 from daesolve.errors import (
@@ -456,10 +461,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
             own = {} if self._changed() else dict(self.case.start)
             return {**start, **self.initial}, {**own, **kept}
         for name, value in start.items():
-            if not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
-                raise OutOfRangeError(
-                    f"the start value of {name!r} is {value!r}, not a finite number"
-                )
+            start_value(name, value)
         return self._follows("the start", rule), dict(self.initial)
 
     def _changed(self) -> dict[str, Any]:
@@ -495,11 +497,3 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         own = {"redundant": self.case.redundant, "rank_loss": self.case.rank_loss}
         own |= {n: value for n, value in self._impacts().items() if value != USUAL[n]}
         return {"set": self._changed(), "initial": {**self.start, **self.initial}, "usual": own}
-
-
-def nothing_to_differentiate_by(known: Sequence[str]) -> OutOfRangeError:
-    """Return the error for a missing name, which lists the available ones."""
-    return OutOfRangeError(
-        "sensitivity needs the names of parameters or start values to differentiate by "
-        f"(of=[...], --of NAME): there are {', '.join(map(repr, dict.fromkeys(known)))}"
-    )

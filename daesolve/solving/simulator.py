@@ -23,7 +23,7 @@ from daesolve.errors import (
 from daesolve.integration.effort import Effort
 from daesolve.integration.event_handling import at_start, with_values
 from daesolve.integration.points import last_before, point_after
-from daesolve.integration.record import Boundary, untrusted_sentence
+from daesolve.integration.record import Boundary
 from daesolve.integration.run_options import (
     EndedRun,
     Initial,
@@ -386,7 +386,7 @@ class Simulator:
         run, here = self._run, self._here
         until = replace(self._prepared, until=here.time)
         outcome, message = self._verdict or (Outcome.COMPLETED, "")
-        untrusted = untrusted_sentence(run.monitor)
+        untrusted = run.monitor.untrusted_sentence()
         if outcome.good and untrusted:
             outcome, message = Outcome.FAILED, f"the numbers are {untrusted}"
         run.record.boundaries.append(here)
