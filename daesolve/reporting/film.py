@@ -28,14 +28,8 @@ from daesolve.errors import DaesolveError
 from daesolve.reporting.document import NO_PICTURE, ReportError
 from daesolve.reporting.excerpt import Excerpt, Mark
 from daesolve.reporting.facts import short, title
-from daesolve.reporting.sampling import (
-    SEEN,
-    Document,
-    Series,
-    columns,
-    joinable,
-    visible_turns,
-)
+from daesolve.reporting.sampling import SEEN, Document, columns, visible_turns
+from daesolve.trajectory.joining import Series, joinable
 
 FOLLOWED = 0.5
 """The part of the whole way below which a camera's width is followed along it."""

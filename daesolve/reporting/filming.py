@@ -26,9 +26,10 @@ from daesolve.reporting.excerpt import (
 )
 from daesolve.reporting.facts import short
 from daesolve.reporting.film import Film, film
-from daesolve.reporting.opening import KINDS, kept_opening
-from daesolve.reporting.sampling import FEWEST, Document, columns, series, visible_turns
+from daesolve.reporting.opening import kept_opening
+from daesolve.reporting.sampling import Document, columns, series, visible_turns
 from daesolve.system.system import ControlSystem, MechanicalSystem
+from daesolve.trajectory.joining import FEWEST, KINDS
 from daesolve.trajectory.samples import Recorded, Samples, StoredSamples
 from daesolve.trajectory.trajectory import Trajectory
 

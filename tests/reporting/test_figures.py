@@ -9,15 +9,8 @@ from daesolve.reporting.facts import agreement, labels
 from daesolve.reporting.figures.accuracy import largest_unaccounted, terms, unaccounted
 from daesolve.reporting.figures.panels import ROWS
 from daesolve.reporting.figures.style import svg
-from daesolve.reporting.sampling import (
-    MOST_EVENTS,
-    Series,
-    envelope,
-    rate_name,
-    resolved,
-    tally,
-    turning_points,
-)
+from daesolve.reporting.sampling import MOST_EVENTS, envelope, resolved, tally
+from daesolve.trajectory.joining import Series, rate_name, turning_points
 
 
 def drawn(draw, documents):

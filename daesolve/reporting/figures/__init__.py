@@ -39,11 +39,10 @@ from daesolve.reporting.sampling import (
     SEEN,
     Document,
     NamedEvents,
-    Series,
     event_statistics,
-    joinable,
     series,
 )
+from daesolve.trajectory.joining import Series, joinable
 
 __all__ = [
     "contacts",
