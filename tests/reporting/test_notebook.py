@@ -12,6 +12,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import UnknownNameError
+from daesolve.reporting import ReportError
 from daesolve.reporting.notebook.blocks import of_markdown
 from tests.browser import open_browser
 from tests.reporting.conftest import pendulum
@@ -168,8 +169,17 @@ def test_a_plot_has_the_series_that_are_named(run, tmp_path):
     assert all(file.stat().st_size > 1000 for file in files)
     with pytest.raises(UnknownNameError, match="'z'"):
         run.plot("z")
-    with pytest.raises(UnknownNameError, match=r"\.svg, \.png, \.pdf"):
+    with pytest.raises(UnknownNameError, match=r"\.png, \.svg, \.pdf"):
         plot.save(tmp_path / "x.doc")
+    with pytest.raises(ReportError, match="does not exist"):
+        plot.save(tmp_path / "absent" / "x.png")
+
+
+def test_the_time_is_no_series_over_time_and_a_name_is_drawn_once(run):
+    with pytest.raises(UnknownNameError, match="'t'"):
+        run.plot("t")
+    figures = run.plot("x", "x").figures
+    assert len(figures) == len(run.plot("x").figures)
 
 
 def test_an_animation_is_saved_as_what_its_name_says(run, tmp_path):

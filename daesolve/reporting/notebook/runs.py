@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from daesolve.errors import is_one_of, unknown_name
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.reporting import facts
 from daesolve.reporting.document import ROWS, document, load
@@ -66,10 +67,9 @@ def _notes(told: Mapping[str, Any]) -> Part | None:
 
 def plot_of(run: Any, names: Sequence[str]) -> Plot:
     """Return the series of a run against time; see `Trajectory.plot`."""
-    for name in names:
-        run[name]
     told = _told(run)
-    chosen = {kind: [n for n in names if _kind_of(told, n) == kind] for kind in KINDS}
+    kinds = {name: _kind_of(told, name) for name in names}
+    chosen = {kind: [n for n, its in kinds.items() if its == kind] for kind in KINDS}
     if names:
         panels = [arrange([told], kind, of_kind) for kind, of_kind in chosen.items() if of_kind]
     else:
@@ -79,8 +79,11 @@ def plot_of(run: Any, names: Sequence[str]) -> Plot:
     return Plot(tuple(figures or draw([], NO_SAMPLES)))
 
 
-def _kind_of(told: Mapping[str, Any], name: str) -> str | None:
-    return next((kind for kind in KINDS if name in told[kind]), None)
+def _kind_of(told: Mapping[str, Any], name: str) -> str:
+    for kind in KINDS:
+        if is_one_of(name, told[kind]):
+            return kind
+    raise unknown_name("state, reaction or output", name, [n for kind in KINDS for n in told[kind]])
 
 
 def plot_of_drift(run: Any) -> Plot:
