@@ -17,7 +17,7 @@ from daesolve.errors import OutOfRangeError
 from daesolve.gallery import write_page
 from daesolve.plugins import registry
 from daesolve.reporting import animation
-from daesolve.reporting.excerpt import PICTURES_A_SECOND, SECONDS
+from daesolve.reporting.excerpt import SECONDS
 from daesolve.reporting.notebook.pictures import KINDS
 from daesolve.storage import make_directory
 from daesolve.trajectory.trajectory import Trajectory
@@ -121,8 +121,11 @@ def animate(
     ] = None,
     seconds: Annotated[float, typer.Option(help="Playing time, s.")] = SECONDS,
     fps: Annotated[
-        float, typer.Option(help="Pictures per second of playing time.")
-    ] = PICTURES_A_SECOND,
+        float | None,
+        typer.Option(
+            help="Pictures per second of playing time: by default 25, and 50 for a fast motion."
+        ),
+    ] = None,
     from_: Annotated[
         float | None, typer.Option("--from", help="Start of the time shown, s.")
     ] = None,

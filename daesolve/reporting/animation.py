@@ -49,7 +49,7 @@ def animate(
     file: Path | str,
     *,
     seconds: float = SECONDS,
-    rate: float = PICTURES_A_SECOND,
+    rate: float | None = None,
     begin: float | None = None,
     end: float | None = None,
     width: int = WIDTH,
@@ -73,7 +73,8 @@ def animate(
     seconds
         The time of playing, s.
     rate
-        Pictures a second of playing.
+        Pictures a second of playing; by default 25, or 50 where a motion can then be followed (in
+        a .gif always 25).
     begin, end
         The part of the run that is shown, s; by default all of it, or its beginning first.
     width
@@ -114,7 +115,9 @@ def animate(
     """
     known = Trajectory.from_run(run) if isinstance(run, Path | str) else run
     target = Path(file)
-    write = _writer(target, width, rate)
+    if rate is None and target.suffix.lower() == ".gif":
+        rate = PICTURES_A_SECOND
+    write = _writer(target, width, PICTURES_A_SECOND if rate is None else rate)
     shown = filmed(
         known,
         seconds=seconds,

@@ -10,15 +10,13 @@ import numpy as np
 
 from daesolve.drawing import Column
 from daesolve.errors import PosingError
-from daesolve.trajectory.joining import FEWEST, Series, joinable, ordered, turning_points
+from daesolve.trajectory.joining import FEWEST, Series, at_rest, joinable, ordered, turning_points
 
 Document = Mapping[str, Any]
 """A run as `document` returns it."""
 
 MOST_TURNS = 200
 """Turning points that a wide panel can show as a line."""
-LEAST_RANGE = 1e-12
-"""What nothing magnifies, in units of the quantity: the rounding of what is at rest."""
 SEEN = 1e-3
 """The part of its whole way by which a point must move to be seen to move."""
 MOST_EVENTS = 2000
@@ -38,10 +36,7 @@ def in_order(document: Document, part: Document, kind: str) -> dict[str, Series]
 
 def visible_turns(values: np.ndarray) -> int:
     """Count the samples at which a series turns back as far as can be seen; none at rest."""
-    finite = values[np.isfinite(values)]
-    if not finite.size or np.ptp(finite) <= LEAST_RANGE:
-        return 0
-    return turning_points(finite, SEEN)
+    return 0 if at_rest(values) else turning_points(values, SEEN)
 
 
 def columns(document: Document, own: Mapping[str, Column] | None = None) -> dict[str, Series]:

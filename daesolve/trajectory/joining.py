@@ -25,6 +25,8 @@ UNRESOLVED = 0.05
 RESTLESS = 0.35
 """Turning points a sample, above which samples cannot be joined."""
 OPENING_TURNS = 12
+LEAST_RANGE = 1e-12
+"""What nothing magnifies, in units of the quantity: the rounding of what is at rest."""
 ROWS = 2001
 """So many samples of a run on disk are shown at most, evenly chosen."""
 OPENING = 1500
@@ -157,9 +159,18 @@ def joinable(entries: Sequence[Series], least: float = 0.0) -> bool:
     return all(
         len(entry.times) >= FEWEST
         and _missed(entry) <= UNRESOLVED
-        and turning_points(entry.values, least) < RESTLESS * len(entry.times)
+        and (
+            at_rest(entry.values)
+            or turning_points(entry.values, least) < RESTLESS * len(entry.times)
+        )
         for entry in entries
     )
+
+
+def at_rest(values: np.ndarray) -> bool:
+    """Return whether nothing but rounding moves."""
+    finite = values[np.isfinite(values)]
+    return not finite.size or bool(np.ptp(finite) <= LEAST_RANGE)
 
 
 def _missed(entry: Series) -> float:

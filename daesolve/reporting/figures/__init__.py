@@ -35,14 +35,13 @@ from daesolve.reporting.figures.style import (
     ticks,
 )
 from daesolve.reporting.sampling import (
-    LEAST_RANGE,
     SEEN,
     Document,
     NamedEvents,
     event_statistics,
     series,
 )
-from daesolve.trajectory.joining import Series, joinable
+from daesolve.trajectory.joining import LEAST_RANGE, Series, joinable
 
 __all__ = [
     "contacts",

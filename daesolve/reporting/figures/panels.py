@@ -25,7 +25,6 @@ from daesolve.reporting.figures.style import (
     style,
 )
 from daesolve.reporting.sampling import (
-    LEAST_RANGE,
     MOST_TURNS,
     Document,
     beginnings,
@@ -33,7 +32,7 @@ from daesolve.reporting.sampling import (
     resolved,
     series,
 )
-from daesolve.trajectory.joining import FEWEST, Series, opening, turning_points
+from daesolve.trajectory.joining import FEWEST, LEAST_RANGE, Series, opening, turning_points
 
 BINS = 125
 SAMPLES_IN_BIN = 25
