@@ -44,6 +44,8 @@ TRIES = 6
 """Lengths of the beginning that are tried."""
 REAL_TIME = 1.05
 """Seconds of a run in a second of playing, above which a film is a time lapse."""
+MOST_OF_IT = 0.5
+"""The part of a run above which its beginning is not shown apart, if the whole can be followed."""
 SHORTER = 0.5, 0.9
 """The part of a length that is tried next, at least and at most."""
 
@@ -86,6 +88,10 @@ def filmed(
     if first is None:
         return (whole,)
     first_time, last_time = (first.pictures[place].time for place in (0, -1))
+    if abs(last_time - first_time) > MOST_OF_IT * abs(whole.pictures[-1].time - first_time):
+        closer = _shown(known, origin, playing, closest)
+        if closer.followable:
+            return (closer,)
     remark = (
         f"The beginning, t = {short(first_time, 6)} s to {short(last_time, 4)} s of a run to "
         f"{short(whole.pictures[-1].time, 6)} s, slow enough to follow. Choose another part "
