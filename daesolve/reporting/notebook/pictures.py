@@ -18,7 +18,7 @@ from daesolve.reporting.notebook.blocks import Part, block, drawn
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-HEIGHT = 560
+HEIGHT = 660
 """Of the player of an animation, pixels."""
 KINDS = (".png", ".svg", ".pdf")
 
