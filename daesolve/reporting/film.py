@@ -29,7 +29,8 @@ from daesolve.reporting.document import NO_PICTURE, ReportError
 from daesolve.reporting.excerpt import Excerpt, Mark
 from daesolve.reporting.facts import short, title
 from daesolve.reporting.sampling import SEEN, Document, columns
-from daesolve.trajectory.joining import LEAST_RANGE, Series, joinable, turning_points
+from daesolve.reporting.visibility import turns_between, turns_in_pictures
+from daesolve.trajectory.joining import Series, joinable
 
 FOLLOWED = 0.5
 """The part of the whole way below which a camera's width is followed along it."""
@@ -39,10 +40,6 @@ Progress = Callable[[int, int], None]
 """Called after each picture with the number of those done and of all."""
 FOLLOWABLE = 0.2
 """Turning points a picture, above which an eye cannot follow a motion."""
-SEEN_STEP = 2e-3
-"""The part of the view's width below which a point is not seen to move from picture to picture."""
-MOST_POINTS = 8
-"""Points of a shape that are watched."""
 CORNERS = np.array([[-1.0, -1.0], [1.0, 1.0]])
 NEAR = 1e-9
 """The part of the step between samples within which a time is that of a sample."""
@@ -234,7 +231,10 @@ def film(part: Excerpt) -> Film:
         joined=joined,
         thinned=part.thinned,
         smooth=smooth,
-        turns=_visible_turns(shown, views),
+        turns=max(
+            turns_in_pictures(shown, views),
+            0 if follows else turns_between(drawing, dense, parameters, places, views[0]),
+        ),
         at_samples=_at_samples(times, series["t"].times),
         turn=_turn(drawing, dense, parameters, places),
         clock=(clock[: places[-1] + 1] - elapsed[0]) / paces[-1] * (len(times) - 1),
@@ -410,25 +410,6 @@ def _turn(
     hands = evaluate(clocks, dense, parameters, int(places[-1]))
     steps = np.abs(np.diff([hand.points[places, 0] for hand in hands], axis=1))
     return float(steps[np.isfinite(steps)].max(initial=0.0))
-
-
-def _visible_turns(shown: Sequence[Sequence[Placed]], views: Sequence[np.ndarray]) -> int:
-    """Return how often a point of a body turns back on the screen, at most."""
-    width = max(float(np.ptp(views[0][:, 0])), LEAST_RANGE)
-    middles = np.array([view.mean(axis=0) for view in views])
-    most = 0
-    for bodies in zip(*shown, strict=True):
-        if isinstance(bodies[0].shape, Arrow | Trace):
-            continue
-        if len({body.points.shape for body in bodies}) > 1:
-            continue
-        points = np.array([body.points if body.shown else body.points + np.nan for body in bodies])
-        some = points[:, :: -(-points.shape[1] // MOST_POINTS) or 1]
-        for path in np.moveaxis((some - middles[:, None]) / width, 0, -1).reshape(-1, len(shown)):
-            reach = float(np.ptp(path[np.isfinite(path)])) if np.isfinite(path).any() else 0.0
-            if reach > SEEN_STEP:
-                most = max(most, turning_points(path, SEEN_STEP / reach))
-    return most
 
 
 def around(boxes: Iterable[np.ndarray]) -> np.ndarray:

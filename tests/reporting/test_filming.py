@@ -127,6 +127,15 @@ def test_what_is_too_small_to_be_seen_does_not_slow_a_film_down():
     assert film.pictures[-1].time == 10.0
 
 
+def test_pictures_a_period_apart_do_not_make_a_fast_motion_slow():
+    """40 s in 251 pictures: at 6.25 Hz each picture has the point where the one before had it."""
+    first, whole = filmed(swing(40.0, 6.25))
+    assert whole.turns == pytest.approx(500, abs=2)
+    assert not whole.followable
+    assert first.followable
+    assert first.turns == pytest.approx(12.5 * first.pictures[-1].time, abs=1)
+
+
 def test_rounding_does_not_keep_a_film_from_being_joined():
     chance = np.random.default_rng(1)
     told = swing(10.0, 0.5)

@@ -437,24 +437,6 @@ def test_the_colours_are_those_of_the_reader(show):
     assert spot(page, ACCENT)[0] > 20
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["whole", "space"])
-def test_paper_has_the_picture_in_its_proportions_and_no_controls(show, name):
-    page = show(name, color_scheme="dark", reduced_motion="reduce")
-    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-    page.emulate_media(media="print")
-    assert page.evaluate("palette.surface") in ("#fff", "#fefefe")
-    assert page.evaluate("palette.accent") == "#c25a16", "dark on white, whatever the screen"
-    assert page.evaluate("getComputedStyle(view).objectFit") == "contain"
-    for part in ("track", "controls"):
-        assert not page.locator(f"#{part}").is_visible()
-    assert page.locator("#view").is_visible()
-    assert page.pdf(format="A4").startswith(b"%PDF")
-    page.emulate_media(media="screen")
-    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-    assert page.evaluate("palette.surface") == "#1b1f22"
-
-
 def _scale(page: Page) -> float:
     """Return how many CSS pixels a metre of the drawing is."""
     return page.evaluate("prepare(view, corners(), ROOM).scale / film.unit")
