@@ -56,7 +56,7 @@ def by_velocity(
     for name, value in given.items():
         along = [(name, ca.SX(1))] if name in names else directions.get(name)
         if along is None:
-            raise unknown_name(kind, name, [*names, *directions])
+            raise unknown_name(kind, name, names)
         if len(along) == 1 and along[0][1].is_one():
             same = given_as.setdefault(along[0][0], name)
             if same != name:
