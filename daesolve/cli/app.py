@@ -59,6 +59,10 @@ COMMANDS = {
         "pages.report",
         "Rebuild report.html and report.json, or compare several runs side by side.",
     ),
+    "plot": (
+        "pages.plot",
+        "Draw states, reactions and outputs of a run over time, as .png, .svg or .pdf files.",
+    ),
     "animate": (
         "pages.animate",
         "Animate a run: a page with a player, a GIF or a film.",

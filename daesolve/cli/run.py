@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from math import isclose
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -230,8 +230,6 @@ def _show(
     quiet: bool,
 ) -> None:
     """Write the report of a run, print what was requested, and set the exit status."""
-    if out is not None and trajectory.outcome is not Outcome.INTERRUPTED:
-        _keep_opening(out, trajectory)
     page = (
         None
         if out is None or trajectory.outcome is Outcome.INTERRUPTED
@@ -267,12 +265,6 @@ def _say(trajectory: Trajectory, bound: BoundCase) -> None:
             )
     for sentence in sorted(said):
         say(sentence)
-
-
-def _keep_opening(out: Path, trajectory: Trajectory) -> None:
-    """Keep the beginning of a run for its figures; where the disk is full the report says so."""
-    with suppress(OSError):
-        reporting.keep_opening(out, trajectory, reporting.load(out))
 
 
 def _reported(out: Path, problem: Rules | None) -> Path | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from daesolve.trajectory.results import StepBlock
 
-MOST_STEPS = 1600
+MOST_STEPS = 3200
 """Accepted steps that are kept."""
 
 

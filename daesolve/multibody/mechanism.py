@@ -9,7 +9,7 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.errors import PosingError, UnknownNameError
+from daesolve.errors import PosingError
 from daesolve.multibody.bodies import AnyBody, Body, PlanarBody
 from daesolve.multibody.contribution import Contribution, Part, joined_mappings, joined_vectors
 from daesolve.multibody.painleve import watched_for_jams
@@ -23,6 +23,7 @@ from daesolve.posing.symbols import (
     time,
 )
 from daesolve.posing.tables import uses_in
+from daesolve.system.named_forces import by_velocity
 from daesolve.system.system import MechanicalSystem
 
 _NO_PARAMETERS = Parameters({}, {}, {})
@@ -205,8 +206,8 @@ class Mechanism:
         ----------
         **further
             Arguments of `MechanicalSystem`. Goals, events, outputs, meters, force (by the names of
-            velocities or as a column), discrete, reactions, potential, quadratures and integrands
-            are joined with the mechanism's own; others are passed on.
+            coordinates or velocities, or as a column), discrete, reactions, potential, quadratures
+            and integrands are joined with the mechanism's own; others are passed on.
 
         Raises
         ------
@@ -311,16 +312,10 @@ class Mechanism:
         names = self._velocities.names
         if not isinstance(given, Mapping):
             return column(given, (len(names),), "the force")
-        for name in given:
-            if name not in names:
-                rate = f"{name}_dot"
-                hint = (
-                    f"did you mean {rate!r}?" if rate in names else f"there are {', '.join(names)}"
-                )
-                raise UnknownNameError(
-                    f"there is no velocity {name!r} for a force to act on: {hint}"
-                )
-        return ca.vertcat(*[given.get(name, 0.0) for name in names])
+        turned = (None, None) if self.planar else (self._velocities, self._kinematics)
+        by_name = by_velocity("the force", given, self._coordinates, *turned)
+        named = self._coordinates.names if self.planar else names
+        return ca.vertcat(*[by_name.get(name, 0.0) for name in named])
 
     @property
     def start(self) -> dict[str, float]:

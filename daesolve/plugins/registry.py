@@ -175,14 +175,14 @@ def installed(name: str) -> Problem:
         The plugin could not be loaded.
     """
     points = {point.name: point for point in entry_points(group=GROUP)}
+    if is_one_of(name, points):
+        return load(points[name], _wrong)
     if isinstance(name, str | Path) and (Path(name) / "manifest.json").is_file():
         raise UnknownNameError(
             f"{str(name)!r} is the directory of a run, not a problem: `daesolve report` shows it, "
             "and `daesolve resume` continues it"
         )
-    if not is_one_of(name, points):
-        raise unknown_name("problem", name, points)
-    return load(points[name], _wrong)
+    raise unknown_name("problem", name, points)
 
 
 def _wrong(name: str, given: object) -> str | None:

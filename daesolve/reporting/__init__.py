@@ -32,7 +32,7 @@ from daesolve.reporting.document import (
     with_note,
     without_series,
 )
-from daesolve.reporting.opening import keep_opening, with_kept_opening, with_opening
+from daesolve.reporting.opening import with_kept_opening, with_opening
 from daesolve.storage import make_directory
 
 if TYPE_CHECKING:
@@ -63,7 +63,6 @@ __all__ = [
     "comparison_text",
     "document",
     "dump",
-    "keep_opening",
     "load",
     "make_empty",
     "never_begun",

@@ -49,7 +49,7 @@ def animate(
     file: Path | str,
     *,
     seconds: float = SECONDS,
-    rate: float = PICTURES_A_SECOND,
+    rate: float | None = None,
     begin: float | None = None,
     end: float | None = None,
     width: int = WIDTH,
@@ -74,7 +74,8 @@ def animate(
     seconds
         The playing time, s.
     rate
-        Pictures per second of playing time.
+        Pictures per second of playing time; by default 25, or 50 if a motion can then be followed
+        (always 25 in a .gif).
     begin, end
         The part of the run to show, s; by default all of it, or its beginning first.
     width
@@ -115,7 +116,9 @@ def animate(
     """
     known = Trajectory.from_run(run) if isinstance(run, Path | str) else run
     target = Path(file)
-    write = _writer(target, width, rate)
+    if rate is None and target.suffix.lower() == ".gif":
+        rate = PICTURES_A_SECOND
+    write = _writer(target, width, PICTURES_A_SECOND if rate is None else rate)
     shown = filmed(
         known,
         seconds=seconds,

@@ -20,12 +20,12 @@ from daesolve.drawing import (
     to_json,
 )
 from daesolve.errors import DaesolveError, PosingError, in_words
-from daesolve.reporting.sampling import Document, columns, in_order, joinable, opening, tally
+from daesolve.reporting.sampling import Document, columns, tally
 from daesolve.solving.comparison import Agreement, ComparedRun, Comparison, Largest
 from daesolve.solving.descriptions import versions
 from daesolve.storage import Stored
-from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple, read_parquet
-from daesolve.storage.files import samples_file
+from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple
+from daesolve.trajectory.joining import KINDS, ROWS, first_oscillations
 from daesolve.trajectory.results import Drift, EventRecord, Outcome, Verification
 from daesolve.trajectory.samples import StoredSamples
 from daesolve.trajectory.trajectory import Trajectory
@@ -36,13 +36,6 @@ EVENTS_WITH_STATES = 50
 SAMPLED = ("times", "states", "reactions", "outputs")
 FOR_FIGURES = ("opening", "event_statistics", "drawing", "directory", "source")
 """What a document may have besides, for the page alone."""
-ROWS = 2001
-"""So many samples and events of a run on disk are kept at most."""
-OPENING = 1500
-"""So many samples of its beginning are kept besides, where not all are."""
-LEADING = 48_000
-"""Among so many, if the motion is slow against its samples."""
-KINDS = ("states", "reactions", "outputs")
 USUAL = {
     "redundant": "error",
     "rank_loss": "stop",
@@ -321,7 +314,10 @@ def load(path: Path | str, rows: int = ROWS) -> dict[str, Any]:
         "event_statistics": tally(_stored_events(stored), found["times"]),
     }
     if stored.rows > len(found["times"]):
-        found["opening"] = _opening(stored, found)
+        backwards = request["until"] < request["start_time"]
+        first = first_oscillations(stored, backwards=backwards)
+        named = {kind: dict(getattr(first, kind)) for kind in KINDS}
+        found["opening"] = plain({"times": first.times, **named})
     return found
 
 
@@ -332,38 +328,6 @@ def _stored_events(stored: Stored) -> Iterator[dict[str, Any]]:
         if row.get("kinetic_before") is not None:
             event["impact"] = {n: row[n] for n in ("kinetic_before", "kinetic_after", "carnot")}
         yield event
-
-
-def _opening(stored: Stored, run: Document) -> dict[str, Any]:
-    """Return the first oscillations: every sample, or as few as show them."""
-    first = _leading(stored)
-    states = list(in_order(run, first, "states").values())
-    length = max(map(opening, states), default=0)
-    every = -(-length // OPENING)
-    while every > 1 and not joinable([entry.every(every) for entry in states]):
-        every //= 2
-    part = slice(0, every * OPENING, max(every, 1))
-    named = {kind: {n: values[part] for n, values in first[kind].items()} for kind in KINDS}
-    return plain({"times": first["times"][part], **named})
-
-
-def _leading(stored: Stored) -> dict[str, Any]:
-    """Return the first samples without a gap."""
-    columns = stored.manifest["columns"]
-    wanted = ["t", *(column for kind in KINDS for column in columns[kind].values())]
-    wanted = list(dict.fromkeys(wanted))
-    pieces: dict[str, list[np.ndarray]] = {name: [np.empty(0)] for name in wanted}
-    count = 0
-    for number in stored.numbers:
-        if count >= LEADING:
-            break
-        table = read_parquet(samples_file(stored.directory, number), wanted)
-        for name in wanted:
-            pieces[name].append(table.column(name).to_numpy()[: LEADING - count])
-        count += table.num_rows
-    read = {name: np.concatenate(parts) for name, parts in pieces.items()}
-    named = {kind: {name: read[column] for name, column in columns[kind].items()} for kind in KINDS}
-    return {"times": read["t"], **named}
 
 
 def with_drawing(document: dict[str, Any], rule: DrawingRule | None) -> dict[str, Any]:

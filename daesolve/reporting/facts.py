@@ -476,7 +476,7 @@ def _energy_card(run: Document) -> Card:
 def _verification_card(run: Document) -> Card:
     verification = run["verification"]
     if not verification:
-        return Card("Verification", "not verified", "repeat the run with --verify", "warn")
+        return Card("Verification", "not verified", "repeat it with --verify (verify=True)", "warn")
     digits, worst = agreement(run), difference_worst(run)
     if digits is None or worst is None:
         return Card("Verification", "not finite", f"against {verification['against']}", "bad")

@@ -28,14 +28,9 @@ from daesolve.errors import DaesolveError
 from daesolve.reporting.document import NO_PICTURE, ReportError
 from daesolve.reporting.excerpt import Excerpt, Mark
 from daesolve.reporting.facts import short, title
-from daesolve.reporting.sampling import (
-    SEEN,
-    Document,
-    Series,
-    columns,
-    joinable,
-    visible_turns,
-)
+from daesolve.reporting.sampling import SEEN, Document, columns
+from daesolve.reporting.visibility import turns_between, turns_in_pictures
+from daesolve.trajectory.joining import Series, joinable
 
 FOLLOWED = 0.5
 """The part of the whole way below which a camera's width is followed along it."""
@@ -101,8 +96,8 @@ class Film:
     smooth
         Whether a motion between pictures can be drawn: nothing but the spokes of circles turns
         too far from one to the next.
-    followable
-        Whether an eye can: nothing turns to and fro within a few pictures either.
+    turns
+        How often a point turns back as far as can be seen, at most.
     at_samples
         How many of the pictures are at a sample's own time.
     turn
@@ -125,12 +120,17 @@ class Film:
     joined: bool
     thinned: bool
     smooth: bool
-    followable: bool
+    turns: int
     at_samples: int
     turn: float
     clock: np.ndarray
     marks: Sequence[Mark]
     remark: str = ""
+
+    @property
+    def followable(self) -> bool:
+        """Whether an eye can follow it: nothing turns to and fro within a few pictures either."""
+        return self.smooth and self.turns <= max(1.0, FOLLOWABLE * len(self.pictures))
 
     @property
     def seconds(self) -> float:
@@ -231,7 +231,10 @@ def film(part: Excerpt) -> Film:
         joined=joined,
         thinned=part.thinned,
         smooth=smooth,
-        followable=smooth and _is_slow([dense[n][places] for n in names(drawing) & {*dense}]),
+        turns=max(
+            turns_in_pictures(shown, views),
+            0 if follows else turns_between(drawing, dense, parameters, places, views[0]),
+        ),
         at_samples=_at_samples(times, series["t"].times),
         turn=_turn(drawing, dense, parameters, places),
         clock=(clock[: places[-1] + 1] - elapsed[0]) / paces[-1] * (len(times) - 1),
@@ -407,11 +410,6 @@ def _turn(
     hands = evaluate(clocks, dense, parameters, int(places[-1]))
     steps = np.abs(np.diff([hand.points[places, 0] for hand in hands], axis=1))
     return float(steps[np.isfinite(steps)].max(initial=0.0))
-
-
-def _is_slow(columns: Sequence[np.ndarray]) -> bool:
-    """Return whether values at the pictures turn back seldom enough to be followed."""
-    return all(visible_turns(values) <= max(1.0, FOLLOWABLE * len(values)) for values in columns)
 
 
 def around(boxes: Iterable[np.ndarray]) -> np.ndarray:

@@ -84,8 +84,10 @@ def page(
         subtitle=_subtitle(documents),
         banners=[banner(document) for document in documents],
         cards=list(zip(*map(cards, documents), strict=True)),
-        commands=[repeating.command(document) for document in documents],
-        verifying=[repeating.command(document, "--verify") for document in documents],
+        commands=[repeating.marked_up(repeating.command(document)) for document in documents],
+        verifying=[
+            repeating.marked_up(repeating.command(document, "--verify")) for document in documents
+        ],
         lines=[repeating.python(document) for document in documents],
         versions=[_versions(document) for document in documents],
         goals=list(dict.fromkeys(name for d in documents for name in d["drift"])),

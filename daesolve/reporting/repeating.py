@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from markupsafe import Markup, escape
+
 from daesolve.errors import DaesolveError
 from daesolve.formulations import FORMULATIONS, Formulation
 from daesolve.integration.run_options import DEFAULT_SAMPLES
@@ -23,8 +25,20 @@ RATES = ("rate", "rates")
 OPEN: tuple[object, ...] = (None, {})
 """Settings that leave the choice to the library."""
 OPTIONS = {"tolerance": "--rtol", "rtol": "--rtol", "atol": "--atol", "fixed_step": "--fixed-step"}
+OPTION = re.compile(r"(--[a-z-]+)")
 WIDTH = 88
 """Where a command is broken."""
+
+
+def marked_up(words: str | None) -> Markup | None:
+    """Return a command for a page, where no line breaks at the hyphens of an option."""
+    if words is None:
+        return None
+    option = Markup('<span class="option">{}</span>')
+    pieces = OPTION.split(words)
+    return Markup("").join(
+        option.format(piece) if place % 2 else escape(piece) for place, piece in enumerate(pieces)
+    )
 
 
 def command(document: Document, *more: str) -> str | None:

@@ -36,6 +36,7 @@ from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
 from daesolve.solvers.scaling import Scaling
 from daesolve.solving.descriptions import Made, described, processor, restored, versions
+from daesolve.solving.first_look import keep_opening
 from daesolve.storage import Stored, Writer, resuming
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.samples import column_names
@@ -376,6 +377,7 @@ def _finished(
             return replace(run, outcome=Outcome.INTERRUPTED, message=message)
         run = replace(run, verification=found)
     try:
+        keep_opening(writer, run, prepared)
         writer.write_result(summary_of(run))
     except StorageError as error:
         message = f"{error}; nothing is lost: `{resuming(stored.directory)}` resumes the run"

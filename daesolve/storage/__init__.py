@@ -8,6 +8,7 @@ DIR/checkpoints/000001.json         what to continue from; written last, it comm
 DIR/samples/000002.parquet.partial  an unfinished part, for reading (events likewise)
 DIR/samples/_000001.parquet.torn    a damaged file that was set aside (others likewise)
 DIR/result.json                     how the run ended
+DIR/opening.json                    its beginning, closely sampled; only where samples are sparse
 DIR/lock, DIR/writer.json           held while a process writes
 ```
 

@@ -21,6 +21,7 @@ from daesolve.storage.encoding import AlteredError, from_json
 
 FORMAT = 1
 FOLDERS = ("samples", "events", "checkpoints")
+OPENING = "opening.json"
 Check = Callable[[str, Mapping[str, Any]], str | None]
 """(name of a file, its content) -> what is wrong, in words that follow its name, or None."""
 

@@ -24,6 +24,7 @@ from daesolve.storage.encoding import (
 from daesolve.storage.files import (
     FOLDERS,
     FORMAT,
+    OPENING,
     checkpoint_file,
     committed,
     events_file,
@@ -174,6 +175,16 @@ class Writer:
     def remove_result(self) -> None:
         """Record that the run continues."""
         self._remove([self.directory / "result.json"])
+
+    @property
+    def has_opening(self) -> bool:
+        """Whether the beginning of the run is kept, closely sampled."""
+        return (self.directory / OPENING).is_file()
+
+    def write_opening(self, times: np.ndarray, **series: Mapping[str, np.ndarray]) -> None:
+        """Write the beginning of the run, closely sampled: times and, by kind, named series."""
+        content = to_json({"times": times, **series})
+        self._store({self.directory / OPENING: content})
 
     def set_aside(self, number: int) -> None:
         """Rename the files of a damaged part so that nothing reads them; nothing is deleted."""

@@ -204,6 +204,11 @@ class Trajectory(ShownRun):
         """The events."""
         return self.samples.events
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Every automatic choice of the run, and what else a reader should know, in words."""
+        return tuple(self.description.get("notes", ()))
+
     def __contains__(self, name: object) -> bool:
         return name == "t" or any(
             name in series for series in (self.states, self.outputs, self.reactions)

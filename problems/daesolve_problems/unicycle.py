@@ -142,22 +142,19 @@ def paths(document: Document) -> Figure:
 
 
 def velocities(document: Document) -> Figure:
-    """Draw u and omega, scaled so that u^2 + omega^2 is the energy; and its conservation."""
+    """Draw u and omega, scaled so that u^2 + omega^2 is the energy."""
     state, numbers = states(document), document["parameters"]
     mass = numbers["mass"] + numbers["wheel_inertia"] / numbers["wheel_radius"] ** 2
     offset = numbers["mass"] * numbers["centre_normal"] / mass
     moment = numbers["inertia_about_contact"] - mass * offset**2
-    energy = series(document, "outputs", "energy")
-    figure, (above, below) = panels_over_time(2)
+    figure, (axes,) = panels_over_time(1)
     for values, label in (
         (np.sqrt(mass / 2.0) * (state["v_tau"] + offset * state["omega"]), "√(M/2) u"),
         (np.sqrt(moment / 2.0) * state["omega"], "√(J̃/2) ω"),
     ):
-        above.plot(series(document, "times"), values, linewidth=1.2, label=label)
-    above.set_ylabel("√J")
-    above.legend()
-    below.plot(series(document, "times"), energy - energy[0], linewidth=0.8)
-    below.set_ylabel("E − E₀ (J)")
+        axes.plot(series(document, "times"), values, linewidth=1.2, label=label)
+    axes.set_ylabel("√J")
+    axes.legend()
     return figure
 
 
@@ -190,7 +187,7 @@ problem = ds.Problem(
     drawing=drawing,
     figures={
         "paths of the contact and the mass centre": paths,
-        "velocities and energy": velocities,
+        "velocities": velocities,
         "forces of the ground": forces,
     },
     cases=[

@@ -79,3 +79,10 @@ def test_the_directory_of_a_run_is_said_to_be_no_problem(tmp_path):
 def test_a_missing_file_is_told(tmp_path):
     with pytest.raises(PluginError, match="does not exist"):
         registry.problem(str(tmp_path / "absent.py"))
+
+
+def test_the_directory_of_a_run_does_not_hide_the_problem_of_its_name(tmp_path, monkeypatch):
+    (tmp_path / "pendulum").mkdir()
+    (tmp_path / "pendulum" / "manifest.json").write_text("{}", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert registry.problem("pendulum").name == "pendulum"

@@ -16,9 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from daesolve.reporting.contacts import contact_names
-from daesolve.reporting.facts import labels
+from daesolve.reporting.facts import labels, short
 from daesolve.reporting.figures.accuracy import ENERGIES, drift, energy, terms
 from daesolve.reporting.figures.contacts import contacts
+from daesolve.reporting.figures.curves import FAINT
 from daesolve.reporting.figures.panels import arrange, draw
 from daesolve.reporting.figures.style import (
     INK,
@@ -35,15 +36,14 @@ from daesolve.reporting.figures.style import (
     ticks,
 )
 from daesolve.reporting.sampling import (
-    LEAST_RANGE,
     SEEN,
     Document,
     NamedEvents,
-    Series,
+    beginnings,
     event_statistics,
-    joinable,
     series,
 )
+from daesolve.trajectory.joining import LEAST_RANGE, Series, joinable
 
 __all__ = [
     "contacts",
@@ -181,8 +181,7 @@ def path(documents: Sequence[Document]) -> Figure:
         for place, document in enumerate(documents):
             found = series(document, "states")
             if all(name in found and found[name].times.size for name in pair):
-                curve = (found[pair[0]], found[pair[1]])
-                _trace(axes, curve, place, documents)
+                _trace(axes, pair, place, documents)
         axes.set_aspect("equal", adjustable="datalim")
         axes.set_xlabel(f"{pair[0]} ({unit})" if unit else pair[0])
         axes.set_ylabel(f"{pair[1]} ({unit})" if unit else pair[1])
@@ -207,10 +206,10 @@ def _spans(documents: Sequence[Document], pair: tuple[str, str]) -> list[float]:
     return spans
 
 
-def _trace(
-    axes: Axes, pair: tuple[Series, Series], place: int, documents: Sequence[Document]
-) -> None:
-    x, y = pair
+def _trace(axes: Axes, names: tuple[str, str], place: int, documents: Sequence[Document]) -> None:
+    """Draw the path of a run: a line where samples can be joined, else dots and its beginning."""
+    found, begun = series(documents[place], "states"), _begun(documents[place])
+    x, y = (found[name] for name in names)
     alone, above = len(documents) == 1, min(len(documents) - 1 - place, 3)
     label = labels(documents)[place]
     if joinable([x, y], SEEN) and len(x.times) <= MOST_JOINED:
@@ -232,11 +231,28 @@ def _trace(
             markersize=size + 2.4 * above,
             markeredgewidth=0,
             color=colour(place),
+            alpha=FAINT if begun else 1.0,
             label=words if alone else f"{label} ({words})",
         )
+        if begun:
+            first = begun[names[0]], begun[names[1]]
+            span = float(np.ptp(first[0].times))
+            words = f"the first {short(span, 3)} s"
+            axes.plot(
+                first[0].joined()[1],
+                first[1].joined()[1],
+                color=colour(place),
+                linewidth=0.9 + 1.5 * above,
+                label=words if alone else f"{label} ({words})",
+            )
     start = axes.plot(x.values[:1], y.values[:1], "o", markersize=6, color=INK, fillstyle="none")
     if alone:
         start[0].set_label("first sample")
+
+
+def _begun(document: Document) -> dict[str, Series]:
+    """Return the states of the beginning, where that is known apart and can be joined."""
+    return beginnings(document, "states") if document.get("opening") else {}
 
 
 def _names(documents: Sequence[Document], kind: str) -> list[str]:

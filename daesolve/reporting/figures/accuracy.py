@@ -28,7 +28,8 @@ from daesolve.reporting.figures.style import (
     tick,
     ticks,
 )
-from daesolve.reporting.sampling import Document, Series, event_statistics, resolved, series
+from daesolve.reporting.sampling import Document, event_statistics, resolved, series
+from daesolve.trajectory.joining import Series
 
 LAWS = ((0.5, "√t"), (1.0, "t"))
 """How an error grows that nothing corrects: by rounding at random (Brouwer), and by a bias."""

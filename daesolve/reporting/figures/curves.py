@@ -16,7 +16,8 @@ from matplotlib.typing import ColorType
 
 from daesolve.errors import unknown_name
 from daesolve.reporting.facts import short
-from daesolve.reporting.sampling import SEEN, Document, beginnings, in_order, joinable, resolved
+from daesolve.reporting.sampling import SEEN, Document, beginnings, in_order, resolved
+from daesolve.trajectory.joining import joinable
 
 KINDS = ("states", "reactions", "outputs")
 Quantity = str | Callable[[Document], np.ndarray]

@@ -30,7 +30,8 @@ from daesolve.reporting.facts import short
 from daesolve.reporting.figures.renderer import ABOVE, look_at, name, paint, paint_samples
 from daesolve.reporting.figures.style import PANEL_WIDTH, RULE, common_legend, strip, style
 from daesolve.reporting.film import MARGIN, TINY, around, framed
-from daesolve.reporting.sampling import SEEN, Document, columns, joinable
+from daesolve.reporting.sampling import SEEN, Document, columns
+from daesolve.trajectory.joining import joinable
 
 INSTANTS = 5
 CANDIDATES = 200

@@ -11,15 +11,16 @@ from markupsafe import Markup
 
 from daesolve.errors import UnknownNameError
 from daesolve.reporting.animation import animate, players
+from daesolve.reporting.document import ReportError
 from daesolve.reporting.filming import Films
 from daesolve.reporting.notebook.blocks import Part, block, drawn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-HEIGHT = 560
+HEIGHT = 660
 """Of the player of an animation, pixels."""
-KINDS = (".svg", ".png", ".pdf")
+KINDS = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +56,8 @@ class Plot:
         ------
         UnknownNameError
             The suffix is none of the three.
+        ReportError
+            The directory does not exist.
         OSError
             A file cannot be written.
         """
@@ -64,6 +67,8 @@ class Plot:
                 f"unknown figure format {first.suffix!r}: choose a file ending in "
                 f"{', '.join(KINDS)}"
             )
+        if not first.parent.is_dir():
+            raise ReportError(f"the directory {str(first.parent)!r} for the figure does not exist")
         files = [
             first if number == 1 else first.with_stem(f"{first.stem}-{number}")
             for number in range(1, len(self.figures) + 1)

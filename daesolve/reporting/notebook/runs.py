@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from daesolve.errors import is_one_of, unknown_name
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.reporting import facts
 from daesolve.reporting.document import ROWS, document, load
@@ -66,10 +67,9 @@ def _notes(record: Mapping[str, Any]) -> Part | None:
 
 def plot_of(run: Any, names: Sequence[str]) -> Plot:
     """Return the series of a run against time; see `Trajectory.plot`."""
-    for name in names:
-        run[name]
     record = _record_of(run)
-    chosen = {kind: [n for n in names if _kind_of(record, n) == kind] for kind in KINDS}
+    kinds = {name: _kind_of(record, name) for name in names}
+    chosen = {kind: [n for n, its in kinds.items() if its == kind] for kind in KINDS}
     if names:
         panels = [arrange([record], kind, of_kind) for kind, of_kind in chosen.items() if of_kind]
     else:
@@ -79,8 +79,12 @@ def plot_of(run: Any, names: Sequence[str]) -> Plot:
     return Plot(tuple(figures or draw([], NO_SAMPLES)))
 
 
-def _kind_of(record: Mapping[str, Any], name: str) -> str | None:
-    return next((kind for kind in KINDS if name in record[kind]), None)
+def _kind_of(record: Mapping[str, Any], name: str) -> str:
+    for kind in KINDS:
+        if is_one_of(name, record[kind]):
+            return kind
+    known = [n for kind in KINDS for n in record[kind]]
+    raise unknown_name("state, reaction or output", name, known)
 
 
 def plot_of_drift(run: Any) -> Plot:

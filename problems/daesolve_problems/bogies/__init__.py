@@ -31,7 +31,7 @@ from __future__ import annotations
 import daesolve as ds
 from daesolve_problems.bogies.growth import growth
 from daesolve_problems.bogies.models import full, reduced
-from daesolve_problems.bogies.pictures import drawing, motion_and_integrals, reactions
+from daesolve_problems.bogies.pictures import drawing, motion, reactions
 from daesolve_problems.bogies.questions import degeneracy, passage
 from daesolve_problems.bogies.reduction import full_start, reduced_start, scales
 
@@ -50,7 +50,7 @@ problem = ds.Problem(
     scales=scales,
     analyses={"degeneracy": degeneracy, "growth": growth, "passage": passage},
     figures={
-        "motion and integrals": motion_and_integrals,
+        "path and rates of turn": motion,
         "reactions near the degenerate point": reactions,
     },
     drawing=drawing,

@@ -111,26 +111,9 @@ def stopping(document: Document) -> Figure:
     return figure
 
 
-def energy_and_work(document: Document) -> Figure:
-    """Draw the energy and the work of friction, and their imbalance."""
-    figure, (over, left) = panels_over_time(2)
-    times = series(document, "times")
-    energy, work = (series(document, "outputs", name) for name in ("energy", "friction_work"))
-    over.plot(times, energy, linewidth=1.2, label="energy")
-    over.plot(times, work, linewidth=1.2, label="friction_work")
-    over.set_ylabel("energy (J)")
-    left.plot(times, energy - work - energy[0], linewidth=0.8)
-    left.set_ylabel("energy - work - first energy (J)")
-    for axes in (over, left):
-        _mark(axes, document)
-    over.legend(**SMALL)
-    return figure
-
-
 FIGURES = {
     "trajectory": trajectory,
     "reactions and loaded pads": reactions,
-    "energy and work of friction": energy_and_work,
     "all pads stop together": stopping,
 }
 """The problem's own figures, by title."""
