@@ -166,7 +166,17 @@ def value(text: str) -> Any:
 
 
 def _from_json(text: str) -> Any:
-    return json.loads(text, parse_int=_whole)
+    return json.loads(text, parse_int=_whole, object_pairs_hook=_once)
+
+
+def _once(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a table of JSON, in which a name that is given twice is no silent choice."""
+    found = dict(entries)
+    if len(found) < len(entries):
+        names = [name for name, _ in entries]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise OutOfRangeError(f"{twice!r} is given twice in one table")
+    return found
 
 
 def _whole(digits: str) -> int | float:

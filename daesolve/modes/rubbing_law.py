@@ -47,6 +47,9 @@ from daesolve.posing.symbols import symbol
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
 """Parts of the time in which bodies move by their own size, after which a mode is looked at."""
 
+BEGUN = 16.0 * float(np.finfo(float).eps)
+"""Of the speed that bodies reach in a fall through their own size, a slip that is rounding."""
+
 
 class RubbingLaw(SwitchingLaw):
     """Lets contacts open, close, stick and slide, where one of them rubs.
@@ -238,10 +241,13 @@ class RubbingLaw(SwitchingLaw):
             none = np.zeros_like(closed)
             return self._functions.referred(place, numbers.mode(place.p, none)), False
         instant = numbers.instant(place.time, place.x, place.p, closed, rates)
-        found = decide(instant.contacts, instant.free, rates.slips[instant.which])
+        zero = book.tolerances[self._closing]
+        slips = rates.slips[instant.which]
+        # Where all that moves has only begun to, slips are no larger than rounding left them.
+        slips = np.where(np.abs(slips) <= BEGUN * _speed(instant, zero), 0.0, slips)
+        found = decide(instant.contacts, instant.free, slips)
         so_far = states_of(numbers, place.p, instant.which)
         answer = answer_of(found, so_far, lost[instant.which], self._policy, place.time)
-        zero = book.tolerances[self._closing]
         velocities = place.x[self.dynamics.position_count :]
         rests = at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
         undetermined = rests and not self._functions.timed
@@ -301,9 +307,8 @@ class RubbingLaw(SwitchingLaw):
 
     def _moment(self, place: Place, instant: Instant, zero: np.ndarray) -> float:
         """Return a time in which bodies move by their own size, s."""
-        length = float(np.max(zero)) * 1e12
-        pull = float(np.max(instant.size))
-        return float(np.sqrt(length / pull)) if pull > 0.0 else 1.0
+        pull, speed = float(np.max(instant.size)), _speed(instant, zero)
+        return speed / pull if pull > 0.0 else 1.0
 
     def _to_a_jam(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
         """Return when a mode would come to a jam if it went on as it does, s; inf where never.
@@ -374,6 +379,11 @@ class RubbingLaw(SwitchingLaw):
             evaluations=found.evaluations,
             fires=tuple(map(int, fires)),
         )
+
+
+def _speed(instant: Instant, zero: np.ndarray) -> float:
+    """Return the speed that bodies reach in a fall through their own size, m/s."""
+    return float(np.sqrt(1e12 * float(np.max(zero)) * float(np.max(instant.size))))
 
 
 class _Functions:

@@ -123,8 +123,10 @@ class Begin:
         if not found.any():
             return found
         sizes = self._without_rounding(sizes, times, table)
-        # Work is weighed against the energy, whose rounding it has.
-        sizes[len(labels) :] = np.maximum(sizes[len(labels) :], self._energy(times, table))
+        # Work is weighed against the energy, whose rounding it has; that of rounding is none.
+        energy = self._energy(times, np.where(sizes > 0.0, table, 0.0))
+        works = np.maximum(sizes[len(labels) :], energy) if energy > 0.0 else 0.0
+        sizes[len(labels) :] = works
         return exponents_of(units, sizes)
 
     def _energy(self, times: np.ndarray, table: np.ndarray) -> float:

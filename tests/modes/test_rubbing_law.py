@@ -497,3 +497,46 @@ def test_a_block_at_rest_slides_off_where_a_growing_force_passes_the_friction(
     assert slips.time == pytest.approx(off, rel=1e-9)
     speed = 10.0 * (2.0 ** (power + 1) - off ** (power + 1)) / (power + 1) - limit * (2.0 - off)
     assert run.end_state["x_dot"] == pytest.approx(speed, rel=1e-12)
+
+
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_feet_that_have_stuck_again_slide_off_to_the_other_side_as_one_contact_does(way):
+    feet = block(0.5, 0.1, 0.3, force=lambda q: {"x": 4.0 * way * ca.sin(ds.time)})
+    two = ds.solve(feet, 10.0, standing(0.1))
+    q = ds.coordinates(x="m", y="m")
+    single = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=9.81 * q.y,
+        force={"x": 4.0 * way * ca.sin(ds.time)},
+        goals=[ds.Contact("floor", q.y, slip=q.dot.x, friction=0.3)],
+    )
+    one = ds.solve(single, 10.0, {"x": 0.0, "x_dot": 0.0, "y": 0.0})
+    assert two.outcome is ds.Outcome.COMPLETED
+    for event in ("slips", "sticks"):
+        expected = times_of(one, f"floor_{event}")
+        assert len(expected) >= 2
+        for foot in ("rear", "front"):
+            assert times_of(two, f"{foot}_{event}") == pytest.approx(expected, abs=1e-12)
+    assert two.end_state["x"] == pytest.approx(one.end_state["x"], abs=1e-13)
+
+
+def test_a_heavy_block_that_waits_on_two_feet_keeps_its_rate():
+    q = ds.coordinates(x="m", y="m", theta="rad")
+    feet = []
+    for name, side in (("rear", -0.5), ("front", 0.4)):
+        place = q.x + side * ca.cos(q.theta) + 0.07 * ca.sin(q.theta)
+        gap = q.y + side * ca.sin(q.theta) - 0.07 * ca.cos(q.theta)
+        slip = ca.jacobian(place, q.vector) @ q.dot.vector
+        feet.append(ds.Contact(name, gap, slip=slip, friction=0.3))
+    heavy = ds.MechanicalSystem(
+        q,
+        kinetic=766.0 * (q.dot.x**2 + q.dot.y**2 + 0.4 * q.dot.theta**2) / 2,
+        potential=766.0 * 9.81 * q.y,
+        force={"x": 766.0 * 3.9 * ca.sin(ds.time)},
+        goals=feet,
+    )
+    run = ds.solve(heavy, 1.0, standing(0.07), max_evaluations=100_000)
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert run.description.rates["rear"] == 10.0
+    assert times_of(run, "rear_slips") == pytest.approx([math.asin(0.3 * 9.81 / 3.9)], rel=1e-12)
