@@ -90,7 +90,7 @@ def test_what_is_missing_or_wrong_is_said_in_a_sentence(mine):
 
 
 @pytest.mark.parametrize(
-    "option, words",
+    ("option", "words"),
     [
         ("--set stiffness", ("--set", "stiffness=1", "--set", "stiffness=2")),
         ("--initial x", ("--initial", "x=1", "--initial", "x=2")),

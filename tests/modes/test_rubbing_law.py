@@ -538,5 +538,5 @@ def test_a_heavy_block_that_waits_on_two_feet_keeps_its_rate():
     )
     run = ds.solve(heavy, 1.0, standing(0.07), max_evaluations=100_000)
     assert run.outcome is ds.Outcome.COMPLETED
-    assert run.description.rates["rear"] == 10.0
+    assert run.description["rates"]["rear"] == 10.0
     assert times_of(run, "rear_slips") == pytest.approx([math.asin(0.3 * 9.81 / 3.9)], rel=1e-12)
