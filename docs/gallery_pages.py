@@ -23,9 +23,9 @@ GALLERY = Path(__file__).parent / "gallery"
 LIST, STAMP = "problems.inc", ".sources"
 WORKERS = 2
 HORIZONS = {
-    "omni-rolling": 60.0,  # 1618 events in 1000 s, of which no figure shows one
+    "omni-rolling": 60.0,  # 1618 events in 1000 s are too many for a figure
 }
-"""Ends of runs in place of the cases' own, s."""
+"""Ends of runs that replace those of the cases, s."""
 GROUPS = {
     "Rolling and sliding": [
         "rolling-wheel",
@@ -80,7 +80,7 @@ GROUPS = {
         "tripod",
         "free-roller",
     ],
-    "Motions that repeat": [
+    "Periodic motions": [
         "bouncing-ball",
         "rimless-wheel",
         "walker",
@@ -152,7 +152,7 @@ IN_DEPTH = {
         "rattleback",
     ],
 }
-"""The pages of `docs/problems`, and the problems that they treat."""
+"""The pages of `docs/problems`, and the problems that each treats."""
 PAPERS = {
     "gerasimov-rolling": ["omni-rolling", "omni-laws"],
     "gerasimov-sliding": [
@@ -168,9 +168,9 @@ PAPERS = {
     "vlakhova": ["gyroscope", "wheelset", "wheelset-bogie"],
     "nikolskii-smirnov": ["prism", "three-supports"],
 }
-"""The pages of `docs/papers`, and the problems that come from these papers."""
+"""The pages of `docs/papers`, and the problems that come from each paper."""
 AFTER = "[how to repeat it](#repeat-it).\n"
-"""What the links to these pages follow, near the top of a page."""
+"""The line, near the top of a page, after which the links to these pages are inserted."""
 
 
 def write_pages(app: Sphinx) -> None:
@@ -196,19 +196,19 @@ def write_pages(app: Sphinx) -> None:
 
 
 def _card(name: str, title: str, folder: str = "") -> str:
-    """Return an entry of a list of pictures: a problem's picture and title, with links."""
+    """Return a problem's entry in a list of pictures: its picture and title, with links."""
     page = f"{folder}{name}.md"
     return f"- [{_picture(name, folder)}]({page})\n\n  [{title}]({page})<br>`{name}`"
 
 
 def _is_written(name: str, stamp: str) -> bool:
-    """Tell whether a page is there, made of these sources."""
+    """Return whether a page exists and was made of these sources."""
     mark = GALLERY / name / STAMP
     return (GALLERY / f"{name}.md").is_file() and mark.is_file() and mark.read_text() == stamp
 
 
 def copy_animations(app: Sphinx, error: Exception | None) -> None:
-    """Put the animations beside the pages that show them."""
+    """Copy the animations next to the pages that show them."""
     if error is not None or app.builder.format != "html":
         return
     for file in GALLERY.glob("*/animation.html"):
@@ -221,9 +221,9 @@ def _write(name: str) -> None:
     """Write one page, with links to where its problem and its paper are treated in depth."""
     page = write_page(ds.problem(name), GALLERY, until=HORIZONS.get(name))
     lines = [
-        f"{told}: {', '.join(links)}."
-        for told, links in (
-            ("In depth", _links("problems", IN_DEPTH, name)),
+        f"{label}: {', '.join(links)}."
+        for label, links in (
+            ("More about this problem", _links("problems", IN_DEPTH, name)),
             ("The paper", _links("papers", PAPERS, name)),
         )
         if links
@@ -265,7 +265,7 @@ def _list(titles: dict[str, str]) -> str:
 
 
 def _picture(name: str, folder: str) -> str:
-    """Return the picture of a problem: its scene, else one of its own figures, else its motion."""
+    """Return a problem's picture: its scene, else one of its special figures, else its motion."""
     files = sorted(file.name for file in (GALLERY / name).glob("*.svg"))
     usual = ("residuals.svg", "energy.svg")
     own = [file for file in files if file not in usual and not file.startswith("positions")]

@@ -19,8 +19,8 @@ def _slip(q: Any, place: ca.SX) -> ca.SX:
     return ca.jacobian(place, q.vector) @ q.dot.vector
 
 
-def block(b, h, friction, incline=0.0, floor=0.0, force=None):
-    """A uniform block of 1 kg on two feet, which move with the floor's speed along x."""
+def block(b, h, friction, incline=0.0, floor=0.0, force=None, inertia=None):
+    """A block of 1 kg, uniform by default, on two feet over a floor that moves along x."""
     q = ds.coordinates(x="m", y="m", theta="rad")
     both = friction if isinstance(friction, tuple) else (friction, friction)
     feet = []
@@ -28,7 +28,7 @@ def block(b, h, friction, incline=0.0, floor=0.0, force=None):
         x = q.x + side * ca.cos(q.theta) + h * ca.sin(q.theta)
         gap = q.y + side * ca.sin(q.theta) - h * ca.cos(q.theta)
         feet.append(ds.Contact(name, gap, slip=_slip(q, x) - floor, friction=mu))
-    inertia = ((2 * b) ** 2 + (2 * h) ** 2) / 12
+    inertia = inertia or ((2 * b) ** 2 + (2 * h) ** 2) / 12
     down = q.y * math.cos(incline) - q.x * math.sin(incline)
     return ds.MechanicalSystem(
         q,

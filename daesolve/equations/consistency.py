@@ -33,6 +33,8 @@ from daesolve.posing.value_names import ValueKind
 
 POLISH = 1e-6
 """A fully given state that misses the constraints by less is corrected, and not refused."""
+ROUNDINGS = 16.0
+"""So many roundings of its largest entry move a fully given state that is corrected nonetheless."""
 MISSED = 1e-9
 """What the least miss of a goal exceeds, relative to the goal's size, where it cannot be met."""
 ROUNDING = 1e-12
@@ -110,17 +112,33 @@ def complete_start(
         projection = Projection(level, metric, time, x, values, free)
         whole = Projection(level, metric, time, x, values, level.columns)
         found = projection.nearest()
-        if found is None and whole.nearly_met(POLISH):
-            found = whole.nearest()
+        if found is None:
+            found = _corrected(whole, x)
         if found is None:
             raise _refusal(dynamics, projection, whole, start)
         x = found
-    rounding = np.finfo(float).eps * np.max(np.abs(x), initial=0.0)
     moved = np.abs(x - first) > np.maximum(
-        TOLERANCE * np.maximum(np.abs(x), np.abs(first)), rounding
+        TOLERANCE * np.maximum(np.abs(x), np.abs(first)), _rounding(x)
     )
     changes = {name: (float(first[i]), float(x[i])) for i, name in enumerate(names) if moved[i]}
     return Start(x, changes)
+
+
+def _corrected(whole: Projection, x: np.ndarray) -> np.ndarray | None:
+    """Return the nearest consistent state where a state misses it by rounding only.
+
+    The velocities of a body at rest are rounding themselves, so a small part of their size is no
+    measure: there the correction is compared with the rounding of the largest state.
+    """
+    if whole.nearly_met(POLISH):
+        return whole.nearest()
+    found = whole.nearest()
+    within = found is not None and bool(np.all(np.abs(found - x) <= ROUNDINGS * _rounding(x)))
+    return found if within else None
+
+
+def _rounding(x: np.ndarray) -> float:
+    return float(np.finfo(float).eps * np.max(np.abs(x), initial=0.0))
 
 
 def near(

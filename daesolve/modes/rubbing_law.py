@@ -176,9 +176,11 @@ class RubbingLaw(SwitchingLaw):
         place = Place(time, x[:count], x[count:], p)
         before = self._numbers.closed(p)
         rates = self._numbers.rates(time, place.x, p)
-        # What a constraint holds at zero is zero but for rounding, however slow all is.
+        # What a constraint holds at zero, or has just let go, is zero but for rounding, however
+        # slow all is: it is compared with the fastest slip so far.
         stuck = before & self._numbers.stuck(p)
-        rates = rested(rates, rates, before, stopped | stuck)
+        slow = before & (np.abs(rates.slips) <= book.tolerances[self._stopping])
+        rates = rested(rates, rates, before, stopped | stuck | slow)
         place, rates, impacts, hit, settled = self._collisions.collided(
             place, before | met, zero, rates
         )

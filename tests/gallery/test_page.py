@@ -71,7 +71,7 @@ def test_the_drift_on_a_page_is_that_of_the_run(page):
     told = re.search(r"\| `wire` \| driven \| (\S+) \|", text)
     assert float(told[1]) == pytest.approx(run.drift["wire"].max_relative, rel=5e-3)
     assert "**Completed at t = 0.5 s**." in text
-    assert "the case itself goes to 1 s" in text
+    assert "the case runs to 1 s" in text
     assert "digits agree" in text
 
 

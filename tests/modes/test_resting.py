@@ -109,3 +109,31 @@ def test_a_bar_that_drops_into_a_notch_rests_there():
     fall = 0.3 - 0.1 / math.cos(0.6)
     assert run.events[-1].time == pytest.approx(math.sqrt(2 * fall / GRAVITY), rel=1e-12)
     assert abs(run["y_dot"][-1]) <= 1e-12
+
+
+def pushed_to_and_fro():
+    """A block of 1 kg on two feet that sticks, and is pushed the other way later."""
+    return block(0.5, 0.1, 0.3, force=lambda q: {"x": 4 * ca.sin(ds.time)}, inertia=0.1)
+
+
+def test_two_feet_that_stuck_let_go_together_when_they_are_pushed_the_other_way():
+    """What their slips are off by at rest has either sign, and is no motion."""
+    run = ds.solve(pushed_to_and_fro(), 4.5, standing(0.1))
+    assert run.outcome is ds.Outcome.COMPLETED
+    loose = math.asin(0.3 * GRAVITY / 4)
+    feet = ["rear", "front"]
+    after = [(e.name, e.time) for e in run.events if e.time > 3.5]
+    assert sorted(name for name, _ in after) == sorted(f"{foot}_slips" for foot in feet)
+    assert all(time == pytest.approx(math.pi + loose, rel=1e-12) for _, time in after)
+    since = 4.5 - math.pi - loose
+    speed = 4 * (math.cos(math.pi + loose) - math.cos(4.5)) + 0.3 * GRAVITY * since
+    assert run["x_dot"][-1] == pytest.approx(speed, rel=1e-12)
+
+
+def test_a_run_begins_at_the_state_at_which_another_came_to_rest():
+    """Its velocities are rounding, and so is what they miss of the contacts."""
+    run = ds.solve(pushed_to_and_fro(), 3.2, standing(0.1))
+    assert run.events[-1].name == "rest"
+    onward = ds.solve(pushed_to_and_fro(), 3.9, run.end_state, start_time=3.2)
+    assert onward.outcome is ds.Outcome.COMPLETED
+    assert onward["x"][-1] == pytest.approx(run["x"][-1], rel=1e-12)
