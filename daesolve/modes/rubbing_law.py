@@ -47,6 +47,12 @@ from daesolve.posing.symbols import symbol
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
 """Parts of the time in which bodies move by their own size, after which a mode is looked at."""
 
+EARLIEST = 1e3
+"""Times what counts as zero of friction's reserve, up to which friction has come to its limit."""
+SHORT_PUSHES = (
+    "contacts in space that stick look at forces that depend on time at the steps of the run: a "
+    "push of less than about 1e-3 s may pass unseen; pose it piecewise (ca.if_else) to be sure"
+)
 BEGUN = 16.0 * float(np.finfo(float).eps)
 """Of the speed that bodies reach in a fall through their own size, a slip that is rounding."""
 
@@ -78,6 +84,8 @@ class RubbingLaw(SwitchingLaw):
                 for row in rows
             ]
         )
+        slips = [row.rubbing.begins_to_slip for row in rows if row.rubbing is not None]
+        self._letting_go = setting.table.guards_of(slips)
         self._met = {row.closed for row in rows}
         self._all = setting.table.guards_of(self.events)
         self._policy = setting.contacts
@@ -105,8 +113,11 @@ class RubbingLaw(SwitchingLaw):
             They have no motion from there, or several.
         """
         rubbing = [row.rubbing for row in dynamics.contacts if row.rubbing is not None]
-        if not rubbing or isinstance(rubbing[0], SpatialRubbing):
+        if not rubbing:
             return beginning
+        if isinstance(rubbing[0], SpatialRubbing):
+            said = (SHORT_PUSHES,) if is_timed(dynamics) else ()
+            return replace(beginning, notes=(*beginning.notes, *said))
         numbers = ContactNumbers(dynamics)
         p = dynamics.value_vector(dict(beginning.values))
         place = Place(beginning.time, beginning.state, np.empty(0), p)
@@ -285,7 +296,9 @@ class RubbingLaw(SwitchingLaw):
             None agrees.
         """
         begin = np.concatenate([place.x, place.works])
-        scale = self._moment(place, instant, zero)
+        scale = min(
+            self._moment(place, instant, zero), self._to_let_go(place.time, begin, place.p, book)
+        )
         scales = [min(scale, self._to_a_jam(place.time, begin, p, book)) for p in modes]
         least, resting = -book.tolerances[self._all], None
         for part in SMALL_STEPS:
@@ -311,6 +324,17 @@ class RubbingLaw(SwitchingLaw):
         """Return a time in which bodies move by their own size, s."""
         pull, speed = float(np.max(instant.size)), _speed(instant, zero)
         return speed / pull if pull > 0.0 else 1.0
+
+    def _to_let_go(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
+        """Return in what time loads pass the limit of friction by its own size, s; inf where never.
+
+        A push may be over before bodies have moved.
+        """
+        own = self._letting_go
+        values, rates = (found[own] for found in book.at(time, x, p))
+        zero = book.tolerances[own]
+        passing = (np.abs(values) <= EARLIEST * zero) & (rates < 0.0)
+        return float(np.min(1e12 * zero[passing] / -rates[passing], initial=np.inf))
 
     def _to_a_jam(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
         """Return when a mode would come to a jam if it went on as it does, s; inf where never.

@@ -83,3 +83,35 @@ def test_bounces_that_are_left_out_rub_as_much_as_the_contact_that_stays(size, s
     assert run.events[-1].time == pytest.approx(time, rel=1e-12)
     for name, part in along.items():
         assert run.end_state[name] == pytest.approx(part * at * size, rel=1e-12)
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-4, 1e-5])
+@pytest.mark.parametrize("space", [False, True])
+def test_a_short_push_sets_a_contact_in_motion(space, width):
+    """The push passes the limit within a time in which bodies do not move by their own size."""
+    q = ds.coordinates(**dict.fromkeys("xyz" if space else "xz", "m"))
+    slip = (q.dot.x, q.dot.y) if space else q.dot.x
+    limit, at = 0.3 * 9.81, 1.234567
+    push = 5.0 * limit / (1.0 + ((ds.time - at) / width) ** 2)
+    block = ds.MechanicalSystem(
+        q,
+        kinetic=ca.sumsqr(q.dot.vector) / 2,
+        potential=9.81 * q.z,
+        goals=[ds.Contact("floor", q.z, slip=slip, friction=0.3)],
+        force={"x": ca.if_else(ca.fabs(ds.time - at) < 30.0 * width, push, 0.0)},
+    )
+    names = [*q.names, *[f"{name}_dot" for name in q.names]]
+    run = ds.solve(block, 3.0, dict.fromkeys(names, 0.0))
+    # It slides from where the push is the limit, 1 + s^2 = 5, in units of its width.
+    assert times_of(run, "floor_slips") == pytest.approx([at - 2.0 * width], abs=1e-13)
+    (stops,) = (times_of(run, "floor_sticks") - at) / width
+
+    def gained(s):
+        return 5.0 * (math.atan(s) + math.atan(2.0)) - (s + 2.0)
+
+    # The time has rounding of 2e-16 s, which is 2e-11 of the shortest width.
+    assert gained(stops) == pytest.approx(0.0, abs=1e-7)
+    way = 5.0 * (stops * math.atan(stops) - math.log1p(stops**2) / 2)
+    way -= 5.0 * (2.0 * math.atan(2.0) - math.log(5.0) / 2)
+    way += (5.0 * math.atan(2.0) - 2.0) * (stops + 2.0) - (stops**2 - 4.0) / 2
+    assert run.end_state["x"] == pytest.approx(limit * width**2 * way, rel=1e-8)
