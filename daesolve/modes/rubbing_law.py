@@ -11,6 +11,7 @@ on the contact stays, and an event marks the instant at which all bounces would 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from weakref import WeakKeyDictionary
@@ -296,14 +297,14 @@ class RubbingLaw(SwitchingLaw):
             None agrees.
         """
         begin = np.concatenate([place.x, place.works])
-        scale = min(
-            self._moment(place, instant, zero), self._to_let_go(place.time, begin, place.p, book)
-        )
-        scales = [min(scale, self._to_a_jam(place.time, begin, p, book)) for p in modes]
+        moment = self._moment(place, instant, zero)
+        push = self._to_let_go(place.time, begin, place.p, book)
+        times = (push, moment) if push < moment else (moment,)
+        jams = [self._to_a_jam(place.time, begin, p, book) for p in modes]
         least, resting = -book.tolerances[self._all], None
-        for part in SMALL_STEPS:
-            for p, own in zip(modes, scales, strict=True):
-                step = part * own
+        for scale, part in itertools.product(times, SMALL_STEPS):
+            for p, jam in zip(modes, jams, strict=True):
+                step = part * min(scale, jam)
                 x = stepped(self._functions.rate, place.time, begin, p, step)
                 if not np.all(np.isfinite(x)):
                     continue
