@@ -101,13 +101,15 @@ def pairs(option: str, words: Sequence[str]) -> dict[str, Any]:
     Raises
     ------
     OutOfRangeError
-        A word has no `=`.
+        A word has no `=`, or a name is given twice.
     """
     found: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition("=")
         if not equals or not name:
             raise OutOfRangeError(f"{option} needs NAME=VALUE, not {word!r}")
+        if name in found:
+            raise OutOfRangeError(f"{option} {name} is given twice")
         found[name] = value(text)
     return found
 
@@ -164,7 +166,17 @@ def value(text: str) -> Any:
 
 
 def _from_json(text: str) -> Any:
-    return json.loads(text, parse_int=_whole)
+    return json.loads(text, parse_int=_whole, object_pairs_hook=_once)
+
+
+def _once(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a table of JSON, in which a name that is given twice is no silent choice."""
+    found = dict(entries)
+    if len(found) < len(entries):
+        names = [name for name, _ in entries]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise OutOfRangeError(f"{twice!r} is given twice in one table")
+    return found
 
 
 def _whole(digits: str) -> int | float:
@@ -258,6 +270,8 @@ def _rates(words: Sequence[str]) -> dict[str, Any]:
     single: dict[str, float | None] = {}
     for word in words:
         goal, equals, text = word.rpartition("=")
+        if not equals and common is not None:
+            raise OutOfRangeError("--rate is given twice without a goal")
         if text == "auto" and not equals:
             common = "auto"
             continue
@@ -267,6 +281,8 @@ def _rates(words: Sequence[str]) -> dict[str, Any]:
             raise OutOfRangeError(
                 f"--rate needs [GOAL=]VALUE, [GOAL=]off or auto, not {word!r}"
             ) from None
+        if equals and goal in single:
+            raise OutOfRangeError(f"--rate {goal} is given twice")
         if equals:
             single[goal] = rate
         else:

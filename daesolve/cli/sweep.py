@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -168,10 +168,12 @@ def command(
     """
     bound = options.case(problem, case, model, None, set_ or [], initial or [])
     label = f"{bound.problem.name} · {bound.case.name}"
+    values = varied(over)
+    _refuse_fixed(values, {"--set": set_, "--initial": initial})
     with _progress(label, quiet=quiet or as_json) as progress:
         found = sweep(
             bound,
-            varied(over),
+            values,
             samples=samples,
             seed=seed,
             until=until,
@@ -243,6 +245,22 @@ def _ended(found: Sweep, case: BoundCase, *, as_json: bool, quiet: bool) -> None
             typer.echo(f"figure and table: {page}")
     if found.interrupted or found.failed == found.done:
         raise typer.Exit(COULD_NOT_GO_ON)
+
+
+def _refuse_fixed(over: Mapping[str, Any], fixed: Mapping[str, list[str] | None]) -> None:
+    """Refuse a name that is varied and fixed at once.
+
+    Raises
+    ------
+    OutOfRangeError
+        There is one.
+    """
+    for option, words in fixed.items():
+        for name in options.pairs(option, words or []):
+            if name in over:
+                raise OutOfRangeError(
+                    f"{name!r} is given twice, by --over and by {option}: leave {option} out"
+                )
 
 
 def varied(words: Sequence[str]) -> dict[str, Any]:

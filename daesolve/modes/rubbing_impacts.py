@@ -68,16 +68,16 @@ class Impacts:
         """
         impacts: list[Impact | None] = []
         hit, none = np.zeros_like(touching), np.zeros_like(touching)
-        largest = rates
+        last, largest = np.zeros_like(touching), rates
         for _ in range(MOST_IMPACTS):
             if not np.any(rates.gaps[touching]):
-                return place, rates, impacts, hit, none
+                return place, rates, impacts, hit, last & (rates.gaps == 0.0)
             instant = self._numbers.instant(place.time, place.x, place.p, touching, rates)
             which = instant.which
             # A bounce lower than a gap that counts as zero does not count.
             lowest = np.sqrt(2.0 * instant.size[: len(which)] * zero[which])
             if not np.any(rates.gaps[which] < -lowest):
-                moving = touching & (rates.gaps != 0.0)
+                moving = last | (touching & (rates.gaps != 0.0))
                 place, rates = self._settled(place, instant, rates, lowest)
                 return place, rates, impacts, hit, moving & (rates.gaps == 0.0)
             hit |= touching & (rates.gaps < 0.0)
@@ -87,8 +87,12 @@ class Impacts:
                 which, lowest = which[taking], lowest[taking]
                 own = np.isin(np.arange(len(touching)), which)
                 instant = self._numbers.instant(place.time, place.x, place.p, own, rates)
-            slow = (rates.gaps[which] < 0.0) & (rates.gaps[which] >= -lowest)
+            # A contact that stays pushes in all as the bounces do which are left out, so that its
+            # friction is theirs; this impact must not throw it besides.
+            rebound = -rates.restitution[which] * rates.gaps[which]
+            slow = (rates.gaps[which] < 0.0) & (rebound <= lowest)
             thrown = np.where(slow, 0.0, rates.restitution[which])
+            last[which] = slow & (rebound > 0.0)
             velocities = np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
             try:
                 found = collide(

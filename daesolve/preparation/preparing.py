@@ -44,7 +44,7 @@ from daesolve.preparation.request import (
     Request,
     checked,
 )
-from daesolve.preparation.scaling import is_usual_step, scaling_note, scaling_of
+from daesolve.preparation.scaling import is_usual_step, lengths_note, scaling_note, scaling_of
 from daesolve.preparation.sizes import (
     Probe,
     floors,
@@ -470,8 +470,8 @@ def _scaling(posed: _Posed, request: Request, probe: Probe, notes: list[str]) ->
         probe.exponents,
         probe.mean_step,
     )
-    note = scaling_note(problem.labels.states, found)
-    notes.extend([] if note is None else [note])
+    said = scaling_note(problem.labels.states, found), lengths_note(posed.dynamics, found)
+    notes.extend(note for note in said if note is not None)
     return found
 
 

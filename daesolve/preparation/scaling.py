@@ -18,7 +18,10 @@ from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.algebra.term_sizes import term_sizes
 from daesolve.algebra.translation import function_of
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import OutOfRangeError
 from daesolve.formulations import DaeProblem, OdeProblem
+from daesolve.posing.contacts import TOUCHING
 from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.scaling import Scaling
 
@@ -124,8 +127,10 @@ class Begin:
         if not found.any():
             return found
         sizes = self._without_rounding(sizes, times, table)
-        # Work is weighed against the energy, whose rounding it has.
-        sizes[len(labels) :] = np.maximum(sizes[len(labels) :], self._energy(times, table))
+        # Work is weighed against the energy, whose rounding it has; that of rounding is none.
+        energy = self._energy(times, np.where(sizes > 0.0, table, 0.0))
+        works = np.maximum(sizes[len(labels) :], energy) if energy > 0.0 else 0.0
+        sizes[len(labels) :] = works
         return exponents_of(units, sizes)
 
     def _energy(self, times: np.ndarray, table: np.ndarray) -> float:
@@ -259,6 +264,10 @@ def _with_multipliers(
     return Scaling(chosen.states, chosen.visible, tuple(unknowns), tuple(rows), chosen.time)
 
 
+SHORT, SHORTEST = 1e-6, 1e-10
+"""m; lengths below which what counts as a gap of zero is reported, and is too much of them."""
+
+
 def scaling_note(names: Sequence[str], scaling: Scaling) -> str | None:
     """Say by what states and time are divided; None if by nothing."""
     groups: dict[int, list[str]] = {}
@@ -269,6 +278,30 @@ def scaling_note(names: Sequence[str], scaling: Scaling) -> str | None:
     if scaling.time:
         parts.append(f"time by 2^{scaling.time}")
     return f"scaled for the solver: {'; '.join(parts)}" if parts else None
+
+
+def lengths_note(dynamics: Dynamics, scaling: Scaling) -> str | None:
+    """Say where what counts as a gap of zero is no small part of the lengths; None elsewhere.
+
+    Raises
+    ------
+    OutOfRangeError
+        It is a large part of them.
+    """
+    units = dynamics.labels.state_units[: dynamics.position_count]
+    known = zip(units, scaling.visible, strict=False)
+    found = {str(unit): exponent for unit, exponent in known if str(unit) not in ("", "rad")}
+    unit, exponent = max(found.items(), key=lambda pair: pair[1], default=("", 0))
+    size = math.ldexp(1.0, exponent)
+    if not dynamics.contacts or size >= SHORT:
+        return None
+    words = (
+        f"positions are about {size:.0e} {unit}, and contacts count a gap below {TOUCHING:g} "
+        f"{unit} as zero: use a unit in which lengths are about one"
+    )
+    if size < SHORTEST:
+        raise OutOfRangeError(words)
+    return words
 
 
 FEW = 4
