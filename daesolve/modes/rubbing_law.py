@@ -188,11 +188,9 @@ class RubbingLaw(SwitchingLaw):
         place = Place(time, x[:count], x[count:], p)
         before = self._numbers.closed(p)
         rates = self._numbers.rates(time, place.x, p)
-        # What a constraint holds at zero, or has just let go, is zero up to rounding, however slow
-        # the motion is: it is compared with the fastest slip so far.
+        # What a constraint holds at zero is zero up to rounding, however slow everything is.
         stuck = before & self._numbers.stuck(p)
-        slow = before & (np.abs(rates.slips) <= book.tolerances[self._stopping])
-        rates = rested(rates, rates, before, stopped | stuck | slow)
+        rates = rested(rates, rates, before, stopped | stuck)
         place, rates, impacts, hit, settled = self._collisions.collided(
             place, before | met, zero, rates
         )

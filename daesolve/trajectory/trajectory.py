@@ -20,6 +20,7 @@ from daesolve.errors import (
 )
 from daesolve.showing import ShownRun
 from daesolve.storage import Stored, resuming
+from daesolve.trajectory.in_words import drift_lines, start_lines, verification_line
 from daesolve.trajectory.results import (
     Degeneracy,
     Drift,
@@ -54,12 +55,6 @@ KINDS = {
     "peaks": "output",
 }
 """What the names in a trajectory's dictionaries denote."""
-MOST_RESIDUALS = 30
-"""The number of rows in `str` of a trajectory."""
-MOST_MOVED = 4
-"""The number of changed start values that it names."""
-MOVED = 1e-9
-"""The relative change of a start value from which it is mentioned."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,14 +153,14 @@ class Trajectory(ShownRun):
     def __str__(self) -> str:
         pair = self.description
         ending = f"{pair['formulation']} with {pair['solver']}: {self.outcome.value}"
-        lines = [f"{ending} at t = {self.end_time:g} s", *_drift_lines(self.drift)]
-        lines[1:1] = _start_lines(self.start, self.units)
+        lines = [f"{ending} at t = {self.end_time:g} s", *drift_lines(self.drift)]
+        lines[1:1] = start_lines(self.start, self.units)
         if self.message:
             lines.insert(1, self.message)
         if self.event_count:
             lines.append(f"events: {self.event_count}")
         if self.verification is not None:
-            lines.append(_verification_line(self.verification, self.units))
+            lines.append(verification_line(self.verification, self.units))
         return "\n".join(lines)
 
     @classmethod
@@ -327,57 +322,6 @@ class Trajectory(ShownRun):
         """Return the column of each series in tables by its name, by kind."""
         named = column_names(self.states, self.outputs, self.reactions)
         return {kind: named[kind] for kind in ("states", "outputs", "reactions")}
-
-
-# -- in words -------------------------------------------------------------------------------------
-
-
-def _start_lines(start: Mapping[str, tuple[float, float]], units: Mapping[str, str]) -> list[str]:
-    """Say which start values were moved to meet the goals, the one that went farthest first."""
-
-    def way(name: str) -> float:
-        given, value = start[name]
-        return abs(value - given)
-
-    moved = [name for name in start if way(name) > MOVED * max(1.0, abs(start[name][0]))]
-    names = sorted(moved, key=way, reverse=True)
-    listed = [
-        f"{name} from {start[name][0]:g} to {start[name][1]:g} {units.get(name, '')}".rstrip()
-        for name in names[:MOST_MOVED]
-    ]
-    rest = [f"{len(names) - MOST_MOVED} more"] if len(names) > MOST_MOVED else []
-    return [f"the start was moved: {', '.join([*listed, *rest])}"] if listed else []
-
-
-def _drift_lines(drift: Mapping[str, Drift]) -> list[str]:
-    """Return a table of the residuals that came farthest from zero, these first."""
-
-    def farthest(name: str) -> float:
-        size = drift[name].max_relative
-        return np.inf if np.isnan(size) else size
-
-    names = sorted(drift, key=farthest, reverse=True)
-    shown, rest = names[:MOST_RESIDUALS], len(names) - MOST_RESIDUALS
-    width = max((len(name) for name in shown), default=0)
-    lines = [
-        f"{name:{width}}  {drift[name].max_relative:7.1e}  {drift[name].final_relative:7.1e}  "
-        f"{'driven' if drift[name].driven else 'measured'}"
-        for name in shown
-    ]
-    if lines:
-        lines.insert(0, f"{'':{width}}  {'largest':>7}  {'last':>7}  residual over its scale")
-    return [*lines, f"and {rest} more"] if rest > 0 else lines
-
-
-def _verification_line(found: Verification, units: Mapping[str, str]) -> str:
-    if found.interrupted:
-        return f"against {found.against}: interrupted"
-    largest: dict[str, float] = {}
-    for name, value in found.difference.items():
-        unit = units.get(name, "")
-        largest[unit] = float(np.maximum(value, largest.get(unit, value)))
-    differences = ", ".join(f"{value:.1e} {unit}".rstrip() for unit, value in largest.items())
-    return f"against {found.against}: largest difference {differences}"
 
 
 # -- on disk --------------------------------------------------------------------------------------
