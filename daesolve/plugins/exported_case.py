@@ -10,7 +10,11 @@ from typing import Any, Literal
 from daesolve.errors import OutOfRangeError, is_number
 from daesolve.export.c_source import source
 from daesolve.export.python_module import python_module
+from daesolve.formulations import Feedback
 from daesolve.formulations.laws import Law
+from daesolve.integration.run_options import requested_by
+from daesolve.preparation.examination import initial_state
+from daesolve.preparation.request import checked
 
 
 class ExportableCase:
@@ -127,6 +131,7 @@ class ExportableCase:
         case: Any = self
         system = case.system
         values = {n: v for n, v in case.values.items() if n in system.dynamics.ranges}
+        values |= self._mode()
         return system.to_latex(
             path,
             reduced=reduced,
@@ -137,6 +142,14 @@ class ExportableCase:
             laws=laws,
         )
 
+    def _mode(self) -> dict[str, float]:
+        """Return the discrete values with which a run of the case begins, by name."""
+        case: Any = self
+        request, _ = requested_by(case, None, {})
+        driven, request = checked(case.system, request)
+        found = initial_state(driven.dynamics, Feedback(), request).values
+        return {name: found[name] for name in case.system.dynamics.discrete if name in found}
+
     def _exported(self, rate: float, laws: Mapping[str, Law] | None) -> tuple[Any, dict[str, Any]]:
         """Return the system of the case, and the further arguments of its exports."""
         case: Any = self
@@ -145,6 +158,7 @@ class ExportableCase:
         known = system.dynamics.ranges
         values = {name: value for name, value in case.values.items() if name in known}
         values |= {n: float(v) for n, v in case._inputs().items() if is_number(v)}
+        values |= self._mode()
         further = {
             "start": dict(zip(labels.states, state.tolist(), strict=True)),
             "values": values,

@@ -31,7 +31,7 @@ from daesolve.equations.starting import continued, started
 from daesolve.errors import (
     DegenerateStartError,
 )
-from daesolve.formulations import Formulation
+from daesolve.formulations import Feedback, Formulation
 from daesolve.modes.contact_law import (
     are_contacts,
     check_held_goals,
@@ -100,6 +100,33 @@ def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request
         energy=begun.energy,
         notes=begun.notes,
     )
+
+
+def mode_at(
+    dynamics: Dynamics, start: Mapping[str, float], values: Mapping[str, float], time: float
+) -> dict[str, float]:
+    """Return the discrete values with which a run would begin in a given state, by name.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    start
+        A consistent state by name.
+    values
+        Parameters and inputs that override their defaults; inputs without a value count as zero.
+    time
+        When the run would begin, s.
+
+    Raises
+    ------
+    DaesolveError
+        As in `initial_state`.
+    """
+    given = {name: value for name, value in values.items() if name in dynamics.posed_ranges}
+    request = Request(until=time + 1.0, start_time=time, parameters=given, initial=start)
+    found = initial_state(dynamics, Feedback(), request).values
+    return {name: found[name] for name in dynamics.discrete}
 
 
 def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[str, float]]:

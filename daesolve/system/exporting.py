@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from daesolve.equations.dynamics import Dynamics
 from daesolve.export.c_language import RESERVED
 from daesolve.export.c_project import c_project
 from daesolve.export.named import NamedFunction
@@ -107,9 +108,10 @@ class Exportable(Printable):
     ) -> Plant:
         """Return the content of `to_python` and `to_c`; see there."""
         system = self._unswitched()
-        equations = Equations(
-            system.dynamics, self._units(), start, rate, dict(values or {}), dict(laws or {})
-        )
+        given = dict(values or {})
+        if start is not None:
+            given = {**_mode(system.dynamics, start, given, time), **given}
+        equations = Equations(system.dynamics, self._units(), start, rate, given, dict(laws or {}))
         return Plant(plain(name), equations, start, time)
 
     def to_python(
@@ -134,8 +136,11 @@ class Exportable(Printable):
             The path of the module, such as "plant.py".
         start
             A consistent state by name, which becomes START of the module; by default a random one.
+            The defaults of discrete values are those with which a run would begin there: which
+            contacts stick or slide, what a sampled law holds. Inputs without a value count as zero.
         values
-            Parameters, inputs and discrete values that override their defaults.
+            Parameters, inputs and discrete values that override their defaults. If a discrete value
+            is among them, the others keep the defaults of the system.
         rate
             In 1/s: with it, the motion is attracted to the constraints; see `function`.
         laws
@@ -154,8 +159,12 @@ class Exportable(Printable):
             The path is not a module name, the start lacks a state, or the rate is negative.
         UnknownNameError
             A value has a name that the system does not have.
+        InconsistentStateError
+            The start violates a constraint.
         UnsupportedError
             Python lacks an operation.
+        DaesolveError
+            No run could begin at the start.
         OutputExistsError, StorageError
             The existing file was not written by an export, or the file cannot be written.
         """
@@ -235,3 +244,17 @@ class Exportable(Printable):
 
         system: Any = self
         return to_fmu(system, path, initial, horizon=horizon, tolerance=tolerance, **options)
+
+
+def _mode(
+    dynamics: Dynamics, start: Mapping[str, float], given: Mapping[str, float], time: float
+) -> dict[str, float]:
+    """Return the discrete values with which a run would begin; none if some are given."""
+    from daesolve.preparation.examination import mode_at
+
+    whole = {*dynamics.labels.states} <= {*start}
+    return (
+        mode_at(dynamics, start, given, time)
+        if whole and not given.keys() & {*dynamics.discrete}
+        else {}
+    )
