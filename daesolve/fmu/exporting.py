@@ -28,7 +28,13 @@ from daesolve.fmu.ruled import StartRule
 from daesolve.fmu.tables import Sheet, sizes, tables
 from daesolve.fmu.variables import FIXED, INPUT, SETTLED, TUNABLE, variables_of
 from daesolve.formulations import Feedback
-from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
+from daesolve.integration.run_options import (
+    EndedRun,
+    RunOptions,
+    Source,
+    check_options,
+    requested_of,
+)
 from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import Request
@@ -191,6 +197,11 @@ def _prepared(
     options: RunOptions,
 ) -> Prepared:
     """Prepare a run from which the unit takes its equations, its start and all that is chosen."""
+    if isinstance(initial, EndedRun):
+        raise OutOfRangeError(
+            "initial is a run, but a unit begins anew: give the state and the time of the run, "
+            "initial=dict(run.end_state) and start_time=run.end_time"
+        )
     if horizon is not None and not (is_number(horizon) and horizon > 0):
         raise OutOfRangeError(f"the horizon is {horizon!r}, but must be a number > 0")
     until: float | None = None

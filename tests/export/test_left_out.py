@@ -61,6 +61,55 @@ def test_contacts_stay_as_the_values_say(tmp_path):
         assert "the rules by which daesolve changes them are not exported" in text
 
 
+def block():
+    q, p = ds.coordinates(x="m", y="m"), ds.parameters(friction=(0.5, ""), pull=(0.0, "N"))
+    floor = ds.Contact("floor", q.y, slip=q.dot.x, friction=p.friction)
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    return ds.MechanicalSystem(
+        q, p, kinetic=kinetic, potential=9.81 * q.y - p.pull * q.x, goals=[floor]
+    )
+
+
+@pytest.mark.parametrize(
+    ("speed", "pull", "rate"),
+    [(1.0, 0.0, -4.905), (-1.0, 0.0, 4.905), (0.0, 3.0, 0.0), (0.0, 6.0, 6.0 - 4.905)],
+)
+def test_contacts_rub_from_the_start_as_in_a_run(tmp_path, speed, pull, rate):
+    start = {"x": 0.0, "y": 0.0, "x_dot": speed, "y_dot": 0.0}
+    path = block().to_python(tmp_path / "plant.py", start, values={"pull": pull})
+    module = loaded(path)
+    assert module.rhs(0.0, module.state())[2] == pytest.approx(rate, abs=1e-14)
+
+
+@pytest.mark.parametrize("name", ["woodpecker", "slider-crank-clearance", "drawer"])
+def test_a_case_is_exported_in_the_mode_in_which_it_begins(tmp_path, name):
+    """The rates of the module are those of a step of the run."""
+    case = ds.problem(name).case()
+    module = loaded(case.to_python(tmp_path / "plant.py"))
+    step = 1e-6
+    run = case.solve(until=step, at=[0.0, step])
+    moved = [np.diff(run[state])[0] / step for state in module.STATES]
+    rates = module.rhs(0.0, module.state())
+    # The second rates, times half a step, are below 1e-3 of the first here.
+    assert rates == pytest.approx(moved, abs=1e-3 * np.max(np.abs(rates)))
+
+
+def test_a_sampled_law_has_taken_its_first_sample(tmp_path):
+    law = ds.sampled("brake", period=0.1, law=lambda seen: -3.0 * seen.x_dot)
+    system, _ = driven(cart(), {"push": law})
+    start = {"x": 0.0, "x_dot": 2.0}
+    module = loaded(system.to_python(tmp_path / "plant.py", start, time=10.0))
+    assert module.VALUES["brake_held"] == -6.0
+    assert module.guards(10.05, module.state())[0] == pytest.approx(-0.05, abs=1e-14)
+
+
+@pytest.mark.parametrize("off", [{"y": 1.0}, {"y_dot": 2.0}])
+def test_a_start_that_violates_a_constraint_is_refused(tmp_path, off):
+    start = {"x": 0.0, "y": 0.0, "x_dot": 1.0, "y_dot": 0.0, **off}
+    with pytest.raises(ds.errors.InconsistentStateError, match="'floor'"):
+        block().to_python(tmp_path / "plant.py", start)
+
+
 def test_beyond_a_table_that_refuses_nothing_is_a_number(tmp_path):
     q = ds.coordinates(x="m")
     spring = ds.table("spring", [-1.0, 0.0, 2.0], [-3.0, 0.0, 2.0], outside="refuse")

@@ -125,3 +125,12 @@ def test_a_stop_asks_the_tool_to_terminate_at_its_instant(tmp_path: Path) -> Non
 def test_a_unit_has_the_same_bytes_whenever_it_is_written(tmp_path: Path) -> None:
     one = cart_pole().to_fmu(tmp_path / "cart.fmu", {"angle": 0.1}).path.read_bytes()
     assert cart_pole().to_fmu(tmp_path / "cart.fmu", {"angle": 0.1}).path.read_bytes() == one
+
+
+def test_a_run_as_the_start_is_refused(tmp_path):
+    """What a run has decided, such as what a sampled law holds, a unit decides anew."""
+    q = ds.coordinates(x="m")
+    spring = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
+    run = ds.solve(spring, 1.0, {"x": 1.0})
+    with pytest.raises(ds.errors.OutOfRangeError, match=r"initial=dict\(run.end_state\)"):
+        spring.to_fmu(tmp_path / "spring.fmu", run)
