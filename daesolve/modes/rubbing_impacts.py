@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from daesolve.contact import Answer, ContactPolicy, Decision, collide, impact_without_collision
+from daesolve.contact import Impact as Collision
 from daesolve.errors import (
     ContactError,
     NoMotion,
@@ -87,31 +88,8 @@ class Impacts:
                 which, lowest = which[taking], lowest[taking]
                 own = np.isin(np.arange(len(touching)), which)
                 instant = self._numbers.instant(place.time, place.x, place.p, own, rates)
-            # A contact that stays pushes in all as the bounces do which are left out, so that its
-            # friction is theirs; this impact must not throw it besides.
-            rebound = -rates.restitution[which] * rates.gaps[which]
-            slow = (rates.gaps[which] < 0.0) & (rebound <= lowest)
-            thrown = np.where(slow, 0.0, rates.restitution[which])
-            last[which] = slow & (rebound > 0.0)
-            velocities = np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
-            try:
-                found = collide(
-                    instant.contacts,
-                    velocities,
-                    self._policy.impacts.law,
-                    thrown,
-                    rates.tangential_restitution[which],
-                    order=self._order(instant),
-                    on_gain=self._policy.impacts.on_gain,
-                    springs=self._springs,
-                )
-            except UndeterminedContact as error:
-                advised = with_advice(error) if self._numbers.directions > 1 else error
-                raise at(place.time, advised) from error
-            except ContactError as error:
-                raise at(place.time, error) from error
-            except UnsupportedError as error:
-                raise ResetError(f"at t = {place.time:.10g} s {error}") from error
+            found, slow = self._impact(place, instant, rates, lowest)
+            last[which] = slow & (rates.restitution[which] > 0.0)
             x = place.x.copy()
             x[self.dynamics.position_count :] += instant.thrown @ found.impulses
             impacts.append(self._recorded(place, x, instant, found.impulses))
@@ -123,6 +101,48 @@ class Impacts:
         raise ResetError(
             f"at t = {place.time:.10g} s the impacts of the contacts {names} do not end"
         )
+
+    def _impact(
+        self, place: Place, instant: Instant, rates: Rates, lowest: np.ndarray
+    ) -> tuple[Collision, np.ndarray]:
+        """Return the impact, and which contacts stay because they would hardly bounce.
+
+        A contact that stays pushes in all as the bounces do which are left out, so that its
+        friction is theirs; this impact must not throw it besides.
+        """
+        which, law = instant.which, self._policy.impacts
+        own = rates.restitution[which]
+        slow = (rates.gaps[which] < 0.0) & (-own * rates.gaps[which] <= lowest)
+        if slow.any() and (law.law != "newton" or law.on_gain == "poisson"):
+            # By these laws even a contact that closes slowly is thrown, where others push it.
+            after = self._collided(place, instant, rates, own).after[: len(which)]
+            slow &= after <= lowest
+        return self._collided(place, instant, rates, np.where(slow, 0.0, own)), slow
+
+    def _collided(
+        self, place: Place, instant: Instant, rates: Rates, restitution: np.ndarray
+    ) -> Collision:
+        """Return the impact by the law of the run."""
+        which, policy = instant.which, self._policy.impacts
+        velocities = np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
+        try:
+            return collide(
+                instant.contacts,
+                velocities,
+                policy.law,
+                restitution,
+                rates.tangential_restitution[which],
+                order=self._order(instant),
+                on_gain=policy.on_gain,
+                springs=self._springs,
+            )
+        except UndeterminedContact as error:
+            advised = with_advice(error) if self._numbers.directions > 1 else error
+            raise at(place.time, advised) from error
+        except ContactError as error:
+            raise at(place.time, error) from error
+        except UnsupportedError as error:
+            raise ResetError(f"at t = {place.time:.10g} s {error}") from error
 
     def _order(self, instant: Instant) -> list[str] | None:
         """Return the order of impacts among the contacts that touch."""

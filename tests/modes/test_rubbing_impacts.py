@@ -1,0 +1,43 @@
+"""Impacts of several contacts, of which some hardly close."""
+
+from __future__ import annotations
+
+import casadi as ca
+import pytest
+
+import daesolve as ds
+
+
+def ends_after(slow, law, friction):
+    """A rod whose right end strikes at 1 m/s, whose left end at `slow`: their speeds after it."""
+    q = ds.coordinates(x="m", y="m", angle="rad")
+    left, right = (
+        ds.Contact(
+            name, q.y + side * ca.sin(q.angle) / 2, closed=False, restitution=restitution,
+            slip=q.dot.x, friction=friction,
+        )
+        for name, side, restitution in (("left", -1, 0.9), ("right", 1, 0.2))
+    )  # fmt: skip
+    kinetic = (q.dot.x**2 + q.dot.y**2 + 0.02 * q.dot.angle**2) / 2
+    rod = ds.MechanicalSystem(q, kinetic=kinetic, goals=[left, right])
+    start = dict.fromkeys(("x", "y", "angle", "x_dot"), 0.0)
+    start |= {"y_dot": -(1.0 + slow) / 2, "angle_dot": slow - 1.0}
+    end = ds.solve(rod, 1e-9, start, impact=law).end_state
+    return end["y_dot"] - end["angle_dot"] / 2, end["y_dot"] + end["angle_dot"] / 2
+
+
+@pytest.mark.parametrize("slow", [0.0, 1e-9, 1e-6, 1e-5])
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+def test_what_hardly_closes_is_thrown_by_what_others_push(slow, friction):
+    """By Poisson's law: A = [13.5, -11.5; -11.5, 13.5] 1/kg, in compression the impulses (0.23,
+    0.27) N s. The left end gives back 0.9 of its own; the right one, pressed down by that, 11.5 /
+    13.5 times as much. Left: 0.207 (13.5 - 11.5^2 / 13.5) m/s. To 0.9 and 13.5 times `slow`.
+    """
+    found = ends_after(slow, "poisson", friction)
+    assert found == pytest.approx((0.207 * 50.0 / 13.5, 0.0), abs=1e-12 + 20.0 * slow)
+
+
+@pytest.mark.parametrize("slow", [0.0, 1e-9, 1e-6, 1e-5])
+def test_by_newton_it_goes_as_slowly_as_it_came(slow):
+    found = ends_after(slow, "newton", 0.0)
+    assert found == pytest.approx((0.0, 0.2), abs=1e-12 + 20.0 * slow)
