@@ -52,18 +52,19 @@ def by_velocity(
         names, kind = velocities.names, f"{velocities.kind} of {owner}"
         directions = _directions(coordinates, velocities, kinematics)
     found: dict[str, ca.SX] = {}
-    given_as: dict[str, str] = {}
+    given_as: dict[str | int, str] = {}
     for name, value in given.items():
         along = [(name, ca.SX(1))] if name in names else directions.get(name)
         if along is None:
             raise unknown_name(kind, name, names)
-        if len(along) == 1 and along[0][1].is_one():
-            same = given_as.setdefault(along[0][0], name)
-            if same != name:
-                raise PosingError(
-                    f"{owner} on {same!r} and that on {name!r} act along the same velocity: give "
-                    "one of them"
-                )
+        plain = len(along) == 1 and along[0][1].is_one()
+        # A coordinate and its rate share one direction.
+        same = given_as.setdefault(along[0][0] if plain else id(along), name)
+        if same != name:
+            raise PosingError(
+                f"{owner} on {same!r} and that on {name!r} act along the same velocity: give "
+                "one of them"
+            )
         force = as_scalar(f"{owner} on {name!r}", value)
         for velocity, share in along:
             found[velocity] = found.get(velocity, ca.SX(0)) + share * force

@@ -64,7 +64,11 @@ def test_the_bodies_of_a_mechanism_take_either_name(kind):
 
 @pytest.mark.parametrize(
     ("pose", "force"),
-    [(point, {"x": 1.0, "x_dot": 1.0}), (skater, {"psi": 1.0, "w": 1.0})],
+    [
+        (point, {"x": 1.0, "x_dot": 1.0}),
+        (skater, {"psi": 1.0, "w": 1.0}),
+        (skater, {"x": 1.0, "x_dot": 1.0}),
+    ],
 )
 def test_one_direction_by_two_names_is_refused(pose, force):
     with pytest.raises(PosingError, match="act along the same velocity: give one of them"):
