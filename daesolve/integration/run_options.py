@@ -13,6 +13,7 @@ from daesolve.contact.laws import Law, OnAmbiguous, OnGain, OnJam
 from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
+from daesolve.posing.value_names import instants
 from daesolve.preparation.naming import made_by_name
 from daesolve.preparation.request import RankLoss, Redundant, Request
 from daesolve.solvers import Solver
@@ -363,11 +364,21 @@ def requested(
     at: Any = given.pop("at", None)
     kept: Mapping[str, float] = {}
     if isinstance(initial, EndedRun):
-        given = {"start_time": initial.end_time, **given, "begun": dict(initial.end_values)}
+        given = {"start_time": initial.end_time, **given}
+        given["begun"] = _by_another_clock(initial, given["start_time"])
         kept = initial.end_state
     elif initial is not None:
         kept = initial
     return Request(until=until, initial=kept, **made_by_name(given)), at
+
+
+def _by_another_clock(ended: EndedRun, start_time: Any) -> dict[str, float]:
+    """Return the discrete values of a run that ended, if its end is now at another time."""
+    values = dict(ended.end_values)
+    if is_number(start_time) and start_time != ended.end_time:
+        for name in instants(values):
+            values[name] += start_time - ended.end_time
+    return values
 
 
 @runtime_checkable

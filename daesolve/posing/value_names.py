@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
+from daesolve.posing.contacts import ENDS, PENDING
+
 
 class ValueKind(Enum):
     """The purpose of a value; its name is this word, an underscore, and the name of its owner."""
@@ -39,3 +41,24 @@ class ValueKind(Enum):
     def place(self, owner: str, names: Iterable[str]) -> int:
         """Return the index, among the names of p, of the value that belongs to a goal or pair."""
         return list(names).index(self.name_of(owner))
+
+
+INSTANTS = {"ended_{}": "sense_{}", "begun_{}": "heads_{}", "{}_first": "{}_sample"}
+"""The names of discrete values that are times, by their owner, and what else such an owner has:
+where a slip ended, where a contact in space began to slide, the first sample of a sampled law."""
+
+
+def instants(names: Iterable[str]) -> tuple[str, ...]:
+    """Return those of the discrete values of the library that are times, s.
+
+    They refer to the clock of a run, and move with it.
+    """
+    known = {*names}
+    found = [ENDS] if {ENDS, PENDING} <= known else []
+    for pattern, other in INSTANTS.items():
+        before, after = pattern.split("{}")
+        for name in sorted(known):
+            if name.startswith(before) and name.endswith(after):
+                owner = name[len(before) : len(name) - len(after)]
+                found += [name] if other.format(owner) in known else []
+    return tuple(found)

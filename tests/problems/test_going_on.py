@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import daesolve as ds
+from daesolve.posing.value_names import instants
 
 LONGEST = 2.0
 """Of the runs, s."""
@@ -82,6 +83,56 @@ def test_what_is_said_of_the_start_is_newer_than_the_run_that_ended():
     assert ds.solve(free, 3.0, first).times[0] == 1.0
     elsewhere = ds.solve(free, 3.0, first, start_time=2.0)
     assert (elsewhere.times[0], elsewhere["x"][-1]) == (2.0, pytest.approx(2.0, rel=1e-14))
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.17])
+@pytest.mark.parametrize("end", [0.3, 0.35])
+@pytest.mark.parametrize("start_time", [0.0, 100.0, -7.3])
+def test_a_sampled_law_goes_on_by_another_clock(start_time, end, delay):
+    q, u = ds.coordinates(x="m"), ds.inputs(push="N")
+    cart = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": u.push}, inputs=u)
+
+    def control(seen):
+        return -4 * seen.x - 3 * seen.x_dot - seen.sum, {"sum": seen.sum + 0.1 * seen.x}
+
+    law = {"push": ds.sampled("control", 0.1, control, delay, {"sum": 0.5})}
+    begin = {"x": 1.0, "x_dot": 0.0}
+    whole = ds.solve(cart, 2.0, begin, inputs=law)
+    first = ds.solve(cart, end, begin, inputs=law)
+    until = 2.0 - end + start_time
+    second = ds.solve(cart, until, first, start_time=start_time, inputs=law)
+    for name, value in whole.end_state.items():
+        # The clock of 100 s is rounded to 1e-14 s, the motion is of about 1 m and 1 m/s.
+        assert second.end_state[name] == pytest.approx(value, abs=1e-12)
+
+
+def test_bounces_that_are_left_out_end_by_another_clock():
+    q = ds.coordinates(x="m", y="m")
+    floor = ds.Contact("floor", q.y, slip=q.dot.x, friction=0.1, restitution=0.5, closed=False)
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    ball = ds.MechanicalSystem(q, kinetic=kinetic, potential=9.81 * q.y, goals=[floor])
+    start = {"x": 0.0, "y": 1.0, "x_dot": 3.0, "y_dot": 0.0}
+    # Bounces take sqrt(2 / g) (1 + 2 e / (1 - e)); those of less than about 1e-6 s are left out.
+    over = 3.0 * (2.0 / 9.81) ** 0.5
+    first = ds.solve(ball, over - 1e-6, start)
+    assert first.end_values["accumulating"] == 1.0
+    second = ds.solve(ball, 1.0, first, start_time=0.0)
+    (ended,) = [event.time for event in second.events if event.name == "accumulated"]
+    assert ended == pytest.approx(1e-6, abs=1e-8)
+
+
+def test_times_among_discrete_values_are_known_by_name():
+    names = [
+        "accumulating",
+        "accumulated_at",
+        "sense_a",
+        "ended_a",
+        "ended_b",
+        "heads_c",
+        "begun_c",
+    ]
+    names += ["begun_a", "law_first", "law_sample", "first", "my_first"]
+    assert {*instants(names)} == {"accumulated_at", "ended_a", "begun_c", "law_first"}
 
 
 def test_a_run_on_disk_goes_on(tmp_path):
