@@ -28,9 +28,7 @@ from daesolve.equations.rank import (
 )
 from daesolve.equations.regular_samples import regular_samples
 from daesolve.equations.starting import continued, started
-from daesolve.errors import (
-    DegenerateStartError,
-)
+from daesolve.errors import DegenerateStartError, OutOfRangeError
 from daesolve.formulations import Feedback, Formulation
 from daesolve.modes.contact_law import (
     are_contacts,
@@ -135,10 +133,13 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
     Raises
     ------
     DaesolveError
-        A parameter is invalid, or no consistent state agrees with the start values.
+        A parameter is invalid, no consistent state agrees with the start values, or the run to
+        continue lacks states.
     """
     values = dict(dynamics.values)
-    kept = continued(dynamics, request.begun, request.start_time)
+    if request.begun is not None:
+        _check_whole(dynamics, request.initial)
+    kept = continued(dynamics, request.begun or {}, request.start_time)
     values |= kept
     values |= parameter_values(dynamics, check_named("parameters", request.parameters))
     start, values = started(
@@ -150,6 +151,17 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
         kept=kept,
     )
     return start, values | _references(dynamics, start.state, request.start_time, values)
+
+
+def _check_whole(dynamics: Dynamics, ended: Mapping[str, float]) -> None:
+    """Refuse to continue a run of a system without some of the states: they would be zero."""
+    missing = [name for name in dynamics.labels.states if name not in ended]
+    if missing:
+        raise OutOfRangeError(
+            f"the run to continue has no value for the states {', '.join(missing)} of this system: "
+            "give them beside its own, initial={**run.end_state, ...}, with "
+            "start_time=run.end_time"
+        )
 
 
 def _references(

@@ -77,7 +77,8 @@ class Request:
     inputs
         Inputs by name; see `system.driving`.
     begun
-        The discrete values at the end of another run that this one continues.
+        The discrete values at the end of another run that this one continues; None if there is
+        none.
     """
 
     until: float
@@ -102,7 +103,7 @@ class Request:
     on_jam: OnJam = "end"
     on_ambiguous: OnAmbiguous = "refuse"
     inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    begun: Mapping[str, float] = field(default_factory=dict[str, float])
+    begun: Mapping[str, float] | None = None
 
     @property
     def contact_policy(self) -> ContactPolicy:

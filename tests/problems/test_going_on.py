@@ -121,6 +121,18 @@ def test_bounces_that_are_left_out_end_by_another_clock():
     assert ended == pytest.approx(1e-6, abs=1e-8)
 
 
+def test_a_run_without_some_of_the_states_is_refused():
+    """They would be zero, wherever the case or the user would have them."""
+    one, two = ds.coordinates(x="m"), ds.coordinates(x="m", y="m")
+    alone = ds.MechanicalSystem(one, kinetic=one.dot.x**2 / 2)
+    pair = ds.MechanicalSystem(two, kinetic=(two.dot.x**2 + two.dot.y**2) / 2)
+    first = ds.solve(alone, 1.0, {"x": 0.0, "x_dot": 1.0})
+    with pytest.raises(ds.errors.OutOfRangeError, match="no value for the states y, y_dot"):
+        ds.solve(pair, 2.0, first)
+    begin = {**first.end_state, "y": 2.0, "y_dot": 0.0}
+    assert ds.solve(pair, 2.0, begin, start_time=first.end_time).end_state["x"] == 2.0
+
+
 def test_times_among_discrete_values_are_known_by_name():
     names = [
         "accumulating",
