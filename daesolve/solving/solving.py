@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Never
 
 from daesolve.contact.laws import Law, OnAmbiguous, OnGain, OnJam
+from daesolve.equations.consistency import check_named
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
@@ -21,7 +22,8 @@ from daesolve.solvers import Solver
 from daesolve.solving.progress import showing
 from daesolve.solving.stored_runs import Destination, begin
 from daesolve.storage import located, refuse_full
-from daesolve.system.driving import described
+from daesolve.system.consistent_state import check_system
+from daesolve.system.driving import as_stored, described
 from daesolve.system.system import System
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory, remembered
@@ -142,6 +144,9 @@ impact_order, on_gain, on_jam, on_ambiguous
     }
     request, _ = requested(until, initial, options)
     destination, by = _destination(store), repeating(verify)
+    if destination is not None:
+        check_system(system)
+        request = replace(request, inputs=as_stored(system, check_named("inputs", request.inputs)))
     prepared = _prepared(system, request, by)
     with showing(progress, prepared.start_time, prepared.until) as report:
         if destination is None:

@@ -115,6 +115,23 @@ def described(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
     return described_inputs(given, named_symbols(system)) if given else {}
 
 
+def as_stored(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the inputs of a run as a run directory gives them back.
+
+    Expressions that share parts with each other or with the system do so no longer. A run that is
+    stored uses them from its start, so that it finds the same equations when it resumes. Inputs
+    that a directory cannot hold stay as they are.
+
+    Raises
+    ------
+    UnknownNameError, PosingError, OutOfRangeError
+        As in `driven`.
+    """
+    driven(system, given)
+    found = described(system, given)
+    return {name: given[name] if "anew" in value else value for name, value in found.items()}
+
+
 def portable(system: System, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs of a run as plain data that other processes can use.
 

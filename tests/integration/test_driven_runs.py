@@ -133,6 +133,30 @@ def test_what_drives_a_run_is_on_disk_as_data_and_others_are_refused(tmp_path):
         ds.resume(tmp_path / "table", 3.0, source=system, inputs={"push": other})
 
 
+def test_laws_that_share_parts_with_others_and_with_the_system_are_resumed(tmp_path):
+    """A directory holds each by itself: the run begins with them as it finds them there."""
+    q, u = ds.coordinates(x="m", y="m"), ds.inputs(push="N", pull="N", wind="N")
+    shared = ca.cos(q.x) + q.y**2
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=ca.sumsqr(q.dot.vector) / 2,
+        potential=shared,
+        force={"x": u.push + u.wind, "y": u.pull},
+        inputs=u,
+    )
+    inputs = {
+        "push": ds.sampled("first", 0.1, -shared * q.dot.x),
+        "pull": ds.sampled("second", 0.1, shared - q.dot.y),
+        "wind": shared * q.y,
+    }
+    begin = {"x": 0.5, "y": 0.2, "x_dot": 0.0, "y_dot": 0.0}
+    ds.solve(system, 0.5, begin, inputs=inputs, store=tmp_path / "run")
+    longer = ds.resume(tmp_path / "run", 1.0, source=system)
+    whole = ds.solve(system, 1.0, begin, inputs=inputs, store=tmp_path / "whole")
+    for name, value in whole.end_state.items():
+        assert longer.end_state[name] == pytest.approx(value, abs=1e-13)
+
+
 def test_a_law_in_python_is_given_once_more(tmp_path):
     q, u = ds.coordinates(x="m"), ds.inputs(push="N")
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2, force={"x": u.push}, inputs=u)
