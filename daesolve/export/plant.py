@@ -90,7 +90,9 @@ class Plant:
         """
         fitted = self._fitted
         return tuple(
-            replace(e, default=float(fitted[e.name])) if e.kind == "discrete value" else e
+            replace(e, default=float(fitted[e.name]))
+            if e.kind == "discrete value" and e.default is not None
+            else e
             for e in self._own
         )
 

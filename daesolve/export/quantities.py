@@ -135,16 +135,32 @@ class Equations:
 
     @cached_property
     def values(self) -> Entries:
-        """The entries of p: parameters, discrete values and inputs, as they were declared."""
+        """The entries of p: parameters, discrete values and inputs, as they were declared.
+
+        Whether a closed contact slides or sticks has no default: it depends on the state.
+        """
         dynamics = self.dynamics
+        without = dynamics.inputs.unset | self._undecided
         found: list[Entry] = []
         for name in dynamics.ranges:
             kind = "discrete value" if name in dynamics.discrete else "parameter"
             kind = "input" if name in dynamics.inputs else kind
-            default = None if name in dynamics.inputs.unset else dynamics.values[name]
+            default = None if name in without else dynamics.values[name]
             default = self.defaults.get(name, default)
             found.append(Entry(name, self.units.get(name, ""), kind, default))
         return tuple(found)
+
+    @property
+    def _undecided(self) -> frozenset[str]:
+        """The values that say whether closed contacts slide or stick, if none of them is given."""
+        names = list(self.dynamics.values)
+        found: set[str] = set()
+        for row in self.dynamics.contacts:
+            closed = self.defaults.get(names[row.hold], self.dynamics.values[names[row.hold]])
+            if row.rubbing is not None and closed:
+                found |= {names[k] for k in (row.rubbing.slides, *row.rubbing.holds)}
+        settled = any(self.defaults.get(n, self.dynamics.values[n]) for n in found)
+        return frozenset() if settled else frozenset(found)
 
     @property
     def inputs(self) -> dict[str, Shape]:

@@ -57,7 +57,9 @@ class Exportable(Printable):
             which make up M v' = h + B u and J v' + b = 0.
         around
             A consistent state by name, near which the elimination is checked. By default random
-            consistent states are used.
+            consistent states are used. The defaults of discrete values are those with which a run
+            would begin there; without it, contacts with friction have no default for sliding and
+            sticking, and their values must be given.
         rate
             In 1/s. With a rate, the motion is attracted to the constraints, as with `Feedback`;
             without one, an integrated motion drifts off them. Goals measured from their value at
@@ -84,8 +86,9 @@ class Exportable(Printable):
             Goals follow from others, so the reactions are not determined.
         """
         system = self._unswitched()
+        mode = {} if around is None else _mode(system.dynamics, around, {}, 0.0)
         return Equations(
-            system.dynamics, self._units(), around, rate, laws=dict(laws or {})
+            system.dynamics, self._units(), around, rate, mode, dict(laws or {})
         ).function(quantity)
 
     def _unswitched(self) -> Any:

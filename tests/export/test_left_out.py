@@ -81,6 +81,20 @@ def test_contacts_rub_from_the_start_as_in_a_run(tmp_path, speed, pull, rate):
     assert module.rhs(0.0, module.state())[2] == pytest.approx(rate, abs=1e-14)
 
 
+def test_a_function_does_not_take_contacts_for_smooth(tmp_path):
+    """Closed contacts that neither slide nor stick would have no friction, without a word."""
+    start = {"x": 0.0, "y": 0.0, "x_dot": 1.0, "y_dot": 0.0}
+    with pytest.raises(ds.errors.OutOfRangeError, match="slides_floor"):
+        block().function("accelerations").at(start)
+    given = block().function("accelerations").at(start, {"slides_floor": -1.0, "sticks_floor": 0.0})
+    assert given["x_dot_dot"] == pytest.approx(4.905, abs=1e-14)
+    decided = block().function("accelerations", around=start).at(start)
+    assert decided["x_dot_dot"] == pytest.approx(-4.905, abs=1e-14)
+    module = loaded(block().to_python(tmp_path / "plant.py"))
+    with pytest.raises(ValueError, match="'slides_floor' is not given"):
+        module.rhs(0.0, start)
+
+
 @pytest.mark.parametrize("name", ["woodpecker", "slider-crank-clearance", "drawer"])
 def test_a_case_is_exported_in_the_mode_in_which_it_begins(tmp_path, name):
     """The rates of the module are those of a step of the run."""
