@@ -19,6 +19,7 @@ from daesolve.preparation.request import RankLoss, Redundant, Request
 from daesolve.solvers import Solver
 from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
+from daesolve.trajectory.results import Outcome
 
 DEFAULT_SAMPLES = 1001
 MOST_SAMPLES = 1e8
@@ -335,6 +336,16 @@ class EndedRun(Protocol):
         """The discrete values there, by name."""
         ...
 
+    @property
+    def outcome(self) -> Outcome:
+        """How it ended."""
+        ...
+
+    @property
+    def message(self) -> str:
+        """Why, in words."""
+        ...
+
 
 Initial = Mapping[str, float] | EndedRun
 """Start values by name, or the run to continue."""
@@ -366,6 +377,8 @@ def requested(
     if isinstance(initial, EndedRun):
         given = {"start_time": initial.end_time, **given}
         given["begun"] = _by_another_clock(initial, given["start_time"])
+        if initial.outcome in (Outcome.FAILED, Outcome.DEGENERATE):
+            given["begun_after"] = f"{initial.outcome.value}: {initial.message}"
         kept = initial.end_state
     elif initial is not None:
         kept = initial

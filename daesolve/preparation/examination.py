@@ -96,8 +96,15 @@ def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request
         values=dict(begun.values),
         resting=begun.resting,
         energy=begun.energy,
-        notes=begun.notes,
+        notes=(*_doubts(request), *begun.notes),
     )
+
+
+def _doubts(request: Request) -> tuple[str, ...]:
+    """Say that the start is the end of a run that failed."""
+    if not request.begun_after:
+        return ()
+    return (f"the run that this one continues ended {request.begun_after}",)
 
 
 def mode_at(

@@ -79,6 +79,8 @@ class Request:
     begun
         The discrete values at the end of another run that this one continues; None if there is
         none.
+    begun_after
+        How that run ended and why, if it failed: its end may be wrong.
     """
 
     until: float
@@ -104,6 +106,7 @@ class Request:
     on_ambiguous: OnAmbiguous = "refuse"
     inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     begun: Mapping[str, float] | None = None
+    begun_after: str = ""
 
     @property
     def contact_policy(self) -> ContactPolicy:

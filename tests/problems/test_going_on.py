@@ -133,6 +133,18 @@ def test_a_run_without_some_of_the_states_is_refused():
     assert ds.solve(pair, 2.0, begin, start_time=first.end_time).end_state["x"] == 2.0
 
 
+def test_a_run_after_one_that_failed_says_so():
+    q = ds.coordinates(x="m")
+    spring = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
+    first = ds.solve(spring, 100.0, {"x": 1.0, "x_dot": 0.0}, max_evaluations=100)
+    assert first.outcome is ds.Outcome.FAILED
+    second = ds.solve(spring, first.end_time + 1.0, first)
+    (said,) = [note for note in second.description["notes"] if "continues" in note]
+    assert said == f"the run that this one continues ended failed: {first.message}"
+    third = ds.solve(spring, first.end_time + 2.0, second)
+    assert not any("continues" in note for note in third.description["notes"])
+
+
 def test_times_among_discrete_values_are_known_by_name():
     names = [
         "accumulating",
