@@ -71,7 +71,7 @@ class Multipliers:
     cone: np.ndarray
 
     def verdict(self, doubt: float) -> Verdict:
-        """Return whether changes decay; within `doubt` of one they neither decay nor grow.
+        """Return the stability; changes within `doubt` of one neither decay nor grow.
 
         The error in the known multipliers shows the rounding of the computed map, which grows with
         the growth of changes on the way. If this error could decide, the verdict is "unknown".
