@@ -51,9 +51,8 @@ class AlikeMatrices:
         return pivots.solving(entries)
 
     def _pivots(self, entries: np.ndarray) -> _Pivots | None:
-        from daesolve.algebra import (
-            sparse_lu,
-        )  # numba is imported only when something is factorised.
+        # numba is imported only when something is factorised.
+        from daesolve.algebra import sparse_lu
 
         compiled: Any = sparse_lu
         size = len(self._starts) - 1
