@@ -248,7 +248,7 @@ class _Phase:
                 )
 
     def _judge(self) -> RestStatus | None:
-        """Return whether the motion is at its end."""
+        """Return how the motion has ended; None if it goes on."""
         log_speed, elapsed = self.here[-2:]
         start = self.scaled.start[-2]
         if log_speed > start + np.log(FASTER):
