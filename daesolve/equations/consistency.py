@@ -42,7 +42,7 @@ ROUNDING = 1e-12
 FACTORISED_FROM = 100
 """The number of unknowns from which sparse factors are faster than dense least squares."""
 MOST_ROUNDS = 32
-"""The number of rounds of resets after which no consistent values have been found."""
+"""The number of rounds of resets after which the search for consistent values has failed."""
 
 
 @dataclass(frozen=True)
@@ -435,7 +435,7 @@ def refuse_past(
     Raises
     ------
     VariantError, DegenerateStartError
-        Depending on the event's name.
+        Such an event has happened; the event's name decides which error it is.
     """
     stops = [event for event in dynamics.events if event.then.stops and event.then.counts_past]
     if not stops:

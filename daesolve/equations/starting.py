@@ -36,7 +36,7 @@ def started(
     initial, guess, time
         As in `complete_start`.
     kept
-        What `continued` returned of a run that goes on here: its sampled laws do not begin anew.
+        The result of `continued` for a run that goes on here; its sampled laws do not begin again.
 
     Raises
     ------
