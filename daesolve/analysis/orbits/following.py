@@ -312,7 +312,7 @@ class _Way:
         return None
 
     def _touches(self, point: Point, step: float) -> bool:
-        """End the branch if the orbit touches a guard within about a step; return whether it did."""
+        """End the branch if the orbit touches a guard within about a step; True if it does."""
         for name in self._candidates(point, step):
             try:
                 found, other = touching(self.curve, point, name)
