@@ -26,10 +26,7 @@ REST = 1e-9
 
 NOISE = 100.0
 """The factor by which other multipliers may be less accurate than the known ones. Near
-homoclinic orbits of a wheel with a known multiplier, the measured factor is 0.1 to 60.
-
-Measured near to homoclinic orbits of a wheel, whose multiplier is known: 0.1 to 60.
-"""
+homoclinic orbits of a wheel with a known multiplier, the measured factor is 0.1 to 60."""
 LOST = 0.1
 """The same error, beyond which no multiplier is known to be smaller than one."""
 
