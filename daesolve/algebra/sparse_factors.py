@@ -17,7 +17,7 @@ import scipy
 
 Solve = Callable[[np.ndarray], np.ndarray]
 LEAST = 1e-3
-"""The least pivot relative to the largest number below it; SuperLU's pivots equal that number."""
+"""The least pivot relative to the largest number below it; SuperLU's are at least as large."""
 ORDER = "MMD_AT_PLUS_A"
 """The column ordering: patterns of mechanisms are nearly symmetric."""
 
