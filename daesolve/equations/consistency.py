@@ -34,7 +34,7 @@ from daesolve.posing.value_names import ValueKind
 POLISH = 1e-6
 """A fully given state that violates the constraints by less is corrected instead of refused."""
 ROUNDINGS = 16.0
-"""A fully given state is also corrected if this many roundings of its largest entry move it."""
+"""A fully given state is also corrected if this moves it by at most so many roundings."""
 MISSED = 1e-9
 """A goal cannot hold if its smallest residual, relative to the goal's size, exceeds this."""
 ROUNDING = 1e-12
