@@ -54,7 +54,7 @@ LONG = 20.0
 AT_REST = 1e-3
 """The rate of a guard, relative to the start of the branch, below which it only touches."""
 GROWN = 3.0
-"""The same at the end of the branch."""
+"""The period, relative to the start, beyond which it counts so where the branch ends."""
 Progress = Callable[[int, float], None]
 """Called for each point, with the number of points and the value of the varied quantity."""
 DETECTED = ("fold", "doubling", "torus", "grazing", "degenerate")

@@ -28,7 +28,7 @@ NOISE = 100.0
 """The factor by which other multipliers may be less accurate than the known ones. Near
 homoclinic orbits of a wheel with a known multiplier, the measured factor is 0.1 to 60."""
 LOST = 0.1
-"""The same error, beyond which no multiplier is known to be smaller than one."""
+"""The error of other multipliers beyond which none is known to be smaller than one."""
 
 Verdict = Literal["stable", "unstable", "neutral", "one-sided", "unknown"]
 
