@@ -308,7 +308,7 @@ class _Phase:
         self.switches.append(Switch(guard, time, state, values))
         self.values = values
 
-    # -- what is given back -------------------------------------------------------------------
+    # -- the result ---------------------------------------------------------------------------
 
     def _passes_until(self, before: np.ndarray, span: float, dense: Within) -> bool:
         """Take the samples within a step; end the step at the end of the time."""
