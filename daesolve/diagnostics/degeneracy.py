@@ -8,11 +8,11 @@ s the part of W along the right singular vector,
 
     error = u / sigma + s u / sigma^2.
 
-The least accurate sigma is where this error equals the relative tolerance; there the run adds a
-note. At a third of it an error control begins to mistake rounding for the error of its step: the
-run ends. It ends as well where the combination of rows that nearly vanishes turns round within a
-step: there it passed through zero, or so near by that the step cannot have seen it, whatever the
-accelerations were (they may stay finite).
+The smallest sigma that is accurate enough is where this error equals the relative tolerance; below
+it the run adds a note. At a third of it an error control begins to mistake rounding for the error
+of its step: the run ends. It ends as well where the combination of rows that nearly vanishes turns
+round within a step: there it passed through zero, or so near by that the step cannot have seen it,
+whatever the accelerations were (they may stay finite).
 
 Singular values are computed only where a pivot of the elimination, about sigma^2, is small.
 """
