@@ -167,7 +167,7 @@ def _sizes(run: Mapping[str, Any]) -> Sizes:
 
 
 def worse(drift: Mapping[str, Mapping[str, Any]], before: Sizes) -> list[str]:
-    """Name the residuals that exceed `WORSE` times their baseline or `FLOOR`."""
+    """Name the residuals above `WORSE` times their baseline, which counts as `FLOOR` at least."""
     return [
         name
         for name, entry in drift.items()
