@@ -127,7 +127,7 @@ def _states(functions: UnitFunctions) -> tuple[State, ...]:
 
 
 def nominal_of(size: float) -> float:
-    """Return the power of two just below a size; 1 if it is zero or None."""
+    """Return the largest power of two not above a size; 1 if the size is zero or not finite."""
     if not isfinite(size) or size == 0.0:
         return 1.0
     return 2.0 ** (frexp(size)[1] - 1)
