@@ -154,7 +154,7 @@ class Keeper:
         self.writer.write_partial(self.number, self._samples(assembly), self._events(assembly))
 
     def cut(self, until: float, sign: float, numbers: Sequence[int] | None = None) -> int:
-        """Withdraw what lies beyond a time in the last parts on disk.
+        """Withdraw what lies beyond a time in the last parts on disk, or in the last of some.
 
         Returns
         -------

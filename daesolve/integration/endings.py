@@ -237,8 +237,8 @@ def by_solver(time: float, reason: str, mean_step: float = math.inf) -> Verdict:
     time, reason
         When, s, and why.
     mean_step
-        Of a short run at the start, s: if the rounding of time is no longer small beside it, the
-        message asks for a closer origin of time.
+        The mean step of a short run at the start, s: if the rounding of time is no longer small
+        beside it, the message asks for a closer origin of time.
     """
     advice = "; loosen the tolerance, lower the rates or use another solver"
     rounding = math.ulp(time)
@@ -292,7 +292,7 @@ def by_lost_grip(
     at_rest
         Whether these goals have no grip at rest.
     passes
-        Whether the run should have passed.
+        Whether the run passes positions where constraints lose rank.
     """
     if at_rest:
         why = (

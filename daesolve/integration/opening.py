@@ -22,7 +22,7 @@ TURNS = 16
 BETWEEN = 24
 """Samples from one turning point of the fastest state to the next, where there is room for them."""
 FEWEST_BETWEEN = 12
-"""The same where there is not: the beginning is rather shown for longer."""
+"""The same where there is no room: fewer samples show a longer beginning."""
 MOST_PARTS = 12
 """Into how many parts a step is divided at most."""
 MOST_SAMPLES, MOST_NUMBERS = 4000, 400_000

@@ -80,7 +80,7 @@ class LookAhead:
     Parameters
     ----------
     needed
-        Whether stretches are shorter than from boundary to boundary.
+        Whether stretches are limited, instead of going from boundary to boundary.
     entered
         When the motion was interrupted last, s.
     stretch
