@@ -47,9 +47,9 @@ from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
 
 FEWEST: Mapping[str, int] = {"minimum-norm": 1, "error": 4}
-"""The number of contacts in space from which loads may be shared, by the requested treatment.
+"""The least number of contacts in space that may come to share loads, by the option `redundant`.
 
-Without a request, three contacts in a row are refused.
+With "error", the default, three contacts in a row are refused.
 """
 STILL = 1e-10
 """Of its terms, the rate of a gap below which it does not change.

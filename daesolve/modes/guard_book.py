@@ -264,7 +264,7 @@ class GuardBook:
         return sorted({*found, *staying}) if staying else found
 
     def _disagrees(self, guard: int, seen: Measured) -> bool:
-        """Return whether a mode does not agree with the state, so far is its guard past zero."""
+        """Return whether a guard is so far past zero that its mode contradicts the state."""
         if not self.traits.whenever[guard]:
             return False
         past = max(PAST * max(self._reach[guard], self._reached[guard]), self.tolerances[guard])

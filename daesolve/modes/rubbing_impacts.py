@@ -87,8 +87,8 @@ class Impacts:
                 which, lowest = which[taking], lowest[taking]
                 own = np.isin(np.arange(len(touching)), which)
                 instant = self._numbers.instant(place.time, place.x, place.p, own, rates)
-            # A contact that stays pushes in all as the bounces do which are left out, so that its
-            # friction is theirs; this impact must not throw it besides.
+            # A contact that stays pushes as much as the bounces that are left out, and so has their
+            # friction; this impact must not throw it as well.
             rebound = -rates.restitution[which] * rates.gaps[which]
             slow = (rates.gaps[which] < 0.0) & (rebound <= lowest)
             thrown = np.where(slow, 0.0, rates.restitution[which])

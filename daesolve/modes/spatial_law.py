@@ -1,8 +1,8 @@
 """Which contacts in space open, close, stick and slide: decided at an instant for all together.
 
 A slip in space has no sign: it comes to zero in a finite time, and ends where it is smaller than
-what counts as none. What is left of it is taken at once. A slip that begins has a direction by what
-is decided, and keeps it, with the rate that the motion gives it, until it has its own.
+what counts as zero. An impulse removes the rest at once. A slip that begins gets its direction from
+the decision, and keeps it, with the rate of the motion, until it has its own.
 """
 
 from __future__ import annotations
