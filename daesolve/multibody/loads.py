@@ -403,7 +403,7 @@ def check_size(what: str, value: Expression, *, positive: bool = False) -> None:
     Raises
     ------
     OutOfRangeError
-        The message contains its name and the number.
+        It is; the message contains its name and the number.
     """
     if not as_scalar(what, value, finite=False).is_constant():
         return

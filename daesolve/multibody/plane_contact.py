@@ -177,7 +177,7 @@ class PlaneContact:
         return (Event(f"{self.name}_edge", guards, FALLING, Reset(changes)),)
 
     def _flat(self) -> tuple[Event, ...]:
-        """Return the end of what rigid bodies tell: a whole rim touches, and no point of it."""
+        """Return the event that ends the run where a whole rim touches, and not a single point."""
         touch = self.touch
         if not isinstance(touch, SurfaceOnPlane):
             return ()
