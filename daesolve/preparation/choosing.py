@@ -239,7 +239,7 @@ class Stiffness:
     Parameters
     ----------
     decay
-        The fastest decay, 1/s.
+        The rate of the fastest decay, 1/s.
     motion
         The fastest oscillation, growth or feedback, 1/s.
     span

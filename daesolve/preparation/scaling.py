@@ -33,7 +33,7 @@ SMALL = 1e-4
 """Of the largest of its unit, a state that is scaled by a size of its own where that unit is large:
 it is not to lose digits to its neighbours."""
 ROUNDING = 1e-12
-"""Of the largest of its unit, or of states of about one, a state that is zero but for rounding."""
+"""A state below this part of the largest of its unit, or of states of about one, is rounding."""
 EPSILON = float(np.finfo(float).eps)
 NUDGE = 4.0 * EPSILON
 """Of each state and value, a change that shows how rates are rounded."""
@@ -127,7 +127,8 @@ class Begin:
         if not found.any():
             return found
         sizes = self._without_rounding(sizes, times, table)
-        # Work is weighed against the energy, whose rounding it has; that of rounding is none.
+        # Work is weighed against the energy, whose rounding it shares; but an energy that is only
+        # rounding does not count.
         energy = self._energy(times, np.where(sizes > 0.0, table, 0.0))
         works = np.maximum(sizes[len(labels) :], energy) if energy > 0.0 else 0.0
         sizes[len(labels) :] = works
@@ -265,7 +266,8 @@ def _with_multipliers(
 
 
 SHORT, SHORTEST = 1e-6, 1e-10
-"""m; lengths below which what counts as a gap of zero is reported, and is too much of them."""
+"""Lengths, m, below which a note names the gap that counts as zero, and below which it is too large
+beside them."""
 
 
 def scaling_note(names: Sequence[str], scaling: Scaling) -> str | None:
@@ -281,12 +283,12 @@ def scaling_note(names: Sequence[str], scaling: Scaling) -> str | None:
 
 
 def lengths_note(dynamics: Dynamics, scaling: Scaling) -> str | None:
-    """Say where what counts as a gap of zero is no small part of the lengths; None elsewhere.
+    """Return a note if the gap that counts as zero is not small beside the lengths, or else None.
 
     Raises
     ------
     OutOfRangeError
-        It is a large part of them.
+        It is too large beside them.
     """
     units = dynamics.labels.state_units[: dynamics.position_count]
     known = zip(units, scaling.visible, strict=False)
