@@ -23,7 +23,7 @@ from daesolve.trajectory.trajectory import Trajectory
 SECONDS = 10.0
 PICTURES_A_SECOND = 25.0
 CLOSE_PICTURES = 50.0
-"""Pictures a second of a motion that is too fast to be followed in fewer."""
+"""Pictures per second of a motion that is too fast to follow in fewer."""
 LONGEST = 600.0
 FASTEST = 60.0
 LEEWAY, EVEN = 0.1, 1e-6

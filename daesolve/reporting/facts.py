@@ -136,7 +136,7 @@ def seconds(value: float | None) -> str:
 
 
 def correction(entry: Mapping[str, Any]) -> str:
-    """Return how much feedback a residual needed; None if it was only measured."""
+    """Return how much feedback a residual needed, or a dash if it was only measured."""
     return short(entry["correction"]) if entry["driven"] else NOTHING
 
 
@@ -177,7 +177,7 @@ def _or_infinite(value: float | None) -> float:
 
 
 def difference_worst(document: Document) -> Worst | None:
-    """Find the state that differed most from the verification run, relative to its size."""
+    """Find the state that differed most from the verification run, relative to `magnitudes`."""
     verification = document["verification"]
     if not verification:
         return None
@@ -254,7 +254,7 @@ def magnitudes(document: Document) -> dict[str, float]:
 
 
 def pace(document: Document) -> float | None:
-    """Return how many seconds of motion were computed per second."""
+    """Return how many seconds of motion were computed per second; None if unknown."""
     wall = document["statistics"].get("wall_seconds")
     return span(document) / wall if wall else None
 

@@ -49,7 +49,7 @@ def with_values(figure: Figure, text: str) -> str:
 
 
 def _name(line: Line2D) -> str | None:
-    """Return what a curve is called; None of what is not a curve of the figure's own."""
+    """Return the label of a curve; None for lines that are not curves of the figure."""
     label = str(line.get_label())
     return None if label.startswith("_") else label
 
