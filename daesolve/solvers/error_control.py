@@ -173,7 +173,7 @@ UNCERTAIN = 0.01
 def velocity_warning(
     solver: Solver, problem: OdeProblem, fastest: float, sizes: np.ndarray
 ) -> str | None:
-    """Return a warning if the test of only positions, for index 3, leaves velocities uncertain.
+    """Return a warning if an error test of positions only (index 3) leaves velocities uncertain.
 
     Positions keep the tolerance of the largest one; in an oscillation of w per second an error of
     one is w times as large in its velocity.
