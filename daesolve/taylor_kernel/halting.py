@@ -131,7 +131,7 @@ def slopes_within(series, elapsed, slopes):
 
 @njit(**OPTIONS)
 def agrees(rows, stride, numbers, outputs, series, elapsed, span, time, tolerances, slopes, rates):
-    """Return whether the derivative of a step's series equals the rate that rows hold."""
+    """Return whether the derivative of a step's series, `elapsed` in it, equals the rows' rate."""
     size = slopes_within(series, elapsed, slopes)
     for s in range(len(rates)):
         rates[s] = output(rows, stride, numbers, outputs, s, 0)
