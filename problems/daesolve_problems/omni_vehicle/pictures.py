@@ -241,7 +241,7 @@ def _grid(title: str, columns: int, rows: int) -> tuple[Figure, list[Axes]]:
 
 
 def _name_rollers(figure: Figure, document: Document) -> Figure:
-    """Return which colour is which roller, for all panels."""
+    """Add a legend of the rollers' colours for all panels; return the figure."""
     from matplotlib.lines import Line2D
 
     count = document["structure"]["rollers"]

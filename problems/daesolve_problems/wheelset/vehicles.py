@@ -94,7 +94,7 @@ class Vehicle:
     levers
         Name of an axle -> how far it is ahead of the centre.
     grip, lever
-        The maximum creep force, and half the track.
+        The force that multiplies the laws of creep, Coulomb's limit of a wheel, and half the track.
     scaled
         y and psi in normalised numbers.
     flange
