@@ -30,7 +30,7 @@ AT_ONCE = 1e-9
 
 
 def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
-    """Do what is due at the start of a run; return where it continues, and how it ends if it does."""
+    """Do what is due at the start of a run; return where it continues and, if it ends, how."""
     if run.prepared.resting:
         run.record.events.append(Happening(here.time, AT_REST, here))
         run.sample_event(here)

@@ -74,7 +74,7 @@ def derived(given: Values, parameters: Values, structure: Mapping[str, Any]) -> 
     Raises
     ------
     OutOfRangeError
-        The rollers do not fit on the wheel, or the number of a contact roller is not on its wheel.
+        The rollers do not fit on the wheel, or no roller of a wheel has the number of its contact.
     """
     found = derived_values(parameters, structure["wheels"], structure["rollers"])
     contacts = contact_rollers(given, parameters, structure)
