@@ -105,7 +105,7 @@ def sweep(
         mappings gives the members one by one. A name is a parameter, a structural choice, or a
         start value by the case's own names or those of states.
     out
-        The directory.
+        The directory for the results: new, empty, or with part of the same sweep.
     samples
         How many members are drawn at each point of the grid if something is drawn at random.
     seed
