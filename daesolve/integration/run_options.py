@@ -105,7 +105,7 @@ class Schedule:
     Parameters
     ----------
     at
-        The request.
+        The requested sample times.
     start, until
         s
     after

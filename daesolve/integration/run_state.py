@@ -55,7 +55,7 @@ def wrap(state: np.ndarray, whole_turns: np.ndarray, angles: Sequence[int]) -> N
 
     Parameters
     ----------
-    state, turns
+    state, whole_turns
         Changed in place; whole_turns are (angles,) integers.
     angles
         The indices of the angles in the state.
