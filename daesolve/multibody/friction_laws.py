@@ -34,7 +34,7 @@ LOST = 1e-9
 """Times delta, a slip whose square is lost in that of a saturated one; without any slip a number is
 divided by it, and not by zero."""
 LEAST = 1e-150
-"""m/s, instead of a slip that is divided by and may be none; its square is a number still."""
+"""m/s, replaces a slip of zero in denominators; its square is still positive."""
 DRIVEN = 1e-12
 """Of the friction of slip, how far beyond it sticking bears at least: what begins to slip is then
 driven, and not by rounding alone."""

@@ -102,7 +102,7 @@ def friction_margin(
     Parameters
     ----------
     system
-        The system.
+        The system with friction.
     state
         By the names of states; missing ones are zero. It is projected onto the constraints.
     parameters
