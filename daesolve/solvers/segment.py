@@ -102,7 +102,7 @@ class SegmentEnd:
     hits
         Events in the order of time.
     steps, rhs_evaluations
-        The cost.
+        How many steps it took, and how many right-hand sides it evaluated.
     """
 
     status: Status
