@@ -89,7 +89,7 @@ class ReferenceRun:
     message
         Why it ended early; empty where every sample was reached.
     steps, compile_seconds, wall_seconds
-        The cost.
+        How many steps it took, and how long compiling and integrating took, s.
     """
 
     times: np.ndarray
