@@ -77,7 +77,7 @@ GAP = 3
 """Characters between two columns: a blank of Rich's, and its padding."""
 
 MOST_VALUES = 10_000_000
-"""Of one name."""
+"""The most values of one name."""
 
 DRAWN = {"uniform": uniform, "log_uniform": log_uniform, "normal": normal}
 SPREAD = {"linspace": np.linspace, "logspace": np.logspace, "geomspace": np.geomspace}
