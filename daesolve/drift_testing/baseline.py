@@ -17,7 +17,7 @@ ANGLE_UNIT = "rad"
 Limits = Mapping[str, float | None]
 FORMAT = 1
 WORSE = 10.0
-"""Times the drift of the baseline that is too much."""
+"""The factor on the drift of the baseline beyond which a test fails."""
 FLOOR = 1e-15
 """What a drift counts at least: below, the last bits of another processor decide."""
 
