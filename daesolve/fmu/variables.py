@@ -19,7 +19,8 @@ that can also be tuned later, one from which the start follows by a rule that is
 input, or a discrete value."""
 
 LEAST = 1e-3
-"""Of the largest state, positions and velocities apart, how large each counts at least."""
+"""Each state counts as at least this fraction of the largest, separately for positions and
+velocities."""
 
 
 @dataclass(frozen=True, eq=False)
