@@ -15,7 +15,7 @@ from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.samples import StoredSamples, row_of_event
 
 ENERGIES = ["kinetic_before", "kinetic_after", "carnot"]
-"""What is recorded of an impact besides its impulses."""
+"""The columns of an impact besides its impulses."""
 FEWEST_PARTS = 25
 """The least number of parts of a run: if it is killed, at most one part is lost."""
 SHORTEST_PART = 2_000

@@ -27,7 +27,8 @@ from daesolve.trajectory.results import Outcome
 Verdict = tuple[Outcome, str]
 
 LATE = 1e-8
-"""Of the mean step, the rounding of time beyond which steps do not resolve what depends on it."""
+"""If the rounding of time exceeds this fraction of the mean step, steps cannot resolve what depends
+on time."""
 DEGENERATE = "degenerate"
 """The event where constraints begin to depend on each other."""
 

@@ -26,7 +26,7 @@ from daesolve.solvers.guards import no_number
 from daesolve.trajectory.results import Outcome
 
 AT_ONCE = 1e-9
-"""Of the largest value of a guard, how near to zero it passes with another at most."""
+"""A guard within this fraction of its largest value of zero passes together with another one."""
 
 
 def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:

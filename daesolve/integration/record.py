@@ -18,7 +18,7 @@ from daesolve.trajectory.samples import Recorded, Samples, places_as_listed
 from daesolve.trajectory.trajectory import Trajectory
 
 ROUNDING = 1e-13
-"""Of the largest part of a state, a change that is rounding."""
+"""A change below this fraction of the largest part of a state is rounding."""
 
 
 @dataclass
