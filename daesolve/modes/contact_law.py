@@ -52,13 +52,13 @@ FEWEST: Mapping[str, int] = {"minimum-norm": 1, "error": 4}
 With "error", the default, three contacts in a row are refused.
 """
 STILL = 1e-10
-"""Of its terms, the rate of a gap below which it does not change.
+"""A gap does not change if its rate is below this fraction of its terms.
 
-Nor does it at the speed of a fall through what counts as a gap of zero: bounces lower than that
-are none, and a bouncing body comes to rest.
+Nor does it below the speed of a fall through a gap that counts as zero: lower bounces do not count,
+and a bouncing body comes to rest.
 """
 ROUNDED = 1e-13
-"""Of its terms, the rate of a gap that is rounding."""
+"""The rate of a gap is rounding below this fraction of its terms."""
 MOST_IMPACTS = 1000
 """Impacts at one instant, one after the other."""
 TIED = 1e-9

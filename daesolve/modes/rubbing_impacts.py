@@ -20,7 +20,7 @@ from daesolve.modes.rubbing_modes import PARALLEL
 from daesolve.trajectory.results import Impact
 
 STILL = 1e-10
-"""Of its terms, the rate of a gap or a slip below which it is zero."""
+"""The rate of a gap, or a slip, counts as zero below this fraction of its terms."""
 SHARED = (
     "redundant = 'minimum-norm' uses the loads that equal springs under all contacts would have"
 )

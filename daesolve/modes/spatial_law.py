@@ -37,17 +37,17 @@ from daesolve.modes.spatial_modes import (
 from daesolve.posing.contacts import SET_OUT, TOUCHING
 
 HALTS = 5
-"""Times at which slips that end with others are looked for."""
+"""How often slips are sought that end together with others."""
 LONGEST, SHORTEST = 1e-3, 1e-6
-"""s, steps in which a slip that begins comes to have a direction of its own."""
+"""s, steps in which a slip that begins gets its own direction."""
 SPRINGS = "equal springs"
-"""How loads are shared that are not determined, if requested."""
+"""How undetermined loads are shared, if requested."""
 IN_SPACE = (
     "reactions grow without bounds while they still slide, and no finite forces let rigid "
     "bodies continue from there"
 )
 SPARE = 1e-12
-"""Of its limit, what friction that is shared has left where it can still be shared otherwise."""
+"""Friction can be shared in another way if more than this fraction of its limit is left."""
 
 
 class SpatialLaw(RubbingLaw):
