@@ -33,7 +33,7 @@ from daesolve.system.system import Output
 LEAST = 1e-150
 """m; its square is a number still, so that a line between two points that meet is zero."""
 MET = 1e-3
-"""Of its natural length, the length at which the ends of a spring have met."""
+"""The fraction of its natural length at which the ends of a spring have met."""
 WOUND = 1e-3
 """rad before half a turn, up to which an angle in space is known."""
 
