@@ -51,9 +51,9 @@ DISTINGUISHING = (
 """The respects in which runs can differ, the most informative first."""
 MOST_PARTS = 3
 DIGITS = 16.0
-"""Of a double."""
+"""Digits of a double."""
 ROUNDING = 2.2e-16
-"""Of a double, relative."""
+"""Relative rounding of a double."""
 STILL = 1e-12
 """What is below this in the units of the system is taken for rounding."""
 UNTRUSTED = 1e-2

@@ -14,9 +14,9 @@ from matplotlib.lines import Line2D
 from daesolve.reporting.facts import short
 
 POINTS = 40
-"""Of a curve, evenly chosen among those that are seen."""
+"""The most points of a curve with values, evenly chosen among those in view."""
 RADIUS = 5.0
-"""Of what the pointer must be within, points."""
+"""The radius around a point within which the pointer shows its value, in points."""
 INCH = 72.0
 """Points of an SVG."""
 END = "</svg>"
