@@ -32,8 +32,9 @@ which are not tested, are those of positions over the step (docs/how-to/choose-a
 SMALLEST = 1e-13
 """The relative tolerance of the test is not smaller: there rounding would decide about steps."""
 HIGHEST_ORDER = {1: 5, 2: 5, 3: 4}
-"""By the highest index. Positions alone are tested in index 3, and the velocities, which are of an
-order less, are rough where BDF of order 5, the least stable one, changes its steps."""
+"""The highest order, by the highest index. In index 3 only positions are tested, and the
+velocities, whose order is lower by one, are rough where BDF of order 5, the least stable one,
+changes its steps."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def control(problem: DaeProblem, rtol: float, atol: float, x: np.ndarray) -> Con
 
 
 UNCERTAIN = 0.01
-"""Of the largest that a velocity is, an error of it that a run warns of beforehand."""
+"""A run warns of an error of a velocity above this fraction of its largest value."""
 
 
 def velocity_warning(

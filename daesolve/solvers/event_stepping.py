@@ -49,7 +49,7 @@ NEAR = 1e-6
 POLISHED = 256.0
 """Units in the last place of the time, to which the zero of a guard's series is left as it is."""
 AWAY = 1e-6
-"""Of a step, to leave a guard that is zero."""
+"""The fraction of a step with which a guard that is zero is left."""
 SLACK = 10.0
 """Times the size that a term of a series has where the last two terms say what the others are."""
 STUCK_AFTER = 1000
