@@ -19,7 +19,7 @@ from daesolve.storage.files import samples_file
 from daesolve.trajectory.samples import Samples, every_of
 
 FEWEST = 20
-"""Below this number samples are drawn as dots."""
+"""Fewer samples than this are drawn as dots."""
 UNRESOLVED = 0.05
 """The part of its range by which a coordinate may miss the prediction of its velocity."""
 RESTLESS = 0.35
