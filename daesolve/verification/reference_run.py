@@ -55,7 +55,7 @@ FIXED = {
 }
 """Options of a run that make no sense here, and why."""
 POLISHING_STEPS = 8
-"""Of Newton's method with a Jacobian in double precision: each gains about 14 digits."""
+"""Steps of Newton's method with a Jacobian in double precision: each gains about 14 digits."""
 
 
 @dataclass(frozen=True, eq=False)
