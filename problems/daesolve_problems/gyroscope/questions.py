@@ -17,7 +17,7 @@ EPS = (0.04, 0.02, 0.01, 0.005)
 LAYER = 0.3
 """s; where there is damping errors count from here on, when nutation has died out."""
 SAMPLES = 2001
-"""Of a run that is compared: 60 in each nutation at the smallest eps."""
+"""The samples of each compared run: 60 per nutation at the smallest eps."""
 
 
 def orders(case: BoundCase) -> ds.Answer:

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 CENTRE = ("x", "y")
 HALF = 3
-"""Into how many parts half a roller is divided along its axis."""
+"""The number of parts of half a roller along its axis."""
 SIGHT = 2.6
 """The width of what an animation looks at, in largest distances from the vehicle's centre."""
 
