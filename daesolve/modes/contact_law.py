@@ -62,9 +62,11 @@ ROUNDED = 1e-13
 MOST_IMPACTS = 1000
 """Impacts at one instant, one after the other."""
 TIED = 1e-9
-"""Of what the free motion would ask for, the reaction below which its rate decides."""
+"""Below this fraction of the reactions that the free motion needs, the rate of a reaction
+decides."""
 INDEPENDENT = 1e-9
-"""The smallest eigenvalue of the smooth answer, its diagonal one, below which contacts repeat."""
+"""Contacts repeat each other if the smallest eigenvalue of their response, with a diagonal of ones,
+is below this."""
 
 Reactions = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """(x, p) -> the reactions of all contacts that are closed in p, and their rates."""
