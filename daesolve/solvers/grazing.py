@@ -22,7 +22,8 @@ from daesolve.algebra.translation import function_of
 from daesolve.formulations import OdeProblem
 
 MARGIN = 2.0
-"""How many times nearer than the tangents at its ends say a guard may come between two looks."""
+"""Between two looks a guard may come this many times nearer to zero than its tangents there
+show."""
 FLAT = 0.1
 """The least fraction of the larger rate at two looks that a guard keeps between them if it
 continues."""

@@ -35,7 +35,8 @@ ROUNDINGS = 1e3
 NEIGHBOURS, NEAR = 12, 2.0**-36
 """States on a line that show how rates scatter, and how far apart they are, as part of a state."""
 EARLY = (0.0, 0.125)
-"""Parts of a step at which: at rest nothing scatters, and late in a step that is wrong all does."""
+"""The fractions of a step at which this is tested: at rest nothing scatters, and late in a wrong
+step everything does."""
 SPREAD = 70.0
 """The variance of fourth differences of numbers that scatter with the variance 1."""
 LATE = 30.0
@@ -45,7 +46,7 @@ RETAKEN = {"ode": 100.0, "multipliers": 1e4}
 TURNED = 8.0
 """Radians, at most, that the phase of a term that may hide turns in a step that is looked into."""
 TAKEN = 0.75
-"""Of that, how far it goes when it is taken again."""
+"""The fraction of that length with which a step is taken again."""
 MOST_PASSED = 8
 """Stretches of a grid, at most, that are taken once more because states do not follow rates."""
 MOST_RETAKEN = 256
