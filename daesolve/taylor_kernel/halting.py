@@ -40,14 +40,15 @@ MOST_MOVES = 8
 RESTS = 1e-11
 """A guard may be rounding if it stays below this fraction of the largest state over a step."""
 ROUNDING = 64 * 2.0**-52, 4 * 2.0**-52
-"""Of a guard's terms over a step, and of the largest state, what of the guard may be rounding."""
+"""The rounding of a guard, as fractions of its terms over a step and of the largest state."""
 ENDS = 1e3
-"""Times the tolerance of a step, what the last two terms of a guard are at most of all of them: the
-step is as long as the series of the states hold, and a guard may swing faster."""
+"""The last two terms of a guard must not exceed this many times the tolerance of a step, relative
+to all of them: the step is as long as the series of the states hold, and a guard may swing
+faster."""
 MOST_CUTS = 48
 """The most times that a step is shortened until the series of a guard holds over it."""
 BEYOND = 1.0 + 1e-6
-"""Times the length of a step, how far its series is taken to where the guard itself passes."""
+"""How far a step's series is used in the search for the passage of the guard itself, over its length."""
 LEAVES = 2.0
 """The factor on the sign of a guard that has just been answered, and leaves zero to that side."""
 BEFORE_EVENT = 0.99
