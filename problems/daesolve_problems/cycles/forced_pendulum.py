@@ -184,7 +184,7 @@ def motion(document: Document) -> Figure:
 
 
 PERIOD = {"pendulum": 3.0 * np.pi, "van-der-pol": TURN / 1.25}
-"""Of the drive, by default."""
+"""The default period of the drive."""
 
 problem = ds.Problem(
     "forced-pendulum",
