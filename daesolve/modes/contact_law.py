@@ -62,8 +62,7 @@ ROUNDED = 1e-13
 MOST_IMPACTS = 1000
 """Impacts at one instant, one after the other."""
 TIED = 1e-9
-"""Below this fraction of the reactions that the free motion needs, the rate of a reaction
-decides."""
+"""Below this fraction of what the free motion needs, the rate of a reaction decides."""
 INDEPENDENT = 1e-9
 """Contacts repeat each other if the smallest eigenvalue of their response, with a diagonal of ones,
 is below this."""
