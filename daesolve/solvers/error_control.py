@@ -28,8 +28,8 @@ TIGHTEST = 1e-15
 SHARE = {1: 3e-3, 2: 3e-3, 3: 1e-4}
 """The fraction of the tolerance for the test of a step, by the highest index: errors of BDF have
 one sign over thousands of steps and add up, to 1e4 times the error of a step and more; in index 3
-the errors of velocities, which are not tested, are those of positions over the step (docs/how-
-to/choose-a-solver.md)."""
+the errors of velocities, which are not tested, are those of positions over the step
+(docs/how-to/choose-a-solver.md)."""
 SMALLEST = 1e-13
 """The relative tolerance of the test is not smaller: there rounding would decide about steps."""
 HIGHEST_ORDER = {1: 5, 2: 5, 3: 4}

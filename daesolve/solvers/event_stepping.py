@@ -51,8 +51,7 @@ POLISHED = 256.0
 AWAY = 1e-6
 """The fraction of a step with which a guard that is zero is left."""
 SLACK = 10.0
-"""The factor on the size of a term of a series, if the last two terms show the size of the
-others."""
+"""The factor on the size of a term of a series, which the last two terms show."""
 STUCK_AFTER = 1000
 """Steps that together move less than rounding lead nowhere."""
 TOGETHER = 64

@@ -22,8 +22,7 @@ from daesolve.algebra.translation import function_of
 from daesolve.formulations import OdeProblem
 
 MARGIN = 2.0
-"""Between two looks a guard may come this many times nearer to zero than its tangents there
-show."""
+"""A guard may come this many times nearer to zero between two looks than its tangents show."""
 FLAT = 0.1
 """The least fraction of the larger rate at two looks that a guard keeps between them if it
 continues."""
