@@ -48,7 +48,7 @@ faster."""
 MOST_CUTS = 48
 """The most times that a step is shortened until the series of a guard holds over it."""
 BEYOND = 1.0 + 1e-6
-"""How far a step's series is used in the search for the passage of the guard itself, over its length."""
+"""How far the series of a step is used to find where the guard itself passes, over its length."""
 LEAVES = 2.0
 """The factor on the sign of a guard that has just been answered, and leaves zero to that side."""
 BEFORE_EVENT = 0.99
