@@ -9,6 +9,7 @@ have are skipped.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -77,6 +78,12 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
         name = f"{path}::{item.name}"
         if listed & {path, name, name.partition("[")[0]}:
             item.add_marker(mark)
+
+
+def pytest_collection_finish() -> None:
+    """Take modules and collected tests out of garbage collections, a tenth of the time of tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -40,16 +40,17 @@ class Manifold:
         flat = self._jacobian(time, state, p[: len(self.dynamics.values)])[0]
         return kernel(flat.reshape(-1, len(self.sizes)) * self.sizes)
 
-    def independence(self, time: float, state: np.ndarray, p: np.ndarray) -> float:
-        """Return the smallest singular value of the kept rows, in sizes; infinity without rows.
+    def grips(self, time: float, state: np.ndarray, p: np.ndarray) -> tuple[bytes, np.ndarray]:
+        """Return which rows hold in this mode, and their singular values in sizes, largest first.
 
-        Rows that are redundant everywhere, such as those of dependent goals, do not count.
+        The row of a contact that is open or slips is zero, and does not hold.
         """
         if not kept_by_states(self.dynamics):
-            return float("inf")
+            return b"", np.empty(0)
         flat = self._jacobian(time, state, p[: len(self.dynamics.values)])[0]
-        values = np.linalg.svd(flat.reshape(-1, len(self.sizes)) * self.sizes, compute_uv=False)
-        return float(values[len(self.sizes) - self.dimension - 1])
+        rows = flat.reshape(-1, len(self.sizes)) * self.sizes
+        held = np.any(rows != 0.0, axis=1)
+        return held.tobytes(), np.linalg.svd(rows[held], compute_uv=False)
 
 
 def kept_by_states(dynamics: Dynamics) -> list[ca.SX]:

@@ -21,7 +21,7 @@ from daesolve.modes.rubbing_modes import PARALLEL
 from daesolve.trajectory.results import Impact
 
 STILL = 1e-10
-"""Of its terms, the rate of a gap or a slip below which it is zero."""
+"""The rate of a gap, or a slip, counts as zero below this fraction of its terms."""
 SHARED = (
     "redundant = 'minimum-norm' uses the loads that equal springs under all contacts would have"
 )
@@ -107,8 +107,8 @@ class Impacts:
     ) -> tuple[Collision, np.ndarray]:
         """Return the impact, and which contacts stay because they would hardly bounce.
 
-        A contact that stays pushes in all as the bounces do which are left out, so that its
-        friction is theirs; this impact must not throw it besides.
+        A contact that stays pushes as much as the bounces that are left out, and so has their
+        friction; this impact must not throw it as well.
         """
         which, law = instant.which, self._policy.impacts
         own = rates.restitution[which]
