@@ -84,16 +84,32 @@ def test_systems_of_what_changed_between_them_keep_their_own_equations(posed):
     assert ends(posed([1.0, 4.0])) == pytest.approx(exact, abs=1e-13)
 
 
+def springs_of_one_mapping(stiffness):
+    q = ds.coordinates(x="m")
+    outputs = {"pull": (-stiffness * q.x, "N")}
+    force = {"x": -stiffness * q.x}
+    return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force=force, outputs=outputs), outputs
+
+
 def test_a_system_whose_mapping_changed_later_does_not_serve_another():
+    first, outputs = springs_of_one_mapping(1.0)
+    lately.prepare_once(first, Request(1.0, initial={"x": 1.0}))
+    outputs["pull"] = (4.0 * first.coordinates.x, "N")
+    second, _ = springs_of_one_mapping(1.0)
+    assert lately.first_like(second) is second
+    third, _ = springs_of_one_mapping(1.0)
+    assert lately.first_like(third) is second
+
+
+def test_a_system_keeps_the_forces_with_which_it_was_posed():
     q, force = ds.coordinates(x="m"), {}
     force["x"] = -q.x
     first = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force=force)
     lately.prepare_once(first, Request(1.0, initial={"x": 1.0}))
     force["x"] = -4.0 * q.x
     [second] = springs_of_one_force([1.0])
-    assert lately.first_like(second) is second
-    [third] = springs_of_one_force([1.0])
-    assert lately.first_like(third) is second
+    assert lately.first_like(second) is first
+    assert ends([first]) == pytest.approx([math.cos(1.0)], abs=1e-13)
 
 
 def test_a_system_with_what_is_no_plain_data_is_its_own_alone():
