@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 import scipy
 
+from daesolve.analysis.manifold import kept_by_states
 from daesolve.analysis.orbits.flights import Flight, Flow, Node, flown
 from daesolve.analysis.orbits.monodromy import Multipliers
 from daesolve.analysis.orbits.shooting import Shot, Task
@@ -19,6 +21,8 @@ LOOKED_INTO = 0.2
 """The same for a sample near which the minimum is searched."""
 BESIDE = (0.1, -0.3, 0.7)
 """The variation of states that shows whether a rate is zero by chance."""
+Seen: TypeAlias = tuple[float, Flight, float, float]
+"""A singular value of the constraints: its size, flight, time, and the time between samples."""
 
 
 def remarks(task: Task, shot: Shot, spectrum: Multipliers) -> list[str]:
@@ -44,28 +48,39 @@ def remarks(task: Task, shot: Shot, spectrum: Multipliers) -> list[str]:
 def nearest_degenerate(task: Task, shot: Shot) -> float:
     """Return the least singular value of the constraints along an orbit, relative to the largest.
 
-    It is infinity if there are no constraints.
+    Both are those of one mode: an open contact is no constraint. It is infinity if there are no
+    constraints.
     """
-    manifold, found = task.manifold, list[tuple[float, Flight, float, float]]()
-    first = shot.guess.nodes[0]
-    if not math.isfinite(manifold.independence(first.time, first.x, first.p)):
+    manifold = task.manifold
+    by_mode: dict[tuple[str, ...], list[Seen]] = {}
+    if not kept_by_states(manifold.dynamics):
         return math.inf
     for flight in shot.flights:
         run = flown(replace(flight.prepared, until=flight.end.time))
         states = np.column_stack([run[name] for name in task.flow.names])
         step = float(np.max(np.diff(run.times), initial=0.0))
         for time, x in zip(run.times.tolist(), states, strict=True):
-            value = manifold.independence(time, x, flight.values_at(time))
-            found.append((value, flight, time, step))
+            p = flight.values_at(time)
+            value = manifold.independence(time, x, p)
+            if math.isfinite(value):
+                by_mode.setdefault(manifold.mode(p), []).append((value, flight, time, step))
+    return min((_least(task, found) for found in by_mode.values()), default=math.inf)
+
+
+def _least(task: Task, found: list[Seen]) -> float:
+    """Return the least singular value that was seen in one mode, relative to the largest."""
+    manifold = task.manifold
     largest = max(one[0] for one in found)
     least, flight, time, step = min(found, key=lambda one: one[0])
+    mode = manifold.mode(flight.values_at(time))
     if least > LOOKED_INTO * largest or step == 0.0:
         return least / largest
 
     def at(moment: float) -> float:
         point = flight.run.at(moment)
         x = np.array([point[name] for name in task.flow.names])
-        return manifold.independence(moment, x, flight.values_at(moment))
+        p = flight.values_at(moment)
+        return manifold.independence(moment, x, p) if manifold.mode(p) == mode else least
 
     low, high = max(time - step, flight.start.time), min(time + step, flight.end.time)
     refined = scipy.optimize.minimize_scalar(at, bounds=(low, high), method="bounded")
