@@ -2,10 +2,10 @@
 
     problem -> system -> formulation -> solver -> trajectory -> diagnostics -> report
 
-The names of this module pose a system, run it and hold the result. `__init__.pyi` lists them with
-the modules that define them, each imported when a name of it is first used. Everything else is in
-rooms: `ds.multibody`, `ds.friction`, `ds.nonholonomic`, `ds.analysis`, `ds.ensembles`,
-`ds.solvers`, `ds.drawing`, `ds.errors` and `ds.typing`.
+The names in this module pose a system, run it and hold the result. `__init__.pyi` lists them with
+their modules, each imported when one of its names is first used. Everything else is in rooms:
+`ds.multibody`, `ds.friction`, `ds.nonholonomic`, `ds.analysis`, `ds.ensembles`, `ds.solvers`,
+`ds.drawing`, `ds.errors` and `ds.typing`.
 
 Examples
 --------
@@ -43,7 +43,7 @@ _load, __dir__, __all__ = lazy_loader.attach_stub(  # pyright: ignore[reportUnkn
 
 
 def __getattr__(name: str) -> Any:
-    """Import what a public name stands for; name the nearest ones, in all rooms, of another."""
+    """Import a public name; for an unknown one, suggest the nearest names in all rooms."""
     if name in __all__:
         return _load(name)
     if name.startswith("_"):  # of protocols: to be answered quickly

@@ -1,4 +1,4 @@
-"""What can be wrong with a request, each with its own type and one clear sentence."""
+"""The errors of daesolve, each with its own type and one clear sentence."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class DaesolveError(Exception):
 
 
 class PosingError(DaesolveError, ValueError):
-    """A system, a goal or a problem is posed in a way that has no meaning."""
+    """A system, a goal or a problem is posed in a way that makes no sense."""
 
 
 class UnknownNameError(DaesolveError, AttributeError, KeyError):
-    """A name that nothing carries; the message lists the nearest ones."""
+    """A name is unknown; the message lists the nearest ones."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""  # a KeyError would put it into quotes
@@ -33,7 +33,7 @@ class OutOfRangeError(DaesolveError, ValueError):
 
 
 class InconsistentStateError(DaesolveError, ValueError):
-    """No consistent state agrees with the start values; the goal that fails is named."""
+    """No consistent state agrees with the start values; the message names the goal that fails."""
 
 
 class UndefinedDegreeError(PosingError):
@@ -49,19 +49,19 @@ class RedundantConstraintsError(PosingError):
 
 
 class ChatteringError(DaesolveError, RuntimeError):
-    """Events follow each other at one instant without end."""
+    """Events repeat endlessly at one instant."""
 
 
 class ResetError(DaesolveError, RuntimeError):
-    """A reset leads to no state from which the motion could go on."""
+    """A reset leads to a state from which the motion cannot continue."""
 
 
 class NoDerivativeError(DaesolveError, RuntimeError):
-    """A motion that has no derivative by what was asked: it ends early, or an event has no time."""
+    """The motion has no derivative by the given values: it ends early, or an event has no time."""
 
 
 class NotPeriodicError(DaesolveError, RuntimeError):
-    """No periodic motion was found; the message says what misses itself, and what to change."""
+    """No periodic motion was found; the message says what does not return, and what to change."""
 
 
 class DegenerateStartError(DaesolveError, ValueError):
@@ -69,7 +69,7 @@ class DegenerateStartError(DaesolveError, ValueError):
 
 
 class DegenerateConstraintError(DaesolveError, RuntimeError):
-    """Constraints came to depend on each other on the way; the run up to there is `run`."""
+    """Constraints began to depend on each other during the run; `run` is the run up to there."""
 
     def __init__(self, message: str, run: object) -> None:
         super().__init__(message)
@@ -80,39 +80,39 @@ class DegenerateConstraintError(DaesolveError, RuntimeError):
 
 
 class StepFailedError(DaesolveError, RuntimeError):
-    """A step of a simulator that could not be taken; the simulator stays where it came to."""
+    """A simulator could not take a step; it stays where it arrived."""
 
 
 class RunEndedError(DaesolveError, RuntimeError):
-    """A step beyond the end of a run: an event stopped it, or a step failed."""
+    """A step is requested after the run has ended: an event stopped it, or a step failed."""
 
 
 class NotStationaryError(DaesolveError, ValueError):
-    """The state is neither an equilibrium nor a steady motion; what changes is named."""
+    """The state is neither an equilibrium nor a steady motion; the message names what changes."""
 
 
 class NoFreedomError(PosingError):
-    """The constraints leave no freedom, and what was asked for is about it."""
+    """The constraints leave no freedom, but the request needs one."""
 
 
 class FreedomLeftError(PosingError):
-    """A motion that is prescribed but for a freedom, which nothing determines."""
+    """A prescribed motion leaves a freedom that nothing determines."""
 
 
 class UnreachableMotionError(DaesolveError, ValueError):
-    """A motion that the inputs cannot make; where a force is left is named."""
+    """The inputs cannot produce the motion; the message names where a force is left over."""
 
 
 class UnsupportedError(DaesolveError, ValueError):
-    """Formulation, solver or operation do not fit together; the message says what does."""
+    """A formulation, a solver or an operation do not fit together; the message says what does."""
 
 
 class MissingBackendError(DaesolveError, ImportError):
-    """A solver whose package is not installed here; the message gives the command that adds it."""
+    """The package of a solver is not installed; the message gives the command that adds it."""
 
 
 class MissingPackageError(DaesolveError, ImportError):
-    """An optional package is not installed here; the message gives the command that adds it."""
+    """An optional package is not installed; the message gives the command that adds it."""
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.package, self.extra)
@@ -125,7 +125,7 @@ class MissingPackageError(DaesolveError, ImportError):
 
 
 class NotResumableError(DaesolveError, RuntimeError):
-    """A run on disk that cannot be gone on with, and why."""
+    """A run on disk cannot be resumed; the message says why."""
 
 
 class ArchiveError(DaesolveError):
@@ -133,11 +133,11 @@ class ArchiveError(DaesolveError):
 
 
 class NotARunError(ArchiveError, ValueError):
-    """A directory that holds no run."""
+    """A directory contains no run."""
 
 
 class FormatError(ArchiveError, ValueError):
-    """A run that is written in another way than this version reads, or whose manifest is spoilt."""
+    """A run has a format that this version cannot read, or its manifest is damaged."""
 
 
 class MissingCheckpointError(ArchiveError, LookupError):
@@ -145,7 +145,7 @@ class MissingCheckpointError(ArchiveError, LookupError):
 
 
 class TornPartError(ArchiveError, RuntimeError):
-    """A file of a committed part is missing, or is not what was written: `reason` says which."""
+    """A file of a committed part is missing or has changed since it was written; see `reason`."""
 
     def __init__(self, message: str, reason: str = "") -> None:
         super().__init__(message)
@@ -156,27 +156,27 @@ class TornPartError(ArchiveError, RuntimeError):
 
 
 class LockedRunError(ArchiveError, RuntimeError):
-    """Another process writes the run, or may do so."""
+    """Another process is writing the run, or may be."""
 
 
 class StorageError(ArchiveError, OSError):
-    """A file could not be written; what had been committed before is whole."""
+    """A file could not be written; everything committed before is intact."""
 
 
 class PluginError(DaesolveError, RuntimeError):
-    """A plugin that could not be loaded or does not define a problem."""
+    """A plugin could not be loaded, or does not define a problem."""
 
 
 class ModelFileError(DaesolveError, ValueError):
-    """A model file (MJCF, URDF) that is missing, or that holds no model."""
+    """A model file (MJCF, URDF) is missing, or contains no model."""
 
 
 class OutputExistsError(DaesolveError, FileExistsError):
-    """The directory for the results is there already and not empty, or cannot be made."""
+    """The directory for the results is not empty, or cannot be created."""
 
 
 def in_words(error: BaseException) -> str:
-    """Return what somebody else's code raised, on one line: its type and what it says."""
+    """Return an error raised by foreign code on one line: its type and its message."""
     kind = type(error).__name__
     try:
         said = " ".join(str(error).split())
@@ -186,22 +186,22 @@ def in_words(error: BaseException) -> str:
 
 
 def listed_value(value: object, longest: int = 60) -> str:
-    """Return a value as a sentence names it: its beginning, where it is long."""
+    """Return a value as text for a sentence, shortened if it is long."""
     text = repr(value)
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
-    """Build the error for a name that is not among the known ones, nearest first.
+    """Return the error for an unknown name; it lists the nearest known names first.
 
     Parameters
     ----------
     kind
-        What the name should have been, in the singular ("parameter").
+        What the name should denote, in the singular ("parameter").
     name
-        The name that was asked for.
+        The requested name.
     known
-        All names that would have been right.
+        All valid names.
     """
     names = sorted(known)
     nearest = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
@@ -215,19 +215,19 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
 
 
 class Named(dict[str, Value]):
-    """Values by name: a dictionary that suggests the nearest names where one is missing.
+    """Values by name: a dictionary that suggests the nearest names when one is missing.
 
     Parameters
     ----------
     entries
-        The values by name, which are copied.
+        The values by name; they are copied.
     kind
         What a name denotes, in the singular ("parameter").
 
     Raises
     ------
     UnknownNameError
-        On indexing with a name that nothing carries; `in` and `get` are those of a dictionary.
+        On indexing with an unknown name; `in` and `get` work as in a dictionary.
     """
 
     def __init__(
@@ -241,15 +241,15 @@ class Named(dict[str, Value]):
 
 
 def suggest_names(owner: object, **kinds: str) -> None:
-    """Let dictionaries of a frozen object suggest the nearest names where one is missing.
+    """Let dictionaries of a frozen object suggest the nearest names when one is missing.
 
     Parameters
     ----------
     owner
         The object, from its `__post_init__`.
     **kinds
-        By attribute, what a name in it denotes. Other mappings, which read their values from
-        elsewhere, are left as they are, and so is None.
+        By attribute, what a name in it denotes. None and other mappings, which read their values
+        from elsewhere, are left unchanged.
     """
     for attribute, kind in kinds.items():
         held = getattr(owner, attribute)
@@ -258,33 +258,33 @@ def suggest_names(owner: object, **kinds: str) -> None:
 
 
 class NotQuasiHolonomicError(DaesolveError, ValueError):
-    """Constraints that may not be substituted into the Lagrangian."""
+    """Constraints may not be substituted into the Lagrangian."""
 
 
 class SecondaryConstraintsError(DaesolveError, ValueError):
-    """Primary constraints whose rates leave the multipliers undetermined."""
+    """Primary constraints have rates that leave the multipliers undetermined."""
 
 
 class NoSlowManifoldError(DaesolveError, ValueError):
-    """No small velocities balance the forces: these exceed what the contact can give."""
+    """No small velocities balance the forces: they exceed what the contact can transmit."""
 
 
 class ContradictoryGoalsError(InconsistentStateError):
-    """Goals that no state meets together; each is named with what it misses by."""
+    """No state satisfies all goals together; the message names each with its residual."""
 
 
 class UndeterminedMotionError(RedundantConstraintsError):
-    """Reactions that are not determined enter a force: neither is the motion."""
+    """Undetermined reactions enter a force, so the motion is not determined either."""
 
 
 class VariantError(DaesolveError, ValueError):
-    """Pairs for which no single choice of loaded supports can be found.
+    """No single choice of loaded supports was found for pairs.
 
-    `solution` has what was found there, and `run` what there is of a run that ended so.
+    `solution` is what was found, and `run` the run up to there, if a run ended this way.
     """
 
     event = "no_variant"
-    """What a run that ends there writes down."""
+    """What a run that ends this way records."""
 
     def __init__(self, message: str, solution: object = None, run: object = None) -> None:
         super().__init__(message)
@@ -307,13 +307,13 @@ class AmbiguousVariant(VariantError):  # noqa: N818
 
 
 class UnphysicalVariant(VariantError):  # noqa: N818
-    """The only choices that agree are divergent where supports yield ever so little."""
+    """The only choices that agree diverge as soon as supports yield even slightly."""
 
     event = "unphysical_variant"
 
 
 class BranchLost(VariantError):  # noqa: N818
-    """The choice along which the motion went ends, and the neighbouring one leads back."""
+    """The current choice ends, and the neighbouring one leads back."""
 
     event = "branch_lost"
 
@@ -325,25 +325,25 @@ class JamEvent(VariantError):  # noqa: N818
 
 
 class SupportLost(VariantError):  # noqa: N818
-    """A body leaves a support that can only push, and its pair does not hold it any more."""
+    """A body leaves a support that can only push, so its pair no longer holds it."""
 
     event = "support_lost"
 
 
 class SupportSticks(VariantError):  # noqa: N818
-    """A loaded support stops sliding while the body moves on: the equations are those of slip."""
+    """A loaded support stops sliding while the body moves on, but the equations describe slip."""
 
     event = "support_sticks"
 
 
 class FrictionlessIllPosed(VariantError):  # noqa: N818
-    """The supports do not hold the body, even where nothing rubs."""
+    """The supports do not hold the body, even without friction."""
 
     event = "frictionless_ill_posed"
 
 
 class ContactError(VariantError):
-    """Contacts for which no single motion can be found; `solution` has what was found."""
+    """No single motion of the contacts was found; `solution` is what was found."""
 
     event = "contacts_undecided"
 
@@ -355,31 +355,31 @@ class NoMotion(ContactError):  # noqa: N818
 
 
 class AmbiguousMotion(ContactError):  # noqa: N818
-    """Contacts may go on in several ways, and nothing decides which is real."""
+    """Contacts may continue in several ways, and nothing decides which is real."""
 
     event = "ambiguous_motion"
 
 
 class UndeterminedContact(ContactError):  # noqa: N818
-    """Reactions that are not determined decide how bodies slide on."""
+    """Undetermined reactions decide how bodies slide on."""
 
     event = "undetermined_contact"
 
 
 class UncertifiedContact(ContactError):  # noqa: N818
-    """Nothing was found that meets the conditions of contact, and nothing proves there is none."""
+    """No motion was found that meets the contact conditions, nor a proof that there is none."""
 
     event = "uncertified_contact"
 
 
 class EnergyGain(ContactError):  # noqa: N818
-    """An impact by the law that was named would give energy to the bodies."""
+    """An impact by the chosen law would add energy to the bodies."""
 
     event = "energy_gain"
 
 
 class OrderDecides(ContactError):  # noqa: N818
-    """Impacts one after the other end differently with the order, and none was named."""
+    """The result of successive impacts depends on their order, and none was given."""
 
     event = "order_decides"
 
@@ -409,13 +409,13 @@ VARIANT_ERRORS: dict[str, type[VariantError]] = {
 
 
 def is_one_of(value: object, known: Iterable[object]) -> bool:
-    """Return whether a value is one of some words and numbers; an array is none of them."""
+    """Return whether a value is one of some words and numbers; an array never is."""
     plain = value is None or isinstance(value, str | int | float)
     return plain and any(value == entry for entry in known)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return whether a value is a finite real number; neither a truth value nor a word is."""
+    """Return whether a value is a finite real number; truth values and words are not."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return False
     try:

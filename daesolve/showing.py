@@ -1,6 +1,7 @@
-"""What results have for notebooks: methods for those who look for them there.
+"""Notebook methods of results.
 
-What they do is far above, in `reporting/notebook/`, which is imported when one of them is called.
+They are implemented in the higher layer `reporting/notebook/`, which is imported when one of them
+is called.
 """
 
 from __future__ import annotations
@@ -21,26 +22,26 @@ class Shown:
 
 
 class ShownRun(Shown):
-    """What a trajectory has for the eye."""
+    """The plots and animations of a trajectory."""
 
     def plot(self, *names: str) -> Plot:
-        """Draw series against time, the first oscillations beside long motions.
+        """Draw series against time; long motions get a second panel with the first oscillations.
 
         Parameters
         ----------
         *names
-            Of states, reactions and outputs; all states where none is given.
+            Of states, reactions and outputs; by default all states.
 
         Returns
         -------
         Plot
-            A notebook shows it; `plot.save("x.png")` writes it, and `plot.figures` are
-            Matplotlib's.
+            A notebook shows it; `plot.save("x.png")` writes it, and `plot.figures` are Matplotlib
+            figures.
 
         Raises
         ------
         UnknownNameError
-            Nothing has such a name.
+            A name is unknown.
 
         Examples
         --------
@@ -56,7 +57,7 @@ class ShownRun(Shown):
         Returns
         -------
         Plot
-            As of `plot`.
+            As in `plot`.
         """
         from daesolve.reporting.notebook import plot_of_drift
 
@@ -68,8 +69,8 @@ class ShownRun(Shown):
         Parameters
         ----------
         **options
-            `seconds` of playing, `rate` of pictures a second, `begin` and `end` of the part that
-            is shown, and `drawing`: see `daesolve.reporting.animate`.
+            `seconds` of playing time, `rate` in pictures per second, `begin` and `end` of the part
+            to show, and `drawing`: see `daesolve.reporting.animate`.
 
         Returns
         -------

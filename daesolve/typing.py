@@ -1,4 +1,4 @@
-"""Types for the annotations of a plugin: of what it is handed, and of what it hands back."""
+"""Types for the annotations of a plugin: for its arguments and its results."""
 
 from daesolve.friction.support_balance import VariantState
 from daesolve.integration.run_options import RunOptions

@@ -104,7 +104,7 @@ FAULTS = {
                        lambda: ds.problem("pendulum").case().solve(1.0, initial={"x": "a"})),
     "a case's starts": (OutOfRangeError, "initial must be a mapping",
                         lambda: ds.problem("pendulum").case().solve(1.0, initial=[1.0])),
-    "around incomplete": (OutOfRangeError, "around has no value of the state 'y'",
+    "around incomplete": (OutOfRangeError, "around has no value for the state 'y'",
                           lambda: pendulum().function("rhs", {"x": 1.0})),
     "quadratic in a speed": (UndefinedDegreeError, "'g'.*where b = 0",
                              lambda: controlled(lambda x: x.b**2 - 1)),

@@ -69,7 +69,8 @@ _OF_ONE: dict[int, Callable[[_Sized], _Sized]] = {
     ca.OP_ASSIGN: lambda a: a,
     ca.OP_NEG: lambda a: _Sized(-a.value, a.size),
     ca.OP_TWICE: lambda a: _Sized(2.0 * a.value, 2.0 * a.size),
-    ca.OP_SQ: lambda a: _Sized(a.value**2, a.size**2),
+    # A product of floats beyond every double is infinite; their power raises an error.
+    ca.OP_SQ: lambda a: _Sized(a.value * a.value, a.size * a.size),
     ca.OP_INV: lambda a: _quotient(_number(1.0), a),
     ca.OP_SQRT: _root,
     ca.OP_SIN: _sloped(ca.OP_SIN, np.cos),

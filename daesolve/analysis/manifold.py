@@ -23,7 +23,6 @@ class Manifold:
         self.sizes = sizes_of(prepared)
         start = prepared.start
         self.dimension = self.basis(prepared.start_time, start.state, prepared.values).shape[1]
-        self._ranks: dict[tuple[str, ...], int] = {}
 
     @cached_property
     def _jacobian(self) -> Evaluator:
@@ -41,26 +40,17 @@ class Manifold:
         flat = self._jacobian(time, state, p[: len(self.dynamics.values)])[0]
         return kernel(flat.reshape(-1, len(self.sizes)) * self.sizes)
 
-    def independence(self, time: float, state: np.ndarray, p: np.ndarray) -> float:
-        """Return the smallest singular value of the kept rows, in sizes; infinity without rows.
+    def grips(self, time: float, state: np.ndarray, p: np.ndarray) -> tuple[bytes, np.ndarray]:
+        """Return which rows hold in this mode, and their singular values in sizes, largest first.
 
-        Rows that are redundant wherever this mode was seen first, such as those of dependent
-        goals, do not count; nor do those of goals that are released, such as open contacts.
+        The row of a contact that is open or slips is zero, and does not hold.
         """
         if not kept_by_states(self.dynamics):
-            return float("inf")
+            return b"", np.empty(0)
         flat = self._jacobian(time, state, p[: len(self.dynamics.values)])[0]
-        values = np.linalg.svd(flat.reshape(-1, len(self.sizes)) * self.sizes, compute_uv=False)
-        mode = self.mode(p)
-        if mode not in self._ranks:
-            self._ranks[mode] = len(self.sizes) - self.basis(time, state, p).shape[1]
-        rank = self._ranks[mode]
-        return float(values[rank - 1]) if rank else float("inf")
-
-    def mode(self, p: np.ndarray) -> tuple[str, ...]:
-        """Return the names of the goals that p holds."""
-        held = self.dynamics.in_mode(p[: len(self.dynamics.values)])
-        return tuple(row.name for row in held.rows)
+        rows = flat.reshape(-1, len(self.sizes)) * self.sizes
+        held = np.any(rows != 0.0, axis=1)
+        return held.tobytes(), np.linalg.svd(rows[held], compute_uv=False)
 
 
 def kept_by_states(dynamics: Dynamics) -> list[ca.SX]:

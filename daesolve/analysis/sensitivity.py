@@ -300,3 +300,11 @@ def _unwrapped(prepared: Prepared, start_slopes: np.ndarray) -> Prepared:
     numbers = dict(zip(prepared.problem.values, prepared.values.tolist(), strict=True))
     kept = {name: value for name, value in numbers.items() if name not in varied}
     return replace(prepared, wrapped=periodic_angles(prepared.dynamics, prepared.problem, kept, []))
+
+
+def nothing_to_differentiate_by(known: Sequence[str]) -> OutOfRangeError:
+    """Return the error for a missing name, which lists the available ones."""
+    return OutOfRangeError(
+        "sensitivity needs the names of parameters or start values to differentiate by "
+        f"(of=[...], --of NAME): there are {', '.join(map(repr, dict.fromkeys(known)))}"
+    )

@@ -54,9 +54,12 @@ def analyse(
         typer.Option(metavar="EXPRESSION", help="For orbits: a period in s, such as 2*pi/w."),
     ] = None,
     section: Annotated[
-        str | None, typer.Option(metavar="EVENT", help="For orbits: where they start and end.")
+        str | None,
+        typer.Option(metavar="EVENT", help="For orbits: the event where they start and end."),
     ] = None,
-    passages: Annotated[int, typer.Option(help="For orbits: how many it takes to close.")] = 1,
+    passages: Annotated[
+        int, typer.Option(help="For orbits: number of passages until an orbit closes.")
+    ] = 1,
     up_to: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="For orbits: states that need not return."),
@@ -70,7 +73,7 @@ def analyse(
         typer.Option(metavar="NAME=NUMBER", help="For orbits: which one, if several."),
     ] = None,
     steady: Annotated[
-        bool, typer.Option("--steady", help="For orbits: follow the shifted states only.")
+        bool, typer.Option("--steady", help="For orbits: follow only the shifted states.")
     ] = False,
     over: Annotated[
         list[str] | None,
@@ -81,27 +84,39 @@ def analyse(
     ] = None,
     step: Annotated[
         float | None,
-        typer.Option(help="For branch: the longest step, as a fraction of the range; 0.02."),
+        typer.Option(
+            help="For branch: the longest step, as a fraction of the range; by default 0.02."
+        ),
     ] = None,
     cells: Annotated[
-        str | None, typer.Option(metavar="NX:NY", help="Of stability-map: how many, 40:40.")
+        str | None,
+        typer.Option(metavar="NX:NY", help="For stability-map: number of cells; by default 40:40."),
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Of stability-map: borders as curves too.")
+        bool,
+        typer.Option("--follow", help="For stability-map: also compute the borders as curves."),
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(help="Of stability-map: processes; as many as there are cores. 0 is this."),
+        typer.Option(
+            help=(
+                "For stability-map: number of processes; by default one per core. 0 uses only "
+                "this one."
+            )
+        ),
     ] = None,
     scheduler: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Of stability-map: a Dask cluster in their place."),
+        typer.Option(
+            metavar="ADDRESS", help="For stability-map: a Dask cluster instead of local processes."
+        ),
     ] = None,
     angle: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="For circle-map: equivalent angles.")
     ] = None,
     modulo: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="For circle-map: the full circle, 2*pi.")
+        str | None,
+        typer.Option(metavar="NUMBER", help="For circle-map: the full circle; by default 2*pi."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Directory for answer.json and the figures.")
@@ -193,7 +208,7 @@ def names(option: str, text: str) -> list[str]:
     Raises
     ------
     OutOfRangeError
-        There is none.
+        The list is empty.
     """
     found = [word.strip() for word in text.split(",") if word.strip()]
     if not found:
@@ -207,7 +222,7 @@ def tolerances(text: str | None) -> list[float] | None:
     Raises
     ------
     OutOfRangeError
-        An entry is no number, or there is none.
+        An entry is not a number, or the list is empty.
     """
     if text is None:
         return None
@@ -230,7 +245,7 @@ def compared(
     inputs: Mapping[str, Any] | None = None,
     quiet: bool,
 ) -> tuple[Comparison, dict[str, Any]]:
-    """Compare, with a bar on standard error where that is a terminal; return the document too.
+    """Compare, with a progress bar if standard error is a terminal; return the document too.
 
     Raises
     ------

@@ -1,6 +1,7 @@
-"""The command line: commands by name, and of a wrong request one sentence.
+"""The command line: its commands by name, and one sentence for a wrong request.
 
-A command's module is imported when the command is called, so that none waits for what others need.
+A command's module is imported when the command is called, so that no command waits for the imports
+of others.
 """
 
 from __future__ import annotations
@@ -57,6 +58,10 @@ COMMANDS = {
     "report": (
         "pages.report",
         "Rebuild report.html and report.json, or compare several runs side by side.",
+    ),
+    "plot": (
+        "pages.plot",
+        "Draw states, reactions and outputs of a run over time, as .png, .svg or .pdf files.",
     ),
     "animate": (
         "pages.animate",

@@ -1,4 +1,4 @@
-"""Options that decide how a motion goes on where its equations alone do not; `run`, `sweep`."""
+"""Options of `run` and `sweep` that decide how a motion continues where its equations do not."""
 
 from __future__ import annotations
 
@@ -82,12 +82,12 @@ OfAmbiguity = Annotated[
 
 
 def decisions(*, impact_order: str | None, **given: str | None) -> dict[str, Any]:
-    """Return the options of `solve`, those that are not given as None.
+    """Return the options of `solve`; those that are not given are None.
 
     Raises
     ------
     OutOfRangeError
-        A word is none that the option knows.
+        An option does not know a word.
     """
     for name, word in given.items():
         if word is not None and word not in KNOWN[name]:

@@ -21,7 +21,7 @@ ASSIMULO = (
     if (Path(sys.prefix) / "conda-meta").is_dir()
     else 'bash tools/assimulo/install "$(which python)"  # in the sources of daesolve'
 )
-"""Without conda it is built, by what the sources of daesolve have."""
+"""Without conda, a script in the sources of daesolve builds it."""
 PACKAGES = {
     "taylor": ("numba", "pip install numba"),
     "cvodes": ("casadi", "pip install casadi"),

@@ -1,4 +1,4 @@
-"""The command `daesolve equations`: those of a case, to print or to use elsewhere."""
+"""The command `daesolve equations`: the equations of a case, to print or to use elsewhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from daesolve.errors import OutOfRangeError
 
 
 class Language(StrEnum):
-    """What equations are written in."""
+    """The languages in which equations can be written."""
 
     LATEX = "latex"
     PYTHON = "python"

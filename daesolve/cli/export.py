@@ -59,7 +59,7 @@ def export(
 ) -> None:
     """Export a case as an FMI 3.0 unit, which runs in other tools without Python.
 
-    Inputs that are not given by --input as expressions or tables are inputs of the unit.
+    Inputs to which --input gives no expression or table become inputs of the unit.
     """
     from daesolve.fmu import findings
     from daesolve.reporting import dump
@@ -79,7 +79,7 @@ def export(
     made = bound.to_fmu(to, **chosen)
     found = findings(to) if check else None
     if as_json:
-        told = {
+        summary = {
             "path": str(made.path),
             "states": made.states,
             "parameters": made.parameters,
@@ -89,7 +89,7 @@ def export(
             "notes": list(made.notes),
             "findings": None if found is None else list(found),
         }
-        typer.echo(dump(told))
+        typer.echo(dump(summary))
     elif not quiet:
         typer.echo(
             f"{made.path}: {made.states} states, {made.parameters} parameters, {made.inputs} "

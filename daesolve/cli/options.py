@@ -1,6 +1,6 @@
-"""Arguments that several commands share, and what their words mean: values, rates, times, solvers.
+"""Arguments that several commands share, and their parsing: values, rates, times, solvers.
 
-The rooms are imported where a word is read, so that help imports none of them.
+The rooms are imported when a word is read, so that help imports none of them.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ StartValues = Annotated[
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return what prints tables and bars; words of others, such as "[l]", are no markup to it."""
+    """Return a console for tables and bars that does not read "[l]" in other texts as markup."""
     from rich.console import Console
 
     return Console(stderr=stderr, markup=False, emoji=False)
@@ -91,7 +91,7 @@ def say(sentence: str) -> None:
     typer.echo(f"daesolve: {sentence}", err=True)
 
 
-# ValueError: what is no UTF-8, no JSON, no TOML.
+# ValueError: text that is not UTF-8, JSON or TOML.
 UNREADABLE = (OSError, ValueError, RecursionError)
 
 
@@ -101,19 +101,21 @@ def pairs(option: str, words: Sequence[str]) -> dict[str, Any]:
     Raises
     ------
     OutOfRangeError
-        A word has no `=`.
+        A word has no `=`, or a name is given twice.
     """
     found: dict[str, Any] = {}
     for word in words:
         name, equals, text = word.partition("=")
         if not equals or not name:
             raise OutOfRangeError(f"{option} needs NAME=VALUE, not {word!r}")
+        if name in found:
+            raise OutOfRangeError(f"{option} {name} is given twice")
         found[name] = value(text)
     return found
 
 
 def inputs(words: Sequence[str]) -> dict[str, Any] | None:
-    """Read what inputs are: expressions, or columns of files; None where nothing is given.
+    """Read inputs as expressions or columns of files; None if nothing is given.
 
     Raises
     ------
@@ -144,7 +146,7 @@ def inputs(words: Sequence[str]) -> dict[str, Any] | None:
 
 
 def number_or(text: str) -> float | str:
-    """Return a number that a text writes, or the text."""
+    """Return the number in a text, or the text."""
     try:
         return float(text)
     except ValueError:
@@ -152,7 +154,7 @@ def number_or(text: str) -> float | str:
 
 
 def value(text: str) -> Any:
-    """Read a JSON value; what is none is a string. NaN and infinities are numbers."""
+    """Read a JSON value, or else a string. NaN and infinities are numbers."""
     try:
         return _from_json(text)
     except (json.JSONDecodeError, RecursionError):
@@ -164,7 +166,17 @@ def value(text: str) -> Any:
 
 
 def _from_json(text: str) -> Any:
-    return json.loads(text, parse_int=_whole)
+    return json.loads(text, parse_int=_whole, object_pairs_hook=_once)
+
+
+def _once(entries: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a table of JSON, in which a name that is given twice is no silent choice."""
+    found = dict(entries)
+    if len(found) < len(entries):
+        names = [name for name, _ in entries]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise OutOfRangeError(f"{twice!r} is given twice in one table")
+    return found
 
 
 def _whole(digits: str) -> int | float:
@@ -179,7 +191,7 @@ def numbers(option: str, words: Sequence[str]) -> dict[str, float]:
     Raises
     ------
     OutOfRangeError
-        A value is no number.
+        A value is not a number.
     """
     found = pairs(option, words)
     for name, number in found.items():
@@ -194,7 +206,7 @@ def times(text: str | None) -> list[float] | None:
     Raises
     ------
     OutOfRangeError
-        An entry is no number.
+        An entry is not a number.
     """
     if text is None:
         return None
@@ -228,21 +240,21 @@ def parameters_of(path: Path) -> dict[str, Any]:
 
 
 def formulation(name: str | None, words: Sequence[str]) -> Formulation | None:
-    """Make the formulation with its rates: `50`, `energy=off`, `auto`.
+    """Create the formulation with its rates: `50`, `energy=off`, `auto`.
 
     Parameters
     ----------
     name
-        Its name; `projected:index-1` wraps another than feedback, `viscous:1e-7` names the
-        mobility, `regularised:1e-3` the speed. None is feedback where there are rates, else the
-        automatic choice.
+        Its name; `projected:index-1` wraps a formulation other than feedback, `viscous:1e-7` names
+        the mobility, `regularised:1e-3` the speed. None means feedback if there are rates,
+        otherwise the automatic choice.
     words
         The rates.
 
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        No such formulation, a rate that is none, or rates for one that has none.
+        The formulation is unknown, a rate is invalid, or the formulation has no rates.
     """
     from daesolve.formulations import Feedback
     from daesolve.preparation.naming import formulation_named
@@ -258,6 +270,8 @@ def _rates(words: Sequence[str]) -> dict[str, Any]:
     single: dict[str, float | None] = {}
     for word in words:
         goal, equals, text = word.rpartition("=")
+        if not equals and common is not None:
+            raise OutOfRangeError("--rate is given twice without a goal")
         if text == "auto" and not equals:
             common = "auto"
             continue
@@ -267,6 +281,8 @@ def _rates(words: Sequence[str]) -> dict[str, Any]:
             raise OutOfRangeError(
                 f"--rate needs [GOAL=]VALUE, [GOAL=]off or auto, not {word!r}"
             ) from None
+        if equals and goal in single:
+            raise OutOfRangeError(f"--rate {goal} is given twice")
         if equals:
             single[goal] = rate
         else:
@@ -283,12 +299,12 @@ def case(
     changes: Sequence[str],
     initial: Sequence[str],
 ) -> BoundCase:
-    """Find a case of a problem, and change it as the options say.
+    """Find a case of a problem, and apply the options to it.
 
     Raises
     ------
     DaesolveError
-        A name that nothing carries, or a value that cannot be.
+        A name is unknown, or a value is not possible.
     """
     from daesolve.plugins import registry
 
@@ -301,14 +317,14 @@ def case(
 def solver(
     name: str | None, rtol: float | None, atol: float | None, fixed_step: float | None = None
 ) -> dict[str, Any]:
-    """Return the options of a run that say which solver, and with which tolerances.
+    """Return the options of a run that set the solver and its tolerances.
 
-    Without a name they are those of the solver that is chosen automatically.
+    Without a name they apply to the automatically chosen solver.
 
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        No such solver, or a tolerance that it does not have.
+        The solver is unknown, or does not have this tolerance.
     """
     from daesolve.preparation.extensions import solver_kind
     from daesolve.solvers import Dop853

@@ -1,4 +1,4 @@
-"""What `daesolve analyse` says of periodic motions: orbits, branches, maps."""
+"""`daesolve analyse` for periodic motions: orbits, branches, maps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ANALYSES = ("orbit", "branch", "circle-map", "stability-map")
 STEP = 0.02
-"""Of a branch, where none is given."""
+"""The longest step along a branch, by default."""
 PERIODS = 4000
 """Over which a rotation number is a mean."""
 CELLS = (40, 40)
@@ -37,7 +37,7 @@ POINTS = "points"
 
 @dataclass(frozen=True)
 class Asked:
-    """What the options say of an orbit; see the command `analyse`."""
+    """The options of an orbit; see the command `analyse`."""
 
     period: str | None
     section: str | None
@@ -57,12 +57,12 @@ class Asked:
     scheduler: str | None
 
     def check(self, analysis: str) -> None:
-        """Refuse options that another analysis takes.
+        """Refuse options that belong to another analysis.
 
         Raises
         ------
         OutOfRangeError
-            The first of them is named.
+            The message names the first of them.
         """
         takes = {
             "orbit": {"period", "section", "passages", "up_to", "reflect", "family", "steady"},
@@ -81,21 +81,21 @@ class Asked:
             given = value != 1 if name == "passages" else value not in (None, False, [])
             if given and name not in takes.get(analysis, set()):
                 raise OutOfRangeError(
-                    f"the analysis {analysis!r} takes no --{name.replace('_', '-')}"
+                    f"the analysis {analysis!r} does not use --{name.replace('_', '-')}"
                 )
 
 
 def answer(
     bound: BoundCase, analysis: str, asked: Asked, out: Path | None, *, quiet: bool
 ) -> Answer:
-    """Compute an orbit or what is built on it.
+    """Compute an orbit, or an analysis that builds on it.
 
-    What is followed for long is kept in `out` as it is found, and goes on from there.
+    Long analyses keep their results in `out` as they find them, and continue from there.
 
     Raises
     ------
     OutOfRangeError
-        An option cannot be, or is missing.
+        An option is invalid or missing.
     DaesolveError
         As in `daesolve.analysis.periodic_orbit` and what follows it.
     """
@@ -113,7 +113,7 @@ def answer(
 
 
 def goes_on(analysis: str, out: Path) -> bool:
-    """Return whether a directory has what an interrupted analysis left there, and no more."""
+    """Return whether a directory contains only what an interrupted analysis left there."""
     if analysis not in ("branch", "stability-map") or not out.is_dir():
         return False
     return [entry.name for entry in out.iterdir()] == [POINTS]
@@ -121,13 +121,13 @@ def goes_on(analysis: str, out: Path) -> bool:
 
 @contextmanager
 def _stoppable(kept: Path | None) -> Generator[None]:
-    """End what is stopped with a sentence that says how to go on."""
+    """End what is stopped with a sentence that says how to continue."""
     try:
         yield
     except KeyboardInterrupt:
-        how = "--out DIR would have kept what was found"
+        how = "with --out DIR the results so far would have been kept"
         if kept is not None and kept.is_dir():
-            how = f"the same command goes on from what {kept} has"
+            how = f"repeat the command to continue from the results in {kept}"
         typer.echo(f"daesolve: interrupted; {how}", err=True)
         raise typer.Exit(options.COULD_NOT_GO_ON) from None
 
@@ -200,7 +200,7 @@ def _orbit(bound: BoundCase, asked: Asked) -> PeriodicOrbit:
 
 
 def _which(bound: BoundCase, asked: Asked) -> dict[str, Any]:
-    """Return which orbit is asked for, as arguments of `periodic_orbit`."""
+    """Return which orbit is requested, as arguments of `periodic_orbit`."""
     from daesolve.analysis.orbits import Reflect, Shift
 
     symmetries: list[Symmetry] = []
@@ -266,7 +266,7 @@ def _ranges(words: Sequence[str]) -> dict[str, tuple[float, float]]:
             raise OutOfRangeError(f"--over needs NAME=LOW:HIGH, not {word!r}") from None
     if not found:
         raise OutOfRangeError(
-            "--over NAME=LOW:HIGH is missing: the parameter to follow the branch over"
+            "--over NAME=LOW:HIGH is missing: name the parameter to follow the branch over"
         )
     return found
 
@@ -279,7 +279,7 @@ def _cells(text: str | None) -> tuple[int, int]:
     try:
         return int(x), int(y)
     except ValueError:
-        raise OutOfRangeError(f"--cells takes NX:NY, two whole numbers, not {text!r}") from None
+        raise OutOfRangeError(f"--cells needs NX:NY, two whole numbers, not {text!r}") from None
 
 
 def _axes(text: str | None) -> tuple[str, str] | None:

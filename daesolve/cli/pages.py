@@ -1,4 +1,4 @@
-"""The commands `daesolve report`, `animate` and `page`: runs to look at."""
+"""The commands `daesolve report`, `plot`, `animate` and `page`: runs to look at."""
 
 from __future__ import annotations
 
@@ -13,13 +13,19 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from daesolve import reporting
 from daesolve.cli.options import CaseName, ProblemName, SourceFile, console, say
+from daesolve.errors import OutOfRangeError
 from daesolve.gallery import write_page
 from daesolve.plugins import registry
 from daesolve.reporting import animation
-from daesolve.reporting.excerpt import PICTURES_A_SECOND, SECONDS
+from daesolve.reporting.excerpt import SECONDS
+from daesolve.reporting.notebook.pictures import KINDS
 from daesolve.storage import make_directory
+from daesolve.trajectory.trajectory import Trajectory
 
 FILE = "animation.html"
+FIGURES = "figures"
+LONGEST_NAME = 80
+"""Characters of the name of a figure's file."""
 
 
 def report(
@@ -40,6 +46,69 @@ def report(
     typer.echo(f"report: {reporting.rebuild(directories, found, say)}")
 
 
+def plot(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run of `--out`.")],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="States, reactions and outputs; by default all states."
+        ),
+    ] = None,
+    drift: Annotated[
+        bool, typer.Option("--drift", help="Draw the residuals of all goals instead.")
+    ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "--to",
+            metavar="FILE",
+            help=f"A {', '.join(KINDS)} file; by default one in DIR/{FIGURES}, named after what "
+            "it shows. A second figure is FILE-2.",
+        ),
+    ] = None,
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="|".join(kind.lstrip(".") for kind in KINDS),
+            help="The kind of file: by default that of FILE, else png.",
+        ),
+    ] = None,
+) -> None:
+    """Draw states, reactions and outputs of a run over time, as .png, .svg or .pdf files.
+
+    Of a long run a figure shows the beginning beside the whole, as `run.plot()` does in Python.
+    """
+    run = Trajectory.from_run(directory)
+    if drift and names:
+        raise OutOfRangeError(
+            f"--drift draws the residuals of all goals: leave out {' '.join(names)}, or --drift"
+        )
+    plotted = run.plot_drift() if drift else run.plot(*(names or ()))
+    what = "drift" if drift else "-".join(dict.fromkeys(names or ["states"]))
+    for file in plotted.save(_target(directory, out, format_, what)):
+        typer.echo(f"figure: {file}")
+
+
+def _target(directory: Path, out: Path | None, format_: str | None, what: str) -> Path:
+    """Return the file for a figure; its own directory is made, where none is asked for."""
+    ending = None if format_ is None else f".{format_.lower().removeprefix('.')}"
+    if out is None:
+        from daesolve.reporting.figures.style import NOT_IN_FILES
+
+        make_directory(directory / FIGURES)
+        name = NOT_IN_FILES.sub("-", what)[:LONGEST_NAME]
+        return directory / FIGURES / f"{name}{ending or KINDS[0]}"
+    if not out.suffix:
+        return out.with_name(f"{out.name}{ending or KINDS[0]}")
+    if ending is not None and ending != out.suffix.lower():
+        raise OutOfRangeError(
+            f"--format {format_} differs from the suffix of --out {out}: give only one of them"
+        )
+    return out
+
+
 def animate(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run of `--out`.")],
     to: Annotated[
@@ -52,8 +121,11 @@ def animate(
     ] = None,
     seconds: Annotated[float, typer.Option(help="Playing time, s.")] = SECONDS,
     fps: Annotated[
-        float, typer.Option(help="Pictures per second of playing time.")
-    ] = PICTURES_A_SECOND,
+        float | None,
+        typer.Option(
+            help="Pictures per second of playing time: by default 25, and 50 for a fast motion."
+        ),
+    ] = None,
     from_: Annotated[
         float | None, typer.Option("--from", help="Start of the time shown, s.")
     ] = None,
@@ -123,8 +195,8 @@ def page(
 ) -> None:
     """Run a case and write its gallery page: equations, parameters, drift, figures, animation.
 
-    The page is Markdown with `$$` formulas, which GitHub and Sphinx (MyST) show. Beside it are the
-    figures, and the animation where the problem has a drawing.
+    The page is Markdown with `$$` formulas, which GitHub and Sphinx (MyST) show. The figures are
+    beside it, as is the animation if the problem has a drawing.
     """
     found = registry.problem(problem)
     make_directory(to)

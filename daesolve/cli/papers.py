@@ -1,4 +1,4 @@
-"""The command `daesolve paper`: every figure and table of a publication, made again."""
+"""The command `daesolve paper`: reproduces every figure and table of a publication."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def paper(
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Shorter runs, and skip what takes long.")
+        bool, typer.Option("--quick", help="Shorten the runs and skip slow items.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

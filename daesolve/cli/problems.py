@@ -1,4 +1,4 @@
-"""The commands `daesolve list`, `show` and `new`: problems that there are, and one of your own."""
+"""The commands `daesolve list`, `show` and `new`: the available problems, and a new one."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def _events(dynamics: Dynamics) -> list[str]:
 
 
 def description_tables(document: dict[str, Any]) -> RenderableType:
-    """Return the same for a person to read."""
+    """Return the same as readable text."""
     parts: list[RenderableType] = [Text(f"{document['name']}: {document['title']}", style="bold")]
     if document["description"]:
         parts += [Text(document["description"]), Text()]

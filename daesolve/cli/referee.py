@@ -1,4 +1,4 @@
-"""The command `daesolve referee`: a model file by daesolve and by MuJoCo, side by side."""
+"""The command `daesolve referee`: runs a model file in daesolve and MuJoCo, side by side."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def referee(
 ) -> None:
     """Run a model file in daesolve and in MuJoCo from the same start, and compare the motions.
 
-    MuJoCo runs three times: at a step, at half and at a quarter of it.
+    MuJoCo runs three times: with its step, half of it and a quarter of it.
     """
     given = options.numbers("--initial", initial or [])
     if out is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from math import isclose
 from pathlib import Path
 from typing import Annotated, Any, cast
@@ -56,7 +56,7 @@ from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory, stored_run
 
 MOVED = 1e-9
-"""By which part a start value must have moved to be worth a sentence."""
+"""Relative change of a start value from which a sentence reports it."""
 
 
 # Long: an option of the command line is a parameter.
@@ -229,9 +229,7 @@ def _show(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Write the report of a run, print what was asked for, and end with the right status."""
-    if out is not None and trajectory.outcome is not Outcome.INTERRUPTED:
-        _keep_opening(out, trajectory)
+    """Write the report of a run, print what was requested, and set the exit status."""
     page = (
         None
         if out is None or trajectory.outcome is Outcome.INTERRUPTED
@@ -254,7 +252,7 @@ def _show(
 
 
 def _say(trajectory: Trajectory, bound: BoundCase) -> None:
-    """Say what is otherwise than was asked for: the solver, and start values that moved."""
+    """Say what differs from the request: the solver, and start values that moved."""
     said = [note for note in trajectory.description.get("notes", ()) if note == TAKES_NO_ATOL]
     guess, _ = bound.guess()
     for name in bound.start.keys() & guess.keys():
@@ -267,12 +265,6 @@ def _say(trajectory: Trajectory, bound: BoundCase) -> None:
             )
     for sentence in sorted(said):
         say(sentence)
-
-
-def _keep_opening(out: Path, trajectory: Trajectory) -> None:
-    """Keep the beginning of a run for its figures; where the disk is full the report says so."""
-    with suppress(OSError):
-        reporting.keep_opening(out, trajectory, reporting.load(out))
 
 
 def _reported(out: Path, problem: Rules | None) -> Path | None:
@@ -290,7 +282,7 @@ def _reported(out: Path, problem: Rules | None) -> Path | None:
 
 @contextmanager
 def _stoppable(directory: Path | None) -> Generator[None]:
-    """End a run that is stopped at once with a sentence that says how to go on."""
+    """End a run that is stopped at once with a sentence that says how to continue."""
     try:
         yield
     except KeyboardInterrupt:
@@ -314,7 +306,7 @@ def _samples(at: str | None, interval: float | None) -> tuple[At, float | None]:
 
 @contextmanager
 def shown(label: str, begin: float, end: float, *, quiet: bool) -> Generator[Progress | None]:
-    """Show a bar on standard error while a run goes on, where that is a terminal.
+    """Show a progress bar during a run if standard error is a terminal.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -71,7 +71,7 @@ from daesolve.reporting.document import file_stem
 from daesolve.solvers import Taylor
 
 MOST_REASONS = 3
-"""That are shown; all are in the results."""
+"""How many rows are shown; the results have all."""
 
 GAP = 3
 """Characters between two columns: a blank of Rich's, and its padding."""
@@ -162,16 +162,18 @@ def command(
 ) -> None:
     """Run a case many times with other values, on all cores or on a cluster.
 
-    A member whose motion cannot be continued is a result as any other: it has its row, with the
-    reason, and the count of them is printed. The exit status is 0 where any member succeeded, 3
-    where none did or the sweep was interrupted, 2 where the request is wrong.
+    A member whose motion cannot be continued is a result too: its row gives the reason, and the
+    command prints how many there are. The exit status is 0 if any member succeeded, 3 if none did
+    or the sweep was interrupted, and 2 if the request is wrong.
     """
     bound = options.case(problem, case, model, None, set_ or [], initial or [])
     label = f"{bound.problem.name} · {bound.case.name}"
+    values = varied(over)
+    _refuse_fixed(values, {"--set": set_, "--initial": initial})
     with _progress(label, quiet=quiet or as_json) as progress:
         found = sweep(
             bound,
-            varied(over),
+            values,
             samples=samples,
             seed=seed,
             until=until,
@@ -245,13 +247,29 @@ def _ended(found: Sweep, case: BoundCase, *, as_json: bool, quiet: bool) -> None
         raise typer.Exit(COULD_NOT_GO_ON)
 
 
+def _refuse_fixed(over: Mapping[str, Any], fixed: Mapping[str, list[str] | None]) -> None:
+    """Refuse a name that is varied and fixed at once.
+
+    Raises
+    ------
+    OutOfRangeError
+        There is one.
+    """
+    for option, words in fixed.items():
+        for name in options.pairs(option, words or []):
+            if name in over:
+                raise OutOfRangeError(
+                    f"{name!r} is given twice, by --over and by {option}: leave {option} out"
+                )
+
+
 def varied(words: Sequence[str]) -> dict[str, Any]:
     """Read NAME=V1,V2,... and NAME=function(A,B,...).
 
     Raises
     ------
     OutOfRangeError, UnknownNameError
-        A word has no `=`, a name comes twice, or a function is none or does not take its numbers.
+        A word has no `=`, a name appears twice, or a function is unknown or has wrong arguments.
     """
     found: dict[str, Any] = {}
     for word in words:

@@ -1,1 +1,1 @@
-"""What is watched at every accepted step."""
+"""What a run monitors at every accepted step."""

@@ -1,8 +1,8 @@
-"""Watches invariants that are taken for conserved and driven, without a proof that they are.
+"""Watches driven invariants that are assumed to be conserved, without a proof.
 
-Feedback holds what it drives whether that is conserved or not. So the rate of each is evaluated at
-every accepted step without feedback. Where it is no longer zero, the steps from there on are not
-believed: the run goes on from the last one that is, and the invariant is driven no more.
+Feedback holds whatever it drives, conserved or not. So the rate of each invariant is evaluated
+without feedback at every accepted step. Once it is no longer zero, the later steps are rejected:
+the run continues from the last good step, and the invariant is no longer driven.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ OUT_OF_REACH = 1e100
 
 @dataclass(frozen=True)
 class Broken:
-    """An invariant that is driven no more: since when, s, and its rate there beside its terms."""
+    """An invariant no longer driven: since when, s, and its rate there over its terms."""
 
     since: float
     rate: float
 
     @property
     def note(self) -> str:
-        """What a reader should know."""
+        """The note for the report."""
         return (
             f"driven only up to t = {self.since:.10g} s: there its rate reaches "
             f"{self.rate:.2g} of its terms, so it is not conserved"
@@ -49,14 +49,14 @@ class ConservationWatch:
     dynamics, problem
         The equations, and what is integrated.
     limits
-        By invariant, how large its rate may be beside the largest terms met lately.
+        By invariant, how large its rate may be relative to the largest recent terms.
 
     Attributes
     ----------
     broken
-        The invariants that are driven no more, by name.
+        The invariants that are no longer driven, by name.
     pending
-        Whether some of them are to be let go of yet.
+        Whether some of them have yet to be released.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class ConservationWatch:
     # -- steps --------------------------------------------------------------------------------
 
     def believed(self, times: np.ndarray, states: np.ndarray, p: np.ndarray) -> int:
-        """Return how many of some steps are believed, and take these in.
+        """Return how many of these steps are good, and take them in.
 
         Parameters
         ----------
@@ -154,7 +154,7 @@ class ConservationWatch:
         """Return the first of suspect steps where the rate is not due to unmet constraints.
 
         A state that misses constraints by the solver's tolerance lets reactions do work. The rate
-        counts at the nearest state that meets them; None where it is zero there.
+        counts at the nearest state that meets them; None if it is zero there.
         """
 
         def breaks(step: int) -> bool:
@@ -196,7 +196,7 @@ class ConservationWatch:
     # -- what is driven no more ---------------------------------------------------------------
 
     def undriven(self, p: np.ndarray) -> np.ndarray:
-        """Return the values with which nothing drives what is broken."""
+        """Return the values with which nothing drives the broken invariants."""
         names, values = list(self.problem.values), p.copy()
         for name in self.broken:
             values[ValueKind.RATE.place(name, names)] = 0.0
@@ -205,22 +205,22 @@ class ConservationWatch:
         return values
 
     def stays_driven(self) -> str | None:
-        """Name an invariant that is broken, but that the projection of states holds for ever."""
+        """Name a broken invariant that the projection of states would hold for ever."""
         positions = [row.name for row in self.rows if row.on == "positions"]
         held = self.problem.project is not None
         return next((name for name in positions if held and name in self.broken), None)
 
     def notes(self) -> list[str]:
-        """Say what was driven no more, and since when."""
+        """Report what is no longer driven, and since when."""
         return [f"{name} is {broken.note}" for name, broken in self.broken.items()]
 
     def saved(self) -> dict[str, Any]:
-        """Return all that is known, to go on from in another process."""
+        """Return all that is known, so that another process can resume."""
         broken = {name: [entry.since, entry.rate] for name, entry in self.broken.items()}
         return {"largest": self.largest, "broken": broken}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what `saved` returned."""
+        """Restore what `saved` returned."""
         self.largest = np.array(saved["largest"], dtype=float)
         self.broken = {name: Broken(*map(float, pair)) for name, pair in saved["broken"].items()}
 

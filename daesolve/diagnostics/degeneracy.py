@@ -8,10 +8,10 @@ s the part of W along the right singular vector,
 
     error = u / sigma + s u / sigma^2.
 
-The least sigma that is accurate is that at which this is the relative tolerance; there a note is
-due. At a third of it an error control begins to mistake rounding for the error of its step: the run
-ends. It ends as well where the combination of rows that nearly vanishes turns round within a step:
-there it passed through zero, or so near by that the step cannot have seen it, whatever the
+The least accurate sigma is where this error equals the relative tolerance; there the run adds a
+note. At a third of it an error control begins to mistake rounding for the error of its step: the
+run ends. It ends as well where the combination of rows that nearly vanishes turns round within a
+step: there it passed through zero, or so near by that the step cannot have seen it, whatever the
 accelerations were (they may stay finite).
 
 Singular values are computed only where a pivot of the elimination, about sigma^2, is small.
@@ -130,7 +130,7 @@ class RankWatch:
     samples
         Consistent states, which show what is usual.
     tolerance
-        What the motion is to be accurate to, relative.
+        The required relative accuracy of the motion.
     surplus
         Goals that depend on the others everywhere.
     shares
@@ -181,7 +181,7 @@ class RankWatch:
         return bool(self._independent.shape[0])
 
     def saved(self) -> dict[str, Any]:
-        """Return all that is known, to go on from in another process."""
+        """Return all that is known, so that another process can resume."""
         return {
             "strongest": self.strongest,
             "largest": self.largest,
@@ -191,7 +191,7 @@ class RankWatch:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what `saved` returned."""
+        """Restore what `saved` returned."""
         self.strongest = np.array(saved["strongest"], dtype=float)
         self.largest = None if saved["largest"] is None else float(saved["largest"])
         self._rank_here = saved.get("rank")
@@ -290,11 +290,11 @@ class RankWatch:
         return int(weak[at]), self._dependence(times, states, relative, found, at, least[at])
 
     def forget(self) -> None:
-        """Go on with a state that has another meaning."""
+        """Continue with a state whose meaning has changed."""
         self._before = self._rank_here = None
 
     def _turned(self, found: Found, weak: np.ndarray, count: int) -> np.ndarray:
-        """Tell at which steps the combination that nearly vanishes has turned round since before.
+        """Return at which steps the combination that nearly vanishes has turned round since before.
 
         The vectors are known up to a common sign; a body that spins turns them step by step.
         """
@@ -315,7 +315,7 @@ class RankWatch:
     def judge(self, block: StepBlock, values: np.ndarray) -> Dependence | None:
         """Return how near constraints are to depending on each other at the nearest of some steps.
 
-        None where they are not: then it is something else that made a grip weak.
+        None if they are not: then it is something else that made a grip weak.
         """
         if not self.watches:
             return None
@@ -368,7 +368,7 @@ class RankWatch:
         return int(np.count_nonzero(singular > SHARED * np.max(singular)))
 
     def _measure(self, times: np.ndarray, visible: np.ndarray, values: np.ndarray) -> Found:
-        """Return the smallest singular values at some states, infinite where there are none."""
+        """Return the smallest singular values at some states, infinite if there are none."""
         count = len(times)
         smallest, accurate = np.full(count, np.inf), np.zeros(count)
         null, direction = np.zeros((count, len(self.goals))), np.zeros((count, self._velocities))

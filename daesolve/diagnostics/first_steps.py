@@ -1,4 +1,4 @@
-"""The first accepted steps of a run: where its motion is to be seen closely."""
+"""The first accepted steps of a run, where its motion is examined closely."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from daesolve.trajectory.results import StepBlock
 
-MOST_STEPS = 1600
+MOST_STEPS = 3200
 """Accepted steps that are kept."""
 
 

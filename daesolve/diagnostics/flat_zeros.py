@@ -1,9 +1,9 @@
-"""Which guards passed through zero without a slope, as (x - a)^3 does, or with hardly any.
+"""Which guards passed through zero without a slope, like (x - a)^3, or with hardly any.
 
-When the former did is known to few digits only: of a guard of degree n and of size 1, to the n-th
-root of rounding. On its way in and on its way out it is at zero alike, so that a passage may be
-missed. One that grazes zero turns round just behind it: nearer than a solver is accurate, whether
-it passes is chance.
+The time of the former is known only to a few digits: for a guard of degree n and size 1, to the
+n-th root of rounding. On its way in and on its way out it is at zero alike, so that a passage may
+be missed. One that grazes zero turns round just behind it: nearer than a solver is accurate,
+whether it passes is chance.
 """
 
 from __future__ import annotations
@@ -100,12 +100,12 @@ class FlatZeros:
                 self.grazed[name] = hit.time
 
     def _depends(self, guard: int) -> bool:
-        """Tell whether a guard has the errors of states; one of time alone has none."""
+        """Return whether a guard has the errors of states; one of time alone has none."""
         t, x, p = (self._problem.guards.sx_in(k) for k in range(3))
         return bool(ca.depends_on(self._problem.guards(t, x, p)[guard], x))
 
     def notes(self) -> list[str]:
-        """Say which guards they are."""
+        """Return notes that name these guards."""
         return [
             *(
                 f"the guard of the event {name!r} passed zero at t = {time:.10g} s without a "
@@ -122,11 +122,11 @@ class FlatZeros:
         ]
 
     def saved(self) -> dict[str, Any]:
-        """Return all that is known, to go on from in another process."""
+        """Return all that is known, so that another process can resume."""
         return {"left": self._left, "found": self.flat, "grazed": self.grazed}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what `saved` returned."""
+        """Restore what `saved` returned."""
         self._left = np.array(saved["left"], dtype=int)
         self.flat, self.grazed = (
             {str(name): float(time) for name, time in saved.get(kind, {}).items()}

@@ -1,7 +1,7 @@
-"""Goals that were taken to follow from others, whether they still do.
+"""Whether goals that were assumed to follow from others still do.
 
-They are not driven. Where such a goal is missed by more than what errors of steps come to, it is
-independent of the others: what comes after is not the motion that was asked for.
+They are not driven. If the residual of such a goal exceeds the accumulated errors of the steps, it
+is independent of the others: what follows is not the requested motion.
 """
 
 from __future__ import annotations
@@ -77,11 +77,11 @@ class FollowingWatch:
         return breach or known
 
     def saved(self) -> dict[str, Any]:
-        """Return all that is known, to go on from in another process."""
+        """Return all that is known, so that another process can resume."""
         return {"step": self._step, "look": self._look, "looked": self.looked}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what `saved` returned."""
+        """Restore what `saved` returned."""
         self._step, self._look = (_restored(saved[name]) for name in ("step", "look"))
         self.looked = float(saved["looked"])
 

@@ -1,4 +1,4 @@
-"""What ends a run: grips that are lost, numbers that are not finite; and where a grip is lost."""
+"""What ends a run: lost grips and non-finite numbers; and where a grip is lost."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LostGrip:
 
 @dataclass(frozen=True)
 class NotFinite:
-    """A residual or the energy that is no finite number: which, when, and the step before it."""
+    """A residual or energy that is not finite: which, when, and the step before it."""
 
     what: str
     time: float
@@ -107,7 +107,7 @@ def first_loss(times: np.ndarray, grip: np.ndarray, lost: float) -> int | None:
 def _touches_zero(
     times: np.ndarray, root: np.ndarray, slope: np.ndarray, gaps: np.ndarray
 ) -> np.ndarray:
-    """Tell whether straight lines from both sides of gaps between steps meet at zero in them."""
+    """Return whether straight lines from both sides of gaps between steps meet at zero in them."""
     before, after = slope[gaps - 1], slope[gaps + 1]
     straight = np.abs(slope[gaps - 2] - before) < STRAIGHT * np.abs(before)
     straight &= np.abs(slope[gaps + 2] - after) < STRAIGHT * np.abs(after)

@@ -1,4 +1,4 @@
-"""What is watched at every accepted step: residuals, energy, and the grip of the reactions.
+"""Monitors every accepted step: residuals, energy, and the grip of the reactions.
 
 Nothing here depends on where a run is sampled.
 """
@@ -60,12 +60,12 @@ class Monitor:
     surplus
         Goals that depend on the others everywhere, so that they have no grip to lose.
     passes
-        Whether the run goes on where constraints lose rank; then it is watched there.
+        Whether the run continues where constraints lose rank; then it is watched there.
     steps_over
         Whether the solver steps over an instant of rest, where goals that are singular there have
         no grip.
     ranks
-        What judges the rank of the constraints where it ends the run; None where nothing does.
+        What judges the rank of the constraints where it ends the run; None if nothing does.
     peaks
         Outputs whose largest magnitudes are reported.
     least_kinetic
@@ -117,7 +117,7 @@ class Monitor:
         self.observe(StepBlock(np.array([self.start_time]), state[None, :]))
 
     def change_values(self, values: np.ndarray) -> None:
-        """Go on with other discrete values, and with a state that has another meaning."""
+        """Continue with other discrete values, and with a state whose meaning has changed."""
         self.values = values
         self._tail = self._last = None
         if self._passages is not None:
@@ -126,7 +126,7 @@ class Monitor:
             self._ranks.forget()
 
     def measure_only(self, goal: str, note: str) -> None:
-        """Take down that a goal is driven no more, with what a reader should know of it."""
+        """Record that a goal is no longer driven, with a note for the report."""
         self._notes[goal] = note
         rates = self._sizes.rates.copy()
         rates[[watched.goal == goal for watched in self.problem.watched]] = 0.0
@@ -140,7 +140,7 @@ class Monitor:
 
     @property
     def over(self) -> bool:
-        """Whether something was seen that the run does not go on from."""
+        """Whether something was seen that ends the run."""
         if self.breach is not None or self.not_finite is not None:
             return True
         if self.lost_grip is None or self._passes:
@@ -191,7 +191,7 @@ class Monitor:
                     self._observe(steps, sizes[part], influences[part], outputs[part])
 
     def _grip_is_firm(self, table: np.ndarray) -> bool:
-        """Tell whether no step comes near to a loss of grip."""
+        """Return whether no step comes near to a loss of grip."""
         grips = table[:, len(self.problem.watched) + 1 :]
         return not self.problem.singular_goals and bool(np.all(grips > FIRM))
 
@@ -238,7 +238,7 @@ class Monitor:
         self.not_finite = NotFinite(what, time, *(self._last or (time, block.states[0].copy())))
 
     def _take(self, steps: PendingSteps, count: int) -> None:
-        """Take in the first of some steps, in place of all that was seen since before them."""
+        """Take in the first of some steps, instead of all that was seen since before them."""
         self._sizes, self._peaks = steps.with_first(count)
 
     def _beyond(self, steps: PendingSteps, time: float) -> int:
@@ -271,7 +271,7 @@ class Monitor:
     def _judge_passages(
         self, block: StepBlock, sizes: np.ndarray, grips: np.ndarray, kinetic: np.ndarray
     ) -> int:
-        """Return how many steps of a block are to be trusted."""
+        """Return how many steps of a block can be trusted."""
         if self._passages is None:
             return len(block.times)
         states = self.problem.visible(block.times, block.states, self.values)
@@ -375,7 +375,7 @@ class Monitor:
         return found
 
     def give_up(self, time: float, state: np.ndarray, goals: tuple[str, ...]) -> None:
-        """End where no solver could go on, if constraints nearly depend on each other there.
+        """End where no solver could continue, if constraints nearly depend on each other there.
 
         Where a run is to pass them, it ends before the passage that the solver could not make.
 
@@ -405,11 +405,11 @@ class Monitor:
         return {name: grip for name, grip in pairs if grip < np.inf}
 
     def peaks(self) -> dict[str, Peak]:
-        """Return the largest magnitudes of the outputs that are watched."""
+        """Return the largest magnitudes of the watched outputs."""
         return self._peak_watch.named(self._peaks)
 
     def saved(self) -> dict[str, Any]:
-        """Return all that is known, to go on from in another process."""
+        """Return all that is known, so that another process can resume."""
         return {
             **self._sizes.saved(),
             "values": self.values,
@@ -424,7 +424,7 @@ class Monitor:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what `saved` returned."""
+        """Restore what `saved` returned."""
         self._sizes = self._sizes.restored(saved)
         self.values, self.smallest_pivots = (
             np.array(saved[name], dtype=float) for name in ("values", "smallest_pivots")
@@ -456,7 +456,7 @@ class Monitor:
         return tuple(self.problem.pivot_goals[i] for i in order if self.smallest_pivots[i] < FAINT)
 
     def drift(self) -> Mapping[str, Drift]:
-        """Return the drift of everything that is watched."""
+        """Return the drift of everything watched."""
         return self._sizes.drift(self._watched(), self._scales(self._sizes.kinetic))
 
     def _watched(self) -> list[Watched]:
@@ -467,5 +467,13 @@ class Monitor:
         ]
 
     def untrusted(self) -> dict[str, str]:
-        """Say what is not to be trusted of the residuals, by name."""
+        """Return which residuals cannot be trusted, by name."""
         return self._sizes.untrusted(self._watched(), self._scales(self._sizes.kinetic))
+
+    def untrusted_sentence(self) -> str:
+        """Return which residuals show that the numbers cannot be trusted; empty if none does."""
+        by_reason: dict[str, list[str]] = {}
+        for name, reason in self.untrusted().items():
+            by_reason.setdefault(reason, []).append(name)
+        parts = [f"the residual of {', '.join(own)} {why}" for why, own in by_reason.items()]
+        return f"not to be trusted: {' and '.join(parts)}" if parts else ""

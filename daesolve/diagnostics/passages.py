@@ -1,4 +1,4 @@
-"""Where constraints lose rank and a run goes on, whether it is still the same motion.
+"""Whether a run that passes a loss of rank still follows the same motion.
 
 Near such a position a goal's grip g (its relative pivot, about the square of the smallest singular
 value of the scaled constraint matrix) goes to zero, and branches of motion cross. Three things are
@@ -175,7 +175,7 @@ class PassageWatch:
         return None
 
     def forget(self) -> None:
-        """Go on with a state that has another meaning."""
+        """Continue with a state whose meaning has changed."""
         self._entry = None
 
     def given_up(self, time: float, goals: tuple[str, ...]) -> Breach | None:
@@ -196,7 +196,7 @@ class PassageWatch:
         return self._entry.time if self._weak and self._entry is not None else None
 
     def saved(self) -> dict[str, Any]:
-        """Return all that is known, to go on from in another process."""
+        """Return all that is known, so that another process can resume."""
         return {
             "count": self.count,
             "strongest": self._strongest,
@@ -208,7 +208,7 @@ class PassageWatch:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what `saved` returned."""
+        """Restore what `saved` returned."""
         self.count, self._weak = int(saved["count"]), bool(saved["weak"])
         self._strongest = np.array(saved["strongest"], dtype=float)
         self._invariants = np.array(saved["invariants"], dtype=float)

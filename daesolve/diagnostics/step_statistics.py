@@ -1,4 +1,4 @@
-"""What the accepted steps of a run amount to: residuals, their drift, and peaks of outputs."""
+"""Statistics of the accepted steps of a run: residuals, their drift, and peaks of outputs."""
 
 from __future__ import annotations
 
@@ -143,10 +143,10 @@ class ResidualSizes:
         }
 
     def untrusted(self, watched: Sequence[Watched], scales: np.ndarray) -> dict[str, str]:
-        """Say what is not to be trusted of the residuals, by name.
+        """Return which residuals cannot be trusted, by name.
 
-        A residual that is driven says little by its size: what driving it has moved counts, which
-        is what it would have come to without that.
+        The size of a driven residual says little; what counts is the total correction, which is
+        what the residual would have reached without driving.
         """
         found: dict[str, str] = {}
         sizes, pushes = self.largest / scales, self.most_pushed / scales
@@ -165,7 +165,7 @@ class ResidualSizes:
         return 10.0 ** ((numbers + 0.5) / BINS_PER_DECADE), table
 
     def saved(self) -> dict[str, Any]:
-        """Return what is known, to go on from in another process."""
+        """Return what is known, so that another process can resume."""
         bins = sorted(self.counts)
         return {
             "largest": self.largest,
@@ -209,7 +209,7 @@ def nothing_seen(start_time: float, rates: np.ndarray) -> ResidualSizes:
     Parameters
     ----------
     start_time, rates
-        As of `ResidualSizes`.
+        As in `ResidualSizes`.
     """
     zeros = np.zeros(len(rates))
     return ResidualSizes(
@@ -244,7 +244,7 @@ def growth(times: np.ndarray, size: np.ndarray) -> float | None:
 
 @dataclass(frozen=True)
 class Peaks:
-    """The values of largest magnitude, and their times; not a number where none was finite."""
+    """The values of largest magnitude, and their times; NaN if none was finite."""
 
     values: np.ndarray
     times: np.ndarray
@@ -261,7 +261,7 @@ class Peaks:
         return Peaks(largest, when)
 
     def saved(self) -> dict[str, Any]:
-        """Return all that is known, to go on from in another process."""
+        """Return all that is known, so that another process can resume."""
         return {"values": self.values, "times": self.times}
 
 
@@ -274,8 +274,7 @@ def restored_peaks(saved: Mapping[str, Any]) -> Peaks:
 class PeakWatch:
     """Looks at some outputs.
 
-    Steps at which an output is no finite number are left out. Where it never is one, neither is its
-    peak.
+    Steps at which an output is not finite are left out. If it never is finite, its peak is NaN.
 
     Parameters
     ----------
@@ -320,7 +319,7 @@ class PeakWatch:
 
 @dataclass(frozen=True, eq=False)
 class PendingSteps:
-    """Steps that what comes after them may yet take back, and what was known before them.
+    """Steps that may still be withdrawn, and the statistics before them.
 
     Parameters
     ----------
@@ -331,7 +330,7 @@ class PendingSteps:
     kinetic
         (k,) the largest kinetic energy up to each, J.
     before
-        Returns what the steps before them amount to: it is asked for only where steps are taken
+        Returns what the steps before them amount to: it is requested only where steps are taken
         back, or stored.
     """
 
@@ -370,7 +369,7 @@ class PendingSteps:
         )
 
     def saved(self) -> dict[str, Any]:
-        """Return all of it, to go on from in another process."""
+        """Return all of it, so that another process can resume."""
         sizes, peaks = self.before()
         return {
             "times": self.times,

@@ -1,10 +1,10 @@
-"""What the bodies of a problem look like: data from which pictures and animations are made.
+"""What the bodies of a problem look like: the data behind pictures and animations.
 
 A drawing is a list of shapes in a plane or in space. Their quantities are numbers, names of a
 run's series (states, outputs, reactions, the time "t"), names of its parameters, or forms of these;
-angles are in rad. `evaluate` puts the shapes where they are at a sample, which is all that a
-renderer needs to know; `Pose` and `ring` help with bodies in space. `to_json` and `from_json` keep
-a drawing in the file of its run.
+angles are in rad. `evaluate` places the shapes at a sample, which is all that a renderer needs;
+`Pose` and `ring` help with bodies in space. `to_json` and `from_json` keep a drawing in the file of
+its run.
 
 Examples
 --------

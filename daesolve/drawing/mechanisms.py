@@ -1,7 +1,7 @@
-"""What a mechanism looks like where nothing else is said: its bodies as stars of their places.
+"""The default drawing of a mechanism: each body as a star of its places.
 
-A body is drawn as lines from its mass centre to every place at which a part sits on it, a body that
-is held nowhere as a dot with its path. In space it is seen along a direction.
+A body is drawn as lines from its mass centre to every place where a part is attached, or as a dot
+with its path if nothing is attached. In space it is seen along a direction.
 """
 
 from __future__ import annotations
@@ -34,19 +34,18 @@ def drawing_of(
     Parameters
     ----------
     mechanism
-        Its bodies and parts; the parts' `first` and `second` are the places that are drawn. One
-        from a file is drawn by the geoms of the file. Or a
-        system that was posed by hand: its points (coordinates and outputs in m that are called x
-        and y, bob_x and bob_y, x1 and y1) with their paths, and as rods the holonomic goals that
-        hold two points, or a point and a fixed place, at a distance. A problem without a drawing of
-        its own is drawn so.
+        A mechanism is drawn by its bodies and by the places `first` and `second` of its parts; one
+        from a file by the geoms of the file. A system posed by hand is drawn by its points
+        (coordinates and outputs in m called x and y, bob_x and bob_y, x1 and y1) with their paths,
+        and with rods for the holonomic goals that hold two points, or a point and a fixed place, at
+        a distance. This is also the default for problems without a drawing.
     towards_the_eye
-        In space: where it is seen from, three coordinates of any length.
+        In space: the direction from which it is seen, three coordinates of any length.
 
     Raises
     ------
     PosingError
-        The eye is nowhere, or a system has no points.
+        The direction of the eye is zero, or a system has no points.
     """
     if not isinstance(mechanism, Mechanism):
         found = drawing_of_system(mechanism, towards_the_eye)

@@ -36,22 +36,22 @@ Wire = np.ndarray
 def drawing_of_file(
     mechanism: FileMechanism, towards_the_eye: Sequence[float]
 ) -> Callable[[Mapping[str, Any]], Drawing]:
-    """Return a rule that draws the runs of a model file by its geoms.
+    """Return a rule that draws runs of a model file by its geoms.
 
     Parameters
     ----------
     mechanism
         That of the file.
     towards_the_eye
-        Where it is seen from, three coordinates of any length.
+        The direction from which it is seen, three coordinates of any length.
     """
     poses = [Pose(f"body_{number}") for number in range(len(mechanism.bodies))]
     shapes = list(_shapes(mechanism, poses))
     states = [name for body in mechanism.bodies for name in body.coordinates.names]
     q = ca.vertcat(*[body.coordinates.vector for body in mechanism.bodies])
     frames = [body.frame() for body in mechanism.bodies]
-    told = [ca.horzcat(frame.position, frame.rotation) for frame in frames]  # pyright: ignore
-    seen = ca.Function("seen", [q], [ca.horzcat(*told)])
+    columns = [ca.horzcat(frame.position, frame.rotation) for frame in frames]  # pyright: ignore
+    seen = ca.Function("seen", [q], [ca.horzcat(*columns)])
 
     def rule(document: Mapping[str, Any]) -> Drawing:
         rows = np.array([document["states"][name] for name in states], dtype=float)

@@ -1,4 +1,4 @@
-"""Where the shapes of a drawing are at a sample."""
+"""Places the shapes of a drawing at a sample."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ from daesolve.storage.encoding import is_tuple
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """A shape where it is at a sample.
+    """A shape placed at a sample.
 
     Parameters
     ----------
     shape
-        What was declared.
+        The declared shape.
     points
         (k, 2) the centre of a circle; the vertices of a line, an outline or a trace; a dot; the
         tail and the tip of an arrow. NaN where a series has no finite value. In space, as seen
         from the drawing's eye: across, and up.
     radius, angle
-        Those of a circle, else zero.
+        Of a circle; otherwise zero.
     shown
-        Whether it is to be drawn there.
+        Whether it is drawn there.
     depth
         (k,) in space: how far each point is towards the eye; empty in a plane.
     """
@@ -83,7 +83,7 @@ def evaluate(
     parameters: Mapping[str, float],
     index: int,
 ) -> list[Placed]:
-    """Put the shapes of a drawing where they are at a sample.
+    """Place the shapes of a drawing at a sample.
 
     Parameters
     ----------
@@ -92,9 +92,9 @@ def evaluate(
     series
         Name -> (k,) the samples of a run, all of the same length.
     parameters
-        Name -> value; a series of the same name goes before it.
+        Name -> value; a series of the same name takes precedence.
     index
-        Which sample; negative from the end.
+        Index of the sample; negative counts from the end.
 
     Returns
     -------
@@ -139,7 +139,7 @@ def check(drawing: Drawing, known: Iterable[str]) -> None:
     Raises
     ------
     UnknownNameError
-        It names the part and the nearest names.
+        The message names the part and the nearest names.
     """
     known = set(known)
     for part in (*drawing.shapes, drawing.camera):

@@ -28,7 +28,7 @@ class Pose:
     Parameters
     ----------
     name
-        Of the body; the series begin with it.
+        Of the body; the names of the series begin with it.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class Pose:
     name: str
 
     def place(self, point: Sequence[float] | np.ndarray) -> Triple:
-        """Return where a point is that is given by its three coordinates in the body's axes."""
+        """Return the place of a point, given by three coordinates in the body's axes."""
         x, y, z = (
             Linear(
                 {self._series(0, letter): 1.0}
@@ -54,7 +54,7 @@ class Pose:
         return x, y, z
 
     def places(self, points: np.ndarray) -> list[Triple]:
-        """Return where points, (n, 3) in the body's axes, are."""
+        """Return the places of points, (n, 3) in the body's axes."""
         return [self.place(point) for point in points]
 
     def series(self, positions: np.ndarray, axes: np.ndarray) -> dict[str, np.ndarray]:
@@ -102,7 +102,7 @@ def ring(
     size
         The radius, or the half axes along the first, second and third direction.
     normal
-        Which of the three directions, counted from zero, it is normal to.
+        The direction to which it is normal, counted from zero.
     middle
         Its centre.
     corners
@@ -145,7 +145,7 @@ def axes_by_turns(turns: Sequence[tuple[int, np.ndarray]]) -> np.ndarray:
     Parameters
     ----------
     turns
-        About which axis of the turned body, counted from zero, and by which angles, (k,) rad.
+        Pairs: the axis of the turned body, counted from zero, and the angles, (k,) rad.
     """
     found = Rotation.identity()
     for axis, angles in turns:
@@ -154,20 +154,20 @@ def axes_by_turns(turns: Sequence[tuple[int, np.ndarray]]) -> np.ndarray:
 
 
 def axes_by_quaternions(quaternions: np.ndarray) -> np.ndarray:
-    """Return axes, (k, 3, 3) as columns, by quaternions (k, 4), the scalar part first."""
+    """Return axes, (k, 3, 3) as columns, from quaternions (k, 4), scalar part first."""
     # SciPy has the scalar part last.
     return np.array(Rotation.from_quat(np.roll(quaternions, -1, axis=1)).as_matrix(), dtype=float)
 
 
 def tiles(places: np.ndarray, margin: float, height: float = 0.0) -> list[Shape]:
-    """Return a level floor below places, in squares.
+    """Return a level floor of squares below places.
 
     Parameters
     ----------
     places
         (k, 2) or (k, 3)
     margin
-        How far it goes beyond them, m.
+        How far it extends beyond them, m.
     height
         Of the floor, m.
     """

@@ -1,4 +1,4 @@
-"""The parts of a drawing, each read as what it is declared to be, and a drawing as JSON."""
+"""The parts of a drawing, each validated by its declared type, and drawings as JSON."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from daesolve.errors import PosingError, unknown_name
 from daesolve.storage.encoding import is_list, is_mapping, is_tuple
 
 Role = Literal["body", "accent", "ground", "path", "force", "detail"]
-"""What a shape represents, from which its colour and stroke follow: a body, a part that should
-differ from it, the fixed surroundings, where a point has been, a force or another vector, a part of
-a body that is drawn finer."""
+"""What a shape represents, which sets its colour and stroke: a body, a part that should differ from
+it, the fixed surroundings, the path of a point, a force or another vector, a part of a body drawn
+with finer lines."""
 
 
 class _Declared:
@@ -39,9 +39,9 @@ class Linear(_Declared):
     Parameters
     ----------
     terms
-        Name -> its coefficient.
+        Name -> coefficient.
     constant
-        What is added.
+        The constant term.
     """
 
     terms: Mapping[str, float]
@@ -50,7 +50,7 @@ class Linear(_Declared):
 
 @dataclass(frozen=True)
 class Cosine(_Declared):
-    """constant + amplitude * cos(angle): where a point that goes round is, seen edge-on.
+    """constant + amplitude * cos(angle): a point that goes round, seen edge-on.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ Column = Sequence[float | None] | np.ndarray
 
 @dataclass(frozen=True, kw_only=True)
 class Shape(_Declared):
-    """What all shapes have.
+    """The parameters that all shapes share.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ class Shape(_Declared):
     label
         Its name in the legend and in messages.
     shown
-        It is drawn where this is positive, as the side of a body that faces the eye is; without
-        it, always.
+        The shape is drawn only where this is positive, for example on the side of a body that faces
+        the eye. By default it is always drawn.
     """
 
     role: Role = "body"
@@ -120,7 +120,7 @@ class Shape(_Declared):
 
 @dataclass(frozen=True)
 class Circle(Shape):
-    """A circle, with or without spokes; in space a ball, which is a circle from everywhere.
+    """A circle, with or without spokes; in space a ball, which looks like a circle from everywhere.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Circle(Shape):
     angle
         The direction of the first spoke, rad.
     spokes
-        How many show the angle, evenly spaced; none without one.
+        How many spokes show the angle, evenly spaced; none without an angle.
     """
 
     centre: Point
@@ -145,12 +145,12 @@ class Circle(Shape):
 
 @dataclass(frozen=True)
 class Line(Shape):
-    """A line: a rod, or, where all of its points are numbers, a curve of the ground.
+    """A line: a rod or, if all of its points are numbers, a curve of the ground.
 
     Parameters
     ----------
     points
-        Those that it goes through, two at least.
+        The points that it connects, at least two.
     """
 
     points: Points
@@ -158,14 +158,14 @@ class Line(Shape):
 
 @dataclass(frozen=True)
 class Outline(Shape):
-    """A closed polygon that is fixed to a body.
+    """A closed polygon fixed to a body.
 
     Parameters
     ----------
     points
-        In axes of the body; in space, where they are (`Pose.place` gives them).
+        In axes of the body; in space, their places (`Pose.place` gives them).
     at, angle
-        In a plane: where the origin of these axes is, and how they are turned.
+        In a plane: the origin of these axes, and the angle by which they are turned.
     """
 
     points: Points
@@ -182,7 +182,7 @@ class Outline(Shape):
 
 @dataclass(frozen=True)
 class Dot(Shape):
-    """A point, shown as large as a reader can see.
+    """A point, shown large enough to be seen.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ class Dot(Shape):
 
 @dataclass(frozen=True)
 class Trace(Shape):
-    """The path that a point has left behind since the first sample.
+    """The path of a point since the first sample.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ class Arrow(Shape):
 
 @dataclass(frozen=True)
 class Camera(_Declared):
-    """A square about a point, which an animation looks at where the whole way is much larger.
+    """A square around a point that an animation shows if the whole path is much larger.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class Camera(_Declared):
 
 @dataclass(frozen=True)
 class Drawing(_Declared):
-    """Shapes in a plane, drawn in their order, later ones above; or shapes in space.
+    """Shapes in a plane, drawn in order with later ones on top; or shapes in space.
 
     Parameters
     ----------
@@ -254,20 +254,20 @@ class Drawing(_Declared):
     x_label, y_label
         The axes of the plane, with their units; in space, of the plane that is seen.
     series
-        Series of its own beside the run's: name -> a value for each of the run's times, None where
-        there is none. A state that jumps though nothing moves (an angle that is measured from
-        another part after an event) belongs here as the quantity that goes on; "angle_dot" or
-        "angle_dot_1" is the derivative of "angle" or "angle_1", by which it is interpolated.
+        Further series besides the run's: name -> a value for each of the run's times, None if there
+        is none. If a state jumps although nothing moves (an angle that is measured from another
+        part after an event), give its continuous counterpart here; "angle_dot" or "angle_dot_1" is
+        the derivative of "angle" or "angle_1", by which it is interpolated.
     camera
-        What an animation looks at; without it, the bodies.
+        What an animation shows; by default the bodies.
     eye
         In space: the direction from which it is seen, three numbers of any length; the third axis
-        points upwards. An animation's page can be turned away from it.
+        points upwards. Readers can turn the view on an animation's page.
 
     Raises
     ------
     PosingError
-        A part of it, when it is made, is not what it must be.
+        A part of it has the wrong type or value.
     """
 
     shapes: Sequence[Shape]
@@ -296,12 +296,12 @@ class Drawing(_Declared):
 
     @property
     def axes(self) -> np.ndarray:
-        """(3, 3) in space: the directions across, up, and towards the eye, as rows."""
+        """In space: the directions across, up, and towards the eye, as rows (3, 3)."""
         return axes_seen_from(self.eye)
 
 
 def dimensions(value: object) -> set[int]:
-    """Return how many coordinates the points of a shape, or points themselves, have.
+    """Return how many coordinates points, or the points of a shape, have.
 
     An outline in a plane may stand at the origin, which is written with two.
     """
@@ -323,7 +323,7 @@ def dimensions(value: object) -> set[int]:
 
 
 def title(value: object) -> str:
-    """Return what messages call a part of a drawing."""
+    """Return the name of a part of a drawing in messages."""
     kind, label = type(value).__name__, getattr(value, "label", "")
     return f"{kind} {label!r} of the drawing" if label else f"{kind} of the drawing"
 
@@ -472,7 +472,7 @@ def _encoded(value: Any) -> Any:
 def _decoded(value: Any) -> Any:
     if is_list(value):
         return tuple(_decoded(entry) for entry in value)
-    # A term or a series may be called "kind": its value is no text.
+    # A term or a series may be called "kind": its value is not text.
     if not is_mapping(value) or not isinstance(kind := value.get("kind"), str):
         return value
     if kind not in _KINDS:

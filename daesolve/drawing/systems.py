@@ -1,4 +1,4 @@
-"""What a system that was posed by hand looks like: its points, and the rods that hold them.
+"""The default drawing of a system posed by hand: its points, and the rods that hold them.
 
 Coordinates and outputs in metres that are called x and y, tip_x and tip_y, x1 and y1 are a point. A
 holonomic goal whose gradient points from one point to another, or from one fixed place, wherever
@@ -52,7 +52,7 @@ def points_of(units: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
 def drawing_of_system(
     system: System, towards_the_eye: Sequence[float]
 ) -> Callable[[Mapping[str, Any]], Drawing] | None:
-    """Return a rule that draws the runs of a system; None where it has no points.
+    """Return a rule that draws the runs of a system; None if it has no points.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def drawing_of_system(
 
 
 def drawing_of_points(document: Mapping[str, Any]) -> Drawing | None:
-    """Draw the points among the states and outputs of a run; None where there are none."""
+    """Draw the points among the states and outputs of a run; None if there are none."""
     own = [name for kind in ("states", "outputs") for name in document[kind]]
     units = document["units"]
     places = points_of((name, units.get(name, "")) for name in own)
@@ -159,7 +159,7 @@ class _Rods:
 
 
 def _between(places: np.ndarray, rates: np.ndarray) -> bool:
-    """Tell whether gradients are opposite, along the line between two points."""
+    """Return whether gradients are opposite, along the line between two points."""
     way = places[:, 1] - places[:, 0]
     size = np.linalg.norm(rates[:, 0], axis=1)
     if not np.all(np.isfinite(rates)) or np.min(size) == 0.0:
@@ -170,7 +170,7 @@ def _between(places: np.ndarray, rates: np.ndarray) -> bool:
 
 
 def _centre(places: np.ndarray, rates: np.ndarray) -> np.ndarray | None:
-    """Return the place through which the gradients at all places go; None where there is none."""
+    """Return the place through which the gradients at all places go; None if there is none."""
     size = np.linalg.norm(rates, axis=1)
     if not np.all(np.isfinite(rates)) or np.min(size) == 0.0:
         return None

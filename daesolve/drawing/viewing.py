@@ -1,4 +1,4 @@
-"""From where what is in space is seen."""
+"""The view of bodies in space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from daesolve.multibody.places import axes_with_third
 FROM_THE_FRONT = (0.3, -1.0, 0.25)
 """Towards the eye: the third axis of space points upwards."""
 STRAIGHT = 1e-150
-"""The eye is straight above or below where it is aside by less; smaller numbers lose digits."""
+"""The eye counts as straight above or below if it is aside by less; smaller numbers lose digits."""
 
 
 def axes_seen_from(towards: Sequence[float]) -> np.ndarray:
@@ -22,7 +22,7 @@ def axes_seen_from(towards: Sequence[float]) -> np.ndarray:
     Raises
     ------
     PosingError
-        The eye is nowhere.
+        The direction of the eye is zero.
     """
     eye = axes_with_third(towards)[:, 2]
     across = np.cross((0.0, 0.0, 1.0), eye)

@@ -1,4 +1,4 @@
-"""Drift tests: a motion is run, and what is conserved in it is held to limits.
+"""Drift tests: run a motion, and hold its conserved quantities to limits.
 
 The pytest plugin `daesolve_pytest` gives a `DriftTest` to each test that asks for `drift`.
 """

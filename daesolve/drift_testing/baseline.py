@@ -27,22 +27,22 @@ Baseline = Mapping[tuple[str, int], Sizes]
 
 
 class DriftError(DaesolveError, ValueError):
-    """A limit, an accuracy or a baseline that has no meaning."""
+    """A limit, an accuracy or a baseline makes no sense."""
 
 
 def check_limits(dynamics: Dynamics, limits: Limits, accuracy: float | None) -> None:
-    """Refuse limits that are none, before anything is run.
+    """Refuse invalid limits before anything is run.
 
     Raises
     ------
     DriftError
-        A limit or the accuracy is no finite number > 0.
+        A limit or the accuracy is not a finite number > 0.
     UnknownNameError
-        A limit is for a name that no residual carries.
+        A limit has the name of no residual.
     """
     if not isinstance(limits, Mapping):
         raise DriftError(
-            f"limits are names with a number each, {{'energy': 1e-12}}, not {limits!r}"
+            f"limits must map names to numbers, such as {{'energy': 1e-12}}, not {limits!r}"
         )
     asked = {f"the limit of {name!r}": limit for name, limit in limits.items()}
     for what, number in {**asked, "accuracy": accuracy}.items():
@@ -65,8 +65,7 @@ def check_carried(limits: Limits, known: list[str]) -> None:
         if name not in known:
             names = ", ".join(map(repr, known)) or "none"
             raise UnknownNameError(
-                f"there is a limit for {name!r}, but this run has no residual of that name, "
-                f"only {names}"
+                f"the limit {name!r} matches no residual of this run: there are {names}"
             )
 
 
@@ -83,7 +82,7 @@ def limits_of(dynamics: Dynamics, limits: Limits) -> dict[str, float]:
 
 
 def exceeds(found: float | None, limit: float) -> bool:
-    """Return whether a size is beyond its limit; what is not a number is."""
+    """Return whether a size exceeds its limit; NaN does."""
     return found is None or not found <= limit
 
 
@@ -138,7 +137,7 @@ def read_baseline(file: Path) -> Baseline:
     Raises
     ------
     DriftError
-        It is missing, unreadable, or no drift report.
+        It is missing, unreadable, or not a drift report.
     """
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
@@ -155,8 +154,8 @@ def read_baseline(file: Path) -> Baseline:
         return {(run["test"], run["number"]): _sizes(run) for run in found["runs"]}
     except (TypeError, KeyError, AttributeError):
         raise DriftError(
-            f"{str(file)!r} is not a drift report: use the drift.json that --drift-report "
-            "wrote as the baseline"
+            f"{str(file)!r} is not a drift report: as the baseline, use a drift.json that "
+            "--drift-report wrote"
         ) from None
 
 
@@ -168,7 +167,7 @@ def _sizes(run: Mapping[str, Any]) -> Sizes:
 
 
 def worse(drift: Mapping[str, Mapping[str, Any]], before: Sizes) -> list[str]:
-    """Name the residuals that are more than `WORSE` times what they were, or `FLOOR`."""
+    """Name the residuals that exceed `WORSE` times their baseline or `FLOOR`."""
     return [
         name
         for name, entry in drift.items()

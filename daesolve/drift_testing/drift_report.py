@@ -44,7 +44,8 @@ def failure(entry: Entry) -> str:
         rows = [_row(name, drift[name], bounded(before[name])) for name in exceeded["baseline"]]
         parts.append(_table(("goal", "fed back", "baseline", "found", "final", "growth"), rows))
         parts.append(
-            f"the limit is {WORSE:g} times the baseline, which counts as at least {FLOOR:g}"
+            f"the limit is {WORSE:g} times the baseline (a baseline below {FLOOR:g} counts as "
+            f"{FLOOR:g})"
         )
     noted = dict.fromkeys([*exceeded["limits"], *exceeded["baseline"]])
     remarks = [f"{name}: {drift[name]['note']}" for name in noted if drift[name]["note"]]

@@ -1,4 +1,4 @@
-"""The fixture of a test: what it runs, how it judges, keeps what was measured, and fails."""
+"""The fixture of a test: it runs motions, judges and records them, and fails the test."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class DriftSubject:
     rank_loss
         "stop" or "pass".
     until
-        The horizon where none is asked for, s; None where there is none.
+        The default horizon, s; None if there is none.
     solve
         (until, **options) -> the run.
     command
@@ -65,7 +65,7 @@ class DriftSubject:
 
 
 def subject(of: str | Problem | BoundCase | System, options: Mapping[str, Any]) -> DriftSubject:
-    """Return what is to be run.
+    """Return the runs to perform.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def subject(of: str | Problem | BoundCase | System, options: Mapping[str, Any]) 
     Raises
     ------
     DriftError
-        It is nothing that can be run.
+        It cannot be run.
     """
     if isinstance(of, MechanicalSystem | ControlSystem):
         return DriftSubject(
@@ -134,19 +134,19 @@ def _word(value: bool | int | float | str) -> str:
 
 
 def measuring(subject: DriftSubject, driven: Driven) -> Formulation | None:
-    """Return the formulation that the library would choose, with invariants measured alone.
+    """Return the formulation that the library would choose, with invariants only measured.
 
     Parameters
     ----------
     subject
         What is run.
     driven
-        True for all invariants, or the names of those that are to be driven none the less.
+        True for all invariants, or the names of those to drive nonetheless.
 
     Returns
     -------
     Formulation or None
-        None where nothing is switched off.
+        None if no invariant is switched off.
 
     Raises
     ------
@@ -158,7 +158,8 @@ def measuring(subject: DriftSubject, driven: Driven) -> Formulation | None:
         return None
     if isinstance(driven, str) or not isinstance(driven, Iterable | bool):
         raise DriftError(
-            f"driven is {driven!r}, but must be True, False or names of invariants: ['energy']"
+            f"driven is {driven!r}, but must be True, False or names of invariants, such as "
+            "['energy']"
         )
     names = [] if driven is False else list(driven)
     for name in names:
@@ -203,11 +204,11 @@ class DriftTest:
     Parameters
     ----------
     test
-        What the test is called.
+        The name of the test.
     fail
-        Called with a message where the test fails; it must raise.
+        Called with a message if the test fails; it must raise.
     baseline
-        What was measured earlier; None where nothing is compared.
+        What was measured earlier; None if nothing is compared.
     entries
         What was measured, for each run in plain types.
     """
@@ -228,7 +229,7 @@ class DriftTest:
         formulation: Formulation | str | None = None,
         **options: Any,
     ) -> Trajectory:
-        """Run it, with invariants measured and not driven, and hold its drift to limits.
+        """Run a motion with invariants measured but not driven, and hold its drift to limits.
 
         Parameters
         ----------
@@ -238,17 +239,17 @@ class DriftTest:
             The end, s; None takes the case's horizon.
         limits
             The largest |residual| over its scale that is allowed at any accepted step, by the
-            name of the goal; it holds for the goal's hidden constraints too (`contact_dot`),
-            unless they have one of their own. None measures only.
+            name of the goal; it holds for the goal's hidden constraints too (`contact_dot`), unless
+            they have their own limit. None only measures.
         accuracy
             How far the states of a repeated run may differ, relative to the largest value among
             the states of a unit, for angles at least 1 rad; None does not repeat.
         driven
-            Names of invariants that are to be driven none the less, or True for all.
+            Names of invariants to drive nonetheless, or True for all.
         formulation
-            In place of the library's choice, an object or a name; it drives what it drives.
+            A formulation or its name, instead of the library's choice; it decides what is driven.
         **options
-            As for `daesolve.solve`; for a case start values by its own names too.
+            As in `daesolve.solve`; for a case start values by its own names too.
 
         Returns
         -------
@@ -280,7 +281,7 @@ class DriftTest:
     ) -> tuple[Trajectory, dict[str, Any]]:
         what = subject(of, options)
         if until is None and what.until is None:
-            raise DriftError("a system has no horizon of its own: give until, s")
+            raise DriftError("a system has no horizon: give until, in s")
         if formulation is not None and driven is not False:
             raise DriftError(
                 "the rates of a formulation already determine what is driven: give either "

@@ -1,9 +1,9 @@
-"""Many runs of one case, each with values of its own, on all cores or on a cluster.
+"""Many runs of one case with different values, on all cores or on a cluster.
 
-A sweep is a list of members whose values are decided before the first runs. Each member is a run
-like any other: its result does not depend on who ran it, beside whom, or after what. Workers load
-the problem by its name and keep the code that is compiled for it; members that differ in numbers
-share it. Results go to one directory as they come, and what is there is never computed again.
+A sweep is a list of members whose values are fixed before the first one runs. The result of a
+member does not depend on the worker, on the members beside it, or on their order. Workers load the
+problem by its name and keep its compiled code, which members that differ only in numbers share.
+Results go to one directory as they arrive, and are never computed twice.
 """
 
 from daesolve.ensembles.chunks import WorkerError

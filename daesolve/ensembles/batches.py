@@ -1,6 +1,6 @@
-"""Batches: runs of one structure, integrated together in the SIMD lanes of one processor.
+"""Batches: runs of one structure, integrated together in the SIMD lanes of a processor.
 
-How they go together: `daesolve.solvers.lanes`.
+`daesolve.solvers.lanes` explains how.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from daesolve.solving.solving import SolveOptions, integrated, repeating
 from daesolve.trajectory.trajectory import Trajectory
 
 MOST_LANES = 64
-"""More than the widest registers hold several times over would only wait for each other."""
+"""More lanes than fill the widest registers several times over would only wait for each other."""
 
 Result = Trajectory | DaesolveError
 
@@ -40,39 +40,39 @@ def run_batch(
     lanes: int | None = None,
     **options: Unpack[SolveOptions],
 ) -> list[Result]:
-    """Run the members of an ensemble, several at a time in the lanes of one processor.
+    """Run the members of an ensemble together in the SIMD lanes of one processor.
 
-    A member's result is to rounding that of a single run, and the same in every bit whatever
-    members are beside it. Ctrl-C ends all of them.
+    A member's result equals that of a single run to rounding, and is the same in every bit
+    whichever members run beside it. Ctrl-C ends all of them.
 
     Parameters
     ----------
     case
-        What all of them are.
+        The case that all members share.
     members
-        In what they differ: parameters, start values of the case and states, by name.
+        The values in which they differ: parameters, start values of the case and states, by name.
     until
-        In place of the case's horizon, s.
+        The end of the runs, s; None takes the case's horizon.
     initial
-        Start values that all have.
+        Start values that all members share.
     lanes
-        How many go at once; None takes sixteen.
+        How many members run together; None means sixteen.
     **options
-        As in `BoundCase.solve`, the same for all, but no `store` and no `atol`; the solver is
-        `Taylor`, by its name too, or left out, and then `rtol` is its tolerance.
+        As in `BoundCase.solve`, the same for all, but without `store` and `atol`. The solver is
+        `Taylor` or its name; if it is left out, `rtol` is its tolerance.
 
     Returns
     -------
     list
-        The trajectory of each member, in their order; the error of one that could not be run.
+        The trajectory of each member, in order; for a member that could not run, its error.
 
     Raises
     ------
     UnsupportedError
-        Another solver, an absolute tolerance or a place on disk is asked for, or members differ in
+        Another solver, an absolute tolerance or storage is requested, or members differ in
         structure.
     OutOfRangeError
-        The number of lanes or the tolerance cannot be, or `rtol` is given beside a solver.
+        The number of lanes or the tolerance is invalid, or `rtol` is given with a solver.
     """
     check_options("run_batch", options, more=tuple(SolveOptions.__annotations__))
     solver = batch_solver(solver_of(options.get("solver")), options.get("rtol"))
@@ -106,22 +106,22 @@ def run_in_lanes(
     verify: bool | Solver | str = False,
     **options: Unpack[RunOptions],
 ) -> list[Result]:
-    """Run the members of an ensemble, each by the method that is chosen for it.
+    """Run the members of an ensemble, each by the method chosen for it.
 
-    Those for which that is Taylor's go several at a time in lanes, where they can; the others as
-    they would by themselves.
+    Members for which that is Taylor's method run together in lanes if they can; the others run one
+    by one.
 
     Parameters
     ----------
     case, members, until, **options
         As in `run_batch`, but with any solver and formulation.
     verify
-        As in `daesolve.solve`; a repetition by Taylor's method goes in the same lanes.
+        As in `daesolve.solve`; a repetition by Taylor's method uses the same lanes.
 
     Returns
     -------
     list
-        The trajectory of each member, in their order; the error of one that could not be run.
+        The trajectory of each member, in order; for a member that could not run, its error.
     """
     batch, made, by = Batch(LANES), made_by_name(options), repeating(verify)
 
@@ -135,19 +135,19 @@ def run_in_lanes(
 
 
 def batch_solver(solver: Solver | None, rtol: float | None) -> Solver:
-    """Return the solver of a batch: the one that is asked for, or Taylor's method.
+    """Return the solver of a batch: the requested one, or Taylor's method.
 
     Parameters
     ----------
     solver
-        What is asked for; None leaves Taylor's method.
+        The requested solver; None means Taylor's method.
     rtol
-        The tolerance of a solver that is left out; None leaves it its own.
+        The tolerance if no solver is given; None means the default.
 
     Raises
     ------
     OutOfRangeError
-        The tolerance cannot be, or is given beside a solver.
+        The tolerance is invalid, or is given with a solver.
     """
     if rtol is None:
         return Taylor() if solver is None else solver

@@ -1,4 +1,4 @@
-"""What a worker does: it keeps the problem, and runs members of a sweep."""
+"""The work of a worker: it keeps the problem, and runs members of a sweep."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ Chunk = Sequence[tuple[int, Mapping[str, Any]]]
 
 @dataclass(frozen=True)
 class Task:
-    """What all members of a sweep have in common, as it is sent to workers.
+    """What all members of a sweep share, as sent to workers.
 
     Parameters
     ----------
     problem, digest
-        The name of an installed problem, or the path of its file and what the file holds.
+        The name of an installed problem, or the path of its file and the digest of the file.
     case, model, structure, parameters, start, initial
         As in `daesolve.plugins.bound_case.BoundCase`.
     until
@@ -53,9 +53,9 @@ class Task:
     options
         Of `daesolve.solve`.
     batch
-        Whether members are integrated side by side; None where each goes there that can.
+        Whether members are integrated side by side; None for those that can.
     versions
-        Of what a worker must have.
+        The versions that a worker must have.
     """
 
     problem: str
@@ -75,7 +75,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Result:
-    """What a member gave: a row of the table, and its samples by name, (k,) each."""
+    """The result of a member: a row of the table, and its samples by name, (k,) each."""
 
     row: Mapping[str, Any]
     samples: Mapping[str, np.ndarray]
@@ -83,26 +83,26 @@ class Result:
 
 @dataclass(frozen=True)
 class ChunkResults:
-    """What a chunk gave, and how long it took, s."""
+    """The results of a chunk, and how long it took, s."""
 
     results: tuple[Result, ...]
     seconds: float
 
 
 class WorkerError(DaesolveError, RuntimeError):
-    """A worker that cannot run members: it has another version, or not the problem."""
+    """A worker cannot run members: it has another version, or lacks the problem."""
 
 
 _one_at_a_time = threading.Lock()
 
 
 def run_chunk(task: Task, chunk: Chunk) -> ChunkResults:
-    """Run some members in a worker; one chunk at a time, since compiled code has a state.
+    """Run some members in a worker, one chunk at a time because compiled code has a state.
 
     Raises
     ------
     WorkerError
-        The worker is not one for this sweep.
+        The worker does not fit this sweep.
     """
     with _one_at_a_time:
         begin = time.perf_counter()
@@ -185,7 +185,7 @@ def _number(what: str, found: object) -> float:
 
 
 def failure(number: int, values: Mapping[str, Any], message: str) -> Result:
-    """Return what is kept of a member that gave nothing."""
+    """Return the record of a member without a result."""
     row = {"member": number, **over_columns(values)}
     return Result(row | {"outcome": Outcome.FAILED.value, "message": message}, {})
 
@@ -198,7 +198,7 @@ def result_of(
     *,
     sampled: bool,
 ) -> Result:
-    """Return what is kept of a member's run.
+    """Return the record of a member's run.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def result_of(
     run
         Its run.
     measured
-        What was measured of it, by name.
+        What was measured on it, by name.
     sampled
         Whether its samples are kept.
     """
@@ -259,7 +259,7 @@ FIXED = {
     "verified_against": "string",
     "lyapunov_time": "double",
 }
-"""The columns besides a sweep's own, which are doubles; the last two where members are verified."""
+"""The columns besides a sweep's own, which are doubles; the last two if members are verified."""
 PEAK, MEASURE, DIFFERENCE, AGAINST = "peak_", "measure_", "difference_", "verified_against"
 OWN = ("end_", "max_relative_", "final_relative_", PEAK, MEASURE, DIFFERENCE)
 
@@ -276,12 +276,12 @@ def over_columns(values: Mapping[str, Any]) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def computing_versions() -> dict[str, str]:
-    """Return the versions of what the digits of a result depend on."""
+    """Return the versions of all packages on which the digits of a result depend."""
     return {name: found for name, found in versions().items() if name != "python"}
 
 
 def check_worker(task: Task) -> None:
-    """Refuse to work with other versions, or another problem, than the sweep was asked for.
+    """Refuse to work with versions or a problem other than those of the sweep.
 
     Raises
     ------
@@ -305,7 +305,7 @@ def case_of(task: Task) -> BoundCase:
     Raises
     ------
     WorkerError
-        The worker has other versions, or not the problem.
+        The worker has other versions, or lacks the problem.
     """
     check_worker(task)
     case = _problem(task.problem, task.digest).case(task.case, model=task.model)

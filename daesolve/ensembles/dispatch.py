@@ -1,4 +1,4 @@
-"""The members of a sweep, from the queue to the workers and to the disk."""
+"""Brings the members of a sweep from the queue to the workers and their results to disk."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ POLL = 0.2
 
 @dataclass(frozen=True)
 class SweepState:
-    """How far a sweep is.
+    """The progress of a sweep.
 
     Parameters
     ----------
     count, done, failed
-        How many members there are, have run, and failed.
+        How many members there are, how many have run, and how many failed.
     before
-        How many had run before this process went on.
+        How many had run before this process started.
     """
 
     count: int
@@ -66,14 +66,14 @@ def run_members(
     table
         The values of every member.
     workers
-        Returns who runs them, given how many they are.
+        Returns the workers for a given number of members.
     progress, batch
         As in `sweep`.
 
     Raises
     ------
     WorkerError
-        The workers are not fit for this sweep, or all are gone; what has been computed is kept.
+        The workers do not fit this sweep, or all are gone; the results so far are kept.
     """
     ended = outcomes(store.directory)
     count = count_of(table)
@@ -125,7 +125,7 @@ class _Queue:
         return bool(self._new or self._again)
 
     def next_chunk(self, workers: int) -> Chunk:
-        """Return the members that are to run next; one whose worker was lost runs alone."""
+        """Return the members to run next; one whose worker was lost runs alone."""
         self.under_way += 1
         if self._again:
             numbers = [self._again.popleft()]
@@ -140,7 +140,7 @@ class _Queue:
         if not self._run:
             return min(self._first, share)
         wanted = int(min(self._aim * self._run / max(self._seconds, 1e-9), LARGEST_CHUNK))
-        # A few lanes take as long as all: no member is to be alone in the last round.
+        # A few lanes take as long as all: no member should be alone in the last round.
         return min(max(wanted - wanted % self._first, self._first), share)
 
     def results(self, chunk: Chunk, answer: ChunkResults | Lost) -> list[Result]:

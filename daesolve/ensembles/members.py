@@ -1,4 +1,4 @@
-"""What the members of a sweep are: their values, decided and checked before the first runs."""
+"""The members of a sweep: their values, fixed and checked before the first one runs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from daesolve.plugins.bound_case import BoundCase
 from daesolve.storage.encoding import is_list, native
 
 MOST_MEMBERS = 10_000_000
-"""More would not fit into memory beside what their runs need."""
+"""More would not fit into memory."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,12 @@ class Distribution:
         return "it needs two numbers, the lower bound first"
 
     def values(self, parts: np.ndarray) -> np.ndarray:
-        """Return the values below which these parts of all draws lie."""
+        """Return the quantiles at these probabilities."""
         raise NotImplementedError
 
 
 class Uniform(Distribution):
-    """Evenly between two bounds."""
+    """The uniform distribution between two bounds."""
 
     kind = "uniform"
 
@@ -63,7 +63,7 @@ class Uniform(Distribution):
 
 
 class LogUniform(Distribution):
-    """Evenly in the logarithm, between two bounds above zero."""
+    """The log-uniform distribution between two positive bounds."""
 
     kind = "log_uniform"
 
@@ -80,7 +80,7 @@ class LogUniform(Distribution):
 
 
 class Normal(Distribution):
-    """By Gauss: the mean and the standard deviation."""
+    """The normal distribution."""
 
     kind = "normal"
 
@@ -96,17 +96,17 @@ class Normal(Distribution):
 
 
 def uniform(low: float, high: float) -> Uniform:
-    """Draw evenly between two bounds, from `low` to `high`."""
+    """Draw uniformly between `low` and `high`."""
     return Uniform(low, high)
 
 
 def log_uniform(low: float, high: float) -> LogUniform:
-    """Draw evenly in the logarithm, from `low` > 0 to `high`."""
+    """Draw log-uniformly between `low` > 0 and `high`."""
     return LogUniform(low, high)
 
 
 def normal(mean: float, deviation: float) -> Normal:
-    """Draw from the normal distribution of a mean and a standard deviation."""
+    """Draw from the normal distribution with a mean and a standard deviation."""
     return Normal(mean, deviation)
 
 
@@ -118,22 +118,22 @@ Table = dict[str, list[Any]]
 
 
 def members(over: Over, samples: int | None = None, seed: int = 0) -> Table:
-    """Decide the values of every member.
+    """Fix the values of every member.
 
     Parameters
     ----------
     over
-        Name -> values or a distribution: the product of all, the last name quickest, or the
-        members one by one, each name -> value.
+        Name -> values or a distribution: the members are the product of all, with the last name
+        varying fastest. Or the members one by one, each name -> value.
     samples
-        How many members each point of the grid has, where something is drawn.
+        How many members each point of the grid has if something is drawn at random.
     seed
-        Of the draws; each name draws from a stream of its own.
+        Of the draws; each name has its own stream.
 
     Raises
     ------
     OutOfRangeError
-        There is nothing to vary, or what is said of it makes no sense.
+        There is nothing to vary, or its description makes no sense.
     """
     if isinstance(over, Mapping):
         return _product(_named(over), samples, seed)
@@ -248,7 +248,7 @@ def described(over: Over) -> Any:
     }
 
 
-def untold(over: Any) -> Over:
+def over_from(over: Any) -> Over:
     """Return what is varied from its description in a manifest."""
     if is_list(over):
         return over
@@ -266,7 +266,7 @@ def member_case(case: BoundCase, values: Mapping[str, Any]) -> BoundCase:
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        A name that nothing carries, or a value that cannot be.
+        A name is unknown, or a value is not possible.
     """
     structure, parameters, starts = _sorted(case, values)
     changed = case.changed({name: values[name] for name in structure})
@@ -297,7 +297,7 @@ def checked(case: BoundCase, table: Table) -> Table:
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        A name that nothing carries, or a value that cannot be.
+        A name is unknown, or a value is not possible.
     """
     found = {name: list(column) for name, column in table.items()}
     structural = [name for name in table if name in case.problem.structure]

@@ -1,4 +1,4 @@
-"""Stability maps whose rows are shared: by processes of this machine, or on a Dask cluster."""
+"""Stability maps whose rows are shared between processes or the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from daesolve.errors import OutOfRangeError
 from daesolve.plugins.bound_case import BoundCase
 
 BLOCKS = 4
-"""Blocks of rows for each worker, so that none waits long for the last."""
+"""Blocks of rows per worker, so that no worker waits long for the last block."""
 TRIES = 2
-"""How often a block is given to a worker that ends before it answers."""
+"""How often a block is tried when its worker ends before it answers."""
 ORBIT = ("near", "period", "section", "passages", "up_to", "family", "steady", "pieces")
 
 Part = tuple[Mapping[str, Any], Mapping[str, tuple[float, float]], tuple[int, int], tuple[int, ...]]
@@ -46,18 +46,19 @@ def sweep_stability(
     progress: Progress | None = None,
     **orbit: Any,
 ) -> StabilityMap:
-    """Compute a stability map by several processes, each of which finds the orbit itself.
+    """Compute a stability map with several processes, each of which finds the orbit itself.
 
     Parameters
     ----------
     case
-        Of an installed problem, or one in a file that every worker has.
+        A case of an installed problem, or of one in a file that every worker has.
     over, cells, follow, out, progress
         As in `daesolve.analysis.stability_map`.
     workers
-        Processes; as many as there are cores. 0, as a single core, computes all in this one.
+        The number of processes; by default one per core. 0 computes everything in this process,
+        which is also the default on a single core.
     scheduler
-        The address of a Dask scheduler, such as "tcp://host:8786", in place of processes.
+        The address of a Dask scheduler, such as "tcp://host:8786", instead of processes.
     **orbit
         Which orbit: `near`, a state by name, `period`, `section`, the name of an event,
         `passages`, `up_to`, `family`, `steady`, `pieces`, as in `case.periodic_orbit`.
@@ -65,16 +66,16 @@ def sweep_stability(
     Returns
     -------
     StabilityMap
-        The same bits as `daesolve.analysis.stability_map` of that orbit has.
+        The same in every bit as `daesolve.analysis.stability_map` of that orbit.
 
     Raises
     ------
     OutOfRangeError
-        No scheduler answers, it has no workers, or something cannot be sent to them.
+        No scheduler answers, it has no workers, or an argument cannot be sent to them.
     WorkerError
-        A worker has other versions, or not the problem, or ends twice before it answers.
+        A worker has other versions, lacks the problem, or ends twice before it answers.
     StorageError
-        The directory has another map.
+        The directory contains another map.
     DaesolveError
         As in `daesolve.analysis.stability_map` and `case.periodic_orbit`.
     """

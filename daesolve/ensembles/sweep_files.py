@@ -1,4 +1,4 @@
-"""A sweep on disk: its manifest, the values of its members, and their results as they come.
+"""A sweep on disk: its manifest, the values of its members, and their results so far.
 
 ```
 DIR/manifest.json            what is swept, written before the first member runs
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 KIND = "sweep"
 LEAST, MOST = 1.0, 30.0
-"""Seconds of results that are lost at most when the process is killed: from the start, later on."""
+"""At most so many seconds of results are lost when the process is killed: at the start, later."""
 SHARE = 0.02
 """Part of the time so far that may be lost between these."""
 HARMLESS = {
@@ -63,14 +63,14 @@ class Store:
     Parameters
     ----------
     directory
-        Of the sweep; it is made if it is not there.
+        Of the sweep; created if it does not exist.
 
     Raises
     ------
     OutputExistsError
-        The directory holds something else, is a file, or cannot be made.
+        The directory contains something else, is a file, or cannot be created.
     LockedRunError
-        Another process writes it.
+        Another process is writing it.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -99,12 +99,12 @@ class Store:
     def begin(
         self, manifest: Mapping[str, Any], table: Table, *, any_version: bool = False
     ) -> Table:
-        """Write what is swept, or see that the sweep on disk is the same; return the values.
+        """Write the manifest, or check that the sweep on disk is the same; return the values.
 
         Raises
         ------
         NotResumableError
-            Another sweep is there; the message names what differs.
+            The directory contains another sweep; the message names the difference.
         """
         if (self.directory / "manifest.json").exists():
             known = read_manifest(self.directory)
@@ -141,11 +141,11 @@ class Store:
                 path.unlink()
 
     def add(self, results: Iterable[Result]) -> None:
-        """Take results; they are written when enough time has passed."""
+        """Add results; they are written when enough time has passed."""
         self._results += results
 
     def flush_in_time(self) -> None:
-        """Write the results, where much would be lost otherwise."""
+        """Write the results if much would be lost otherwise."""
         now = time.monotonic()
         patience = min(max(SHARE * (now - self._begin), LEAST), MOST)
         if now - self._flushed >= patience:
@@ -185,12 +185,12 @@ class Store:
 
 
 def check_same(directory: Path, known: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    """Refuse to go on with a sweep when another one is asked for.
+    """Refuse to continue a sweep when another one is requested.
 
     Raises
     ------
     OutputExistsError
-        The directory holds a run.
+        The directory contains a run.
     NotResumableError
         The message names what differs.
     """
@@ -226,7 +226,7 @@ def _difference(there: Any, here: Any) -> tuple[tuple[str, ...], Any, Any] | Non
 
 
 def check_versions(directory: Path, known: Mapping[str, Any], here: Mapping[str, str]) -> None:
-    """Refuse to go on with other versions than those that the results so far were computed with.
+    """Refuse to continue with versions other than those of the results so far.
 
     Raises
     ------
@@ -236,9 +236,9 @@ def check_versions(directory: Path, known: Mapping[str, Any], here: Mapping[str,
     for package, version in known["versions"].items():
         if here.get(package) != version:
             raise NotResumableError(
-                f"{str(directory)!r} was computed with {package} {version}, here is "
-                f"{here.get(package, 'none')}: members would no longer agree to the last "
-                "digit; install that version, or set any_version=True"
+                f"{str(directory)!r} was computed with {package} {version} (here: "
+                f"{here.get(package, 'none')}), so members would no longer agree to the last "
+                "digit: install that version, or set any_version=True"
             )
 
 
@@ -248,7 +248,7 @@ def sweep_manifest(directory: Path) -> dict[str, Any]:
     Raises
     ------
     NotResumableError, NotARunError, FormatError
-        The directory holds none.
+        The directory contains no sweep.
     """
     from daesolve.ensembles.sweep_schema import fault_of
 
@@ -259,7 +259,7 @@ def sweep_manifest(directory: Path) -> dict[str, Any]:
 
 
 def stored_values(directory: Path, manifest: Mapping[str, Any]) -> Table:
-    """Return the values of every member as they were decided."""
+    """Return the values of every member."""
     table = read_part(directory / "values.parquet")
     return {
         name: table.column(column).to_pylist()
@@ -273,7 +273,7 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     Raises
     ------
     TornPartError
-        It cannot be read, or has not got them.
+        It cannot be read, or lacks these columns.
     """
     import pyarrow as pa
 
@@ -287,13 +287,13 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
 
 
 def parts(directory: Path, kind: str) -> list[Path]:
-    """Return the files of "members" or "samples" that are whole, in order."""
+    """Return the complete files of "members" or "samples", in order."""
     found = (directory / kind).glob("*.parquet")
     return sorted(path for path in found if path.stem.isdecimal())
 
 
 def arrow(columns: Mapping[str, Sequence[Any]], types: Mapping[str, Any]) -> pa.Table:
-    """Return columns as a table; what is no fixed column and has no type given is a double."""
+    """Return columns as a table; what is not a fixed column and has no type given is a double."""
     import pyarrow as pa
 
     arrows: Any = pa
@@ -309,7 +309,7 @@ def arrow(columns: Mapping[str, Sequence[Any]], types: Mapping[str, Any]) -> pa.
 
 
 def new_manifest(contents: Mapping[str, Any], over: Sequence[str]) -> dict[str, Any]:
-    """Return a manifest with what every one has."""
+    """Return a manifest with the entries that every sweep has."""
     columns = {"over": {name: over_column(name) for name in over}}
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     return {"format": FORMAT, "kind": KIND, **contents, "columns": columns, "created": created}

@@ -1,4 +1,4 @@
-"""What a sweep has given so far, read from its directory, and how it depends on what was varied."""
+"""The results of a sweep so far, read from its directory, and their dependence on a number."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Sweep(Shown):
     Parameters
     ----------
     directory
-        Where they are; see `daesolve.ensembles.sweep_files`.
+        The directory; see `daesolve.ensembles.sweep_files` for its files.
     count, done, failed
         How many members there are, how many of them have run, and how many of these neither
         completed nor were stopped by an event.
@@ -47,12 +47,12 @@ class Sweep(Shown):
 
     @classmethod
     def from_directory(cls, directory: str | Path) -> Sweep:
-        """Return what a directory holds so far.
+        """Return the results in a directory so far.
 
         Raises
         ------
         NotARunError, FormatError, NotResumableError
-            It holds no sweep.
+            The directory contains no sweep.
         """
         directory = located(directory)
         count = sweep_manifest(directory)["count"]
@@ -61,7 +61,7 @@ class Sweep(Shown):
         return cls(directory, count, len(ended), failed, len(ended) < count)
 
     def member(self, number: int) -> dict[str, Any]:
-        """Return the results of a member by column; None where it has none.
+        """Return the results of a member by column; None if it has none.
 
         Raises
         ------
@@ -83,7 +83,7 @@ class Sweep(Shown):
         return self._frame("members").set_index("member")
 
     def samples_to_pandas(self) -> pd.DataFrame:
-        """Return the samples, in the order of members and times; empty where there are none."""
+        """Return the samples, in the order of members and times; empty if there are none."""
         return self._frame("samples").set_index("member")
 
     def _frame(self, kind: str) -> pd.DataFrame:
@@ -95,7 +95,7 @@ class Sweep(Shown):
 
 
 def outcomes(directory: Path) -> dict[int, str]:
-    """Return how each member ended that has run, by its number."""
+    """Return how each member that has run ended, by its number."""
     found: dict[int, str] = {}
     for path in parts(directory, "members"):
         table = read_part(path, ["member", "outcome"])
@@ -106,7 +106,7 @@ def outcomes(directory: Path) -> dict[int, str]:
 
 
 def reasons(directory: Path) -> list[tuple[str, int]]:
-    """Return why members failed and how many did so, the most frequent reason first."""
+    """Return why members failed and how many for each reason, the most frequent first."""
     counts: Counter[str] = Counter()
     for path in parts(directory, "members"):
         table = read_part(path, ["outcome", "message"])
@@ -121,8 +121,7 @@ def reasons(directory: Path) -> list[tuple[str, int]]:
 class LargestDifference:
     """The largest `difference` of a state among verified members, and the `member` that has it.
 
-    It is not a number where that of any member is none: what its repetition did not reach is
-    unknown.
+    It is NaN if that of any member is: what its repetition did not reach is unknown.
     """
 
     difference: float
@@ -157,12 +156,12 @@ def results_table(directory: Path, kind: str) -> pa.Table:
 
 
 def has_failed(outcome: str) -> bool:
-    """Return whether a member ended otherwise than it was meant to."""
+    """Return whether a member failed to end as intended."""
     return not Outcome(outcome).good
 
 
 ROUNDED = 1e-13
-"""What is no larger, in its own unit, is rounding of numbers of a usual size: no order is in it."""
+"""Anything smaller, in its own unit, counts as rounding and shows no order."""
 
 
 @dataclass(frozen=True)
@@ -176,8 +175,8 @@ class Measured:
     values
         One for each value of the varied number.
     orders
-        The slope in log-log from each value to the next; None where one of the two is not above
-        zero, or no larger than rounding.
+        The slope in log-log from each value to the next; None if one of the two is not above zero,
+        or is rounding.
     """
 
     name: str
@@ -188,14 +187,14 @@ class Measured:
 
 @dataclass(frozen=True)
 class MeasuredDependence:
-    """What was measured, over the values of one number, from the largest down.
+    """Measures over the values of one number, from the largest down.
 
     Parameters
     ----------
     over, unit
         The varied number.
     values
-        Those whose runs came to their end.
+        The values whose runs were completed.
     measures
         What was measured.
     """
@@ -234,8 +233,8 @@ def dependence(sweep: Sweep, case: BoundCase) -> MeasuredDependence | None:
     Returns
     -------
     MeasuredDependence or None
-        None where nothing was measured, or it was not one number above zero that was varied, with
-        two values at least.
+        None if nothing was measured, or unless exactly one positive number was varied, with at
+        least two values.
     """
     over = list(sweep_manifest(sweep.directory)["columns"]["over"])
     if len(over) != 1:
@@ -265,7 +264,7 @@ def dependence(sweep: Sweep, case: BoundCase) -> MeasuredDependence | None:
 
 
 def local_orders(sizes: Sequence[float], values: Sequence[float]) -> tuple[float | None, ...]:
-    """Return the slopes in log-log between neighbours; None where rounding would make them."""
+    """Return the slopes in log-log between neighbours; None if rounding would make them."""
     pairs = list(zip(sizes, values, strict=True))
     return tuple(
         math.log(after[1] / before[1]) / math.log(after[0] / before[0])

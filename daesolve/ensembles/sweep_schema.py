@@ -1,6 +1,6 @@
-"""What the manifest of a sweep holds.
+"""The contents of the manifest of a sweep.
 
-This module imports pydantic, and is imported where a sweep is read.
+This module imports pydantic, so it is imported only when a sweep is read.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class Manifest(Record):
 
 
 def fault_of(name: str, value: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the manifest of a sweep, as it follows on its name.
+    """Return what is wrong with the manifest of a sweep, in words that follow its name.
 
     Parameters
     ----------
     name
         Of the file.
     value
-        What it holds; that of a run is not looked at.
+        Its contents; the manifest of a run is not checked.
     """
     return fault(Manifest, value) if value.get("kind") == "sweep" else None

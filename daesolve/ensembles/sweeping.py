@@ -1,4 +1,4 @@
-"""`sweep`: many runs of one case, each with values of its own; a manifest describes them."""
+"""`sweep`: many runs of one case with different values, described by a manifest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from daesolve.ensembles.members import (
     described,
     member_case,
     members,
-    untold,
+    over_from,
     values_of,
 )
 from daesolve.ensembles.sweep_files import Store, new_manifest, sweep_manifest
@@ -70,7 +70,7 @@ from daesolve.system.driving import portable
 KINDS: dict[str, Any] = {
     kind.__name__: kind for kind in (*SOLVERS.values(), *FORMULATIONS.values(), Every, EveryEvent)
 }
-"""Whose values a manifest holds whole."""
+"""Classes whose values a manifest stores completely."""
 KIND_KEY, WORDS_KEY = "kind", "in_words"
 
 
@@ -90,57 +90,57 @@ def sweep(
     progress: Progress | None = None,
     **options: Unpack[RunOptions],
 ) -> Sweep:
-    """Run a case many times, each time with other values; results go to a directory as they come.
+    """Run a case many times with different values, and write results to a directory as they arrive.
 
-    A member whose run fails is recorded with the reason, and the others go on. What was begun in
-    the directory is gone on with, where it is the same sweep.
+    A member whose run fails is recorded with the reason, and the others continue. If the directory
+    already contains part of the same sweep, it is resumed.
 
     Parameters
     ----------
     case
-        What is varied: `problem.case(...)`.
+        The case to vary: `problem.case(...)`.
     over
         Name -> values, or a distribution: `uniform(low, high)`, `log_uniform(low, high)`,
-        `normal(mean, deviation)`. Values make a grid, the last name quickest. A list of mappings
-        gives the members one by one. A name is a parameter, a structural choice, or a start value
-        by the case's own names or those of states.
+        `normal(mean, deviation)`. Values form a grid, with the last name varying fastest. A list of
+        mappings gives the members one by one. A name is a parameter, a structural choice, or a
+        start value by the case's own names or those of states.
     out
         The directory.
     samples
-        How many members are drawn at each point of the grid, where something is drawn.
+        How many members are drawn at each point of the grid if something is drawn at random.
     seed
-        Of the draws: it alone decides the values of every member, before the first runs.
+        Of the draws: it alone determines the values of every member, before the first one runs.
     until
-        The end of each run, s; else the last of `at`, else the case's horizon.
+        The end of each run, s; by default the last of `at`, or else the case's horizon.
     initial
-        Start values that all members have.
+        Start values that all members share.
     workers
-        How many processes of this machine; as many as it has cores unless given. 0 runs all in this
-        process, for a problem that exists nowhere else.
+        The number of processes on this machine; by default one per core. 0 runs everything in this
+        process, for a problem that exists only here.
     scheduler
-        The address of a Dask cluster in place of local processes.
+        The address of a Dask cluster instead of local processes.
     batch
-        Integrate members side by side, all of them by Taylor's method; False, one by one. Unless
-        given, those go side by side that can, where they are many and of one structure.
+        True integrates all members side by side by Taylor's method, False one by one. By default
+        members that can run side by side do so if they are many and share one structure.
     verify
         Repeat the run of each member, as `daesolve.solve` does, and keep how far each state differs
         over the samples and at the end, what repeated it, and the Lyapunov time.
     progress
         Called with the sweep's `State` whenever members have run.
     **options
-        See `RunOptions`, the same for all members. The sample times `at` are kept of each run, none
-        by default; the end always is.
+        See `RunOptions`, the same for all members. Samples at the times `at` are kept of each run,
+        none by default; the end always is.
 
     Returns
     -------
     Sweep
-        Interrupted, where Ctrl-C or SIGTERM ended it: what had been computed by then is kept.
+        Marked as interrupted if Ctrl-C or SIGTERM ended it; the results so far are kept.
 
     Raises
     ------
     DaesolveError
-        The request cannot be run: a name that nothing carries, a value out of range in any
-        member, a directory that holds something else, a scheduler that does not answer.
+        The request cannot be run: an unknown name, a value out of range in any member, a directory
+        that contains something else, a scheduler that does not answer.
     """
     check_workers(workers, scheduler)
     if batch is not None and not isinstance(batch, bool):
@@ -192,23 +192,23 @@ def resume_sweep(
     workers, scheduler, progress
         As in `sweep`.
     any_version
-        Go on although the results so far were computed with other versions.
+        Continue even if the results so far were computed with other versions.
     source
-        The Python file that defines the problem, where there is one, or the case that is swept: a
-        file is never executed because a directory names it. It must hold what it held when the
-        sweep began.
+        The Python file that defines the problem, if there is one, or the case that is swept. A file
+        is never executed only because a directory names it. It must be unchanged since the sweep
+        began.
 
     Raises
     ------
     NotResumableError
-        The directory holds no sweep that could be gone on with from its manifest alone.
+        The directory contains no sweep that can be resumed from its manifest alone.
     """
     check_workers(workers, scheduler)
     directory = located(directory)
     manifest = sweep_manifest(directory)
     case = source if isinstance(source, BoundCase) else case_from(directory, manifest, source)
     options, at = restored(manifest["options"]), restored(manifest["at"])
-    over, samples, seed = untold(manifest["over"]), manifest["samples"], manifest["seed"]
+    over, samples, seed = over_from(manifest["over"]), manifest["samples"], manifest["seed"]
     table = checked(case, members(over, samples, seed))
     task = task_of(
         case, manifest["until"], at, options, batch=manifest["batch"], installed=workers != 0
@@ -231,12 +231,12 @@ def task_of(
     batch: bool | None,
     installed: bool,
 ) -> Task:
-    """Return what runs of a case have in common; where workers load an `installed` problem by name.
+    """Return what runs of a case share; workers load an `installed` problem by name.
 
     Raises
     ------
     OutOfRangeError
-        They could not load it.
+        Workers could not load it.
     """
     path = case.problem.path
     name = case.problem.name if path is None else str(path.resolve())
@@ -293,7 +293,7 @@ def _check(case: BoundCase, task: Task, over: Iterable[str]) -> None:
 
 
 def _pays(case: BoundCase, options: Mapping[str, Any], table: Table) -> bool:
-    """Tell whether lanes are worth it: where members fill them, and share what is compiled."""
+    """Return whether lanes are worth it: where members fill them, and share what is compiled."""
     structural = any(name in case.problem.structure for name in table)
     bounded = options.get("max_evaluations") is not None
     return count_of(table) >= LANES and not structural and not bounded
@@ -326,11 +326,11 @@ def _check_batch(
 
 
 def check_workers(count: int | None, scheduler: str | None) -> None:
-    """Refuse numbers of workers that cannot be, and a cluster beside them."""
+    """Refuse invalid numbers of workers, and workers together with a cluster."""
     if scheduler is not None and count is not None:
         raise OutOfRangeError(
-            "workers are processes of this machine, but a scheduler has its own: leave one "
-            "of them out"
+            "workers are processes on this machine, but a scheduler has its own workers: leave "
+            "one of them out"
         )
     if count is not None and (type(count) is not int or count < 0):
         raise OutOfRangeError(f"workers is {count!r}, but must be a whole number >= 0")
@@ -355,7 +355,7 @@ def cores() -> int:
 
 
 def contents(task: Task, over: Over, samples: int | None, seed: int) -> dict[str, Any]:
-    """Return what is swept; of two sweeps with the same contents every member is the same."""
+    """Return a description of the sweep; equal descriptions mean equal members."""
     return {
         "identity": {
             "problem": task.problem,
@@ -391,15 +391,15 @@ def case_from(
     directory, manifest
         Of the sweep.
     source
-        The file that defines the problem, where it is to be executed.
+        The file that defines the problem, if it may be executed.
     tell
-        Called with a sentence before it is.
+        Called with a sentence before the file is executed.
 
     Raises
     ------
     NotResumableError
-        The problem is not here, is another by now, cannot be described by a manifest, or is that
-        of a file that the caller has not named.
+        The problem is not available, has changed, cannot be described by a manifest, or comes from
+        a file that the caller has not named.
     """
     identity = manifest["identity"]
     name, digest = identity["problem"], identity["digest"]
@@ -441,7 +441,7 @@ def _check_source(directory: Path, named: Mapping[str, Any], source: Path | str 
 
 
 def saved(value: Any) -> Any:
-    """Return a value of an option as JSON can hold it; what it cannot hold, in words."""
+    """Return the value of an option as JSON, or in words if JSON cannot represent it."""
     value = native(value)
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -466,7 +466,7 @@ def restored(value: Any) -> Any:
     Raises
     ------
     NotResumableError
-        The manifest holds it in words only.
+        The manifest describes it only in words.
     """
     if is_list(value):
         return [restored(entry) for entry in value]

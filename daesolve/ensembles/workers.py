@@ -1,4 +1,4 @@
-"""Who runs the members: this process, processes of this machine, or a Dask cluster."""
+"""The workers that run members: this process, local processes, or a Dask cluster."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ COUNTED_EVERY = 2.0
 
 @dataclass(frozen=True)
 class Lost:
-    """A worker ended before it gave an answer."""
+    """A worker ended before it answered."""
 
     reason: str
 
@@ -55,7 +55,7 @@ Finished = tuple[Chunk, ChunkResults | Lost]
 
 
 def checked_answer(chunk: Chunk, answer: object) -> ChunkResults:
-    """Return what a worker sent, which must be the results of the members that it was to run.
+    """Return what a worker sent, which must be the results of its members.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def checked_answer(chunk: Chunk, answer: object) -> ChunkResults:
 
 
 class Workers(Protocol):
-    """Run chunks of members. `finished` reports what ends; `close` ends what is under way."""
+    """Run chunks of members. `finished` returns those that have ended; `close` ends the others."""
 
     @property
     def count(self) -> int:
@@ -91,11 +91,11 @@ class Workers(Protocol):
         ...
 
     def submit(self, chunk: Chunk) -> None:
-        """Let a chunk be run."""
+        """Submit a chunk."""
         ...
 
     def finished(self, patience: float) -> list[Finished]:
-        """Return what has ended, after some seconds at most; raises WorkerError."""
+        """Return what has ended, waiting at most some seconds; raises WorkerError."""
         ...
 
     def close(self) -> None:
@@ -118,11 +118,11 @@ class ThisProcess:
         return int(self._chunk is None)
 
     def submit(self, chunk: Chunk) -> None:
-        """Let a chunk be run."""
+        """Submit a chunk."""
         self._chunk = chunk
 
     def finished(self, patience: float) -> list[Finished]:
-        """Run what was submitted."""
+        """Run the submitted chunks."""
         chunk, self._chunk = self._chunk, None
         if chunk is None:
             return []
@@ -131,13 +131,13 @@ class ThisProcess:
         return [(chunk, ChunkResults(results, time.perf_counter() - begin))]
 
     def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing: no worker has to end."""
 
 
 class LocalProcesses:
-    """Runs the members in processes of this machine, each with one chunk at a time.
+    """Runs the members in local processes, each with one chunk at a time.
 
-    A process that dies takes nothing with it but its chunk, and is replaced.
+    If a process dies, only its chunk is lost, and the process is replaced.
     """
 
     def __init__(self, task: Task, count: int) -> None:
@@ -152,13 +152,13 @@ class LocalProcesses:
         return self.count - len(self._busy)
 
     def submit(self, chunk: Chunk) -> None:
-        """Let a chunk be run."""
+        """Submit a chunk."""
         process = self._idle.pop() if self._idle else WorkerProcess(self._task)
         process.send(chunk)
         self._busy[process.connection] = (process, chunk)
 
     def finished(self, patience: float) -> list[Finished]:
-        """Return what has ended, after some seconds at most.
+        """Return what has ended, waiting at most some seconds.
 
         Raises
         ------
@@ -185,14 +185,14 @@ class LocalProcesses:
 
 
 class WorkerProcess:
-    """A process that does parts of a task, seen from the one that started it.
+    """A process that works on parts of a task, seen from the process that started it.
 
     Parameters
     ----------
     task
         Pickled; it has `versions`.
     work
-        What is done with the task and each part that is sent; importable.
+        The function that is called with the task and each part; importable.
     """
 
     def __init__(self, task: bytes, work: Callable[[Any, Any], Any] = run_chunk) -> None:
@@ -206,19 +206,19 @@ class WorkerProcess:
         self.connection.send_bytes(task)
 
     def send(self, part: object) -> None:
-        """Let a part be done."""
+        """Submit a part."""
         try:
             self.connection.send(part)
         except OSError:
             return  # It is gone: the end of the pipe shows it.
 
     def answer(self) -> Any:
-        """Return what came of a part, None where it is ready to work and no more.
+        """Return the result of a part, or None if the process has only become ready.
 
         Raises
         ------
         WorkerError
-            It cannot work.
+            The process cannot work.
         """
         try:
             sent = self.connection.recv()
@@ -251,7 +251,7 @@ class WorkerProcess:
 
 
 def _serve(connection: Connection, work: Callable[[Any, Any], Any]) -> None:
-    """Do parts until there are no more; what this process is for."""
+    """Do parts until there are no more: the purpose of this process."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         task = _load(connection.recv_bytes())
@@ -330,9 +330,9 @@ def connected(address: str) -> Any:
 
 
 class Cluster:
-    """Runs the members on a Dask cluster, with few chunks under way.
+    """Runs the members on a Dask cluster, with few chunks in progress.
 
-    Dask itself runs a chunk again whose worker is lost, and gives up where this happens often.
+    If a worker is lost, Dask runs its chunk again, and gives up if this happens often.
 
     Parameters
     ----------
@@ -359,7 +359,7 @@ class Cluster:
 
     @property
     def count(self) -> int:
-        """How many chunks run at once: one a worker, whatever its threads."""
+        """How many chunks run at once: one per worker, however many threads it has."""
         if time.monotonic() - self._counted > COUNTED_EVERY:
             with suppress(OSError):
                 self._workers = max(len(self._client.nthreads()), 1)
@@ -372,7 +372,7 @@ class Cluster:
         return AHEAD * self.count + SPARE - len(self._chunks)
 
     def submit(self, chunk: Chunk) -> None:
-        """Let a chunk be run."""
+        """Submit a chunk."""
         key = f"daesolve-sweep-{id(self):x}-{next(self._numbers)}"
         future = self._client.submit(run_chunk, self._task, chunk, key=key, pure=False)
         self._chunks[future] = chunk
@@ -382,7 +382,7 @@ class Cluster:
         future.add_done_callback(self._ended.put)
 
     def finished(self, patience: float) -> list[Finished]:
-        """Return what has ended, after some seconds at most.
+        """Return what has ended, waiting at most some seconds.
 
         Raises
         ------
@@ -429,7 +429,7 @@ class Cluster:
         )
 
     def close(self) -> None:
-        """Cancel what is under way."""
+        """Cancel the chunks in progress."""
         with suppress(OSError):
             self._client.cancel(list(self._chunks), force=True)
         self._client.close(timeout=ANSWERS_WITHIN)

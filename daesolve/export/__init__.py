@@ -1,4 +1,4 @@
-"""Equations to use elsewhere: functions with names, modules of Python, C; formulas in LaTeX."""
+"""Equations to use elsewhere: named functions, Python modules, C, and formulas in LaTeX."""
 
 from daesolve.export.named import Entry, NamedFunction, Shape
 

@@ -1,4 +1,4 @@
-"""A CasADi function with names, as a function in C99: no allocation, no state."""
+"""A named CasADi function as a function in C99, without allocation or state."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def c_function(
     Parameters
     ----------
     name
-        What it is to be called.
+        The name of the function in C.
     function
         A function with dense inputs and outputs.
     places
         By the name of an input, constants that are the places of its elements, such as the members
         of an enumeration; numbers where none are given.
     static
-        Whether it is seen in its own file alone.
+        Whether it is visible only in its own file.
 
     Raises
     ------

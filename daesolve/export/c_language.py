@@ -1,4 +1,4 @@
-"""What functions compute, in C99."""
+"""Functions written in C99."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MACROS = """NAN INFINITY HUGE_VAL HUGE_VALF HUGE_VALL FP_NAN FP_INFINITE FP_ZERO
 FP_NORMAL FP_FAST_FMA FP_ILOGB0 FP_ILOGBNAN MATH_ERRNO MATH_ERREXCEPT math_errhandling fpclassify
 isfinite isinf isnan isnormal signbit isgreater isless isunordered M_E M_LOG2E M_LOG10E M_LN2
 M_LN10 M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2 linux unix"""
-"""What `math.h` and some compilers define, so that no name may be it."""
+"""Names that `math.h` and some compilers define, and that are therefore not free."""
 FUNCTIONS: dict[int, str] = {
     ca.OP_SQRT: "sqrt",
     ca.OP_EXP: "exp",
@@ -49,7 +49,7 @@ FUNCTIONS: dict[int, str] = {
     ca.OP_HYPOT: "hypot",
 }
 RESERVED = frozenset((KEYWORDS + MACROS).split()) | {*FUNCTIONS.values()}
-"""Names that mean something in the code."""
+"""Names that are reserved in the code."""
 
 
 def _number(value: float) -> str:

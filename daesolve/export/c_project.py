@@ -25,15 +25,15 @@ from daesolve.export.rounding import reach_of_rounding
 from daesolve.export.writing import MARK
 
 FLAGS = "-O2 -std=c99 -pedantic -Wall -Wextra -ffp-contract=off"
-"""What keeps IEEE 754: no product is contracted with a sum."""
+"""Options that keep IEEE 754: no product is fused with a sum."""
 TESTED = 3
-"""At how many states the test compares."""
+"""The number of states at which the test compares."""
 LARGEST = 500
 """Entries of a result beyond which the test leaves it out."""
 
 
 def c_project(plant: Plant, version: str) -> dict[str, str]:
-    """Return the files of a plant in C by their names.
+    """Return the files of a plant in C by name.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def _makefile(plant: Plant, version: str) -> str:
     name = plant.name
     return (
         f"# {name}: {MARK} {version}.\n"
-        "# -ffp-contract=off: a product and a sum that are fused would round otherwise.\n"
+        "# -ffp-contract=off: fused products and sums would round differently.\n"
         f"CC ?= cc\nCFLAGS ?= {FLAGS}\n\n"
         "all: main test\n\n"
         f"{name}.o: {name}.c {name}.h\n\t$(CC) $(CFLAGS) -c {name}.c\n\n"
@@ -86,7 +86,7 @@ def _readme(plant: Plant, version: str) -> str:
         "steps of the classical Runge-Kutta method; `make check` compares with the numbers of\n"
         f"daesolve. To use the equations, take `{name}.h` and `{name}.c`, and compile with\n"
         f"`{FLAGS}`.\n"
-        "Each export writes all files anew: copy the example to change it.\n\n"
+        "Each export overwrites all files: copy the example to change it.\n\n"
         "| function | entries, or rows |\n|---|---|\n"
         f"{functions}{events if plant.events else ''}{resets if plant.resets else ''}"
     )
@@ -95,7 +95,7 @@ def _readme(plant: Plant, version: str) -> str:
 def _example(plant: Plant, version: str) -> str:
     name, upper = plant.name, plant.name.upper()
     unset = [
-        f"    values[{member}] = 0.0; /* to be given: here it is zero throughout. */\n"
+        f"    values[{member}] = 0.0; /* an input: zero in this example; set your own. */\n"
         for member, entry in zip(places_of(plant)["p"], plant.values, strict=True)
         if entry.default is None
     ]
@@ -152,7 +152,7 @@ static void step(double time, double h, double *state, const double *values)
 
 """
 PASSED = """\
-/* Which guard passes zero in its direction, or -1. */
+/* The guard that passes zero in its direction, or -1. */
 static int passed(const double *before, const double *after)
 {
     for (int k = 0; k < GUARDS; ++k) {
@@ -222,7 +222,7 @@ def sampled_values(plant: Plant) -> np.ndarray:
 def expected(
     plant: Plant, function: NamedFunction, time: float, state: np.ndarray, values: np.ndarray
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return what a function gives, row by row, and by how much that may differ elsewhere."""
+    """Return the results of a function, row by row, and how much they may differ elsewhere."""
     given: list[Any] = [time, state, values]
     if plant.lookups:
         given.append(looked_up(plant, time, state, values))
@@ -240,7 +240,7 @@ def expected(
 
 
 def looked_up(plant: Plant, time: float, state: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return what the tables say at their arguments, as a run begins with it."""
+    """Return the tables at their arguments at the start of a run."""
     return np.asarray(plant.begun(time, state, values)).ravel()
 
 
@@ -279,7 +279,7 @@ def _written(numbers: Sequence[float] | np.ndarray) -> list[str]:
 
 
 COMPARED = """
-/* How many entries are off by more than libraries of elementary functions may differ. */
+/* The number of entries off by more than math libraries may differ. */
 static int compared(const char *name, int count, const double *found, const double *expected,
                     const double *allowed)
 {

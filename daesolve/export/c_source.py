@@ -23,7 +23,7 @@ GROUPS = {
     "jacobian": "constraint",
     "guards": "guard",
 }
-"""Functions whose entries have names of their own, and what these begin with."""
+"""Functions whose entries have their own names, and the prefixes of these."""
 SIGNS = {"falling": -1, "either": 0, "rising": 1}
 
 
@@ -50,7 +50,7 @@ def comment(sentences: Iterable[str]) -> str:
 
 
 def said_of(plant: Plant, version: str) -> list[str]:
-    """Return what a reader should know, a paragraph each."""
+    """Return notes for the reader, one paragraph each."""
     said = [f"{plant.name}: equations of motion, {MARK} {version}."]
     if plant.equations.dynamics.rows:
         said += plant.equations.attraction
@@ -63,9 +63,9 @@ def header(plant: Plant, version: str) -> str:
     guard = f"{name.upper()}_H"
     said = said_of(plant, version)
     said += [
-        "No function allocates memory or has a state of its own. Each takes the time in s, the "
-        "state and the values, and writes what it computes where the last arguments point, which "
-        "may be where others do. Matrices are written row by row. Reactions are eliminated."
+        "No function allocates memory or keeps a state. Each takes the time in s, the state and "
+        "the values, and writes its results where the last arguments point; inputs and results "
+        "may overlap. Matrices are written row by row. Reactions are eliminated."
     ]
     parts = [comment(said), f"#ifndef {guard}\n#define {guard}\n\n"]
     parts.append('#ifdef __cplusplus\nextern "C" {\n#endif\n\n')
@@ -86,11 +86,11 @@ def header(plant: Plant, version: str) -> str:
         )
     if "guards" in plant.functions:
         parts.append(
-            "/* In which direction a guard passes zero: -1 falling, 1 rising, 0 either. */\n"
+            "/* The direction in which a guard passes zero: -1 falling, 1 rising, 0 either. */\n"
             f"extern const int {name}_directions[{name.upper()}_GUARDS];\n"
         )
     parts.append(
-        "\n/* The defaults of the values; NaN for an input that is to be given. */\n"
+        "\n/* The defaults of the values; NaN for an input that you must set. */\n"
         f"void {name}_defaults(double *values);\n"
         f"/* A consistent state, and its time in s. */\ndouble {name}_start(double *state);\n\n"
     )
@@ -129,7 +129,7 @@ def source(plant: Plant, version: str) -> str:
 
 
 def reset_words(plant: Plant) -> list[str]:
-    """Return what the functions of resets are called."""
+    """Return the names of the functions of resets."""
     return distinct(f"{plant.name}_reset_{plain(name)}" for name in plant.resets)
 
 
@@ -178,7 +178,7 @@ def _strings(name: str, words: Sequence[str]) -> str:
 
 
 def _escaped(word: str) -> str:
-    """Return a word as it stands in a string, in ASCII."""
+    """Return a word as it appears in a string, in ASCII."""
     found = word.replace("\\", "\\\\").replace('"', '\\"')
     return "".join(c if c.isascii() else "".join(f"\\{b:03o}" for b in c.encode()) for c in found)
 
@@ -219,7 +219,7 @@ def _table_code(plant: Plant) -> str:
     for table, lookup in plant.lookups.items():
         parts.append(_table_arrays(f"{name}_{plain(table)}", lookup))
     parts.append(
-        "\n/* Which of the pieces between borders has the argument. */\n"
+        "\n/* The piece between borders that contains the argument. */\n"
         f"static int {name}_piece(const double *borders, int count, double argument)\n"
         "{\n    int low = 0, high = count;\n    while (low < high) {\n"
         "        const int middle = low + (high - low) / 2;\n"
@@ -239,7 +239,7 @@ def _table_code(plant: Plant) -> str:
         at += len(lookup.axes)
         place += len(lookup.bases) + len(lookup.terms)
     parts.append(
-        "\n/* What the tables say: of each the base and the coefficients of a piece. */\n"
+        "\n/* The tables at their arguments: the base and the coefficients of a piece of each. */\n"
         f"static void {name}_tables(double time, const double *state, const double *values, "
         f"double *tables)\n{{\n{indent(chr(10).join(lines), STEP)}\n}}\n"
     )

@@ -20,7 +20,7 @@ from daesolve.errors import UnsupportedError
 SUM, PRODUCT, SIGN, ATOM = range(4)
 """How strongly an expression holds together."""
 LONGEST = 72
-"""Letters of an expression that is written into another."""
+"""The longest expression that is written into another, in characters."""
 
 Term = tuple[str, int]
 """An expression and how strongly it holds together."""
@@ -80,7 +80,7 @@ ARITHMETIC: dict[int, Operation] = {
     ca.OP_TWICE: _twice,
     ca.OP_INV: _inverse,
 }
-"""What all languages write alike."""
+"""Operations that all languages write in the same way."""
 REPEATING = frozenset({ca.OP_SQ, ca.OP_SIGN})
 """Operations that write their operand more than once."""
 
@@ -94,11 +94,11 @@ class Language:
     name
         For messages.
     operations
-        By CasADi's numbers of operations, what writes each.
+        By CasADi's numbers of operations, the functions that write them.
     number
-        What writes a number.
+        Writes a number.
     declare
-        What writes a statement that gives a name to an expression.
+        Writes a statement that gives a name to an expression.
     """
 
     name: str
@@ -139,11 +139,11 @@ def body_of(
     function
         Of SX expressions, with dense inputs and outputs.
     inputs
-        For each input, what the language calls its elements.
+        For each input, the names of its elements in the language.
     language
         The language.
     taken
-        Further names that mean something there.
+        Further names that are reserved there.
 
     Raises
     ------
@@ -203,7 +203,7 @@ def _uses(function: ca.Function) -> list[int]:
 
 
 def _free_mark(names: Collection[str]) -> str:
-    """Return letters that no name consists of, but for digits behind them."""
+    """Return letters that, followed by digits, are not one of the names."""
     mark = "w"
     while any(name.startswith(mark) and name[len(mark) :].isdigit() for name in names):
         mark += "w"

@@ -1,4 +1,4 @@
-"""Sections of equations as a LaTeX document, which `pdflatex` compiles with a basic TeX alone."""
+"""Sections of equations as a LaTeX document that `pdflatex` compiles with a basic TeX."""
 
 from __future__ import annotations
 
@@ -65,12 +65,12 @@ TABLE_RULE = re.compile(r"\|(-+\|)+")
 
 
 def body_of(sections: Sequence[Section]) -> str:
-    r"""Return sections as LaTeX, to be put into a document that loads `amsmath`.
+    r"""Return sections as LaTeX, for a document that loads `amsmath`.
 
     Parameters
     ----------
     sections
-        Their Markdown has paragraphs, formulas, tables and lists; names stand in backticks.
+        Their Markdown has paragraphs, formulas, tables and lists; names are in backticks.
     """
     return f"% {MARK}\n\n{_bodies(sections)}\n"
 
@@ -89,7 +89,7 @@ def _bodies(sections: Sequence[Section]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return plain text as LaTeX; of letters that a basic TeX does not know, the number."""
+    """Return plain text as LaTeX; letters unknown to a basic TeX become their numbers."""
     return "".join(map(_letter, text))
 
 

@@ -1,8 +1,8 @@
-"""Names as LaTeX, and expressions as a graph, whose operations are gathered as they are printed.
+"""Names as LaTeX, and expressions as a graph whose operations are grouped for printing.
 
 `x_dot` is a dotted x, `theta_1` has an index, a `mass` is m. Chains of additions become one sum,
-chains of products and quotients one product of powers; what is long and occurs several times gets a
-name of its own.
+chains of products and quotients one product of powers; a long part that occurs several times gets
+its own name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ USUAL = {
     "stiffness": "k",
     "width": "w",
 }
-"""Letters that mechanics has for words, in names of parameters."""
+"""The usual letters of mechanics for words in names of parameters."""
 
 KEPT = {"reaction": "R", "force": "F", "torque": r"\tau", "N": "N"}
 """Words of which the letter behind them is a component."""
@@ -95,7 +95,7 @@ def _leading(words: Sequence[str]) -> int:
 
 
 def parameter_symbol(name: str) -> str:
-    r"""Return the name of a parameter as LaTeX, with the usual letter of one of its words.
+    r"""Return the name of a parameter as LaTeX, with the usual letter for one of its words.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def parameter_symbol(name: str) -> str:
 
 
 def letters(parameters: Iterable[str], others: Iterable[str]) -> dict[str, str]:
-    """Return a symbol for each name, no two of which are the same.
+    """Return a distinct symbol for each name.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def _word(word: str) -> str:
         return word
     if word.isalnum() and word.isascii():
         return f"\\mathrm{{{word}}}"
-    # Names of goals may have any letters: what is none, or of another alphabet, becomes a dash.
+    # Names of goals may have any characters: those outside this set become dashes.
     return f"\\text{{{re.sub(r'[^A-Za-z0-9 .,:()+-]', '-', word)}}}"
 
 
@@ -232,7 +232,7 @@ class Graph:
                 self.named.add(node)
 
     def name_denominators(self, roots: Sequence[int]) -> None:
-        """Let sums that stand in several denominators have names."""
+        """Give names to sums that appear in several denominators."""
         uses: Counter[int] = Counter()
         for node in self.below(roots, self.operands):
             operation, operands = self.operation(node), self.operands(node)
@@ -284,7 +284,7 @@ class Graph:
         return () if operation in LEAVES else operands  # pyright: ignore[reportReturnType]
 
     def below(self, roots: Iterable[int], of: Callable[[int], Sequence[int]]) -> list[int]:
-        """Return the nodes that are reached, each after those that it is made of."""
+        """Return the nodes that are reached, each after its operands."""
         seen: set[int] = set()
         pending = [*roots]
         while pending:
@@ -317,7 +317,7 @@ class Graph:
         return product
 
     def opened(self, node: int) -> Form | None:
-        """Return the form of a node; None where it is a name."""
+        """Return the form of a node; None if it is a name."""
         return None if node in self.named else self.forms[node]
 
     def _added(self, node: int, sign: int) -> list[tuple[Fraction, int]]:
@@ -409,7 +409,7 @@ class Graph:
         return None
 
     def constant(self, node: int) -> float | None:
-        """Return the number that a node is; None where it is no number."""
+        """Return the number that a node is; None if it is not a number."""
         operation, operands = self.nodes[node]
         return float(operands[0]) if operation == ca.OP_CONST else None
 
@@ -447,6 +447,6 @@ def times(first: Product, second: Product) -> Product:
 
 
 def rational(number: float) -> Fraction:
-    """Return a number as the fraction that it seems to be meant as."""
+    """Return a number as the fraction that it probably means."""
     near = Fraction(number).limit_denominator(LARGEST_DENOMINATOR)
     return near if math.isclose(near, number, rel_tol=NEARLY) else Fraction(repr(number))

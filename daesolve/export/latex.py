@@ -1,4 +1,4 @@
-"""CasADi expressions as LaTeX, as a textbook writes them."""
+"""CasADi expressions as LaTeX, in the style of a textbook."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Written:
     Parameters
     ----------
     operations
-        How many there are, each value that occurs several times counted once.
+        How many operations there are; a value that occurs several times counts once.
     formulas
         For each expression its terms, with their signs; none where there are too many operations.
     parts
@@ -114,7 +114,7 @@ def aligned(equations: Iterable[tuple[str, Sequence[str]]], end: str = "") -> st
 
 
 def seen(text: str) -> float:
-    """Return about how wide LaTeX is, in characters; indices and exponents are small."""
+    """Return the approximate width of LaTeX in characters; indices and exponents are small."""
     plain = re.sub(r"\\(left|right|d+ot|mathrm|operatorname|begin|end|quad|,)", "", text)
     plain = re.sub(rf"\\({'|'.join(WORDS)})(?![A-Za-z])", r"\1", plain.replace(r"\frac", "/"))
     plain = re.sub(r"\\[A-Za-z]+", "x", plain)
@@ -145,12 +145,12 @@ def _group(pending: list[str]) -> float:
 
 
 class FormulaWriter:
-    """Writes the expressions of one page; what it named before, it does not define again.
+    """Writes the expressions of one page; it defines each named part only once.
 
     Parameters
     ----------
     letters
-        LaTeX by the name of a symbol; `symbol` makes that of others.
+        LaTeX by the name of a symbol; `symbol` is used for others.
     constants
         The names of symbols that come first in products.
     most
@@ -174,7 +174,7 @@ class FormulaWriter:
         self._stem = _free_stem(self._letters.values())
 
     def prepare(self, expressions: Sequence[ca.SX]) -> None:
-        """Let sums that stand in several denominators of expressions have names of their own."""
+        """Give names to sums that appear in several denominators."""
         self._graph.name_denominators([self._graph.enter(one) for one in expressions])
 
     def write(self, expressions: Sequence[ca.SX]) -> Written:
@@ -437,7 +437,7 @@ def _rational_text(number: Fraction) -> str:
 
 
 def _number(value: float) -> str:
-    """Return a number that is not negative; it reads back to the same but for rounding."""
+    """Return a number that is not negative; it reads back to the same number up to rounding."""
     if not math.isfinite(value):
         return r"\infty" if value > 0 else r"\mathrm{nan}"
     if value.is_integer() and value < 1e6:

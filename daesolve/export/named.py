@@ -1,4 +1,4 @@
-"""CasADi functions whose inputs and outputs say, entry by entry, what they are."""
+"""CasADi functions whose inputs and outputs are named entry by entry."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from daesolve.errors import OutOfRangeError, PosingError, unknown_name
 
 @dataclass(frozen=True)
 class Entry:
-    """One number that goes into a function or comes out of it.
+    """One number in an input or an output of a function.
 
     Parameters
     ----------
     name, unit
-        Of the user's: `phi_dot` and `rad/s`. The unit is empty where none is known.
+        As posed: `phi_dot` and `rad/s`. The unit is empty if it is unknown.
     kind
         What it is: "time", "coordinate", "quadrature", "implicit unknown", "velocity", "state",
         "parameter", "input", "discrete value", "reaction", ...
     default
-        Its usual value; None where it has none.
+        Its default; None if it has none.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Shape:
     Parameters
     ----------
     rows
-        Of a column, its entries; of a matrix, what its rows are.
+        The entries of a column, or what the rows of a matrix are.
     columns
         What the columns of a matrix are; None for a column.
     """
@@ -68,14 +68,14 @@ class Shape:
 
 
 class NamedFunction(ca.Function):
-    """A CasADi function that knows what its inputs and outputs are.
+    """A CasADi function whose inputs and outputs have names and units.
 
-    It is called and exported like any other; `at` calls it by names.
+    It is called and exported like any other CasADi function; `at` calls it by names.
 
     Attributes
     ----------
     inputs, outputs
-        By the names of inputs and outputs, their entries.
+        The entries, by the names of inputs and outputs.
 
     Examples
     --------
@@ -116,26 +116,26 @@ class NamedFunction(ca.Function):
         values: Mapping[str, float] | None = None,
         time: float = 0.0,
     ) -> Any:
-        """Return the first output at numbers that are given by name.
+        """Return the first output at numbers given by name.
 
         Parameters
         ----------
         state
             Every state.
         values
-            Parameters, inputs and discrete values; those that are not given have their defaults.
+            Parameters, inputs and discrete values; those left out have their defaults.
         time
             In s.
 
         Returns
         -------
         dict or numpy.ndarray
-            By name the entries of a column; the array of a matrix.
+            A dict by name for a column; an array for a matrix.
 
         Raises
         ------
         UnknownNameError, OutOfRangeError
-            A name is none of the function's, or a value is missing.
+            The function does not have a name, or a value is missing.
         """
         x = column_at(self.inputs["x"].rows, state, "state")
         p = column_at(self.inputs["p"].rows, values or {}, "value")
@@ -154,12 +154,12 @@ def _restored(
 
 
 def column_at(entries: Iterable[Entry], given: Mapping[str, float], what: str) -> np.ndarray:
-    """Return numbers that are given by name as a column in the order of the entries.
+    """Return numbers given by name as a column in the order of the entries.
 
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        A name is no entry's, or an entry without a default is not given.
+        A name is not an entry, or an entry without a default is missing.
     """
     own = tuple(entries)
     names = [entry.name for entry in own]

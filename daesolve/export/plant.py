@@ -1,4 +1,4 @@
-"""A system as it is exported: functions of time, state and values, tables, events, a start."""
+"""A system for export: functions of time, state and values, tables, events, a start."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PlantEvent:
     guards
         The places of its guards among those of the plant.
     does
-        What happens there, in a few words.
+        What it does, in a few words.
     """
 
     name: str
@@ -45,7 +45,7 @@ class PlantEvent:
 
 @dataclass(frozen=True, eq=False)
 class Plant:
-    """A system to be written in another language.
+    """A system to write in another language.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Plant:
     equations
         The equations, with piecewise expressions as they were posed.
     start
-        A consistent state by name; a random one where it is None.
+        A consistent state by name; a random one if it is None.
     time
         That of the start, in s.
     """
@@ -73,13 +73,13 @@ class Plant:
 
     @cached_property
     def _looked_up(self) -> frozenset[str]:
-        """The discrete values by which tables follow their arguments, which are no values here."""
+        """The discrete values by which tables follow their arguments, which are not values here."""
         rows = self.equations.dynamics.drives
         return frozenset(n for row in rows if row.lookup is not None for n in row.values)
 
     @cached_property
     def _own(self) -> Entries:
-        """The entries of p, but for those of tables."""
+        """The entries of p, except those of tables."""
         return tuple(e for e in self.equations.values if e.name not in self._looked_up)
 
     @cached_property
@@ -118,7 +118,7 @@ class Plant:
         if self.start is not None:
             for name in self.equations.dynamics.labels.states:
                 if name not in self.start:
-                    raise OutOfRangeError(f"the start has no value of the state {name!r}")
+                    raise OutOfRangeError(f"the start has no value for the state {name!r}")
             return np.array([float(self.start[entry.name]) for entry in self.states])
         if not self.equations.samples:
             raise InconsistentStateError(
@@ -136,7 +136,7 @@ class Plant:
 
     @cached_property
     def table_entries(self) -> Entries:
-        """What tables say at their arguments: the bases and coefficients of a piece of each."""
+        """The tables at their arguments: the base and coefficients of a piece of each."""
         return tuple(
             Entry(name, "", "table")
             for lookup in self.lookups.values()
@@ -212,7 +212,7 @@ class Plant:
         return self._function("arguments", {"arguments": (ca.vertcat(*found), Shape(rows))})
 
     def begun(self, time: float, state: np.ndarray, values: np.ndarray) -> np.ndarray:
-        """Return what the tables say at their arguments, as runs find it when they begin."""
+        """Return the tables at their arguments at the start of a run."""
         names = list(self.equations.dynamics.values)
         known = self._known(time, state, values)
         return np.array([known[names.index(entry.name)] for entry in self.table_entries])
@@ -238,7 +238,7 @@ class Plant:
 
     @cached_property
     def _own_events(self) -> list[tuple[int, range]]:
-        """The indices of events and the places of their guards, but for the nodes of tables."""
+        """The indices of events and the places of their guards, except the nodes of tables."""
         dynamics = self.equations.dynamics
         nodes = {n for row in dynamics.drives if row.lookup is not None for n in row.events}
         found: list[tuple[int, range]] = []
@@ -313,7 +313,7 @@ class Plant:
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
-        """What the export does not do, a sentence each."""
+        """What the export leaves out, a sentence each."""
         dynamics = self.equations.dynamics
         found = [
             f"The sampled law {row.name} is a Python function: its results, "
@@ -324,15 +324,14 @@ class Plant:
         if dynamics.contacts:
             held = ", ".join(list(dynamics.values)[row.hold] for row in dynamics.contacts)
             found.append(
-                f"Which contacts are closed, stick or slide is one of the values ({held}, ...) "
-                "and stays as given: daesolve decides the contacts together, which is not "
-                "exported."
+                f"Values say which contacts are closed, stick or slide ({held}, ...), and they "
+                "stay as given: the rules by which daesolve changes them are not exported."
             )
         if dynamics.guides is not None:
             names = ", ".join(pair.name for pair in dynamics.guides.pairs)
             found.append(
-                f"Which supports of {names} are loaded is among the values and stays as it is "
-                "given: daesolve decides it, which is not exported."
+                f"Values say which supports of {names} are loaded, and they stay as given: the "
+                "rules by which daesolve changes them are not exported."
             )
         if dynamics.meters:
             found.append(

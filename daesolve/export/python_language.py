@@ -1,4 +1,4 @@
-"""What functions compute, in Python with `math` alone.
+"""Functions written in Python with only `math`.
 
 `math` has the elementary functions of C, and so gives the bits that CasADi gives. It raises where
 C returns infinity or NaN. In functions that choose between branches, of which one may have no
@@ -62,7 +62,7 @@ OWN: dict[int, tuple[str, str]] = {
         "def _sign(a):\n    return 1.0 if a > 0.0 else -1.0 if a < 0.0 else a\n",
     ),
 }
-"""Functions that the module brings along: what each is called, and how it is written."""
+"""Helper functions of the module: their names and code."""
 CHOOSING = frozenset(
     {ca.OP_IF_ELSE_ZERO, ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_NOT, ca.OP_AND, ca.OP_OR}
 )
@@ -171,7 +171,7 @@ NUMPY_NAMES = {
     "atanh": "arctanh",
     "pow": "power",
 }
-"""What NumPy calls functions of `math`, where it calls them otherwise."""
+"""The names in NumPy of functions of `math`, where they differ."""
 KEYWORDS = frozenset(keyword.kwlist)
 RESERVED = KEYWORDS | {"math", "np", "float", "bisect_right"}
-"""Names that mean something in the code."""
+"""Names that are reserved in the code."""

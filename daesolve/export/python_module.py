@@ -1,4 +1,4 @@
-"""A plant as a module of Python that needs NumPy alone."""
+"""A plant as a Python module that needs only NumPy."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ ARGUMENTS = ("t", "state", "values", "tables", "passed")
 TOOLS = '''
 
 def state(**changes):
-    """Return a state; those that are not given are as at START."""
+    """Return the state START with these changes."""
     return np.array(_column("state", START, changes))
 
 
 def values(**changes):
-    """Return values; those that are not given have their defaults, where they have one."""
+    """Return the default values with these changes."""
     return np.array(_column("value", VALUES, changes))
 
 
@@ -111,7 +111,7 @@ def _looked_up(t, state, values):
 TABLES = '''
 
 def _looked_up(t, state, values):
-    """Return what the tables say at their arguments: the base and the coefficients of a piece."""
+    """Return the tables at their arguments: the base and the coefficients of a piece of each."""
     tables = [0.0] * {count}
     for at, place, axes, coefficients in _TABLES:
         arguments = _evaluated(_arguments, t, state, values, tables)[at : at + len(axes)]
@@ -132,14 +132,14 @@ def _looked_up(t, state, values):
 
 
 def python_module(plant: Plant, version: str) -> str:
-    """Write a plant as a module of Python.
+    """Write a plant as a Python module.
 
     Parameters
     ----------
     plant
-        What is to be written.
+        The plant to write.
     version
-        That of daesolve.
+        The version of daesolve.
 
     Raises
     ------
@@ -161,7 +161,7 @@ def python_module(plant: Plant, version: str) -> str:
 
 
 def reset_words(plant: Plant) -> list[str]:
-    """Return what the functions of resets are called."""
+    """Return the names of the functions of resets."""
     return distinct(f"reset_{plain(name)}" for name in plant.resets)
 
 
@@ -169,12 +169,12 @@ def _head(plant: Plant, version: str) -> str:
     said = [
         f'"""{plant.name}: equations of motion, {MARK} {version}.',
         "",
-        *wrap("It needs NumPy alone.", WIDTH),
+        *wrap("It needs only NumPy.", WIDTH),
         "",
         *wrap(
             "Every function takes the time t in s, the state x in the order of STATES, and the "
-            "values p in the order of VALUES: arrays, or dictionaries by name, in which what is "
-            "missing has its value of START or VALUES. Reactions are eliminated.",
+            "values p in the order of VALUES: arrays, or dictionaries by name, where entries you "
+            "leave out have their values of START or VALUES. Reactions are eliminated.",
             WIDTH,
         ),
     ]
@@ -191,7 +191,7 @@ def _constants(plant: Plant) -> str:
     start = dict(zip([e.name for e in plant.states], plant.begin.tolist(), strict=True))
     lines = ["", "STATES = {  # name: unit"]
     lines += [f"    {e.name!r}: {e.unit!r},  # {e.kind}" for e in plant.states]
-    lines += ["}", "VALUES = {  # name: default; None is to be given"]
+    lines += ["}", "VALUES = {  # name: default; None: you must set it"]
     lines += [_value(e.name, e.default, e.unit, e.kind) for e in plant.values]
     lines += ["}", f"START_TIME = {plant.time!r}", "START = {  # name: value"]
     lines += [_value(e.name, start[e.name], e.unit) for e in plant.states]

@@ -1,4 +1,4 @@
-"""What a system can say as functions of (t, x, p): its equations, and what follows from them."""
+"""A system as functions of (t, x, p): its equations, and what follows from them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Quantity = Literal[
 ]
 QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
 FORCE_UNITS = {"m/s": "N", "rad/s": "N m"}
-"""What a generalised force is measured in, by the unit of its velocity."""
+"""The unit of a generalised force, by the unit of its velocity."""
 
 Written = tuple[ca.SX, Shape]
 """An expression and what its entries are."""
@@ -60,7 +60,7 @@ def per_second(unit: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """The equations of a system with its reactions eliminated, in (t, x, p).
+    """The equations of a system with its reactions eliminated, as functions of (t, x, p).
 
     Parameters
     ----------
@@ -69,25 +69,24 @@ class Equations:
     units
         Of parameters, inputs and discrete values, by name.
     around
-        A consistent state by name, near which the elimination is checked; random consistent
-        states serve without it.
+        A consistent state by name, near which the elimination is checked; by default, random
+        consistent states.
     rate
-        In 1/s: with it, constraints attract the motion, as with `Feedback`. Without, it drifts
-        off them, as rounding and the errors of steps push it.
+        In 1/s. With a rate, constraints attract the motion, as with `Feedback`. Without one,
+        rounding and errors of steps make the motion drift off.
     defaults
-        Values by name, in place of those that were declared.
+        Values by name, instead of the declared ones.
     laws
-        Laws of single constraints in place of the rate, as `Feedback` takes them.
+        Laws of single constraints instead of the rate, as `Feedback` takes them.
 
     Raises
     ------
     UnknownNameError
-        A default is of nothing in p, or a law of no constraint.
+        A default is not in p, or a law names no constraint.
     OutOfRangeError
-        A state has no value in `around`, the rate is no number that is zero or more, or a law is
-        not stable.
+        A state has no value in `around`, the rate is not a number >= 0, or a law is not stable.
     RedundantConstraintsError
-        Goals follow from others, so that the reactions are not determined.
+        Goals follow from others, so the reactions are not determined.
     """
 
     dynamics: Dynamics
@@ -104,7 +103,7 @@ class Equations:
             if name not in self.dynamics.ranges:
                 raise unknown_name("value", name, self.dynamics.ranges)
         if not is_number(self.rate) or not 0.0 <= self.rate < float("inf"):
-            raise OutOfRangeError(f"the rate is {self.rate!r}, but must be a number, 0 or more")
+            raise OutOfRangeError(f"the rate is {self.rate!r}, but must be a number >= 0")
 
     @property
     def _own_rates(self) -> dict[str, float]:
@@ -113,7 +112,7 @@ class Equations:
 
     @property
     def attraction(self) -> tuple[str, ...]:
-        """What constraints do to a motion that is off them, a sentence each."""
+        """How constraints act on a motion that is off them, a sentence each."""
         if not self.rate and not self.laws:
             return ("Nothing pulls a drifting motion back to its constraints.",)
         said = [f"Residuals obey {formula(goal, law)}." for goal, law in self.laws.items()]
@@ -149,7 +148,7 @@ class Equations:
 
     @property
     def inputs(self) -> dict[str, Shape]:
-        """What every function takes."""
+        """The inputs of every function."""
         return {
             "t": Shape((Entry("time", "s", "time"),)),
             "x": Shape(self.states),
@@ -183,7 +182,7 @@ class Equations:
         if self.around is not None:
             for name in self.dynamics.labels.states:
                 if name not in self.around:
-                    raise OutOfRangeError(f"around has no value of the state {name!r}")
+                    raise OutOfRangeError(f"around has no value for the state {name!r}")
             state = np.array([float(self.around[name]) for name in self.dynamics.labels.states])
         return sample_states(self.dynamics, self.numbers, state)
 
@@ -202,9 +201,9 @@ class Equations:
         if self.surplus:
             names = ", ".join(map(repr, self.surplus))
             raise RedundantConstraintsError(
-                f"the goals {names} follow from the others at every state that was tried, so that "
-                "the reactions are not determined: if they do so at yours, leave them out by "
-                f"system.without([{names}]), else name a state by around={{...}}"
+                f"the goals {names} follow from the others at every state tried, so the reactions "
+                f"are not determined: leave them out with system.without([{names}]), or give a "
+                f"state where they are independent with around={{...}}"
             )
         return choose_plan(self.dynamics, self.samples, self.numbers, proximal=False)
 
@@ -230,14 +229,14 @@ class Equations:
     # -- what comes out ----------------------------------------------------------------------------
 
     def written(self, quantity: str) -> Written:
-        """Return a quantity and what its entries are.
+        """Return a quantity and its entries.
 
         Raises
         ------
         UnknownNameError
             There is no such quantity.
         UnsupportedError
-            The system has none.
+            The system does not have it.
         """
         known: dict[str, Callable[[], Written]] = {
             "accelerations": self._accelerations,
@@ -261,7 +260,7 @@ class Equations:
     def function(self, quantity: str) -> NamedFunction:
         """Return a quantity as a function of (t, x, p); see `written`.
 
-        Tables are looked up at every call; the values by which a run follows them are not in p.
+        Tables are looked up at every call; the values with which a run follows them are not in p.
         """
         expression, shape = self.written(quantity)
         dynamics, tables = self.dynamics, self._tables

@@ -1,7 +1,7 @@
-"""How much results change where elementary functions are off by a unit in their last place.
+"""How much results change if elementary functions are off by one unit in the last place.
 
 Sums, products, quotients and roots have the same bits on every machine that keeps IEEE 754; sines
-and powers have not.
+and powers do not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ EPSILON = float(np.finfo(float).eps)
 
 
 def reach_of_rounding(function: ca.Function, arguments: Sequence[Any]) -> list[np.ndarray]:
-    """Return by how much each result may differ between libraries of elementary functions.
+    """Return how much each result may differ between libraries of elementary functions.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is printed; what is more is counted.
+    """How much is printed; the rest is only counted.
 
     Parameters
     ----------
@@ -55,24 +55,24 @@ class Extent:
 
 
 PAGE = Extent(MOST, 12, 18, 6, False, LEAST_NAMED)
-"""What a page for a first look holds."""
+"""The extent of a page for a first look."""
 DOCUMENT = Extent(3000, 400, 400, 6, True, 3)
-"""What a document for reference holds."""
+"""The extent of a document for reference."""
 
 
 def named(name: str) -> str:
-    """Return a name as it stands in text; what would end it, or a column, looks like it alone."""
+    """Return a name for text, with lookalikes of characters that would end it or a column."""
     plain = " ".join(name.replace("`", "'").replace("|", "\N{BROKEN BAR}").split())
     return f"`{plain}`"
 
 
 def displayed(maths: str) -> str:
-    """Return a formula on lines of its own."""
+    """Return a displayed formula."""
     return f"$$\n{maths}\n$$"
 
 
 class EquationWriter:
-    """Writes equations as Markdown; what is named in one section is known in the next.
+    """Writes equations as Markdown; a part named in one section is known in the next.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ class EquationWriter:
         self._formulas = FormulaWriter(symbols, constants, extent.operations, extent.named)
 
     def prepare(self, expressions: ca.SX) -> None:
-        """Let sums that stand in several denominators have names, before anything is written."""
+        """Give names to sums that appear in several denominators, before anything is written."""
         self._formulas.prepare(ca.vertsplit(ca.densify(expressions)))
 
     def equations(self, entries: Sequence[Entry], end: str = "") -> str:
-        """Return equations with left-hand sides and what is named in them."""
+        """Return equations with left-hand sides, and the parts named in them."""
         shown = entries[: self.extent.rows]
         written = self._formulas.write([ca.SX(expression) for _, expression in shown])
         if not written.printed:
@@ -111,7 +111,7 @@ class EquationWriter:
         return text
 
     def matrix(self, name: str, matrix: ca.SX, *, symmetric: bool = False) -> str:
-        """Return a matrix: in a table where that fits on a page, else its entries.
+        """Return a matrix as a table if that fits on a page, otherwise its entries.
 
         Parameters
         ----------

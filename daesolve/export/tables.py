@@ -9,7 +9,7 @@ from daesolve.posing.tables import ROUNDING
 
 
 def reach_of(axis: Axis) -> float:
-    """Return how far beyond its nodes a table still has a value: infinitely, where it holds."""
+    """Return how far beyond its nodes a table has a value; infinite if it holds its ends."""
     if axis.periodic or axis.holds:
         return math.inf
     return ROUNDING * float(axis.nodes[-1] - axis.nodes[0])

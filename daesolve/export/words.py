@@ -1,4 +1,4 @@
-"""Names that another language takes, each once."""
+"""Distinct names that another language accepts."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def plain(name: str) -> str:
 
 
 def distinct(names: Iterable[str], reserved: Collection[str] = ()) -> list[str]:
-    """Return plain names that are different from each other and from those that are reserved.
+    """Return plain names, distinct from each other and from reserved names.
 
-    One that is taken gets an underscore.
+    A name that is already used gets an underscore.
     """
     taken = set(reserved)
     found: list[str] = []

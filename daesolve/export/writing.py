@@ -1,4 +1,4 @@
-"""Where exports are written: what is not an export is never written over."""
+"""Writes exports, but never over files that are not exports."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from daesolve.errors import OutOfRangeError, OutputExistsError
 from daesolve.storage.files import located, make_directory, store
 
 MARK = "written by daesolve"
-"""Words in the first lines of every file that is exported."""
+"""Words in the first lines of every exported file."""
 
 
 def python_path(path: object) -> Path:
-    """Return the path of a module of Python.
+    """Return the path of a Python module.
 
     Raises
     ------
@@ -30,12 +30,12 @@ def python_path(path: object) -> Path:
 
 
 def write(files: Mapping[Path, str]) -> tuple[Path, ...]:
-    """Write files, all of them or none, and make their directory where there is none.
+    """Write all files or none, and create their directory if there is none.
 
     Raises
     ------
     OutputExistsError
-        One is there that no export has written.
+        A file exists that no export has written.
     StorageError
         They cannot be written.
     """
@@ -52,7 +52,7 @@ def write(files: Mapping[Path, str]) -> tuple[Path, ...]:
 
 
 def filled(entries: Iterable[str], width: int) -> list[str]:
-    """Return lines of entries with commas between them; none is broken."""
+    """Return lines of entries separated by commas, without breaking an entry."""
     lines: list[str] = []
     for entry in entries:
         if lines and len(lines[-1]) + len(entry) + 2 <= width:

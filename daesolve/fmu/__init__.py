@@ -1,4 +1,4 @@
-"""Units of FMI 3.0: a system as C code behind a standard interface, for other tools."""
+"""FMI 3.0 units: a system as C code behind a standard interface, for other tools."""
 
 from daesolve.fmu.checking import findings
 from daesolve.fmu.exporting import Exported, to_fmu

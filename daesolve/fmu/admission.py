@@ -1,4 +1,4 @@
-"""What a unit can be made of, and what is refused by name: laws in Python, many contacts."""
+"""Which systems can become a unit; laws in Python and several contacts are refused by name."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ELSEWHERE = "run it with solve, or from Python with Simulator"
 
 
 def check_exportable(prepared: Prepared) -> None:
-    """Refuse what cannot be computed in C alone, before anything is built.
+    """Refuse a system that C alone cannot compute, before anything is built.
 
     Raises
     ------
     UnsupportedError
-        In one sentence: what is at fault, by name, and what to do instead.
+        The message names the cause, and says what to do instead.
     """
     problem, formulation = prepared.problem, prepared.formulation
     if problem.project is not None or problem.chart is not None or formulation.form != "ode":
@@ -76,12 +76,12 @@ def _check_laws(prepared: Prepared) -> None:
 
 
 def check_functions(functions: UnitFunctions, guards: Sequence[WatchedGuard]) -> None:
-    """Refuse resets and guards that the C code does not follow.
+    """Refuse resets and guards that the C code cannot follow.
 
     Raises
     ------
     UnsupportedError
-        The event is named.
+        The message names the event.
     """
     dynamics, problem = functions.dynamics, functions.problem
     for event, jump in functions.jumps.items():
@@ -116,7 +116,7 @@ def _check_inputs(prepared: Prepared) -> None:
         for row in dynamics.rows:
             if ca.depends_on(ca.vertcat(*row.chain), symbol):
                 raise UnsupportedError(
-                    f"the input {name!r} stands in the constraint {row.name!r}, which a jump "
+                    f"the input {name!r} appears in the constraint {row.name!r}, which a jump "
                     "would break: replace it by an expression of time or a smooth table, or "
                     "prescribe its acceleration"
                 )

@@ -1,4 +1,4 @@
-"""From C to a unit: a compiler of this machine, and the archive."""
+"""Builds a unit from C: the compiler of this machine, and the archive."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from daesolve.errors import MissingBackendError, StorageError, UnsupportedError
 
 COMPILERS = ("cc", "gcc", "clang")
 FLAGS = ("-std=c99", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-ffp-contract=off")
-"""Numbers are to be the same wherever the unit is built: no products are fused with sums."""
+"""Numbers are the same wherever the unit is built: no products are fused with sums."""
 RUNTIME = (
     "unit.c", "unit.h", "fmi3.h", "coefficients.h", "steps.c", "functions.c", "events.c", "start.c",
     "interface.c",
 )  # fmt: skip
-"""What every unit has beside its own equations."""
+"""Source files that every unit has besides its own equations."""
 EARLIEST = (1980, 1, 1, 0, 0, 0)
 """The time of every file in the archive, so that the same unit has the same bytes."""
 
@@ -37,7 +37,7 @@ def compiler() -> str:
     Raises
     ------
     MissingBackendError
-        There is none; the sentence says how to install one.
+        There is none; the message says how to install one.
     """
     asked = os.environ.get("CC", "").split()
     for name in [*asked[:1], *COMPILERS]:
@@ -57,7 +57,7 @@ def platform_tuple() -> str:
     Raises
     ------
     UnsupportedError
-        It has none.
+        FMI has no name for it.
     """
     machine = platform.machine().lower()
     machine = {"amd64": "x86_64", "x86_64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
@@ -103,7 +103,7 @@ def compiled(texts: Mapping[str, str], identifier: str) -> bytes:
     Raises
     ------
     MissingBackendError, UnsupportedError
-        There is no compiler, or it fails; the sentence has its last words.
+        There is no compiler, or it fails; the message ends with its last line.
     """
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():
@@ -118,12 +118,12 @@ def compiled(texts: Mapping[str, str], identifier: str) -> bytes:
 
 
 def suffix() -> str:
-    """Return how a shared library ends on this platform."""
+    """Return the suffix of shared libraries on this platform."""
     return {"darwin": ".dylib", "win32": ".dll"}.get(sys.platform, ".so")
 
 
 def archive(path: Path, entries: Mapping[str, bytes]) -> None:
-    """Write the files of a unit into an archive, as a whole or not at all.
+    """Write the files of a unit into an archive, completely or not at all.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What FMPy finds at a unit: its schema, names, units and structure."""
+"""Checks a unit with FMPy: its schema, names, units and structure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from daesolve.errors import MissingPackageError, OutOfRangeError
 
 
 def findings(path: str | Path) -> tuple[str, ...]:
-    """Return what FMPy's check of a unit finds; nothing where it is as the standard says.
+    """Return the findings of FMPy's check of a unit; empty if it conforms to the standard.
 
     Parameters
     ----------
@@ -22,7 +22,7 @@ def findings(path: str | Path) -> tuple[str, ...]:
     OutOfRangeError
         There is no such file.
     MissingPackageError
-        FMPy is not installed; the sentence says how to install it.
+        FMPy is not installed; the message says how to install it.
     """
     if not Path(path).is_file():
         raise OutOfRangeError(f"the file {path} does not exist")

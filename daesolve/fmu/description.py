@@ -40,9 +40,9 @@ def model_description(sheet: Sheet, identifier: str, title: str, words: str, sto
     Parameters
     ----------
     sheet
-        What the unit is made of.
+        The data of the unit.
     identifier, title, words
-        The name of its library, its title, and what it is, in a sentence.
+        The name of its library, its title, and a one-sentence description.
     stop
         The end of the default experiment, s.
     """
@@ -76,7 +76,7 @@ def model_description(sheet: Sheet, identifier: str, title: str, words: str, sto
 
 
 def build_description(identifier: str) -> bytes:
-    """Return sources/buildDescription.xml: one file is compiled, which includes the others."""
+    """Return sources/buildDescription.xml: one file is compiled and includes the others."""
     root = ElementTree.Element("fmiBuildDescription", {"fmiVersion": "3.0"})
     built = ElementTree.SubElement(root, "BuildConfiguration", {"modelIdentifier": identifier})
     files = ElementTree.SubElement(built, "SourceFileSet", {"language": "C99"})

@@ -1,4 +1,4 @@
-"""From a system to a unit of FMI 3.0, for Model Exchange and Co-Simulation."""
+"""Exports a system as an FMI 3.0 unit, for Model Exchange and Co-Simulation."""
 
 from __future__ import annotations
 
@@ -38,14 +38,16 @@ from daesolve.system.system import System
 PARAMETERS = (FIXED, TUNABLE, SETTLED)
 """Kinds of values that are parameters."""
 HORIZON = 10.0
-"""s, about how long a motion is followed where nothing says it."""
+"""s, about how long a motion is followed by default."""
 TOLERANCE = 1e-12
-"""Of a step, relative, where the importing tool gives none."""
+"""Relative tolerance of a step, if the importing tool sets none."""
 REFUSED = {
-    "at": "the importing tool says when it looks",
-    "max_evaluations": "the importing tool says how far it goes",
-    "solver": "a unit for Co-Simulation has its own, and the importing tool has one for Model "
-    "Exchange",
+    "at": "the importing tool chooses the sample times",
+    "max_evaluations": "the importing tool decides how long it runs",
+    "solver": (
+        "a Co-Simulation unit contains its own solver, and for Model Exchange the importing "
+        "tool provides one"
+    ),
     "rtol": "give tolerance, from 1e-15 on",
     "atol": "give tolerance, from 1e-15 on",
 }
@@ -53,16 +55,16 @@ REFUSED = {
 
 @dataclass(frozen=True)
 class Exported:
-    """A unit that was written.
+    """A unit that has been written.
 
     Parameters
     ----------
     path
         The file.
     states, parameters, inputs, outputs, indicators
-        What it has.
+        How many of each it has.
     notes
-        What was chosen automatically, in words.
+        Automatic choices, in words.
     """
 
     path: Path
@@ -85,13 +87,13 @@ def to_fmu(
     rule: StartRule | None = None,
     **options: Unpack[RunOptions],
 ) -> Exported:
-    """Write a system as a unit of FMI 3.0, which runs without Python in the importing tool.
+    """Write a system as an FMI 3.0 unit, which runs without Python in the importing tool.
 
-    The equations become C, which is compiled here, and is in the unit beside the library. Reactions
-    are eliminated by feedback, so that constraints attract whatever integrates the states. A unit
-    has both interfaces: for Model Exchange the importing tool integrates, and finds events by
-    indicators; for Co-Simulation the unit does, by Dormand and Prince's method of order 8, with
-    events to rounding.
+    The equations become C code, which is compiled here and included in the unit beside the library.
+    Reactions are eliminated by feedback, so that constraints attract the motion whichever solver
+    integrates it. A unit has both interfaces. For Model Exchange the importing tool integrates, and
+    finds events by indicators; for Co-Simulation the unit integrates by Dormand and Prince's method
+    of order 8, and finds events to rounding.
 
     Parameters
     ----------
@@ -100,36 +102,36 @@ def to_fmu(
     path
         The file to write, "model.fmu".
     initial
-        Start values to keep, as in `solve`; the others are made consistent.
+        Start values to keep, as in `solve`; the others become consistent with them.
     horizon
         About how long the motion will be followed, s: the end of the unit's default experiment.
-        None takes a case's own, or 10 s.
+        None means the case's horizon, or 10 s.
     tolerance
-        Of a step, relative to the size of each state, where the importing tool gives none; None
-        is 1e-12.
+        Of a step, relative to the size of each state, if the importing tool sets none. None means
+        1e-12.
     settled
-        The names of parameters from which the start follows by a rule of one's own, which is not in
-        the unit: to set one of them is refused there.
+        The names of parameters from which the start follows by your own rule, which is not in the
+        unit: the unit refuses to set them.
     rule
-        Such a rule as expressions, which the unit evaluates where a parameter in it is set.
+        Such a rule as expressions, which the unit evaluates when one of their parameters is set.
     **options
-        Those of `solve`, but for the solver and the samples. Inputs that are numbers, or not given,
-        are inputs of the unit; an expression, a table or a sampled law acts in it.
+        Those of `solve`, except the solver and the samples. Inputs that are numbers or left out are
+        inputs of the unit; an expression, a table or a sampled law acts inside it.
 
     Returns
     -------
     Exported
-        What was written.
+        What has been written.
 
     Raises
     ------
     UnsupportedError
-        Something of it cannot be computed in C alone: contacts that decide by complementarity, laws
-        in Python; it is named.
+        A part cannot be computed in C alone, such as contacts that decide by complementarity, or
+        laws in Python; the message names it.
     MissingBackendError
         There is no C compiler here.
     DaesolveError
-        As `solve` raises it where no run can start.
+        As in `solve`, if no run can start.
 
     Examples
     --------
@@ -216,7 +218,7 @@ def _generated(sheet: Sheet, functions: list[ca.Function]) -> dict[str, str]:
 
 
 def identifier_of(name: str) -> str:
-    """Return a name as one of C: other characters become underscores."""
+    """Return a name valid in C: other characters become underscores."""
     found = re.sub(r"\W", "_", name, flags=re.ASCII)
     return found if found and not found[0].isdigit() else f"_{found}"
 

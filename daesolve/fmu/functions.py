@@ -1,4 +1,4 @@
-"""The functions of a prepared run that its unit evaluates in C, and what they are about."""
+"""The functions of a prepared run that its unit evaluates in C."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ NONE = ca.SX(0, 1)
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What a unit shows besides its states.
+    """A variable that a unit shows besides its states.
 
     Parameters
     ----------
     name, unit, what
-        Its name, its unit, and what it is, in words.
+        Its name, its unit, and a description.
     expression
         Of (t, x, p).
     """
@@ -58,9 +58,9 @@ class UnitFunctions:
     Parameters
     ----------
     prepared
-        A run that a unit can be made of; see `admission`.
+        A run that can become a unit; see `admission`.
     rule
-        By which its start follows from parameters; None where nothing says so.
+        The rule by which its start follows from parameters; None if there is none.
     """
 
     def __init__(self, prepared: Prepared, rule: StartRule | None = None) -> None:
@@ -96,12 +96,12 @@ class UnitFunctions:
 
     @cached_property
     def reset_law(self) -> ResetLaw | None:
-        """What resets events as posed; None where nothing does."""
+        """What resets events as posed; None if nothing does."""
         return self._law(ResetLaw)
 
     @cached_property
     def contact_law(self) -> ContactLaw | None:
-        """What opens and closes a contact; None where there is none."""
+        """The law that opens and closes a contact; None if there is none."""
         return self._law(ContactLaw)
 
     def _law(self, kind: type[Law]) -> Law | None:
@@ -117,7 +117,7 @@ class UnitFunctions:
 
     @cached_property
     def joint(self) -> dict[tuple[int, ...], JumpFunction]:
-        """What events do together that impose constraints at one instant, by their indices."""
+        """The joint resets of events that impose constraints at one instant, by their indices."""
         law = self.reset_law
         imposing = [event for event, jump in self.jumps.items() if jump.imposes]
         if law is None or len(imposing) > MOST_JOINT:
@@ -212,7 +212,7 @@ class UnitFunctions:
 
     @cached_property
     def positions(self) -> Links:
-        """What the positions of a start fulfil."""
+        """The constraints on the positions of a start."""
         links = [link for link in self._links() if not self._of_velocities(link[1])]
         links += [(row.name, row.residual) for row in self.dynamics.implicit_rows]
         links += [
@@ -224,7 +224,7 @@ class UnitFunctions:
 
     @cached_property
     def velocities(self) -> Links:
-        """What the velocities of a start fulfil."""
+        """The constraints on the velocities of a start."""
         links = [link for link in self._links() if self._of_velocities(link[1])]
         return self._start_links("model_velocities", links)
 

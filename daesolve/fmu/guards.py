@@ -1,4 +1,4 @@
-"""The guards of a unit: what each depends on, and how its C code is to watch it."""
+"""The guards of a unit: what each depends on, and how the C code watches it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ values alone that resets change, or not at all since it is only recorded."""
 
 @dataclass(frozen=True)
 class WatchedGuard:
-    """A guard, as the C code knows it.
+    """A guard in the C code.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ class WatchedGuard:
     kind
         `OF_STATE`, `OF_TIME`, `OF_VALUES` or `IDLE`.
     way
-        In which direction it counts: 1 rising, -1 falling, 0 either.
+        The direction in which it counts: 1 rising, -1 falling, 0 either.
     stops, whenever
-        Whether the motion ends there, and whether it counts wherever it is past zero.
+        Whether the motion ends there, and whether it counts whenever it is past zero.
     role
         How its law watches it.
     border

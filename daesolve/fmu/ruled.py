@@ -15,9 +15,9 @@ class StartRule:
     Parameters
     ----------
     parameters
-        By name, the symbols that stand for them.
+        The symbols of the parameters, by name.
     states
-        By name, expressions of these; they are made consistent once they are evaluated.
+        Expressions in these symbols, by name; once evaluated, they are made consistent.
     """
 
     parameters: Mapping[str, ca.SX]

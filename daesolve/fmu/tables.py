@@ -1,4 +1,4 @@
-"""What the C code of a unit knows of its model: sizes and tables of constants."""
+"""The data of a model for the C code of its unit: sizes and tables of constants."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LEAST_TOLERANCE = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Sheet:
-    """What a unit is made of.
+    """The data of a unit.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class Sheet:
     token
         What distinguishes it from other units.
     tolerance
-        Of a step, where the importing tool gives none.
+        Of a step, if the importing tool sets none.
     """
 
     functions: UnitFunctions

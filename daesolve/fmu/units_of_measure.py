@@ -1,4 +1,4 @@
-"""Units as FMI describes them: powers of the base units of SI, and a factor."""
+"""Units in FMI's description: powers of the SI base units, and a factor."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class BaseUnit:
 
 
 def base_unit(unit: str) -> BaseUnit | None:
-    """Read a unit such as "kg m^2/s^2"; None where a word in it is none that is known here.
+    """Read a unit such as "kg m^2/s^2"; None if it contains an unknown word.
 
-    A product is written with spaces, dots or stars; what stands behind a slash divides, up to the
+    Products are written with spaces, dots or stars; everything after a slash divides, up to the
     next slash.
     """
     factor, powers = 1.0, dict[str, int]()
@@ -72,7 +72,7 @@ def base_unit(unit: str) -> BaseUnit | None:
 
 
 def definitions(units: Iterable[str]) -> list[tuple[str, dict[str, str] | None]]:
-    """Return the units to be defined, in their order, with the attributes of their base unit."""
+    """Return the units to define, in order, with the attributes of their base unit."""
     found: list[tuple[str, dict[str, str] | None]] = []
     for unit in dict.fromkeys(unit for unit in units if unit):
         base = base_unit(unit)

@@ -1,4 +1,4 @@
-"""The variables of a unit: their references, names, units, and what may be done with them."""
+"""The variables of a unit: their references, names, units and permitted uses."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from daesolve.fmu.guards import OF_STATE, WatchedGuard
 from daesolve.posing.symbols import ANY, Interval
 
 HIDDEN, FIXED, TUNABLE, SETTLED, INPUT, DISCRETE = range(6)
-"""What an entry of p is: a number of the library's own, a parameter that may be set before the
-start, one that may be tuned later as well, one from which the start follows by a rule that is not
-in the unit, an input, a discrete value."""
+"""The kind of an entry of p: an internal number, a parameter that can be set before the start, one
+that can also be tuned later, one from which the start follows by a rule that is not in the unit, an
+input, or a discrete value."""
 
 LEAST = 1e-3
 """Of the largest state, positions and velocities apart, how large each counts at least."""
@@ -35,7 +35,7 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A continuous state: its start, and how large it usually is."""
+    """A continuous state: its start and its nominal size."""
 
     name: str
     unit: str
@@ -47,8 +47,8 @@ class State:
 class Variables:
     """All variables of a unit, in the order of their references.
 
-    Time comes first, then states, their derivatives, the entries of p, what is shown, and event
-    indicators.
+    Time comes first, then states, their derivatives, the entries of p, the variables shown, and
+    event indicators.
     """
 
     states: tuple[State, ...]
@@ -68,7 +68,7 @@ class Variables:
 
     @property
     def first_shown(self) -> int:
-        """The reference of the first of what is shown."""
+        """The reference of the first variable shown."""
         return self.first_value + len(self.values)
 
     @property
@@ -116,7 +116,7 @@ def _states(functions: UnitFunctions) -> tuple[State, ...]:
     if prepared.path.size:
         width = prepared.path.shape[1]
         largest[:width] = np.maximum(largest[:width], np.max(np.abs(prepared.path), axis=0))
-    # What hardly moves is no more exact than the largest of its kind is.
+    # What hardly moves is no more accurate than the largest of its kind.
     kinds = np.arange(len(largest)) < functions.dynamics.position_count
     for own in (kinds, ~kinds):
         largest[own] = np.maximum(largest[own], LEAST * np.max(largest[own], initial=0.0))
@@ -127,7 +127,7 @@ def _states(functions: UnitFunctions) -> tuple[State, ...]:
 
 
 def nominal_of(size: float) -> float:
-    """Return the power of two next below a size; one where it is zero or none."""
+    """Return the power of two just below a size; 1 if it is zero or None."""
     if not isfinite(size) or size == 0.0:
         return 1.0
     return 2.0 ** (frexp(size)[1] - 1)
@@ -156,7 +156,7 @@ def _values(functions: UnitFunctions, settled: Collection[str]) -> tuple[Value, 
 
 
 def _tunable(functions: UnitFunctions) -> frozenset[str]:
-    """Return the parameters that may change between events: none of them stands in a constraint."""
+    """Return the parameters that may change between events: none of them occurs in a constraint."""
     dynamics = functions.dynamics
     parts = [link for row in dynamics.rows for link in row.chain]
     parts += [row.residual for row in dynamics.implicit_rows]
@@ -171,10 +171,10 @@ def _tunable(functions: UnitFunctions) -> frozenset[str]:
 
 
 def rate_name(state: str) -> str:
-    """Return the name of a derivative, as FMI writes it."""
+    """Return the name of a derivative in FMI's notation."""
     return f"der({state})"
 
 
 def bound(value: float) -> str | None:
-    """Return a bound as text, None where there is none."""
+    """Return a bound as text, None if there is none."""
     return None if abs(value) == inf else repr(float(value))

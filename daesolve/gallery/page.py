@@ -44,13 +44,13 @@ if TYPE_CHECKING:
 EVENTS_SHOWN = 8
 NOTES_SHOWN = 8
 FIGURES = ("Residuals", "Energy", "Positions")
-"""Those that every report has and a page shows."""
+"""Figures that every report has and a page shows."""
 ANIMATION = "animation.html"
 SECONDS = 8.0
 PICTURES_A_SECOND = 20.0
 
 CODE = "Modules"
-"""The section of a docstring that says where things are in the code, and not what they are."""
+"""The section of a docstring that describes the code, not the problem."""
 SECTION = re.compile(r"(\w[\w ]*)\n-{3,}(?:\n|$)")
 PRIMED = re.compile(rf"\b((?:[A-Za-z]|[A-Za-z]+_\w+|{'|'.join(sorted(GREEK))})|\))('+)(?!\w)")
 BULLET = "* "
@@ -59,7 +59,7 @@ CODE_INDENT = 4
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure of a page: its title and its file, as the page names it."""
+    """A figure of a page: its title, and its file relative to the page."""
 
     title: str
     file: str
@@ -67,7 +67,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class ParameterLine:
-    """A parameter: its default, what the case gives it, and what it may be."""
+    """A parameter: its default, its value in the case, and its range."""
 
     name: str
     symbol: str
@@ -100,12 +100,12 @@ def write_page(
     problem
         The problem; `daesolve.plugins.registry(NAME)` returns an installed one.
     directory
-        Where to: `NAME.md` and the directory `NAME` with the figures and `animation.html`. It is
-        made if it is not there; files of an earlier page are replaced.
+        Receives `NAME.md` and the directory `NAME` with the figures and `animation.html`. It is
+        created if it does not exist; files of an earlier page are replaced.
     case
-        The case that is run; None takes the first.
+        The case to run; None takes the first.
     until
-        In place of the case's horizon, s.
+        The end of the run, s; None takes the case's horizon.
 
     Returns
     -------
@@ -115,14 +115,14 @@ def write_page(
     Raises
     ------
     UnknownNameError, PosingError, InconsistentStateError
-        There is no such case, or it cannot be posed or started.
+        The case is unknown, or cannot be posed or started.
     ReportError
-        The problem's drawing cannot be made of the run.
+        The problem's drawing fails for the run.
 
     Notes
     -----
-    The page has no times of the clock and no versions: the same run makes the same text. A run
-    that ends early is reported as it is.
+    The page contains neither wall times nor versions: the same run gives the same text. A run that
+    ends early is reported too.
     """
     bound = problem.case(case)
     horizon = bound.case.until if until is None else until
@@ -176,8 +176,8 @@ def _run(bound: BoundCase, until: float) -> dict[str, Any]:
             return never_begun(bound.identity(), bound.case.start_time, error)
         run = found
     path = bound.problem.path
-    told = with_opening(document(run, bound.identity()), run)
-    return told | {"path": None if path is None else path.name}
+    record = with_opening(document(run, bound.identity()), run)
+    return record | {"path": None if path is None else path.name}
 
 
 def _drawing_added(problem: Problem, run: dict[str, Any]) -> dict[str, Any]:
@@ -246,7 +246,7 @@ def _drawn(problem: Problem, run: dict[str, Any]) -> Iterator[tuple[str, Figure]
 
 
 def _write_animation(problem: Problem, run: dict[str, Any], directory: Path) -> str | None:
-    """Write the player of a run's drawing, and return its file; None where nothing is drawn."""
+    """Write the player of a run's drawing, and return its file; None if nothing is drawn."""
     if "drawing" not in run or len(run["times"]) < 2:
         return None
     animate(
@@ -347,7 +347,7 @@ def _template() -> Template:
 
 
 def code(name: Any) -> str:
-    """Return a name as code of Markdown, whatever is in it."""
+    """Return a name as Markdown code, whatever it contains."""
     text = " ".join(str(name).split())
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     space = " " if "`" in text else ""
@@ -355,7 +355,7 @@ def code(name: Any) -> str:
 
 
 def cell(name: Any) -> str:
-    """Return a name as code in a table, where a bar would end the cell."""
+    """Return a name as code for a table, where a bar would end the cell."""
     return code(name).replace("|", "\\|")
 
 
@@ -366,10 +366,10 @@ def fenced(text: str, language: str) -> str:
 
 
 def summary(problem: Problem) -> str:
-    """Return what a problem is: how its docstring opens, before what is set apart.
+    """Return the description of a problem: the opening of its docstring, before any section.
 
-    That is the docstring of the module that defines the problem, as far as its file or an entry
-    point names it; else of the module of its first model.
+    The docstring is that of the module that defines the problem, if its file or an entry point
+    names it; otherwise of the module of its first model.
     """
     return " ".join(" ".join(block.split()) for block in _opening(_blocks(_home(problem))))
 
@@ -393,20 +393,20 @@ def mechanics(problem: Problem) -> str:
 
 
 def about_model(builder: Callable[..., Any]) -> str:
-    """Return what a model is: how its docstring opens, as Markdown."""
+    """Return the description of a model: the opening of its docstring, as Markdown."""
     paragraphs = _opening(_split(inspect.getdoc(_plain(builder))))
     return " ".join(prose(_primed(block)) for block in paragraphs)
 
 
 def prose(text: Any) -> str:
-    """Return words such that Markdown shows them as they are, on one line; names stay code."""
+    """Return words on one line so that Markdown shows them literally; names stay code."""
     parts = re.split(r"(`[\w.]+`)", " ".join(str(text).split()))  # every other one is a name
     parts[::2] = [re.sub(r"([\\`*_<>\[\]|$]|&(?=#?\w+;))", r"\\\1", part) for part in parts[::2]]
     return "".join(parts)
 
 
 def _primed(text: str) -> str:
-    """Return words with primes in place of the apostrophes behind symbols."""
+    """Return words with primes instead of the apostrophes behind symbols."""
     return PRIMED.sub(lambda found: found[1] + "\N{PRIME}" * len(found[2]), text)
 
 
@@ -423,7 +423,7 @@ def _home(problem: Problem) -> ModuleType | None:
 
 def _module_of_file(path: Path) -> ModuleType | None:
     for module in list(sys.modules.values()):
-        if isinstance(module, ModuleType):  # which some packages put objects in place of
+        if isinstance(module, ModuleType):  # which some packages put objects instead of
             file: str | None = vars(module).get("__file__")
             if file is not None and Path(file).resolve() == path:
                 return module

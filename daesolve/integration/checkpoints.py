@@ -1,4 +1,4 @@
-"""What a run hands to its archive, part by part, and what it goes on from."""
+"""What a run hands to its archive, part by part, and how it resumes."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from daesolve.trajectory.samples import StoredSamples, row_of_event
 ENERGIES = ["kinetic_before", "kinetic_after", "carnot"]
 """What is recorded of an impact besides its impulses."""
 FEWEST_PARTS = 25
-"""In which a run comes at least: what is lost by a kill is a part at most."""
+"""The least number of parts of a run: if it is killed, at most one part is lost."""
 SHORTEST_PART = 2_000
 LONGEST_PART = 20_000
 """Steps, about a quarter of a second of Taylor's method."""
 MOST_PARTS = 1_000
 """Beyond which parts become longer, so that files do not become too many."""
 LAST_RESORT = 5_000_000
-"""Steps that a part has at most."""
+"""The largest number of steps in a part."""
 MOST_ROWS = 100_000
-"""Samples that a part has about, at most."""
+"""About the largest number of samples in a part."""
 
 
 def segments_per_part(prepared: Prepared, samples: float) -> int:
@@ -37,7 +37,7 @@ def segments_per_part(prepared: Prepared, samples: float) -> int:
     prepared
         The run.
     samples
-        How many samples were asked for.
+        How many samples were requested.
     """
     span = abs(prepared.until - prepared.start_time)
     steps = span / prepared.mean_step
@@ -62,8 +62,8 @@ def event_columns(prepared: Prepared) -> dict[str, list[str]]:
         imposes = any(reset.imposed for reset in dynamics.resets.values())
         impulses = list(dict.fromkeys([*dynamics.labels.reactions, *momentary])) if imposes else []
     named = {"detail": list(labels.states), "after": after, "impulses": impulses}
-    told = any(reset.energies for reset in dynamics.resets.values())
-    return named | ({"energies": ENERGIES} if told and not impulses else {})
+    metered = any(reset.energies for reset in dynamics.resets.values())
+    return named | ({"energies": ENERGIES} if metered and not impulses else {})
 
 
 class Keeper:
@@ -76,11 +76,11 @@ class Keeper:
     number
         Of the part that comes next, from 1.
     resumed
-        The checkpoint from which it goes on; None at the start.
+        The checkpoint from which it resumes; None at the start.
     stage
-        In which of the run's horizons it lies: 0, or how often it was extended before.
+        The number of the run's horizon: how often it was extended before.
     last_number
-        Of the last part to be written; None goes on to the end.
+        Of the last part to be written; with None the run continues to its end.
     """
 
     def __init__(
@@ -101,16 +101,16 @@ class Keeper:
 
     @property
     def advice(self) -> str:
-        """How to go on."""
+        """How to resume."""
         return f"`{resuming(self.writer.directory)}` resumes it"
 
     @property
     def done(self) -> bool:
-        """Whether the last part that was asked for is on disk."""
+        """Whether the last requested part is on disk."""
         return self.last_number is not None and self.number > self.last_number
 
     def full(self, segments: int) -> bool:
-        """Tell whether a part ends with this segment, counted from the start."""
+        """Return whether a part ends with this segment, counted from the start."""
         return segments % self._per_part == 0
 
     def write(
@@ -129,14 +129,14 @@ class Keeper:
         here
             The end of the part.
         saved
-            What to go on from.
+            The checkpoint to continue from.
         verdict
             How the run ended, where it did.
 
         Raises
         ------
         StorageError
-            It could not be written; nothing that was written before is lost.
+            It could not be written; everything written before is intact.
         """
         checkpoint = {
             **saved,
@@ -150,11 +150,11 @@ class Keeper:
         self.number += 1
 
     def write_partial(self, assembly: Assembly) -> None:
-        """Write what is in memory for reading; it is computed again when the run goes on."""
+        """Write what is in memory for reading; it is computed again when the run resumes."""
         self.writer.write_partial(self.number, self._samples(assembly), self._events(assembly))
 
     def cut(self, until: float, sign: float, numbers: Sequence[int] | None = None) -> int:
-        """Take back what lies beyond a time in parts that are on disk, the last ones or some.
+        """Withdraw what lies beyond a time in the last parts on disk.
 
         Returns
         -------
@@ -188,7 +188,7 @@ class Keeper:
         return stored.checkpoint(stored.numbers[low - 1]) if low else None, until
 
     def last_sample_time(self) -> float | None:
-        """Return when the last sample on disk was taken, s; None where there is none."""
+        """Return when the last sample on disk was taken, s; None if there is none."""
         stored = self.stored()
         for number in range(self.number - 1, 0, -1):
             times, _ = stored.part_times(number)

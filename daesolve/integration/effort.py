@@ -1,4 +1,4 @@
-"""What ends a run before its time: a budget, steps that lead nowhere, an interruption."""
+"""What ends a run early: a budget, steps that lead nowhere, an interruption."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ IDLE = 100
 
 
 class Effort:
-    """Counts right-hand sides and steps, and says where a run is to end for them.
+    """Counts right-hand sides and steps, and decides when they end a run.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ class Effort:
     mean_step
         Of a short run at the start, s.
     until
-        The end of the run, s; None where it is not known.
+        The end of the run, s; None if it is not known.
 
     Attributes
     ----------
     reason
-        Why the run is to end; empty until it is.
+        Why the run ends; empty as long as it does not.
     over_budget
-        Whether that is for the bound.
+        Whether the reason is the bound.
     """
 
     def __init__(self, most: int | None, mean_step: float, until: float | None = None) -> None:
@@ -63,22 +63,22 @@ class Effort:
         self._slow = 0
 
     def saved(self) -> list[float | int | None]:
-        """Return all that is known, to go on from in another process."""
+        """Return all that is known, so that another process can resume."""
         return [self._mark, self._steps, self._crawled]
 
     def restore(self, saved: Sequence[float | int | None]) -> None:
-        """Go on from what `saved` returned."""
+        """Restore what `saved` returned."""
         mark, steps, *crawled = saved
         self._mark = None if mark is None else float(mark)
         self._steps, self._crawled = int(steps or 0), float((*crawled, 0.0)[0] or 0.0)
 
     def begin(self, time: float) -> None:
-        """Take in the start of a stretch that is integrated by itself."""
+        """Take in the start of a stretch that a law integrates."""
         if self._mark is None or not self._steps:
             self._mark = time
 
     def take(self, block: StepBlock, spent: int, *, weak: bool) -> bool:
-        """Take in a block of steps; return whether the run is to end with it.
+        """Take in a block of steps; return whether the run ends with it.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class Effort:
             )
 
     def interrupted(self, time: float, name: str, *, idle: bool) -> bool:
-        """Take in an interruption; return whether there is no going on.
+        """Take in an interruption; return whether the run cannot continue.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class Effort:
         return bool(self.reason)
 
     def over(self, spent: int) -> bool:
-        """Return whether the run is to end."""
+        """Return whether the run must end."""
         if self.most is not None and spent >= self.most and not self.reason:
             self.reason = f"the budget of {self.most} right-hand sides was spent"
             self.over_budget = True
@@ -160,11 +160,11 @@ class Counted:
     monitor
         Knows whether a grip has been weak.
     observe
-        Takes in the steps; its answer is true where the segment is to end with them.
+        Takes in the steps, and returns whether the segment ends with them.
     spent
         Right-hand sides before the segment.
     believed
-        Says how many of some steps are believed; None where all are.
+        Returns how many of some steps are good; None if all are.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class Counted:
         self.spent, self.believed = spent, believed
 
     def __call__(self, block: StepBlock) -> bool:
-        """Take in a block of steps; return whether the segment is to end with it."""
+        """Take in a block of steps; return whether the segment ends with it."""
         self.spent += block.evaluations
         enough = bool(self.observe(block))
         return self.effort.take(block, self.spent, weak=bool(self.monitor.weakest())) or enough
@@ -192,14 +192,14 @@ class Counted:
 
 
 _left: list[int] = []
-"""Signals that came so late in a run that it was finished all the same."""
+"""Signals that came so late that the run finished all the same."""
 
 
 def interruption_left() -> bool:
-    """Return, once, whether the last run was finished although it was to be interrupted.
+    """Return, once, whether the last run finished in spite of an interruption.
 
-    Whoever makes many short runs asks after each: a Ctrl-C in the last segment of one would be
-    lost.
+    Code that makes many short runs calls this after each: otherwise a Ctrl-C in a last segment
+    would be lost.
     """
     left = bool(_left)
     _left.clear()
@@ -208,18 +208,18 @@ def interruption_left() -> bool:
 
 @contextmanager
 def interruptible(*, by_termination: bool = False) -> Generator[Callable[[], bool]]:
-    """Turn the first Ctrl-C into a flag, so that the segment under way is finished and kept.
+    """Turn the first Ctrl-C into a flag, so that the current segment is finished and kept.
 
-    A second one interrupts at once. In a thread of its own nothing is caught.
+    A second one interrupts at once. Outside the main thread nothing is caught.
 
     Parameters
     ----------
     by_termination
-        Whether a request to terminate (SIGTERM) is taken in the same way.
+        Whether a request to terminate (SIGTERM) is treated in the same way.
 
     Yields
     ------
-    Says whether there was an interruption.
+    A function that returns whether there was an interruption.
     """
     pressed: list[int] = []
     seen: list[int] = []

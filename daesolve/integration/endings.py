@@ -1,6 +1,6 @@
 """How a run ends: an outcome, and a sentence that says what happened and what to change.
 
-And what is taken back of a run whose last steps are not to be trusted.
+Also withdraws the last steps of a run if they cannot be trusted.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from daesolve.diagnostics.losses import LostGrip
 from daesolve.diagnostics.passages import Breach
 from daesolve.integration.checkpoints import Keeper
 from daesolve.integration.effort import Effort
-from daesolve.integration.record import Boundary, Happening, untrusted_sentence
+from daesolve.integration.record import Boundary, Happening
 from daesolve.integration.refuting import take_down_refuted
 from daesolve.integration.run_state import RunState
 from daesolve.modes.law import Ending
@@ -29,13 +29,13 @@ Verdict = tuple[Outcome, str]
 LATE = 1e-8
 """Of the mean step, the rounding of time beyond which steps do not resolve what depends on it."""
 DEGENERATE = "degenerate"
-"""The event where constraints come to depend on each other."""
+"""The event where constraints begin to depend on each other."""
 
 # -- after a segment -------------------------------------------------------------------------------
 
 
 def verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
-    """Return how the run ends with a segment; None where it goes on."""
+    """Return how the run ends with a segment; None if it continues."""
     found = _verdict(run, end)
     if found is None or found[0] is not Outcome.DEGENERATE:
         return found
@@ -51,10 +51,10 @@ def verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
 
 
 def judged(run: RunState, outcome: Outcome, message: str) -> Verdict:
-    """Say whether what a run has come to is to be trusted, where it ended where it was meant to."""
+    """Judge whether the result of a run that reached its end can be trusted."""
     if outcome.good:
         take_down_refuted(run)
-    untrusted = untrusted_sentence(run.monitor) if outcome.good else ""
+    untrusted = run.monitor.untrusted_sentence() if outcome.good else ""
     if not untrusted:
         return outcome, message
     return Outcome.FAILED, (
@@ -104,13 +104,13 @@ def _of_lost(run: RunState) -> Verdict | None:
 
 
 def held_for_ever(run: RunState, end: SegmentEnd) -> Verdict | None:
-    """Return how the run ends where what is not conserved cannot be let go of."""
+    """Return how the run ends if an invariant is not conserved but cannot be released."""
     held = None if run.conservation is None else run.conservation.stays_driven()
     return None if held is None else by_projection(end.time, held)
 
 
 def taken_back(run: RunState, end: SegmentEnd, keeper: Keeper | None) -> Boundary:
-    """Drop what lies beyond the last step that is to be trusted, and return to it."""
+    """Drop what lies beyond the last trustworthy step, and return to it."""
     record, sign = run.record, run.sign
     lost = run.monitor.breach or run.monitor.not_finite or run.monitor.lost_grip
     assert lost is not None
@@ -132,7 +132,7 @@ def taken_back(run: RunState, end: SegmentEnd, keeper: Keeper | None) -> Boundar
 
 
 def ended_at_sample(run: RunState, what: str, first: int) -> tuple[Boundary, Verdict]:
-    """End at the sample before the first at which something is not finite; drop what lies beyond.
+    """End at the last finite sample; drop what lies beyond.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def stopped_by(event: Event, time: float, *, at_start: bool = False) -> Verdict:
     event, time
         Which, and when, s.
     at_start
-        Whether its guard was past zero at the start already.
+        Whether its guard was already past zero at the start.
     """
     if event.then.breakdown:
         return Outcome.DEGENERATE, f"at t = {time:.10g} s {event.then.breakdown}"
@@ -208,7 +208,7 @@ def at_rest(time: float, *, at_start: bool = False, timed: bool = False) -> Verd
 
 
 def followed(ending: Ending, message: str) -> Verdict | None:
-    """Say how the run ends after a stretch that a law followed by itself; None where it goes on.
+    """Return how the run ends after a stretch that a law integrated; None if it continues.
 
     Parameters
     ----------
@@ -230,15 +230,15 @@ def not_a_number(what: str, time: float) -> Verdict:
 
 
 def by_solver(time: float, reason: str, mean_step: float = math.inf) -> Verdict:
-    """Say why the solver could not go on, and what to change where the reason does not say it.
+    """Say why the solver could not continue, and what to change if the reason does not say it.
 
     Parameters
     ----------
     time, reason
         When, s, and why.
     mean_step
-        Of a short run at the start, s: where time is rounded to a part of it that counts, it is to
-        be counted from nearer by.
+        Of a short run at the start, s: if the rounding of time is no longer small beside it, the
+        message asks for a closer origin of time.
     """
     advice = "; loosen the tolerance, lower the rates or use another solver"
     rounding = math.ulp(time)
@@ -251,7 +251,7 @@ def by_solver(time: float, reason: str, mean_step: float = math.inf) -> Verdict:
 
 
 def by_projection(time: float, invariant: str) -> Verdict:
-    """Say that an invariant cannot be let go of where it ceases to be conserved."""
+    """Say that an invariant cannot be released where it ceases to be conserved."""
     return Outcome.FAILED, (
         f"at t = {time:.10g} s the invariant {invariant!r} is no longer conserved, but "
         "projecting the states keeps it constant; use feedback, or do not drive it"
@@ -259,7 +259,7 @@ def by_projection(time: float, invariant: str) -> Verdict:
 
 
 def by_cost(time: float, effort: Effort, weakest: Sequence[str]) -> Verdict:
-    """Say why the run costs too much to go on.
+    """Say why the run is too expensive to continue.
 
     Parameters
     ----------
@@ -290,9 +290,9 @@ def by_lost_grip(
     time, goals
         When, s, and whose.
     at_rest
-        Whether these goals have none at rest.
+        Whether these goals have no grip at rest.
     passes
-        Whether the run was to pass.
+        Whether the run should have passed.
     """
     if at_rest:
         why = (
@@ -309,7 +309,7 @@ def by_lost_grip(
 
 
 def by_dependence(seen: Dependence) -> Verdict:
-    """Say where constraints came near to depending on each other."""
+    """Say where constraints nearly depended on each other."""
     return Outcome.DEGENERATE, (
         f"at t = {seen.time:.10g} s {seen.sentence}, and below {seen.threshold:.3g} the "
         "tolerance cannot be kept, because dependent constraints do not determine how the "

@@ -1,7 +1,7 @@
 """What happens at an instant of a run: modes that switch, stops, events that are only recorded.
 
-At the start and wherever a segment ended on a guard. The laws of `modes` decide what follows; here
-it is put into the run.
+This happens at the start and wherever a segment ends on a guard. The laws of `modes` decide what
+follows; this module applies it to the run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ AT_ONCE = 1e-9
 
 
 def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
-    """Do what is due at the start of a run; return where it goes on, and how it ends if it does."""
+    """Do what is due at the start of a run; return where it continues, or how it ends."""
     if run.prepared.resting:
         run.record.events.append(Happening(here.time, AT_REST, here))
         run.sample_event(here)
@@ -46,7 +46,7 @@ def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
 def with_values(
     run: RunState, here: Boundary, values: np.ndarray
 ) -> tuple[Boundary, Verdict | None]:
-    """Go on with values that were given from outside; do what follows from them.
+    """Continue with values set from outside; do what follows from them.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def with_values(
     Returns
     -------
     Boundary
-        Where the run goes on.
+        Where the run continues.
     tuple or None
         How it ends, if it does.
     """
@@ -108,7 +108,7 @@ def through(
     Returns
     -------
     Boundary
-        Where the run goes on.
+        Where the run continues.
     tuple or None
         How it ends, if it does.
     """
@@ -140,7 +140,8 @@ def _due(
     guarded = run.prepared.problem.guarded
     place = here.time, here.state, run.values(here)
     found = transitions.interrupting(*place, [(hit.index, hit.time) for hit in hits])
-    # Instants that a solver cannot distinguish count as one: the order of impacts would be chance.
+    # Instants that a solver cannot distinguish count as one: the order of impacts would be
+    # arbitrary.
     accuracy = min(AGREED_STEPS * run.prepared.solver.step_tolerance, AT_ONCE)
     found = [*found, *({*transitions.at_once(*place, found, accuracy)} - {*past})]
     while True:
@@ -172,7 +173,7 @@ def _due(
 def past_at_start(guarded: Sequence[Event], guards: np.ndarray) -> int | None:
     """Find the first stopping event whose guard is past zero already: no crossing can show it.
 
-    One that resets as well is left until its guard is met.
+    An event that also resets is left until the run reaches its guard.
 
     Parameters
     ----------
@@ -187,7 +188,7 @@ def past_at_start(guarded: Sequence[Event], guards: np.ndarray) -> int | None:
 
 
 def _stopped_at_start(run: RunState, here: Boundary) -> Verdict | None:
-    """Write down what stops the run before it begins, and say how it ends."""
+    """Record what stops the run before it begins, and say how it ends."""
     problem = run.prepared.problem
     if not problem.events:
         return None
@@ -226,7 +227,7 @@ def _switched(
     Returns
     -------
     Boundary
-        Where the motion goes on.
+        Where the motion continues.
     list
         The guards of values alone that it took through zero.
     bool
@@ -250,7 +251,7 @@ def _switched(
 
 
 def _jumped(run: RunState, here: Boundary, jump: Jump, asked: tuple[int, ...]) -> Boundary:
-    """Go on after a jump, and write down its events, with the guards that asked for it."""
+    """Continue after a jump, and record its events, with the guards that caused it."""
     after = run.in_mode(here, jump.x, jump.p)
     run.wrap(after)
     events = run.prepared.problem.events
@@ -270,7 +271,7 @@ def _jumped(run: RunState, here: Boundary, jump: Jump, asked: tuple[int, ...]) -
 
 
 def _without_variant(run: RunState, here: Boundary, error: VariantError) -> Verdict:
-    """Write down where no mode continues the motion; say how the run ends."""
+    """Record where no mode continues the motion; say how the run ends."""
     run.record.events.append(Happening(here.time, error.event, here))
     run.sample_event(here)
     return Outcome.DEGENERATE, str(error)
@@ -347,15 +348,15 @@ def _held(
         here, at_start = end, False
         if any(transitions.switches[hit.index] for hit in hits):
             return end, hits, None
-        verdict = _told(run, transitions, end, hits)
+        verdict = _recorded(run, transitions, end, hits)
         if verdict is not None:
             return end, [], verdict
 
 
-def _told(
+def _recorded(
     run: RunState, transitions: Transitions, here: Boundary, hits: Sequence[EventHit]
 ) -> Verdict | None:
-    """Write down events that change nothing; say how the run ends if one stops it."""
+    """Record events that change nothing; say how the run ends if one stops it."""
     for hit in hits:
         run.happened(hit, here)
     stops = [hit.index for hit in hits if transitions.stops[hit.index]]
@@ -374,7 +375,7 @@ def _written_down(run: RunState, stretch: Stretch, here: Boundary, times: np.nda
     here
         Where it began.
     times
-        When samples were asked for, s.
+        The times of requested samples, s.
     """
     record, known = run.record, len(run.record.events)
     record.boundaries.append(here)

@@ -1,4 +1,4 @@
-"""What a run in memory forgets, once there is much of it."""
+"""What a long run in memory forgets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from daesolve.integration.record import Boundary, RunRecord
 
 
 def forget(record: RunRecord, here: Boundary) -> None:
-    """Forget the boundaries before here, and values in force that nothing in memory asks for.
+    """Forget the boundaries before here, and values in force that nothing in memory needs.
 
     Samples and events stay.
     """

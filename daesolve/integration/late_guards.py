@@ -1,4 +1,4 @@
-"""Where a guard passed that no solver found: by integrating again, to ever nearer times."""
+"""Finds where a guard passed that no solver found, by integrating again to ever closer times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks at goals that were taken to follow from others, between the ends of steps.
+"""Looks between the ends of steps at goals that were assumed to follow from others.
 
 Nothing in the equations depends on such a goal, so no error control sees where it ceases to follow,
 and a step may pass over the place. So the solution is looked at within steps, at times that have no

@@ -1,7 +1,7 @@
-"""The beginning of a run, closely sampled: each accepted step is divided, so that curves are true.
+"""The beginning of a run, sampled closely enough for smooth curves: accepted steps are divided.
 
-Even samples may lie farther apart than the motion turns round, and a line through them is then no
-curve of the motion.
+Even samples may be farther apart than the turning points of the motion; a line through them would
+then not show the motion.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from daesolve.trajectory.trajectory import Trajectory
 TURNS = 16
 """Turning points of the fastest state that are shown at most, where steps are large."""
 BETWEEN = 24
-"""Samples from one turning point of the fastest state to the next, at least."""
+"""Samples from one turning point of the fastest state to the next, where there is room for them."""
+FEWEST_BETWEEN = 12
+"""The same where there is not: the beginning is rather shown for longer."""
 MOST_PARTS = 12
 """Into how many parts a step is divided at most."""
 MOST_SAMPLES, MOST_NUMBERS = 4000, 400_000
@@ -51,11 +53,15 @@ def close_times(steps: FirstSteps, columns: int) -> np.ndarray:
         return times
     turns = [_turning_points(column) for column in states.T]
     lengths = np.diff(times)
-    apart = abs(times[-1] - times[0]) / (BETWEEN * max(max(turns, default=0), 1))
-    parts = np.clip(np.ceil(np.abs(lengths) / apart), 1, MOST_PARTS).astype(int)
+    fastest = abs(times[-1] - times[0]) / max(max(turns, default=0), 1)
     most = max(min(MOST_SAMPLES, MOST_NUMBERS // max(columns, 1)), MOST_PARTS)
     slowest = min((count for count in turns if count), default=0)
     shown = len(lengths) if not slowest else int(np.ceil(len(lengths) * TURNS / slowest))
+    for between in (BETWEEN, FEWEST_BETWEEN):
+        parts = np.ceil(np.abs(lengths) * between / fastest)
+        parts = np.clip(parts, 1, MOST_PARTS).astype(int)
+        if parts[:shown].sum() <= most:
+            break
     kept = min(shown, int(np.searchsorted(np.cumsum(parts), most, side="right")))
     inner: list[np.ndarray] = [
         time + length * np.arange(count) / count
@@ -77,7 +83,7 @@ def opening(
 ) -> Recorded | None:
     """Integrate the beginning of a run once more, and return it closely sampled.
 
-    None where the run took no step.
+    None if the run took no step.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ def point_after(run: RunState, here: Boundary, moment: float) -> TrajectoryPoint
 
 
 def _held_at(run: RunState, here: Boundary, moment: float) -> np.ndarray | None:
-    """Return the state of a body that friction holds from a boundary to a time; None where not."""
+    """Return the state of a body that friction holds from a boundary to a time; None if not."""
     transitions, values = run.transitions, run.values(here)
     if transitions is None or not transitions.still_held(here.time, here.state, values):
         return None

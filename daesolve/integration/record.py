@@ -1,4 +1,4 @@
-"""What a run gathers while it goes on, and the trajectory that is made of it."""
+"""What a run gathers on the way, and the trajectory made from it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Boundary:
 
 @dataclass(frozen=True)
 class Happening:
-    """An event: when it happened, what it was called, the state there, and where it went on.
+    """An event: its time and name, the state there, and where the motion continued.
 
     `fired` are guards of the event; `asked` are those, of all events, because of which a law
     decided what follows, and `zeros` is what counted as zero of each then.
@@ -59,7 +59,7 @@ class Tally:
     Parameters
     ----------
     events, charts
-        How many events there were, and how often independent velocities were chosen anew.
+        How many events there were, and how often independent velocities were chosen again.
     impacts, lost, worst
         How many impacts, the energy that they took in J, and Carnot's theorem's largest miss.
     rises, highest
@@ -141,7 +141,7 @@ class RunRecord:
     def begin_in(self, here: Boundary) -> None:
         """Let the samples at the start be in the mode in which the motion begins.
 
-        A mode that ends where it begins is no part of the motion: its reactions act at no time.
+        A mode that ends where it begins is not part of the motion: its reactions act at no time.
         Samples before a reset at the start stay what they are. A gap that opens there is given a
         speed of rounding, by which it does not close.
         """
@@ -171,7 +171,7 @@ class RunRecord:
             self.samples[place], self.sampled_at[place] = here.state, here
 
     def cut(self, until: float, sign: float) -> None:
-        """Drop what lies beyond a time."""
+        """Drop everything beyond a time."""
         kept = [k for k, time in enumerate(self.sample_times) if sign * (time - until) <= 0.0]
         self.sample_times = [self.sample_times[k] for k in kept]
         self.samples = [self.samples[k] for k in kept]
@@ -185,7 +185,7 @@ class RunRecord:
         return self.tally.after(self.events, len(self.modes) - self.carried)
 
     def near(self, time: float) -> float:
-        """Return how far apart times are that are the same but for rounding, s."""
+        """Return how far apart times may be to count as the same, s."""
         return 1e-14 * max(abs(time), self.step)
 
     def at_instant(self, time: float) -> list[tuple[str, float, tuple[int, ...]]]:
@@ -195,14 +195,14 @@ class RunRecord:
         return [(event.name, event.time, event.fired) for event in events]
 
     def known(self, name: str, time: float, near: float, guard: int) -> bool:
-        """Tell whether an event of an earlier part, at its very end, is this one."""
+        """Return whether an event of an earlier part, at its very end, is this one."""
         return any(
             known == name and abs(moment - time) <= near and guard in fired
             for known, moment, fired in self.recent
         )
 
     def flushed(self, here: Boundary) -> Boundary:
-        """Forget what has gone to disk; return where the run goes on."""
+        """Forget what has been written to disk; return where the run continues."""
         self.tally, self.recent = self.tally_so_far(), self.at_instant(here.time)
         before = self.boundaries[-1]
         self.sample_times, self.samples, self.sampled_at, self.events = [], [], [], []
@@ -212,7 +212,7 @@ class RunRecord:
     def goes_on(
         self, before: tuple[Boundary, np.ndarray], here: tuple[Boundary, np.ndarray]
     ) -> Boundary:
-        """Return where the run goes on after a part, given the start of its last segment.
+        """Return where the run continues after a part, given the start of its last segment.
 
         Each with the values in force there.
         """
@@ -223,7 +223,7 @@ class RunRecord:
         return replace(here[0], mode=len(self.modes) - 1)
 
     def restore(self, tally: Mapping[str, Any], recent: Sequence[Sequence[Any]]) -> None:
-        """Go on after parts that are on disk."""
+        """Continue after parts that are on disk."""
         self.tally = Tally(**tally)
         self.recent = [(name, float(time), tuple(fired)) for name, time, fired in recent]
 
@@ -235,9 +235,9 @@ class Assembly:
     Parameters
     ----------
     prepared, record, monitor
-        What was run, what it gathered, what was watched.
+        The run, what it gathered, and what was watched.
     further
-        Notes of what else was watched.
+        Notes from further monitors.
     """
 
     prepared: Prepared
@@ -323,7 +323,7 @@ class Assembly:
         Parameters
         ----------
         listed
-            The sample times that were asked for, where these were in an order of their own.
+            The requested sample times, if they were not in the order of the run.
         """
         times, states, reactions, outputs, _ = self.tables()
         if listed is not None:
@@ -363,7 +363,7 @@ class Assembly:
         return {name: float(p[index]) for name, index in self._discrete_places.items()}
 
     def events(self) -> tuple[EventRecord, ...]:
-        """Return the events that are in memory, but for those that nobody is to see."""
+        """Return the events in memory, except hidden ones."""
         hidden = self.prepared.dynamics.hidden_events
         events = [event for event in self.record.events if event.name not in hidden]
         afters = [event.after for event in events if event.after is not None]
@@ -404,7 +404,7 @@ class Assembly:
         return times, states, reactions, outputs, residuals[:, : len(problem.watched)]
 
     def not_finite(self) -> tuple[str, int] | None:
-        """Return the first reaction or output that is no number at two samples in a row, and where.
+        """Return the first reaction or output that is NaN at two samples in a row, and where.
 
         At a single one, between others, it passes a singular position. Where there is one sample
         alone, that one counts. The place is that in the record, in the direction of the run.
@@ -428,7 +428,7 @@ class Assembly:
         return kinds[int(columns[0])], int(rows[0])
 
     def _notes(self, *, lost_for_good: bool) -> list[str]:
-        """Say what happened on the way that a reader should know."""
+        """Say what happened during the run that a reader should know."""
         prepared, monitor = self.prepared, self.monitor
         notes: list[str] = []
         chart = prepared.problem.chart
@@ -457,17 +457,8 @@ class Assembly:
                 "rounding costs more digits there than the tolerance"
             )
         notes += [*self.further, *_impact_notes(tally)]
-        untrusted = untrusted_sentence(monitor)
+        untrusted = monitor.untrusted_sentence()
         return [*notes, untrusted] if untrusted else notes
-
-
-def untrusted_sentence(monitor: Monitor) -> str:
-    """Say which residuals show that the numbers are not to be trusted; empty where none does."""
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in monitor.untrusted().items():
-        by_reason.setdefault(reason, []).append(name)
-    parts = [f"the residual of {', '.join(own)} {why}" for why, own in by_reason.items()]
-    return f"not to be trusted: {' and '.join(parts)}" if parts else ""
 
 
 def _impact_notes(tally: Tally) -> list[str]:
@@ -484,7 +475,7 @@ def _impact_notes(tally: Tally) -> list[str]:
 
 
 def describe(prepared: Prepared) -> dict[str, Any]:
-    """Return what a run is, in words and numbers, for the report."""
+    """Return a description of a run, in words and numbers, for the report."""
     return {
         "parameters": dict(prepared.parameters),
         "formulation": prepared.formulation.title,

@@ -1,4 +1,4 @@
-"""Invariants whose residuals grew because they are not conserved, which says nothing of digits."""
+"""Invariants whose residuals grew because they are not conserved, not because digits were lost."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from daesolve.integration.run_state import RunState
 
 
 def take_down_refuted(run: RunState) -> None:
-    """Take down which invariants are not conserved, of those that grew and have no proof.
+    """Record which invariants are not conserved, among those that grew and have no proof.
 
-    Their rates are looked at where the run was sampled, and at the ends of its segments.
+    Their rates are checked where the run was sampled, and at the ends of its segments.
     """
     dynamics, problem = run.prepared.dynamics, run.prepared.problem
     grown = set(run.monitor.untrusted())

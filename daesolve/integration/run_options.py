@@ -1,4 +1,4 @@
-"""The options of a run, by the same names in every function that runs a motion; sample times."""
+"""The options of a run, which have the same names in every function that runs a motion."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MOST_SAMPLES = 1e8
 
 @dataclass(frozen=True)
 class Every:
-    """Samples at a constant interval, the start and the end included."""
+    """Samples at a constant interval, including the start and the end."""
 
     interval: float
 
@@ -52,7 +52,7 @@ At = Every | EveryEvent | Sequence[float] | np.ndarray | None
 
 
 def sample_times(at: At, start: float, until: float) -> np.ndarray:
-    """Return the sample times: those asked for, or 1001 even ones.
+    """Return the sample times: the requested ones, or 1001 even ones.
 
     Raises
     ------
@@ -105,11 +105,11 @@ class Schedule:
     Parameters
     ----------
     at
-        What was asked for.
+        The request.
     start, until
         s
     after
-        Where the run was extended from: times up to there have been sampled.
+        The time from which the run was extended: times up to there have been sampled.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class Schedule:
         self._along = self.sign * self.listed
 
     def all_reached(self, moment: float) -> bool:
-        """Tell whether a moment lies beyond all times of a user's own list, which is then whole."""
+        """Return whether a moment lies beyond all times of the user's list."""
         return self.own and bool(np.all(self.sign * (self.listed - moment) <= 0.0))
 
     def up_to(self, taken: int, moment: float) -> np.ndarray:
@@ -157,7 +157,7 @@ class Schedule:
 
 
 def saved_sampling(at: At, start: float, until: float) -> dict[str, Any]:
-    """Return what was asked for, for a manifest; even samples by their interval."""
+    """Return the request for a manifest; even samples by their interval."""
     if at is None:
         return {"kind": "every", "interval": abs(until - start) / (DEFAULT_SAMPLES - 1)}
     if isinstance(at, EveryEvent):
@@ -168,7 +168,7 @@ def saved_sampling(at: At, start: float, until: float) -> dict[str, Any]:
 
 
 def restored_sampling(saved: Mapping[str, Any]) -> At:
-    """Return what a manifest says."""
+    """Return the request in a manifest."""
     if saved["kind"] == "events":
         return EveryEvent()
     if saved["kind"] == "every":
@@ -177,81 +177,83 @@ def restored_sampling(saved: Mapping[str, Any]) -> At:
 
 
 class RunOptions(TypedDict, total=False):
-    """What may be chosen of a run besides `until` and `initial`.
+    """The options of a run besides `until` and `initial`.
 
     `solve`, `sensitivity`, `sections`, `lyapunov_exponent`, `compare`, `reference_run`, `sweep`
-    and the methods of a case take these, by the same names; an option left out, or None, is the
-    default (of a case: its own). Where one makes no sense, it is refused in a sentence.
+    and the methods of a case take these options by the same names. An option that is None or left
+    out has its default; a case may set its own defaults. An option that makes no sense somewhere is
+    refused with a sentence.
 
     Parameters
     ----------
     start_time
         The start, s.
     guess
-        Start values that may be changed to make the state consistent.
+        Start values that may change to make the state consistent.
     parameters
-        Values in place of the defaults.
+        Values that replace the defaults.
     inputs
-        What acts, by the name of an input: a number, an expression of time, states and parameters
-        (in words too, "2 * sin(t)"), a `table`, or a `sampled` law.
+        Inputs by name: a number, an expression of time, states and parameters (also as a string, "2
+        * sin(t)"), a `table`, or a `sampled` law.
     formulation
-        How the equations are made integrable: an object or a name as on the command line,
-        "index-2", "projected:index-1", "viscous:1e-7" (its mobility), "regularised:1e-3" (its
-        speed). By default feedback, projected where rank loss is passed.
+        The formulation of the equations: an object, or a name as on the command line, such as
+        "index-2", "projected:index-1", "viscous:1e-7" (its mobility) or "regularised:1e-3" (its
+        speed). By default feedback, or projected if rank_loss is "pass".
     solver
-        What integrates them: an object or a name such as "idas". By default Taylor's method, or
-        CVODES where that cannot be.
+        The solver: an object, or a name such as "idas". By default Taylor's method, or CVODES where
+        Taylor's method is not possible.
     rtol, atol
         Relative and absolute tolerance of a step of the automatically chosen solver. Setting `atol`
-        selects CVODES in place of Taylor's method, which has none. A solver that is given has its
-        own.
+        selects CVODES instead of Taylor's method, which has none. A solver given as an object has
+        its own tolerances.
     at
         Sample times, `every(interval)`, `every_event()`, or None for 1001 even samples. The last
-        sample is the end of the run, wherever that is; a list of times that the run reached in full
-        stays as it is.
+        sample is the end of the run, wherever that is; but a list of times that the run reaches
+        completely is not extended.
     default_rate
-        The rate of goals for which nothing else is chosen, 1/s; 10 by default.
+        The rate of goals without a rate of their own, 1/s; 10 by default.
     scales
-        The scale of goals by name: the energy scale is {"energy": ...}, in J.
+        The scales of goals by name; that of the energy is {"energy": ...}, in J.
     redundant
         What to do with constraints that depend on each other everywhere: "error", "drop" the
-        dependent ones, or share the reactions by "minimum-norm". Contradictory ones are refused
-        whatever is chosen; where their reactions enter a force (friction), only "minimum-norm"
-        determines the motion.
+        dependent ones, or share the reactions by "minimum-norm". Contradictory constraints are
+        always refused. If their reactions enter a force (friction), only "minimum-norm" determines
+        the motion.
     redundant_weights
-        How a shared load is divided with "minimum-norm", by the goal's name: of goals on which the
-        body yields alike, 2 takes twice as much as 1, which holds for the others.
+        How "minimum-norm" divides a shared load, by the goal's name: of two goals that yield
+        equally, one with the weight 2 carries twice as much as one with the weight 1, the default.
     rank_loss
-        What to do where constraints come to depend on each other: "stop" ends the run as
-        `degenerate`, with everything up to there; "raise" does so and raises; "pass" goes through
-        isolated positions; "viscous" takes the formulation `Viscous`, friction in place of
-        constraints on velocities, on which what follows depends.
+        What to do where constraints begin to depend on each other. "stop" ends the run as
+        `degenerate`, with everything up to there; "raise" also raises an error; "pass" goes through
+        isolated positions; "viscous" uses the formulation `Viscous`, which replaces constraints on
+        velocities by friction, on which the motion then depends.
     max_evaluations
-        How many right-hand sides the run may take; it ends there with what it has. Taylor's
-        method counts one for each order of a step.
+        How many right-hand sides the run may evaluate before it ends with the results so far.
+        Taylor's method counts one for each order of a step.
     variant_policy
-        What to do where it is unknown which supports of a guide are loaded. The start takes the
-        answer to which that without friction leads. On the way "continuity" lets the other support
-        of a pair take over as long as the reactions go on continuously, and ends the run as
-        `degenerate` where they do not; "homotopy" goes on there with another physical answer;
-        "strict" ends the run wherever there is more than one answer.
+        What to do where the loaded supports of a guide are not unique. At the start the answer is
+        the continuation of the one without friction. During the run "continuity" lets the other
+        support of a pair take over as long as the reactions stay continuous, and otherwise ends the
+        run as `degenerate`; "homotopy" then continues with another physical answer; "strict" ends
+        the run wherever there is more than one answer.
     impact
-        The law of impacts of contacts: "newton" (each leaves with e times the speed with which it
-        is met), "poisson" (e times the impulse of compression), "sequential" (one contact after
-        the other) or "routh" (so too, in the plane; the slip may stop or turn round in an impact).
+        The impact law of contacts: "newton" (each separates with e times its approach speed),
+        "poisson" (e times the impulse of compression), "sequential" (one contact after the other)
+        or "routh" (also sequential, in the plane; the slip may stop or reverse within an impact).
     impact_order
-        The names of contacts that close together, as they collide with "sequential" or "routh".
-        Without it the run ends where orders lead to different motions.
+        The names of the contacts in the order in which they collide with "sequential" or "routh"
+        when they close together. Without it the run ends if orders lead to different motions.
     on_gain
-        Where an impact would give energy to the bodies, as Newton's law may with friction:
-        "refuse" ends the run, "report" goes on, "poisson" takes that law for it.
+        What to do if an impact would add energy to the bodies, which Newton's law may do with
+        friction: "refuse" ends the run, "report" continues, "poisson" uses Poisson's law for this
+        impact.
     on_jam
-        Where no forces let contacts slide on (Painleve's paradox) or where their reactions grow
-        without bounds: "end" ends the run as `degenerate`, "impact" takes the impact without a
-        collision that ends the slip, where there is one.
+        What to do if no forces let contacts slide on (Painleve's paradox) or if their reactions
+        grow without bounds: "end" ends the run as `degenerate`, "impact" continues with the impact
+        without collision that ends the slip, if there is one.
     on_ambiguous
-        Where contacts may go on in several ways: "refuse" ends the run as `degenerate`, "keep"
-        goes on in the mode so far where that is one of them.
+        What to do if contacts can continue in several ways: "refuse" ends the run as `degenerate`,
+        "keep" stays in the current mode if that is one of them.
     """
 
     start_time: float | None
@@ -283,25 +285,25 @@ def check_options(
     senseless: Mapping[str, str] | None = None,
     more: tuple[str, ...] = (),
 ) -> None:
-    """Refuse names that no option has, and options that make no sense.
+    """Refuse unknown options, and options that make no sense.
 
     Parameters
     ----------
     owner
-        What takes the options, as a sentence names it.
+        The recipient of the options, as messages name it.
     options
-        Those that were given.
+        The given options.
     senseless
-        Those that make no sense there, and what to do instead.
+        The options that make no sense there, and what to do instead.
     more
-        What it takes besides.
+        Further options that it takes.
 
     Raises
     ------
     UnknownNameError
-        There is no such option; the nearest are named.
+        An option is unknown; the message names the nearest.
     UnsupportedError
-        One that makes no sense is given.
+        An option makes no sense here.
     """
     refused = senseless or {}
     known = [name for name in (*RunOptions.__annotations__, *more) if name not in refused]
@@ -315,11 +317,11 @@ def check_options(
 
 @runtime_checkable
 class EndedRun(Protocol):
-    """A run, from whose end another may begin."""
+    """A finished run that another run can continue."""
 
     @property
     def end_time(self) -> float:
-        """When it ended, s."""
+        """The end, s."""
         ...
 
     @property
@@ -334,28 +336,28 @@ class EndedRun(Protocol):
 
 
 Initial = Mapping[str, float] | EndedRun
-"""Start values by name, or the run whose end is the start."""
+"""Start values by name, or the run to continue."""
 
 
 def requested(
     until: float, initial: Initial | None, options: RunOptions | Mapping[str, Any]
 ) -> tuple[Request, At]:
-    """Return what is to be run, and its sample times.
+    """Return the request of a run, and its sample times.
 
     Parameters
     ----------
     until
         The end, s.
     initial
-        Start values to keep, by the names of states; or a run, from whose end this one begins: with
-        its state, its discrete values and, unless options have another, its time.
+        Start values to keep, by the names of states; or a run to continue: with its state, its
+        discrete values and, unless `options` has a start time, its time.
     options
         Those of `RunOptions`; None leaves the default.
 
     Raises
     ------
     UnknownNameError, UnsupportedError, MissingBackendError
-        A formulation or a solver is none, or not installed.
+        A formulation or a solver is unknown, invalid, or not installed.
     """
     given = {name: value for name, value in options.items() if value is not None}
     at: Any = given.pop("at", None)
@@ -391,19 +393,19 @@ class BoundProblem(Protocol):
 
 
 Source = System | BoundProblem
-"""What can be run: a system with its start values, or a case of a problem that has its own."""
+"""What can be run: a system with start values, or a case of a problem, which has its own."""
 Bound = TypeVar("Bound", bound=BoundProblem)
 
 
 def with_values(
     case: Bound, initial: Mapping[str, float] | None, options: Mapping[str, Any]
 ) -> Bound:
-    """Return a case with the start values and the parameters that were given.
+    """Return a case with the given start values and parameters.
 
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        A name that nothing carries, or a value that cannot be.
+        A name is unknown, or a value is not possible.
     """
     parameters = options.get("parameters")
     changed = case if parameters is None else case.changed(parameters)
@@ -416,7 +418,7 @@ def with_values(
 def beginning(
     initial: Initial | None, wanted: dict[str, Any], options: RunOptions | Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the arguments of `daesolve.solve` for a case, which may begin where a run ended."""
+    """Return the arguments of `daesolve.solve` for a case, which may continue a run."""
     if not isinstance(initial, EndedRun):
         return wanted
     asked: Mapping[str, Any] = options.get("parameters") or {}
@@ -429,7 +431,7 @@ def beginning(
 def requested_by(
     case: BoundProblem, until: float | None, options: RunOptions | Mapping[str, Any]
 ) -> tuple[Request, At]:
-    """Return what is to be run of a case, and its sample times."""
+    """Return the request of a case, and its sample times."""
     wanted: dict[str, Any] = case.solve_options(until, options)
     return requested(wanted.pop("until"), wanted.pop("initial"), wanted)
 
@@ -440,7 +442,7 @@ def requested_of(
     initial: Initial | None,
     options: RunOptions,
 ) -> tuple[System, Request, At]:
-    """Return the system of a source, what is to be run of it, and its sample times.
+    """Return the system of a source, the request, and its sample times.
 
     Parameters
     ----------
@@ -449,18 +451,19 @@ def requested_of(
     until
         The end, s; None takes the horizon of a case.
     initial
-        Start values to keep; of a case, by its own names too. Or a run, from whose end this begins.
+        Start values to keep; for a case, also by its own names. Or a run: the new run continues
+        from its end.
     options
-        What else is chosen.
+        Further options.
 
     Raises
     ------
     PosingError
         It is neither a system nor a case.
     OutOfRangeError
-        A system has no horizon of its own.
+        A system is given without a horizon.
     UnknownNameError
-        Nothing has the name of a start value.
+        The name of a start value is unknown.
     """
     if isinstance(source, BoundProblem):
         case = with_values(source, None if isinstance(initial, EndedRun) else initial, options)

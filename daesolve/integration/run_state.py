@@ -1,4 +1,4 @@
-"""The state of a run: what it carries along from segment to segment, and saves in checkpoints."""
+"""The state of a run, which it carries from segment to segment and saves in checkpoints."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ def wrap(state: np.ndarray, whole_turns: np.ndarray, angles: Sequence[int]) -> N
 
 @dataclass
 class LookAhead:
-    """How far a run integrates at once, where the motion may be interrupted at any time.
+    """How far a run integrates at once if the motion may be interrupted at any time.
 
     Parameters
     ----------
     needed
-        Whether it is not to go from boundary to boundary.
+        Whether stretches are shorter than from boundary to boundary.
     entered
         When the motion was interrupted last, s.
     stretch
@@ -111,7 +111,7 @@ class LookAhead:
 
 @dataclass
 class Pace:
-    """When it is tried to follow simple resets: less and less often where there are few.
+    """Decides when to try following simple resets: less and less often if there are few.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class Pace:
     waits: int = 0
 
     def begins(self) -> bool:
-        """Tell whether to try now."""
+        """Return whether to try now."""
         if self.waits:
             self.waits -= 1
         return not self.waits
@@ -150,7 +150,7 @@ class StepQueue:
             self.count += len(block.times)
 
     def show(self, monitor: Monitor, values: Sequence[np.ndarray]) -> None:
-        """Let the monitor see all of them."""
+        """Pass all of them to the monitor."""
         if not self.blocks:
             return
         blocks = [block for block, _ in self.blocks]
@@ -172,31 +172,31 @@ class RunState:
     Parameters
     ----------
     prepared
-        What is run.
+        The run.
     record, monitor, effort
         What it has gathered, what was watched, what it has cost.
     schedule
         When it is sampled.
     transitions, instant
-        What switches its modes, and how many resets there were at one instant; None where nothing
+        What switches its modes, and how many resets there were at one instant; None if nothing
         does.
     ahead
         How far it integrates at once.
     scheduled
-        Guards of time alone, whose zeros are known beforehand; None where the solver knows them.
+        Guards of time alone, whose zeros are known beforehand; None if the solver knows them.
     queue
-        Steps that the monitor is to see later.
+        Steps that the monitor will see later.
     pace
         When simple resets are followed.
     segments
         How many are complete, counted from the start.
     flat_zeros
-        What looks whether guards have a slope where they pass zero.
+        Checks whether guards have a slope where they pass zero.
     conservation
-        What watches invariants that are taken for conserved; None where all are proved to be.
+        Watches invariants that are assumed to be conserved; None if all are proved.
     whole
-        Whether the nodes of tables and the samples of laws are written down as events, for who
-        carries derivatives through them.
+        Whether the nodes of tables and the samples of laws are recorded as events, so that
+        derivatives can be carried through them.
     """
 
     prepared: Prepared
@@ -217,7 +217,7 @@ class RunState:
 
     @cached_property
     def hidden(self) -> frozenset[str]:
-        """The names of events that are not written down."""
+        """The names of events that are not recorded."""
         dynamics = self.prepared.dynamics
         known = {name for row in dynamics.drives for name in row.events}
         return dynamics.hidden_events - known if self.whole else dynamics.hidden_events
@@ -234,7 +234,7 @@ class RunState:
 
     @property
     def assembly(self) -> Assembly:
-        """What makes the trajectory of it."""
+        """Builds the trajectory of the run."""
         broken = [] if self.conservation is None else self.conservation.notes()
         further = (*broken, *self.flat_zeros.notes())
         return Assembly(self.prepared, self.record, self.monitor, further)
@@ -271,7 +271,7 @@ class RunState:
         return after
 
     def in_mode(self, here: Boundary, state: np.ndarray, values: np.ndarray) -> Boundary:
-        """Return the place from which the motion goes on with other values."""
+        """Return the place from which the motion continues with other values."""
         self.record.modes.append(values)
         if not self.switched:
             self.monitor.change_values(values)
@@ -283,7 +283,7 @@ class RunState:
         if watch is None or not watch.pending:
             return here
         here = self.in_mode(here, here.state, watch.undriven(self.values(here)))
-        # It is no change of charts.
+        # It is not a change of charts.
         self.record.carried += 1
         for name, broken in watch.broken.items():
             self.monitor.measure_only(name, broken.note)
@@ -322,12 +322,12 @@ class RunState:
         self.record.taken += len(rows)
 
     def sample_event(self, place: Boundary) -> None:
-        """Keep a sample at an event, if that was asked for."""
+        """Keep a sample at an event, if requested."""
         if self.schedule.each_event:
             self.record.take([place.time], [place.state], place)
 
     def happened(self, hit: EventHit, here: Boundary) -> None:
-        """Write down an event that changes nothing: once an instant, with all its guards."""
+        """Record an event that changes nothing: once per instant, with all its guards."""
         guarded = self.prepared.problem.guarded
         name = guarded[hit.index].name
         place = Boundary(hit.time, hit.state, here.whole_turns, here.mode)
@@ -350,17 +350,17 @@ class RunState:
     # -- what the monitors see ----------------------------------------------------------------
 
     def watch_later(self, blocks: Iterable[StepBlock], mode: int) -> None:
-        """Let the monitor see steps once there are many."""
+        """Pass steps to the monitor once there are many."""
         self.queue.put(blocks, mode)
         if self.queue.count >= WATCHED_AT_ONCE:
             self.watch_the_rest()
 
     def watch_the_rest(self) -> None:
-        """Let the monitor see the steps that it has not seen."""
+        """Pass to the monitor the steps that it has not seen."""
         self.queue.show(self.monitor, self.record.modes)
 
     def timed(self) -> bool:
-        """Tell whether what acts on the body depends on time, or is switched at a time."""
+        """Return whether the loads depend on time, or switch at a time."""
         dynamics = self.prepared.dynamics
         numbers = ca.DM(self.record.modes[-1][: len(dynamics.values)])
         switches = [dynamics.events[index].guards for index in dynamics.resets]
@@ -370,7 +370,7 @@ class RunState:
     # -- checkpoints --------------------------------------------------------------------------
 
     def saved(self, here: Boundary) -> dict[str, Any]:
-        """Return all that is needed to go on from here in another process."""
+        """Return all that another process needs to resume from here."""
         record = self.record
         return {
             "here": saved_boundary(here, record),
@@ -394,7 +394,7 @@ class RunState:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> Boundary:
-        """Go on from what `saved` returned; return where that is."""
+        """Restore what `saved` returned; return where that is."""
         record = self.record
         here = record.goes_on(*restored_boundaries(saved["before"], saved["here"]))
         self.segments = int(saved["segments"])
@@ -418,7 +418,7 @@ class RunState:
 
 
 def unobserved(block: StepBlock) -> None:
-    """Take in steps that nobody is to see."""
+    """Take in steps that are not passed on to the user."""
 
 
 def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) -> RunState:
@@ -427,7 +427,7 @@ def fresh_state(prepared: Prepared, at: At, extended_from: float | None = None) 
     Parameters
     ----------
     prepared, at
-        What is run, and when it is sampled.
+        The run, and when it is sampled.
     extended_from
         The end of the run before it was extended, s.
     """

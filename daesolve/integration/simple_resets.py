@@ -1,9 +1,9 @@
-"""Resets that follow each other are done at once where they are simple.
+"""Carries out simple resets that follow each other without stopping the solver.
 
-Simple is what one guard asks for that passes zero alone, and that is a function of the state: a
-blow, a change of mode, a tick. Then nobody needs to look at the instant: the solver goes on from
-reset to reset by itself (`solvers.reset_chains`), and what happened is written down here. It stops
-before any instant that is not simple, and the run goes on from there as ever.
+A reset is simple if one guard alone passes zero and the reset is a function of the state: a blow, a
+change of mode, a tick. No law needs to look at such an instant: the solver continues from reset to
+reset (`solvers.reset_chains`), and this module records what happened. It stops before any instant
+that is not simple, where the run continues as usual.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class _Resets:
         return here
 
     def _written_down(self, here: Boundary, chain: Chain) -> Boundary:
-        """Write down what happened; return where the last reset left the motion."""
+        """Record what happened; return where the last reset left the motion."""
         run, first = self.run, 0
         size, count = chain.states.shape[1], len(run.values(here))
         for k, time in enumerate(chain.moments.tolist()):
@@ -150,7 +150,7 @@ class SimpleResets:
         return _found(self.run)
 
     def follow(self, here: Boundary, until: float) -> Boundary:
-        """Return where the last simple reset left a motion, up to a time; where it is if none."""
+        """Return where the last simple reset before a time left a motion, if there was one."""
         run = self.run
         if run.transitions is None or not run.flat_zeros.done.any() or not run.pace.begins():
             return here
@@ -158,7 +158,7 @@ class SimpleResets:
 
 
 def _found(run: RunState) -> _Resets | None:
-    """Return what follows the simple resets of a run; None where there are none.
+    """Return what follows the simple resets of a run; None if there are none.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def _found(run: RunState) -> _Resets | None:
 
 
 def _plain(run: RunState, transitions: Transitions) -> bool:
-    """Tell whether nothing but guards and resets is to be looked at."""
+    """Return whether nothing but guards and resets must be examined."""
     prepared = run.prepared
     problem, solver = prepared.problem, prepared.solver
     return (

@@ -1,8 +1,8 @@
 """The loop of a run: segments from boundary to boundary, parts on disk, interruption.
 
-From one boundary to the next a run goes through its segments, and guards that were passed over.
-`event_handling` does what is due where a segment ends, `endings` says whether the run goes on after
-it; `run_state` is what they share.
+Between two boundaries a run goes through its segments. `event_handling` does what is due where a
+segment ends, `endings` decides whether the run continues after it, and `run_state` is what they
+share.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from daesolve.trajectory.samples import Recorded
 from daesolve.trajectory.trajectory import Trajectory
 
 MOST_BOUNDARIES = 10_000
-"""Beyond which a run in memory keeps a checkpoint in their place."""
+"""Number of boundaries beyond which a run in memory keeps a checkpoint instead."""
 Progress = Callable[[float, Monitor, int], None]
 """Called after each segment with the time reached, the monitor and the number of events."""
 
@@ -63,7 +63,7 @@ def next_boundary(run: RunState, here: Boundary) -> float:
             return prepared.until
         if run.sign * (boundary - here.time) > least:
             return boundary
-        # The run was extended from a time that is no multiple.
+        # The run was extended from a time that is not a multiple.
         run.segments = count
 
 
@@ -79,7 +79,7 @@ def to_boundary(
     boundary
         How far, s.
     keeper
-        What keeps it on disk, where something does.
+        Stores it on disk; None if it stays in memory.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
 def _looked(
     run: RunState, values: np.ndarray, at: tuple[np.ndarray, np.ndarray], end: SegmentEnd
 ) -> SegmentEnd:
-    """Show the monitor what was looked at between steps; leave the samples that were asked for."""
+    """Show the monitor what was looked at between steps; leave the samples requested."""
     times, looking = at
     if not len(looking):
         return end
@@ -175,7 +175,7 @@ def _looked(
 
 
 def _watching(run: RunState) -> Observer:
-    """Return what lets the monitor see steps, and ends a segment that is not to be trusted."""
+    """Return what lets the monitor see steps, and ends a segment that cannot be trusted."""
 
     def watch(block: StepBlock) -> bool:
         run.monitor.observe(block)
@@ -242,8 +242,8 @@ def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None
     Returns
     -------
     Trajectory
-        With everything up to where the run ended, however it ended. Ctrl-C ends it after the
-        segment that is under way.
+        Contains everything up to the end of the run, however it ended. Ctrl-C ends it after the
+        current segment.
     """
     return _simulated(_Run(prepared, at, progress, forgets=True))
 
@@ -251,7 +251,7 @@ def simulate(prepared: Prepared, at: At = None, progress: Progress | None = None
 def simulate_recorded(
     prepared: Prepared, at: At = None, progress: Progress | None = None
 ) -> tuple[Trajectory, RunRecord]:
-    """Integrate a prepared run, as `simulate`; return what it gathered too."""
+    """Integrate a prepared run like `simulate`, and also return what it gathered."""
     run = _Run(prepared, at, progress)
     run.state.whole = True
     return _simulated(run), run.state.record
@@ -269,14 +269,14 @@ def _simulated(run: _Run) -> Trajectory:
 def simulate_stored(
     prepared: Prepared, at: At, progress: Progress | None, keeper: Keeper
 ) -> Trajectory:
-    """Integrate a prepared run, or go on with it, part by part to disk.
+    """Integrate or resume a prepared run, part by part to disk.
 
     Parameters
     ----------
     prepared, at, progress
         As in `simulate`.
     keeper
-        Where to, and from which checkpoint on.
+        Stores the parts, and has the checkpoint to resume from.
 
     Returns
     -------
@@ -289,7 +289,7 @@ def simulate_stored(
 
 
 class _PassedError(Exception):
-    """Ends a run that is repeated as far as a time that was asked for."""
+    """Ends a run that is repeated as far as a time requested."""
 
 
 class _Run:
@@ -300,11 +300,11 @@ class _Run:
     prepared, at, progress
         As in `simulate`.
     keeper
-        What keeps it on disk, where something does.
+        Stores it on disk; None if it stays in memory.
     resumed
-        The checkpoint from which it goes on, where that is not the keeper's.
+        The checkpoint from which it continues, if that is not the keeper's.
     forgets
-        Whether it keeps checkpoints in place of every boundary once these are many.
+        Whether it keeps checkpoints instead of every boundary once these are many.
     """
 
     def __init__(
@@ -369,7 +369,7 @@ class _Run:
         return self._ended(here, verdict)
 
     def _begin(self) -> tuple[Boundary, Verdict | None]:
-        """Return where the run starts, or where it goes on."""
+        """Return where the run starts or continues."""
         if self.resumed is None:
             here, verdict = at_start(self.state, self.state.start())
             self.state.record.begin_in(here)
@@ -435,8 +435,8 @@ class _Run:
         many = len(state.record.boundaries) > MOST_BOUNDARIES
         if self.forgets and many and state.monitor.settled:
             saved = state.saved(here)
-            told = {"tally": asdict(saved["tally"]), "ended": None}
-            self.checkpoints.append({**saved, **told})
+            unfinished = {"tally": asdict(saved["tally"]), "ended": None}
+            self.checkpoints.append({**saved, **unfinished})
             forget(state.record, here)
         if not interrupted:
             return here, None

@@ -1,1 +1,1 @@
-"""What happens at an instant: resets, contacts that open and close, impacts."""
+"""Events at an instant: resets, contacts that open and close, impacts."""

@@ -1,4 +1,4 @@
-"""Charts: coordinates of a reduced state that hold for a while, and are then chosen anew."""
+"""Charts: coordinates of a reduced state that are valid for a while, and are then replaced."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def enter(
     time, states, p
         When (s), the states that labels name followed by the work integrals, and the values.
     path
-        (k, n) states along which the chart is to serve; those alone where it is None.
+        (k, n) states along which the chart is to serve; those alone if it is None.
     """
     if problem.chart is None:
         return states, p
@@ -47,7 +47,7 @@ def enter(
 
 
 class ChartLaw(SwitchingLaw):
-    """Chooses the independent velocities anew where they cease to describe the motion.
+    """Chooses new independent velocities where the old ones cease to describe the motion.
 
     Parameters
     ----------
@@ -63,14 +63,14 @@ class ChartLaw(SwitchingLaw):
 
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> ChartLaw | None:
-        """Return the law of a chart of which there are others."""
+        """Return the law of a chart if there are others."""
         chart = setting.problem.chart
         return cls(setting) if chart is not None and chart.choose is not None else None
 
     def decide(
         self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
     ) -> Iterator[Jump]:
-        """Go on in another chart."""
+        """Continue in another chart."""
         if fired:
             states = visible_state(self.problem, time, x, p)
             x, p = enter(self.problem, time, states, p, self.path)

@@ -47,8 +47,10 @@ from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
 
 FEWEST: Mapping[str, int] = {"minimum-norm": 1, "error": 4}
-"""Contacts in space that may come to share loads, by what was asked for; of three in a row that is
-refused where nothing was."""
+"""The number of contacts in space from which loads may be shared, by the requested treatment.
+
+Without a request, three contacts in a row are refused.
+"""
 STILL = 1e-10
 """Of its terms, the rate of a gap below which it does not change.
 
@@ -70,14 +72,14 @@ Reactions = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 @dataclass(frozen=True)
 class ContactChange:
-    """What contacts did at an instant.
+    """The changes of contacts at an instant.
 
     Parameters
     ----------
     events
         The indices of their events.
     closed
-        Which contacts are closed after it.
+        Which contacts are closed afterwards.
     x, p
         The state and the values after.
     impact
@@ -145,7 +147,7 @@ class ContactChanges:
         near: tuple[np.ndarray, np.ndarray, np.ndarray],
         reactions: Reactions,
     ) -> ContactChange | None:
-        """Return what changes at an instant; None where nothing does.
+        """Return the changes at an instant; None if there are none.
 
         Parameters
         ----------
@@ -217,7 +219,7 @@ class ContactChanges:
                         np.concatenate([states, works]), self._mode(p, closed)
                     )
                     closed = self._kept(time, states, p, (closed, before, near[2]), values, rates)
-                # However slowly it closes, a gap that nothing holds must not go on to.
+                # However slowly it closes, a gap that nothing holds must not continue to close.
                 closing = touching & ~before & ~closed & (speeds < -ROUNDED * sizes)
                 slow = True
             if not closing.any():
@@ -259,8 +261,8 @@ class ContactChanges:
         """Return which of the contacts that may stay closed do, (m,).
 
         A reaction that is zero opens its contact if it falls: its sign a moment later is meant. It
-        is so to rounding as well where what loads the contact cancels by itself, as the weight and
-        the inertia of a body on a surface that moves, in coordinates that move with it.
+        is so to rounding as well where the loads of the contact cancel each other, as the weight
+        and the inertia of a body on a surface that moves, in coordinates that move with it.
         """
         closed, before, zero = modes
         response = self._response(time, x, p, closed)
@@ -329,7 +331,7 @@ class ContactChanges:
         return after, Impact(named, kinetic, remaining, miss)
 
     def _response(self, time: float, x: np.ndarray, p: np.ndarray, among: np.ndarray) -> _Response:
-        """Return how the gaps of some contacts answer to their reactions, all else being kept."""
+        """Return how the gaps of some contacts respond to their reactions, all else being equal."""
         dynamics, p = self.dynamics, self._mode(p, among)
         parts, own = dynamics.matrices(time, x, p), self._rows[among]
         reactions = [dynamics.rows[int(k)].reaction for k in own]
@@ -354,7 +356,7 @@ class ContactChanges:
 
 
 class ContactLaw(SwitchingLaw):
-    """Lets contacts open and close, once all else that happens at an instant is done.
+    """Lets contacts open and close, once everything else at an instant is done.
 
     Parameters
     ----------
@@ -422,12 +424,12 @@ def _smallest(matrix: np.ndarray) -> float:
 def check_held_goals(
     dynamics: Dynamics, formulation: Formulation, values: Mapping[str, float]
 ) -> None:
-    """Refuse to let go of constraints in a formulation that cannot, or to hold one by half.
+    """Refuse to release constraints in a formulation that cannot do so, or to hold one by half.
 
     Raises
     ------
     UnsupportedError, OutOfRangeError
-        The goal is named that does not always hold.
+        The message names the goal that does not always hold.
     """
     for row in dynamics.rows:
         if row.hold is None:
@@ -446,9 +448,9 @@ def check_held_goals(
 
 
 def may_share_loads(dynamics: Dynamics, formulation: Formulation, redundant: str) -> bool:
-    """Tell whether contacts in space share loads where so many touch that these depend on others.
+    """Return whether contacts in space share loads because more touch than are independent.
 
-    Of four feet on which a body rests the motion is determined though their loads are not.
+    A body on four feet has a determined motion, although the loads of its feet are not determined.
     """
     count = sum(isinstance(row.rubbing, SpatialRubbing) for row in dynamics.contacts)
     shares = formulation.chooses_goals or redundant == "minimum-norm"
@@ -456,15 +458,15 @@ def may_share_loads(dynamics: Dynamics, formulation: Formulation, redundant: str
 
 
 def are_contacts(dynamics: Dynamics, rank: Rank) -> bool:
-    """Tell whether the gaps of contacts alone depend on each other."""
+    """Return whether the gaps of contacts alone depend on each other."""
     gaps = {dynamics.rows[contact.row].name for contact in dynamics.contacts}
     return all(gaps.issuperset(group) for group in rank.groups)
 
 
 def check_held_reactions(dynamics: Dynamics, rank: Rank, redundant: str) -> None:
-    """Refuse dependent constraints that are let go of by their reactions, which are not known.
+    """Refuse dependent constraints whose unknown reactions decide when they are released.
 
-    Contacts in space may share loads as equal springs do, if that is asked for: then they are.
+    On request, contacts in space share loads like equal springs, and are then accepted.
 
     Raises
     ------

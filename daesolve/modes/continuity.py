@@ -1,12 +1,12 @@
-"""Whether energies and momenta go on where piecewise expressions switch, and tables and samples.
+"""Checks that energies and momenta are continuous where piecewise expressions and tables switch.
 
-Across a switch the velocities go on as they are. That is right where nothing acts for an instant:
+Across a switch the velocities stay as they are. That is right if nothing acts for an instant:
 where the kinetic energy, the momenta dT/dv and, in space, the potential are the same on both sides
 of the surface on which the guards vanish. A momentum along the gradients of constraints may jump,
-for their reactions take it.
+because their reactions absorb it.
 
-An event is found to rounding. So what jumps is asked for on that surface, and not where the event
-was found: an energy that vanishes there is all rounding.
+An event is found only to rounding. So jumps are evaluated on that surface, and not where the event
+was found: an energy that vanishes there would be all rounding.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from daesolve.errors import ResetError
 from daesolve.posing.symbols import symbol
 
 SAME = 1e-9
-"""Of the kinetic energy, or of a momentum, what is no jump."""
+"""Of the kinetic energy, or of a momentum, what is not a jump."""
 ROUNDED = 1e-14
-"""Of the terms of an energy or a momentum, what is no jump beside rounding."""
+"""Of the terms of an energy or a momentum, what is not a jump beside rounding."""
 APPROACHES = 3
 """Steps of Newton's method onto the surface on which guards vanish."""
 
 
 class Continuity:
-    """Whether energies and momenta go on at some events together.
+    """The continuity of energies and momenta at simultaneous events.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ class Continuity:
 
     @classmethod
     def of(cls, dynamics: Dynamics, events: Sequence[int]) -> Continuity | None:
-        """Return what to ask for at some events; None where nothing is to be the same.
+        """Return what to check at some events; None if nothing must be continuous.
 
-        An event of the user's that changes the state at this instant says itself what it becomes.
+        A user's event that changes the state at this instant defines what it becomes.
         """
         kinetic, potential = dynamics.kinetic, dynamics.potential
         if kinetic is None or potential is None:
@@ -84,7 +84,7 @@ class Continuity:
     def check(
         self, time: float, x: np.ndarray, p: np.ndarray, values: np.ndarray, fired: np.ndarray
     ) -> None:
-        """Refuse a jump that no finite force makes.
+        """Refuse a jump that no finite force can cause.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Which guards are armed, passed, due or late at an instant, whatever they switch.
+"""Keeps track of guards: which are armed, passed, due or late at an instant.
 
 The state is tested besides the crossing: a guard at zero, to rounding, whose rate points outwards
 is due as well, whatever a solver saw.
@@ -24,7 +24,8 @@ TOGETHER = 1e-12
 PAST = 1e-6
 """Of the largest value met, how far past zero a guard is reset whatever its rate, if it may be."""
 ANSWERED = 1e-6
-"""Of a guard's rate, what is left at least where a reset sends it back or lets it go on."""
+"""The least fraction of a guard's rate that is left after a reset reverses it or lets it
+continue."""
 
 EARLY = 2.0
 """Times how far before zero a guard fires with another, what counts as zero from then on."""
@@ -62,31 +63,31 @@ class Measured:
 
 
 class GuardBook:
-    """What a run has seen of its guards.
+    """The history of the guards in a run.
 
     Parameters
     ----------
     table, traits
         Whose guards they are, and how they are watched.
     evaluator
-        Returns (t, x, p) -> the guards and their rates; called when they are first asked for.
+        Returns (t, x, p) -> the guards and their rates; called when they are first requested.
     terms
-        (t, x, p) -> how large the terms are whose sum each guard is; where it is None, their
+        (t, x, p) -> how large the terms are whose sum each guard is; if it is None, their
         rounding does not count.
     borders
-        For which guards a zero that stays is past it; for none where it is None.
+        For which guards a zero that stays is past it; for none if it is None.
 
     Attributes
     ----------
     tolerances
-        What counts as zero, of each guard.
+        What counts as zero, for each guard.
     armed
         Which may be due.
     passed
         Until when a zero that a solver finds is that at which the guard has fired, s.
     met
-        (guards, 5) when its law was last asked to answer each, s, the latest last; not a number
-        where it was asked less often.
+        (guards, 5) when its law was last asked to answer each, s, the latest last; NaN where it was
+        asked less often.
     """
 
     def __init__(
@@ -120,7 +121,7 @@ class GuardBook:
         return self._evaluator()
 
     def saved(self) -> dict[str, Any]:
-        """Return what this run has seen, to go on from in another process."""
+        """Return what this run has seen, so that another process can resume."""
         return {
             "largest": self._largest,
             "rounding": self._rounding,
@@ -132,7 +133,7 @@ class GuardBook:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from what `saved` returned."""
+        """Restore what `saved` returned."""
         self._largest = np.array(saved["largest"], dtype=float)
         self._rounding = np.array(saved["rounding"], dtype=float)
         self._reached = np.array(saved["reached"], dtype=float)
@@ -175,13 +176,13 @@ class GuardBook:
         )
 
     def returned(self, terms: GuardTerms) -> None:
-        """Take back what was lent; guards that fired since then have changed it."""
+        """Take the state back; guards that have fired since then have changed it."""
         self._entered = float(terms.entered[0])
 
     # -- what the guards are ------------------------------------------------------------------
 
     def at(self, time: float, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the guards and their rates at any place, which is not taken note of."""
+        """Return the guards and their rates at any place, without recording it."""
         values, rates = self._evaluate(time, x, p)
         return values, rates
 
@@ -204,7 +205,8 @@ class GuardBook:
         if np.count_nonzero(np.abs(values) > self._reach):
             self._grow(time, x, p, values)
         if begins:
-            # What may not be past zero at a start is there by rounding, and would pass no more.
+            # A guard that must not be past zero at a start is past it by rounding, and would not
+            # pass again.
             barred = self.traits.bars_start & self.traits.stays
             least = np.maximum(self.tolerances, ROUNDING * np.max(np.abs(x), initial=0.0))
             past = barred & (self.traits.ways * values > least)
@@ -242,7 +244,7 @@ class GuardBook:
     def outside(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
         """Return how far each guard is past zero, in the direction in which it counts.
 
-        It is not taken note of: the motion may not come there.
+        This is not recorded: the motion may not arrive there.
         """
         return self.traits.ways * self.at(time, x, p)[0]
 
@@ -262,14 +264,14 @@ class GuardBook:
         return sorted({*found, *staying}) if staying else found
 
     def _disagrees(self, guard: int, seen: Measured) -> bool:
-        """Tell whether a mode does not agree with the state, so far is its guard past zero."""
+        """Return whether a mode does not agree with the state, so far is its guard past zero."""
         if not self.traits.whenever[guard]:
             return False
         past = max(PAST * max(self._reach[guard], self._reached[guard]), self.tolerances[guard])
         return bool(self.traits.ways[guard] * seen.values[guard] > past)
 
     def _leaves(self, guard: int, seen: Measured) -> bool:
-        """Tell whether a guard is at zero or past it and on its way out."""
+        """Return whether a guard is at zero or past it and on its way out."""
         way, zero = self.traits.ways[guard], self.tolerances[guard]
         along = way * seen.values[guard]
         if way * seen.rates[guard] > 0.0:
@@ -318,13 +320,13 @@ class GuardBook:
         return found
 
     def counts(self, time: float, guard: int) -> bool:
-        """Tell whether a zero that a solver found is not that at which a switch has just fired."""
+        """Return whether a zero that a solver found is new: not the switch that just fired."""
         return bool(self.armed[guard] or time > self.passed[guard])
 
     def beside(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
         """Return the guards of either direction that are at zero where another has interrupted.
 
-        The motion starts anew from there, so that no solver would find them.
+        The motion restarts from there, so that no solver would find them.
         """
         if not self._any_either:
             return []
@@ -358,7 +360,7 @@ class GuardBook:
     # -- what is taken note of ----------------------------------------------------------------
 
     def fire(self, time: float, x: np.ndarray, p: np.ndarray, guards: Sequence[int]) -> np.ndarray:
-        """Take note of guards that fire now; return the rates of all guards.
+        """Record the guards that fire now; return the rates of all guards.
 
         What fires before it is at zero is no nearer after its jump: as near counts as zero now.
         """
@@ -390,12 +392,12 @@ class GuardBook:
         before: np.ndarray,
         sequential: Collection[int],
     ) -> np.ndarray:
-        """Take note of how a jump left the guards that fired; return the rates of all guards.
+        """Record how a jump left the guards that fired; return the rates of all guards.
 
         What it has sent back may be met again at once, a switch as well. What it has left at zero
-        and on its way has passed, be it a barrier: a blow on a motion that goes on. Only where the
-        jump changed what the guard depends on is it tested again: the motion is at another border
-        now.
+        and on its way has passed, even a barrier: an impact on a motion that continues. Only where
+        the jump changed what the guard depends on is it tested again: the motion is at another
+        border now.
 
         Parameters
         ----------

@@ -68,7 +68,7 @@ def at_once(
 def refuse_start(
     book: GuardBook, problem: OdeProblem, place: Place, contacts: Mapping[str, str]
 ) -> None:
-    """Refuse a start beyond a barrier of the state, from where no motion is meant.
+    """Refuse a start beyond a barrier of the state, where no motion makes sense.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def refuse_start(
     Raises
     ------
     InconsistentStateError
-        The event or the contact is named.
+        The message names the event or the contact.
     """
     values, _ = book.at(*place)
     ways, traits = book.traits.ways, book.traits

@@ -1,4 +1,4 @@
-"""Whose guard is whose, and how each of them is watched: what is known before a run."""
+"""Which guard belongs to which event, and how each is watched: fixed before a run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Role:
     bars_start
         Whether no motion may start past it.
     sharp
-        Whether rounding of its terms does not count: what of it they hide is no zero.
+        Whether rounding of its terms does not count: what of it they hide is not a zero.
     """
 
     barrier: bool = False
@@ -47,7 +47,7 @@ class Role:
 
 @dataclass(frozen=True, eq=False)
 class GuardTable:
-    """Whose guard is whose: the guards of events, one after the other.
+    """Which guard belongs to which event: the guards of all events, one after the other.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class GuardTable:
 
 @dataclass(frozen=True, eq=False)
 class GuardTraits:
-    """What is known of guards before a run: flags, one for each.
+    """What is known about guards before a run: one flag for each.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ class GuardTraits:
         Parameters
         ----------
         problem, table
-            Its guards, and whose they are.
+            The problem, and the events of its guards.
         roles
             Of each event.
         own

@@ -50,7 +50,7 @@ ENDINGS = {
 
 
 class GuideLaw(ResetLaw):
-    """Chooses the loaded supports of guides, and follows a slow body to its stop.
+    """Chooses the loaded supports of guides, and follows a slow body to rest.
 
     What changes at an event of guides is a reset; which supports then carry, or whether the body
     rests, is `Sliding`'s to decide.
@@ -125,7 +125,7 @@ class GuideLaw(ResetLaw):
     # -- the end of a motion ------------------------------------------------------------------
 
     def follows(self, fired: Sequence[int]) -> bool:
-        """Tell whether the motion has become so slow that it is followed in scaled time."""
+        """Return whether the motion is so slow that it is followed in scaled time."""
         return not self.slow.isdisjoint(fired)
 
     def finish(
@@ -136,7 +136,7 @@ class GuideLaw(ResetLaw):
         until: float,
         samples_up_to: Callable[[float], np.ndarray],
     ) -> Stretch:
-        """Follow a slow motion to its stop, and beyond where friction does not hold the body."""
+        """Follow a slow motion to rest, and beyond if friction does not hold the body."""
         motion = self._motion(time, x, p)
         rest = come_to_rest(motion, time, x, p, until=until)
         times = samples_up_to(rest.time)
@@ -167,7 +167,7 @@ class GuideLaw(ResetLaw):
         )
 
     def keeps_still(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:
-        """Tell whether the velocities are those with which nothing slides."""
+        """Return whether nothing slides at these velocities."""
         count, own = len(self.dynamics.labels.states), len(self.dynamics.values)
         found = self.sliding.sticking.velocities(time, x[:count], p[:own])
         moved = x[self.dynamics.position_count : count]
@@ -181,7 +181,7 @@ class GuideLaw(ResetLaw):
         until: float,
         samples_up_to: Callable[[float], np.ndarray],
     ) -> Stretch | None:
-        """Follow a body that friction holds until a load, or the motion of its guides, lets go."""
+        """Follow a body held by friction until a load, or its guides, set it free."""
         if not self._is_held_for_a_time(p):
             return None
         guarded = self._others
@@ -226,7 +226,7 @@ class GuideLaw(ResetLaw):
         )
 
     def _is_held_for_a_time(self, p: np.ndarray) -> bool:
-        """Tell whether what acts on a body in the plane may set it in motion later."""
+        """Return whether what acts on a body in the plane may set it in motion later."""
         dynamics = self.dynamics
         if dynamics.guides is None or not dynamics.guides.planar:
             return False
@@ -236,7 +236,7 @@ class GuideLaw(ResetLaw):
         others = [dynamics.events[k].guards for k in dynamics.resets if k not in self.events]
         acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *others)
         acting = ca.substitute(acting, dynamics.p, numbers)
-        # Integrals go on while the body stands still, and may act on it.
+        # Integrals continue while the body stands still, and may act on it.
         rest = ca.SX.zeros(dynamics.velocity_count)
         rates = ca.substitute(dynamics.position_rates, dynamics.velocities, rest)
         going = [k for k in range(rates.numel()) if not ca.simplify(rates[k]).is_zero()]

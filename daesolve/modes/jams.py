@@ -28,7 +28,7 @@ from daesolve.posing.value_names import ValueKind
 from daesolve.solvers.grazing import guard_evaluator
 
 END = 1e-10
-"""The ratio at which positions go on with their velocities: beyond, reactions are rounding."""
+"""The ratio at which positions continue with their velocities: beyond, reactions are rounding."""
 LEFT = 1e-3
 """The part of that ratio that is left, so that reactions are numbers still."""
 AWAY = 2.0
@@ -53,10 +53,10 @@ class Approach:
     time, state
         Where it ended; s.
     passed
-        The guard that passed zero there, the ratio being the first of all; None where none did and
-        the motion goes on as any other.
+        The guard that passed zero there, the ratio being the first of all; None if none did and
+        the motion continues as any other.
     samples
-        (k, size) states at the times that were asked for and reached.
+        (k, size) states at the times requested and reached.
     evaluations
         Of the right-hand side.
     """
@@ -343,7 +343,7 @@ def stopped_by_jam(
     no_motion: NoMotion | None = None,
     no_impact: ContactError | None = None,
 ) -> VariantError:
-    """Return why contacts do not go on where they jam.
+    """Return why contacts do not continue where they jam.
 
     Parameters
     ----------
@@ -352,7 +352,7 @@ def stopped_by_jam(
     no_motion
         That no reactions agree, where that is why.
     no_impact
-        Why no impact without a collision follows; None where one would.
+        Why no impact without a collision follows; None if one would.
     """
     when = f"at t = {time:.10g} s"
     onward = '; on_jam = "impact" continues with an impact without collision, which ends the slip'

@@ -1,4 +1,4 @@
-"""What events change at once: resets, the projection of an impact, references taken anew."""
+"""Instantaneous changes at events: resets, the projection of an impact, new references."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class JumpFunction:
         [T before, T after, miss of Carnot's theorem], residuals before, residuals after);
         fired are the guards of the events one after the other, 1.0 or 0.0.
     continuity
-        What is to be the same before and after, where switches turn on which an energy depends.
+        What must be the same before and after, if switches turn on which an energy depends.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class JumpFunction:
         rows = [dynamics.resets[index] for index in events]
         momentary = {row.name: row for reset in rows for row in reset.momentary}
         self.imposes = any(reset.imposed for reset in rows)
-        self._told = any(reset.energies for reset in rows)
+        self._has_energies = any(reset.energies for reset in rows)
         self.reactions = (*dynamics.labels.reactions, *momentary)
         self.goals = [name for row in dynamics.rows for name in row.links]
         switches = {*self.names} <= {*dynamics.switches}
@@ -131,27 +131,27 @@ class JumpFunction:
 
     @property
     def plain(self) -> bool:
-        """Whether its numbers and residuals say all about whether it holds."""
+        """Whether its numbers and residuals suffice to judge it."""
         return self.continuity is None and not self._pushing and not self._left_open.any()
 
     def sizes(self, scales: Mapping[str, float]) -> np.ndarray:
-        """Return the scales of the residuals that are looked at, (goals,)."""
+        """Return the scales of the residuals that are checked, (goals,)."""
         return np.array([scales.get(name, 1.0) for name in self.goals])
 
-    def impact(self, told: Sequence[float]) -> Impact | None:
-        """Return what was imposed: None where nothing was.
+    def impact(self, results: Sequence[float]) -> Impact | None:
+        """Return the imposed impact; None if nothing was imposed.
 
         Parameters
         ----------
-        told
+        results
             The impulses and energies that `function` gives, and perhaps more.
         """
-        if not (self.imposes or self._told):
+        if not (self.imposes or self._has_energies):
             return None
         count = len(self.reactions)
         # Energies that an event reports come without the impulses that belong to them.
-        named = dict(zip(self.reactions, told, strict=False)) if self.imposes else {}
-        kinetic, remaining, miss = told[count : count + 3]
+        named = dict(zip(self.reactions, results, strict=False)) if self.imposes else {}
+        kinetic, remaining, miss = results[count : count + 3]
         return Impact(named, kinetic, remaining, abs(miss) / kinetic if kinetic > 0.0 else 0.0)
 
     def _where(self, time: float) -> str:
@@ -173,7 +173,7 @@ class JumpFunction:
     def _check(
         self, time: float, before: np.ndarray, left: np.ndarray, scales: Mapping[str, float]
     ) -> None:
-        """Refuse to go on where a constraint is unmet that was met before."""
+        """Refuse to continue if a constraint is violated that was met before."""
         if self._sizes[0] is not scales:
             self._sizes = scales, self.sizes(scales)
         sizes = self._sizes[1]
@@ -239,24 +239,24 @@ def _jump_function(
     residuals = function_of("links", [t, x, p], [links], (["t", "x", "p"], ["links"]))
     after, values = x, p
     thrown: dict[str, ca.SX] = {}
-    told: list[ca.SX] = []
+    results: list[ca.SX] = []
     for reset in resets:
         if reset.energies:
-            told.append(told_energies(dynamics, reset, after, values))
+            results.append(told_energies(dynamics, reset, after, values))
         changed_x, changed_p, restitution = changed_by(dynamics, reset, after, values)
         after, values = changed_x, changed_p
         thrown |= dict.fromkeys(reset.imposed, restitution)
     impulses = ca.SX(dynamics.reactions.numel() + len(momentary), 1)
     energies = ca.SX(3, 1)
-    if told:
-        missed = sum((one[2] for one in told), ca.SX(0))
-        energies = ca.vertcat(told[0][0], told[-1][1], missed)
+    if results:
+        missed = sum((one[2] for one in results), ca.SX(0))
+        energies = ca.vertcat(results[0][0], results[-1][1], missed)
     if any(reset.imposed for reset in resets):
         rows = [*dynamics.rows, *momentary]
         factors = ca.vertcat(ca.SX(0, 1), *[thrown.get(row.name, ca.SX(0)) for row in rows])
         settle = settle_function(dynamics, plan, momentary)
         after, impulses, imposed = settle(t, after, values, factors)
-        first = energies[0] if told else imposed[0]
+        first = energies[0] if results else imposed[0]
         energies = ca.vertcat(first, imposed[1], energies[2] + imposed[2])
     if not goes_on:
         values = with_references(dynamics, t, after, values, works)
@@ -281,7 +281,7 @@ def _jump_function(
 
 
 def with_references(dynamics: Dynamics, t: ca.SX, x: ca.SX, p: ca.SX, works: ca.SX) -> ca.SX:
-    """Take what is held or measured from its value now: references are those of the new motion."""
+    """Set the references of held and measured quantities to their current values."""
     held = {row.name: row.held for row in dynamics.invariants}
     held |= {
         row.name: row.chain[0] + dynamics.p[ValueKind.REFERENCE.place(row.name, dynamics.values)]

@@ -1,4 +1,4 @@
-"""The contract of a switching law: what decides, at an instant, how a motion goes on.
+"""The contract of a switching law, which decides at an instant how a motion continues.
 
 Between instants a motion is smooth, in one mode. A law owns events, whose guards end that mode, and
 decides what follows. There is one module for each law, and one list of them, in `transitions`.
@@ -27,7 +27,7 @@ from daesolve.trajectory.results import Impact, StepBlock
 
 @dataclass(frozen=True, eq=False)
 class Beginning:
-    """What is known of a motion where a run is to start.
+    """What is known about a motion at the start of a run.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Beginning:
     policy
         What to do where several choices of loaded supports are possible.
     contacts
-        What contacts do where rigid bodies leave it open.
+        The policy of contacts where rigid bodies leave the motion open.
     resting
         Whether dry friction holds the body at rest from the start on.
     energy
@@ -62,7 +62,7 @@ class Beginning:
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """What a law is made for.
+    """The problem for which a law is created.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class Setting:
     path
         (k, n) states that a short run went through.
     contacts
-        What contacts do where rigid bodies leave it open.
+        The policy of contacts where rigid bodies leave the motion open.
     """
 
     dynamics: Dynamics
@@ -100,7 +100,7 @@ class Jump:
     ----------
     events
         The guards that fired, by the index of their event, each from 0; none where only the
-        representation of the state changed, which is no event of the motion.
+        representation of the state changed, which is not an event of the motion.
     x, p
         The state and the values after.
     impact
@@ -117,7 +117,7 @@ class Jump:
 
 
 class Ending(Enum):
-    """How a stretch that a law followed by itself ended."""
+    """How a stretch that a law integrated ended."""
 
     RESTS = "the body came to rest, and stays there"
     GOES_ON = "the motion continues like any other"
@@ -138,7 +138,7 @@ class Switching:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """A stretch of the motion that a law followed by itself.
+    """A stretch of the motion that a law integrated.
 
     Parameters
     ----------
@@ -153,13 +153,13 @@ class Stretch:
     evaluations
         Of the right-hand side.
     event
-        The event at its end; empty where there is none.
+        The event at its end; empty if there is none.
     error
         Why no mode continues the motion, where none does.
     onward
-        State and values with which the motion goes on, where they are others.
+        State and values with which the motion continues, if they are different.
     fires
-        The guards that are met at its end: laws decide what follows.
+        The guards that fire at its end: laws decide what follows.
     """
 
     time: float
@@ -177,16 +177,16 @@ class Stretch:
 
 
 class SwitchingLaw(ABC):
-    """Decides in which mode a motion begins and goes on.
+    """Decides in which mode a motion begins and continues.
 
-    To add a law, write its class in a module of its own, and put it into `transitions.LAWS`. The
+    To add a law, write its class in a new module, and add it to `transitions.LAWS`. The
     loop of a run, the preparation and the solvers know laws by this contract only:
 
     * `begin` chooses the first mode, from the equations alone, before anything is built. It
       returns the beginning with other values (and notes), or refuses with an error that says what
       to change. The law need not be that of a problem yet.
     * `of` makes the law of a problem, from the events that no law before it in the list has
-      taken; None where the problem has nothing for it. `events` are what it takes.
+      taken; None if the problem has nothing for it. `events` are what it takes.
     * `role` says how the guards of an event are watched. The default is a switch: it fires once
       where it passes zero, and again after it has been inside.
     * `decide` says what happens at an instant. It is called whenever any guard of the motion fires,
@@ -195,15 +195,15 @@ class SwitchingLaw(ABC):
       first, which so has the last word. All is repeated until nothing is due. It raises a
       `ResetError` where nothing follows, which ends the run as failed, and a `VariantError` where
       the model has no continuation, which ends it as degenerate.
-    * `follows` says whether the law integrates what comes next by itself, as the last phase of a
-      motion that comes to rest; then `finish` does so, in place of `decide`.
+    * `follows` says whether the law itself integrates what comes next, such as the last phase of a
+      motion that comes to rest; then `finish` does so, instead of `decide`.
     * `hold` follows a body that rests, where what acts on it depends on time; `keeps_still` says
       whether what else happened meanwhile has left it there.
     * `function` returns the jump as a function of the state, by which sensitivities are carried
       over it; where `decides` is set, they are carried by differences of what `decide` yields.
 
     A law keeps no memory: what a run has seen of guards is in its `GuardBook`, which `decide`
-    receives. What else a mode needs are discrete values, in p.
+    receives. Everything else that a mode needs is in the discrete values of p.
 
     Attributes
     ----------
@@ -242,7 +242,7 @@ class SwitchingLaw(ABC):
     @classmethod
     @abstractmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> SwitchingLaw | None:
-        """Return the law of a problem; None where it has no events for it.
+        """Return the law of a problem; None if it has no events for it.
 
         Parameters
         ----------
@@ -278,7 +278,7 @@ class SwitchingLaw(ABC):
         """
 
     def follows(self, fired: Sequence[int]) -> bool:
-        """Tell whether it integrates by itself what comes after these guards, of any events."""
+        """Return whether it integrates what follows these guards, of any events."""
         return False
 
     def finish(
@@ -289,7 +289,7 @@ class SwitchingLaw(ABC):
         until: float,
         samples_up_to: Callable[[float], np.ndarray],
     ) -> Stretch:
-        """Integrate a stretch by itself.
+        """Integrate a stretch.
 
         Parameters
         ----------
@@ -303,7 +303,7 @@ class SwitchingLaw(ABC):
         raise NotImplementedError
 
     def keeps_still(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:
-        """Tell whether nothing slides in a state; of a law that holds bodies."""
+        """Return whether nothing slides in a state; for a law that holds bodies."""
         return False
 
     def hold(
@@ -314,7 +314,7 @@ class SwitchingLaw(ABC):
         until: float,
         samples_up_to: Callable[[float], np.ndarray],
     ) -> Stretch | None:
-        """Follow a body that rests until it is let go; None where it rests for ever.
+        """Follow a resting body until it is set free; None if it rests for ever.
 
         Parameters
         ----------
@@ -329,6 +329,6 @@ class SwitchingLaw(ABC):
         Raises
         ------
         NoDerivativeError
-            What they change is no function of the state.
+            What they change is not a function of the state.
         """
         raise NoDerivativeError(f"what follows the events {list(events)} has no derivative")

@@ -22,7 +22,7 @@ from daesolve.modes.law import Beginning, Jump, Setting, SwitchingLaw
 
 
 class ResetLaw(SwitchingLaw):
-    """Does at once what the events ask for that pass together.
+    """Carries out the resets of events that pass together.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class ResetLaw(SwitchingLaw):
         """
         return x, p, False
 
-    def _told(
+    def _with_laws(
         self, time: float, states: np.ndarray, p: np.ndarray, groups: Mapping[int, object]
     ) -> np.ndarray:
         """Return p with what laws in Python say here."""
@@ -126,7 +126,7 @@ class ResetLaw(SwitchingLaw):
         problem, function = self.setting.problem, self.function(tuple(groups))
         own, count = len(self.dynamics.values), len(self.dynamics.labels.states)
         states = visible_state(problem, time, x, p)
-        p = self._told(time, states[:count], p, groups)
+        p = self._with_laws(time, states[:count], p, groups)
         after, values, impact = function(time, states, p[:own], groups, self.setting.scales)
         names = {problem.events[index].name for index in groups}
         settled, values, rests = self.settled(time, names, after[:count], p[:own], values)
@@ -145,7 +145,7 @@ class ResetLaw(SwitchingLaw):
 
 
 def _moves_its_guard(dynamics: Dynamics, event: int) -> bool:
-    """Tell whether a reset changes what its own guards depend on."""
+    """Return whether a reset changes what its own guards depend on."""
     reset = dynamics.resets[event]
     names = list(dynamics.values)
     changed = [dynamics.x[index] for index in reset.states]

@@ -1,4 +1,4 @@
-"""Whether all that moves has come to rest on its contacts, and stays."""
+"""Whether all bodies have come to rest on their contacts, and stay there."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STILL = 1e-10
 
 
 def at_rest(instant: Instant, answer: Answer, velocities: np.ndarray, length: float) -> bool:
-    """Return whether nothing moves, and nothing begins to.
+    """Return whether nothing moves or begins to move.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def are_still(instant: Instant, velocities: np.ndarray, left: np.ndarray, length
 
 
 def is_timed(dynamics: Dynamics) -> bool:
-    """Return whether what acts on bodies depends on time."""
+    """Return whether the loads on bodies depend on time."""
     rows = [part for row in dynamics.rows for part in (row.bias, row.jacobian)]
     acting = ca.veccat(dynamics.mass, dynamics.force, dynamics.influence, *rows)
     rubbing = [row.rubbing for row in dynamics.contacts]

@@ -1,4 +1,4 @@
-"""Which of several dependent goals are kept: others where those that are kept lose their grip."""
+"""Which of several dependent goals are kept; they change when the kept ones lose their grip."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def chosen_rows(
 
 
 class RowLaw(SwitchingLaw):
-    """Keeps other goals, of those that depend on each other, where the grip of these is lost.
+    """Exchanges the kept goals, of those that depend on each other, when they lose their grip.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class RowLaw(SwitchingLaw):
 
     @classmethod
     def of(cls, setting: Setting, free: Sequence[int]) -> RowLaw | None:
-        """Return the law of a problem in which goals are chosen."""
+        """Return the law of a problem with dependent goals."""
         if setting.dynamics.alternatives is None:
             return None
         names = [event.name for event in setting.problem.events]
@@ -70,7 +70,7 @@ class RowLaw(SwitchingLaw):
     def decide(
         self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
     ) -> Iterator[Jump]:
-        """Go on with other goals."""
+        """Continue with other goals."""
         if fired:
             visible = self.problem.visible(np.array([time]), x[None, :], p)[0]
             states = self.alternatives.settled(time, visible, p)

@@ -1,4 +1,4 @@
-"""Impacts of contacts, with friction: those that close, and those that nothing else lets go on."""
+"""Impacts with friction, of contacts that close, and of those that cannot continue otherwise."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_IMPACTS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Where a decision is taken: time, states of the equations, works behind them, values."""
+    """The place of a decision: time, states of the equations followed by works, and values."""
 
     time: float
     x: np.ndarray
@@ -68,16 +68,16 @@ class Impacts:
         """
         impacts: list[Impact | None] = []
         hit, none = np.zeros_like(touching), np.zeros_like(touching)
-        largest = rates
+        last, largest = np.zeros_like(touching), rates
         for _ in range(MOST_IMPACTS):
             if not np.any(rates.gaps[touching]):
-                return place, rates, impacts, hit, none
+                return place, rates, impacts, hit, last & (rates.gaps == 0.0)
             instant = self._numbers.instant(place.time, place.x, place.p, touching, rates)
             which = instant.which
-            # A bounce lower than what counts as a gap of zero is none.
+            # A bounce lower than a gap that counts as zero does not count.
             lowest = np.sqrt(2.0 * instant.size[: len(which)] * zero[which])
             if not np.any(rates.gaps[which] < -lowest):
-                moving = touching & (rates.gaps != 0.0)
+                moving = last | (touching & (rates.gaps != 0.0))
                 place, rates = self._settled(place, instant, rates, lowest)
                 return place, rates, impacts, hit, moving & (rates.gaps == 0.0)
             hit |= touching & (rates.gaps < 0.0)
@@ -87,8 +87,12 @@ class Impacts:
                 which, lowest = which[taking], lowest[taking]
                 own = np.isin(np.arange(len(touching)), which)
                 instant = self._numbers.instant(place.time, place.x, place.p, own, rates)
-            slow = (rates.gaps[which] < 0.0) & (rates.gaps[which] >= -lowest)
+            # A contact that stays pushes in all as the bounces do which are left out, so that its
+            # friction is theirs; this impact must not throw it besides.
+            rebound = -rates.restitution[which] * rates.gaps[which]
+            slow = (rates.gaps[which] < 0.0) & (rebound <= lowest)
             thrown = np.where(slow, 0.0, rates.restitution[which])
+            last[which] = slow & (rebound > 0.0)
             velocities = np.concatenate([rates.gaps[which], rates.slips[which].ravel()])
             try:
                 found = collide(
@@ -102,8 +106,8 @@ class Impacts:
                     springs=self._springs,
                 )
             except UndeterminedContact as error:
-                told = with_advice(error) if self._numbers.directions > 1 else error
-                raise at(place.time, told) from error
+                advised = with_advice(error) if self._numbers.directions > 1 else error
+                raise at(place.time, advised) from error
             except ContactError as error:
                 raise at(place.time, error) from error
             except UnsupportedError as error:
@@ -128,7 +132,7 @@ class Impacts:
     def _settled(
         self, place: Place, instant: Instant, rates: Rates, lowest: np.ndarray
     ) -> tuple[Place, Rates]:
-        """Let contacts stay that hardly part, or hardly meet; those that stick go on to do so."""
+        """Let contacts stay that hardly part, or hardly meet; those that stick still do."""
         which = instant.which
         speeds = rates.gaps[which]
         stay = np.abs(speeds) <= lowest
@@ -176,7 +180,7 @@ class Impacts:
         Raises
         ------
         JamEvent, NoMotion
-            It is not to be taken, or there is none.
+            It is not wanted, or there is none.
         """
         instant = self._numbers.instant(place.time, place.x, place.p, closed, rates)
         slips = rates.slips[instant.which]
@@ -216,12 +220,12 @@ class Impacts:
 
 
 def at(time: float, error: ContactError) -> ContactError:
-    """Return an error that says when it happened."""
+    """Return the error with the time when it happened."""
     return type(error)(f"at t = {time:.10g} s {error}", error.solution)
 
 
 def with_advice(error: UndeterminedContact) -> UndeterminedContact:
-    """Return the error of contacts in space whose loads decide, with what to ask for."""
+    """Return the error of contacts in space whose loads decide, with advice."""
     return UndeterminedContact(f"{error}; {SHARED}", error.solution)
 
 
@@ -242,7 +246,7 @@ def rested(rates: Rates, sizes: Rates, held: np.ndarray, stopped: np.ndarray) ->
 
 
 def only(found: Decision, time: float) -> Answer:
-    """Return the answer of a decision; an error says when there is not exactly one."""
+    """Return the answer of a decision; raise an error with the time unless there is exactly one."""
     try:
         return found.only()
     except ContactError as error:

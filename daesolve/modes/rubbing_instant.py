@@ -1,4 +1,4 @@
-"""Contacts with friction at an instant, as numbers: how gaps and slips answer, and what they do."""
+"""Contacts with friction at an instant, in numbers: how gaps and slips respond to reactions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from daesolve.modes.kept_constraints import answered
 
 @dataclass(frozen=True, eq=False)
 class Instant:
-    """What touches at an instant.
+    """The contacts that touch at an instant.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Instant:
     which
         (n,) the contacts that touch, among all.
     contacts
-        How their gaps and slips answer to their reactions; a smooth contact has no slip.
+        How their gaps and slips respond to their reactions; a smooth contact has no slip.
     free
         (k,) the accelerations of gaps and slips without reactions, k = 2 n, or 3 n in space.
     rows
@@ -211,7 +211,7 @@ class ContactNumbers:
     def instant(
         self, time: float, x: np.ndarray, p: np.ndarray, touching: np.ndarray, rates: Rates
     ) -> Instant:
-        """Return how the contacts that touch answer, all other constraints being kept.
+        """Return how the touching contacts respond, with all other constraints kept.
 
         Raises
         ------

@@ -11,6 +11,7 @@ on the contact stays, and an event marks the instant at which all bounces would 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from weakref import WeakKeyDictionary
@@ -47,6 +48,15 @@ from daesolve.posing.symbols import symbol
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
 """Parts of the time in which bodies move by their own size, after which a mode is looked at."""
 
+EARLIEST = 1e3
+"""Times what counts as zero of friction's reserve, up to which friction has come to its limit."""
+SHORT_PUSHES = (
+    "contacts in space that stick look at forces that depend on time at the steps of the run: a "
+    "push of less than about 1e-3 s may pass unseen; pose it piecewise (ca.if_else) to be sure"
+)
+BEGUN = 16.0 * float(np.finfo(float).eps)
+"""Of the speed that bodies reach in a fall through their own size, a slip that is rounding."""
+
 
 class RubbingLaw(SwitchingLaw):
     """Lets contacts open, close, stick and slide, where one of them rubs.
@@ -75,6 +85,8 @@ class RubbingLaw(SwitchingLaw):
                 for row in rows
             ]
         )
+        slips = [row.rubbing.begins_to_slip for row in rows if row.rubbing is not None]
+        self._letting_go = setting.table.guards_of(slips)
         self._met = {row.closed for row in rows}
         self._all = setting.table.guards_of(self.events)
         self._policy = setting.contacts
@@ -102,8 +114,11 @@ class RubbingLaw(SwitchingLaw):
             They have no motion from there, or several.
         """
         rubbing = [row.rubbing for row in dynamics.contacts if row.rubbing is not None]
-        if not rubbing or isinstance(rubbing[0], SpatialRubbing):
+        if not rubbing:
             return beginning
+        if isinstance(rubbing[0], SpatialRubbing):
+            said = (SHORT_PUSHES,) if is_timed(dynamics) else ()
+            return replace(beginning, notes=(*beginning.notes, *said))
         numbers = ContactNumbers(dynamics)
         p = dynamics.value_vector(dict(beginning.values))
         place = Place(beginning.time, beginning.state, np.empty(0), p)
@@ -153,7 +168,7 @@ class RubbingLaw(SwitchingLaw):
     def role(self, event: int) -> Role:
         """Return that of a reaction that ends, a gap that closes, or a slip that ends or begins."""
         if self._jam is not None and event == self._jam.event:
-            # Where a slip ends its direction is unknown, and so is the ratio, which is no zero.
+            # Where a slip ends its direction is unknown, and so is the ratio, which is not a zero.
             return Role(sharp=True)
         if self._ending is not None and event in (self._ending.event, self._ending.rest):
             return Role()
@@ -173,11 +188,9 @@ class RubbingLaw(SwitchingLaw):
         place = Place(time, x[:count], x[count:], p)
         before = self._numbers.closed(p)
         rates = self._numbers.rates(time, place.x, p)
-        # What a constraint holds at zero, or has just let go, is zero but for rounding, however
-        # slow all is: it is compared with the fastest slip so far.
+        # What a constraint holds at zero is zero up to rounding, however slow everything is.
         stuck = before & self._numbers.stuck(p)
-        slow = before & (np.abs(rates.slips) <= book.tolerances[self._stopping])
-        rates = rested(rates, rates, before, stopped | stuck | slow)
+        rates = rested(rates, rates, before, stopped | stuck)
         place, rates, impacts, hit, settled = self._collisions.collided(
             place, before | met, zero, rates
         )
@@ -231,7 +244,7 @@ class RubbingLaw(SwitchingLaw):
         book: GuardBook,
         lost: np.ndarray,
     ) -> tuple[np.ndarray, bool]:
-        """Return p of the mode in which the motion goes on, and whether all rests in it.
+        """Return p of the mode in which the motion continues, and whether everything rests in it.
 
         `lost` is as in `answer_of`.
         """
@@ -240,10 +253,13 @@ class RubbingLaw(SwitchingLaw):
             none = np.zeros_like(closed)
             return self._functions.referred(place, numbers.mode(place.p, none)), False
         instant = numbers.instant(place.time, place.x, place.p, closed, rates)
-        found = decide(instant.contacts, instant.free, rates.slips[instant.which])
+        zero = book.tolerances[self._closing]
+        slips = rates.slips[instant.which]
+        # Where all that moves has only begun to, slips are no larger than rounding left them.
+        slips = np.where(np.abs(slips) <= BEGUN * _speed(instant, zero), 0.0, slips)
+        found = decide(instant.contacts, instant.free, slips)
         so_far = states_of(numbers, place.p, instant.which)
         answer = answer_of(found, so_far, lost[instant.which], self._policy, place.time)
-        zero = book.tolerances[self._closing]
         velocities = place.x[self.dynamics.position_count :]
         rests = at_rest(instant, answer, velocities, 1e12 * float(np.max(zero)))
         undetermined = rests and not self._functions.timed
@@ -279,12 +295,14 @@ class RubbingLaw(SwitchingLaw):
             None agrees.
         """
         begin = np.concatenate([place.x, place.works])
-        scale = self._moment(place, instant, zero)
-        scales = [min(scale, self._to_a_jam(place.time, begin, p, book)) for p in modes]
+        moment = self._moment(place, instant, zero)
+        push = self._to_let_go(place.time, begin, place.p, book)
+        times = (push, moment) if push < moment else (moment,)
+        jams = [self._to_a_jam(place.time, begin, p, book) for p in modes]
         least, resting = -book.tolerances[self._all], None
-        for part in SMALL_STEPS:
-            for p, own in zip(modes, scales, strict=True):
-                step = part * own
+        for scale, part in itertools.product(times, SMALL_STEPS):
+            for p, jam in zip(modes, jams, strict=True):
+                step = part * min(scale, jam)
                 x = stepped(self._functions.rate, place.time, begin, p, step)
                 if not np.all(np.isfinite(x)):
                     continue
@@ -297,15 +315,25 @@ class RubbingLaw(SwitchingLaw):
             names = ", ".join(map(repr, instant.contacts.names))
             raise ResetError(
                 f"at t = {place.time:.10g} s the contacts {names} are at the border of several "
-                "modes, and none of these agrees with the motion right after"
+                "modes, and none of them agrees with the motion right after"
             )
         return resting
 
     def _moment(self, place: Place, instant: Instant, zero: np.ndarray) -> float:
         """Return a time in which bodies move by their own size, s."""
-        length = float(np.max(zero)) * 1e12
-        pull = float(np.max(instant.size))
-        return float(np.sqrt(length / pull)) if pull > 0.0 else 1.0
+        pull, speed = float(np.max(instant.size)), _speed(instant, zero)
+        return speed / pull if pull > 0.0 else 1.0
+
+    def _to_let_go(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
+        """Return in what time loads pass the limit of friction by its own size, s; inf where never.
+
+        A push may be over before bodies have moved.
+        """
+        own = self._letting_go
+        values, rates = (found[own] for found in book.at(time, x, p))
+        zero = book.tolerances[own]
+        passing = (np.abs(values) <= EARLIEST * zero) & (rates < 0.0)
+        return float(np.min(1e12 * zero[passing] / -rates[passing], initial=np.inf))
 
     def _to_a_jam(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
         """Return when a mode would come to a jam if it went on as it does, s; inf where never.
@@ -351,7 +379,7 @@ class RubbingLaw(SwitchingLaw):
         return jam is not None and bool(abs(book.measure(time, x, p)[0][jam.near] + NEAR) <= NEAR)
 
     def follows(self, fired: Sequence[int]) -> bool:
-        """Tell whether contacts are so near to a jam that it is followed in another variable."""
+        """Return whether contacts are so near to a jam that it is followed in another variable."""
         return self._jam is not None and self._jam.near in fired
 
     def finish(
@@ -382,6 +410,11 @@ class RubbingLaw(SwitchingLaw):
             evaluations=found.evaluations,
             fires=tuple(map(int, fires)),
         )
+
+
+def _speed(instant: Instant, zero: np.ndarray) -> float:
+    """Return the speed that bodies reach in a fall through their own size, m/s."""
+    return float(np.sqrt(1e12 * float(np.max(zero)) * float(np.max(instant.size))))
 
 
 class _Functions:

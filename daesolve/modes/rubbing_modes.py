@@ -56,7 +56,7 @@ def answer_of(
     found
         All that are possible.
     so_far
-        What each contact did; None where it was open.
+        What each contact did; None if it was open.
     lost
         (n,) which contacts have just ceased to push where a jam is near: their reaction is zero to
         a rounding with which they might as well push on.
@@ -194,7 +194,7 @@ def _resting(
 
 
 def _shares(matrix: np.ndarray, kept: list[int], row: int) -> list[float] | None:
-    """Return how a row is combined of others; None where it is not."""
+    """Return how a row is combined of others; None if it is not."""
     if not kept:
         return None
     shares = np.linalg.solve(matrix[np.ix_(kept, kept)], matrix[kept, row])

@@ -136,7 +136,7 @@ class Sharing:
         p: np.ndarray,
         reactions: Callable[[float], np.ndarray],
     ) -> Sharing | None:
-        """Return what is shared in the mode of p; None where all friction is determined."""
+        """Return what is shared in the mode of p; None if all friction is determined."""
         contacts, which = instant.contacts, [int(contact) for contact in instant.which]
         closed = [k for k, contact in enumerate(which) if p[numbers.holds[contact]] == 1.0]
         stuck: list[int] = []

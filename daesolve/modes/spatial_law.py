@@ -2,7 +2,7 @@
 
 A slip in space has no sign: it comes to zero in a finite time, and ends where it is smaller than
 what counts as none. What is left of it is taken at once. A slip that begins has a direction by what
-is decided, and keeps it, with the rate that the motion gives it, until it has one of its own.
+is decided, and keeps it, with the rate that the motion gives it, until it has its own.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ HALTS = 5
 LONGEST, SHORTEST = 1e-3, 1e-6
 """s, steps in which a slip that begins comes to have a direction of its own."""
 SPRINGS = "equal springs"
-"""How loads are shared that are not determined, where that is asked for."""
+"""How loads are shared that are not determined, if requested."""
 IN_SPACE = (
     "reactions grow without bounds while they still slide, and no finite forces let rigid "
     "bodies continue from there"
@@ -78,7 +78,7 @@ class SpatialLaw(RubbingLaw):
         rubs = [rubbing for rubbing in self._rubbing if rubbing is not None]
         self._quiet = {event for r in rubs for event in (r.sets_out, r.shares)}
         self._own = {int(guard) for guards in own for guard in guards.ravel()}
-        # Dependent constraints are kept only where their loads are to be shared.
+        # Dependent constraints are kept only if their loads must be shared.
         self._springs = setting.contacts.springs
         self._recover = Evaluator(setting.problem.recover)
 
@@ -242,11 +242,11 @@ class SpatialLaw(RubbingLaw):
             if not np.any(slow & ~(stopped | stuck)):
                 break
             stopped = stopped | slow
-        # What a constraint holds at zero is zero but for rounding, however slow all is.
+        # What a constraint holds at zero is zero up to rounding, however slow the motion is.
         return place, rates.rested(before, before & (stuck | stopped))
 
     def _implied(self, place: Place, closed: np.ndarray, rates: Rates) -> Rates:
-        """Let slips be zero that follow from others which are, as that of a fourth foot does."""
+        """Set slips to zero that follow from others which are zero, like that of a fourth foot."""
         still = closed & self._numbers.rubs & rates.resting
         moving = closed & self._numbers.rubs & ~rates.resting
         if not (still.any() and moving.any()):
@@ -287,7 +287,7 @@ class SpatialLaw(RubbingLaw):
         book: GuardBook,
         zero: np.ndarray,
     ) -> np.ndarray:
-        """Return p of the mode in which the motion goes on."""
+        """Return p of the mode in which the motion continues."""
         numbers, p, (gives, alone) = self._numbers, place.p, given_up
         if not closed.any():
             none = np.zeros_like(closed)
@@ -304,7 +304,7 @@ class SpatialLaw(RubbingLaw):
         if alone and sharing is not None and best is not None and best.spare > SPARE:
             return sharing.followed()
         if alone:
-            # At the limit the states before go on to agree: with what begins to slide beside them.
+            # At the limit the previous states still agree: with what begins to slide beside them.
             answer = self._as_before(place, instant, slips)
         else:
             answer = self._decided(place, instant, slips)
@@ -340,7 +340,7 @@ class SpatialLaw(RubbingLaw):
         return self._turning(place, chosen)
 
     def _stays(self, place: Place, instant: Instant, answer: Answer, zero: np.ndarray) -> bool:
-        """Return whether all rests from here on: then that is so whatever the loads are."""
+        """Return whether everything rests from here on, whatever the loads are."""
         if self._functions.timed:
             return False
         velocities = place.x[self.dynamics.position_count :]
@@ -354,7 +354,7 @@ class SpatialLaw(RubbingLaw):
         return answer_in_space(found, so_far, self._policy, place.time)
 
     def _as_before(self, place: Place, instant: Instant, slips: np.ndarray) -> Answer:
-        """Return the reactions with which what touches goes on as before."""
+        """Return the reactions with which what touches continues as before."""
         p, contacts = place.p, instant.contacts
         begin = np.concatenate([place.x, place.works])
         reactions = np.array(self._recover(place.time, begin, p)[1])
@@ -380,7 +380,7 @@ class SpatialLaw(RubbingLaw):
         )
 
     def _sharing(self, place: Place, instant: Instant, p: np.ndarray) -> Sharing | None:
-        """Return what contacts share in the mode of p; None where all friction is determined."""
+        """Return what contacts share in the mode of p; None if all friction is determined."""
         begin = np.concatenate([place.x, place.works])
 
         def reactions(later: float) -> np.ndarray:
@@ -485,7 +485,7 @@ def _any_of(guards: np.ndarray, fired: Sequence[int]) -> np.ndarray:
 def _until(share: Callable[[float], float]) -> float | None:
     """Return a step after which a slip is as large as it has to be, to half an order or so.
 
-    None where that is so at once: the slip began with an acceleration, and has no time to turn.
+    None if that is so at once: the slip began with an acceleration, and has no time to turn.
     """
     step = LONGEST
     while step > SHORTEST:

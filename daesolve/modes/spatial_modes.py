@@ -36,7 +36,7 @@ class Course:
     state
         In a word.
     heading
-        (2,) the direction in which it begins to slide; None where it does not begin.
+        (2,) the direction in which it begins to slide; None if it does not begin.
     """
 
     state: State
@@ -55,7 +55,7 @@ def going_on(slips: np.ndarray) -> tuple[State, ...]:
 def states_of(
     numbers: ContactNumbers, p: np.ndarray, which: np.ndarray
 ) -> tuple[State | None, ...]:
-    """Return the states of some contacts in the mode of p; None where one is open."""
+    """Return the states of some contacts in the mode of p; None if one is open."""
     closed = numbers.closed(p)
 
     def state(contact: int) -> State | None:
@@ -134,7 +134,7 @@ def candidates(instant: Instant, answer: Answer, slips: np.ndarray) -> list[Cour
 
 
 def _direction(vector: np.ndarray) -> np.ndarray:
-    """Return a unit vector; some one where there is no direction."""
+    """Return a unit vector; an arbitrary one if there is no direction."""
     size = float(np.linalg.norm(vector))
     return vector / size if size > 0.0 else np.array([1.0, 0.0])
 

@@ -1,4 +1,4 @@
-"""The transitions of a run: keeps book on guards, and asks the laws, in order, what follows.
+"""The transitions of a run: tracks guards, and asks the laws, in order, what follows.
 
 Several guards may reach zero together; what they ask for is done at once. After each jump the test
 is repeated, until nothing is due.
@@ -66,7 +66,7 @@ def begin(dynamics: Dynamics, beginning: Beginning) -> Beginning:
 
 @dataclass(frozen=True, eq=False)
 class Ownership:
-    """Which law owns the events of a problem, and what that makes of their guards.
+    """Which law owns each event of a problem, and how their guards are watched.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Ownership:
         setting
             The problem.
         kinds
-            The laws that there are, in their order; `LAWS` where it is None.
+            The laws that there are, in their order; `LAWS` if it is None.
         """
         free = list(range(len(setting.table.events)))
         laws: list[SwitchingLaw] = []
@@ -101,7 +101,7 @@ class Ownership:
 
     @cached_property
     def owners(self) -> list[SwitchingLaw | None]:
-        """The law of each event; None where it only stops the run, or is only recorded."""
+        """The law of each event; None if it only stops the run, or is only recorded."""
         by_event = {event: law for law in self.laws for event in law.events}
         return [by_event.get(event) for event in range(len(self.table.events))]
 
@@ -138,7 +138,7 @@ class Transitions:
     setting, ownership
         The problem, and its laws.
     tracks
-        Whether guards are kept book on even where no law switches the motion.
+        Whether guards are tracked even if no law switches the motion.
 
     Attributes
     ----------
@@ -149,8 +149,8 @@ class Transitions:
     switches, stops
         For each guard whether a law decides what follows, and whether the run ends there.
     tracks
-        Whether the motion itself is switched, so that its guards are kept book on; nothing happens
-        to the motion where only charts change.
+        Whether the motion itself is switched, so that its guards are tracked; a change of chart
+        does not affect the motion.
     charted
         Whether the motion may leave the chart in which it is described.
     """
@@ -191,21 +191,21 @@ class Transitions:
         return other
 
     def saved(self) -> dict[str, Any] | None:
-        """Return what this run has seen, to go on from in another process."""
+        """Return what this run has seen, so that another process can resume."""
         return self.book.saved() if self.tracks else None
 
     def restore(self, saved: Mapping[str, Any] | None) -> None:
-        """Go on from what `saved` returned."""
+        """Restore what `saved` returned."""
         if saved is not None:
             self.book.restore(saved)
 
     def check_start(self, time: float, x: np.ndarray, p: np.ndarray) -> None:
-        """Refuse a start beyond a barrier of the state, from where no motion is meant.
+        """Refuse a start beyond a barrier of the state, where no motion makes sense.
 
         Raises
         ------
         InconsistentStateError
-            The event or the contact is named.
+            The message names the event or the contact.
         """
         if self.tracks:
             events = self.setting.table.events
@@ -219,7 +219,7 @@ class Transitions:
         return self.book.measure(time, x, p)
 
     def guards(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the guards; none where these are not kept book on."""
+        """Return the guards; none if they are not tracked."""
         return self.book.measure(time, x, p)[0] if self.tracks else np.empty(0)
 
     def due(self, time: float, x: np.ndarray, p: np.ndarray) -> list[int]:
@@ -260,7 +260,7 @@ class Transitions:
     # -- what follows -------------------------------------------------------------------------
 
     def follower(self, fired: Iterable[int]) -> SwitchingLaw | None:
-        """Return the law that integrates by itself what follows these guards; None where none."""
+        """Return the law that integrates what follows these guards; None if there is none."""
         guards = list(fired)
         return next((law for law in self.laws if law.follows(guards)), None)
 
@@ -272,12 +272,12 @@ class Transitions:
         until: float,
         samples_up_to: Callable[[float], np.ndarray],
     ) -> Stretch | None:
-        """Let a law follow a body that rests, as `SwitchingLaw.hold`; None where it stays."""
+        """Let a law follow a body that rests, as `SwitchingLaw.hold`; None if it stays."""
         found = (law.hold(time, x, p, until, samples_up_to) for law in self.laws)
         return next((stretch for stretch in found if stretch is not None), None)
 
     def still_held(self, time: float, x: np.ndarray, p: np.ndarray) -> bool:
-        """Tell whether a body that was held has not been set in motion."""
+        """Return whether a body that was held has not been set in motion."""
         return any(law.keeps_still(time, x, p) for law in self.laws)
 
     def decide(
@@ -308,7 +308,7 @@ class Transitions:
     def jumps(
         self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int]
     ) -> Iterator[Jump]:
-        """Yield what changes where guards fire, as `decide`; these are not taken note of."""
+        """Yield what changes where guards fire, like `decide`, but without recording it."""
         happens = any(self._of_motion[guard] for guard in fired)
         for law, guards in self._deciding:
             if law.of_motion and not happens:
@@ -358,7 +358,7 @@ class Transitions:
         Returns
         -------
         Jump or None
-            What changes; None where nothing does.
+            What changes; None if nothing does.
         ndarray
             When guards were answered, this instant included.
 
@@ -380,7 +380,7 @@ class Transitions:
         Raises
         ------
         NoDerivativeError
-            What they change is no function of the state.
+            What they change is not a function of the state.
         """
         return self.owner(events[0]).function(events)
 
@@ -393,7 +393,7 @@ def transitions_of(
     policy: VariantPolicy = "continuity",
     contacts: ContactPolicy | None = None,
 ) -> Transitions | None:
-    """Return what switches the modes of a problem; None where nothing does.
+    """Return what switches the modes of a problem; None if nothing does.
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ Newton's and Euler's equations: m r'' = F for the mass centre, and, in axes of t
 
     I w' + w x I w = M.
 
-A body that is symmetric about its third axis need not be followed in its spin. Its axes are then
+The spin of a body that is symmetric about its third axis need not be followed. Its axes are then
 those of a frame that does not spin about the third one and turns with (w1, w2, 0); with the rate s
 of the spin, seen from space,
 
@@ -46,9 +46,9 @@ def positive(value: Expression, what: str, unit: str) -> ca.SX:
     Raises
     ------
     PosingError
-        It is no scalar expression.
+        It is not a scalar expression.
     OutOfRangeError
-        It is a number, but none > 0.
+        It is a number, but not positive.
     """
     found = as_scalar(what, value, finite=False)
     if found.is_constant() and not 0.0 < float(found) < float("inf"):
@@ -62,7 +62,7 @@ def inertia_matrix(given: object, name: str, *, axisymmetric: bool) -> ca.SX:
     Parameters
     ----------
     given
-        Three moments, or a matrix, symmetric but for rounding.
+        Three moments, or a matrix that is symmetric up to rounding.
     name
         Of the body.
     axisymmetric
@@ -71,9 +71,9 @@ def inertia_matrix(given: object, name: str, *, axisymmetric: bool) -> ca.SX:
     Raises
     ------
     PosingError
-        It is none, or not as symmetric as it must be.
+        It is not an inertia, or lacks the required symmetry.
     OutOfRangeError
-        It is in numbers, but not positive definite.
+        It is numeric, but not positive definite.
     """
     found = array(given)
     found = ca.diag(found) if found.shape == (3, 1) else found
@@ -128,20 +128,21 @@ class Body:
     inertia
         About the mass centre, kg m^2: three moments about its axes, or a matrix (3, 3).
     axisymmetric
-        Whether its axes do not spin with it about the third of them, about which it is symmetric:
-        `_spin` is then in place of `_w3`, the rate of its spin seen from space.
+        Whether its axes do not spin with it about the third axis, about which it is symmetric. Then
+        `_spin`, the rate of its spin seen from space, replaces `_w3`.
     position, rotation, velocity, angular_velocity
-        The start: of the mass centre, m; the quaternion (see `quaternion`); m/s; rad/s in axes of
-        the body. Numbers or expressions of parameters.
+        The start: the mass centre, m; the quaternion (see `quaternion`); the velocity of the mass
+        centre, m/s; the angular velocity in axes of the body, rad/s. Numbers or expressions of
+        parameters.
 
     Raises
     ------
     PosingError
-        The name is no word, a part of the inertia or of the start is missing, or a body that is
-        not symmetric is said to be so.
+        The name is not a word, a part of the inertia or of the start is missing, or the body is
+        declared axisymmetric but is not.
     OutOfRangeError
-        The mass or the inertia is not above zero, a number of the start is not finite, or all four
-        of the rotation are zero.
+        The mass or the inertia is not positive, a number of the start is not finite, or all four
+        components of the rotation are zero.
     """
 
     name: str
@@ -226,29 +227,29 @@ class Body:
         return Point(self, self.coordinates.vector[:3], self.velocities.vector[:3])
 
     def point(self, *coordinates: Expression) -> Point:
-        """Return a point of it, by three coordinates in its axes from the mass centre, m.
+        """Return a point of the body, by three coordinates from the mass centre in its axes, m.
 
         Raises
         ------
         PosingError
-            Its axes do not spin with it, and the point lies beside the one about which it spins.
+            Its axes do not spin with it, and the point is off the axis of the spin.
         """
         return self._at(column(coordinates, (3,), f"a point of {self.name!r}"))
 
     def frame(self, origin: Vector = NOWHERE, axes: Vector | None = None) -> Frame:
-        """Return a frame of it.
+        """Return a frame of the body.
 
         Parameters
         ----------
         origin
-            In its axes from the mass centre, m.
+            From the mass centre in its axes, m.
         axes
             In axes of the body: three columns (3, 3), or the direction of the third.
 
         Raises
         ------
         PosingError
-            As for `point`; or the axes are no rotation.
+            As in `point`, or the axes are not a rotation.
         """
         point = self._at(column(origin, (3,), f"the origin of a frame of {self.name!r}"))
         turned = orthogonal_axes(axes)
@@ -324,9 +325,9 @@ class PlanarBody:
     Raises
     ------
     PosingError
-        The name is no word, or a part of the start is missing.
+        The name is not a word, or a part of the start is missing.
     OutOfRangeError
-        The mass or the inertia is not above zero, or a number of the start is not finite.
+        The mass or the inertia is not positive, or a number of the start is not finite.
     """
 
     name: str
@@ -364,11 +365,11 @@ class PlanarBody:
         return PlanarPoint(self, q.vector[:2], q.dot.vector[:2])
 
     def point(self, *coordinates: Expression) -> PlanarPoint:
-        """Return a point of it, by two coordinates in its axes from the mass centre, m."""
+        """Return a point of the body, by two coordinates from the mass centre in its axes, m."""
         return self._at(column(coordinates, (2,), f"a point of {self.name!r}"))
 
     def frame(self, origin: Vector = (0.0, 0.0), angle: Expression = 0.0) -> PlanarFrame:
-        """Return a frame of it, turned by an angle (rad) in the body."""
+        """Return a frame of the body, turned by an angle (rad) in it."""
         place = self._at(column(origin, (2,), f"the origin of a frame of {self.name!r}"))
         turn, rate = self.coordinates.vector[2], self.coordinates.dot.vector[2]
         return PlanarFrame(self, place.position, place.velocity, turn + angle, rate)
@@ -410,14 +411,14 @@ AnyBody = Body | PlanarBody
 
 
 def at_start(expression: ca.SX, owners: Iterable[object]) -> ca.SX:
-    """Return an expression of positions with those in it that bodies have where they are placed.
+    """Return an expression of positions, evaluated at the start of bodies.
 
     Parameters
     ----------
     expression
         Of any shape.
     owners
-        Bodies; anything else, as the ground, is left alone.
+        Bodies; anything else, such as the ground, is ignored.
     """
     for body in owners:
         if isinstance(body, Body | PlanarBody):
@@ -427,14 +428,14 @@ def at_start(expression: ca.SX, owners: Iterable[object]) -> ca.SX:
 
 
 def rate_of(expression: ca.SX, owners: Iterable[object]) -> ca.SX:
-    """Return the rate of an expression of time and of the positions of bodies, in their velocities.
+    """Return the rate of an expression of time and of positions of bodies, in their velocities.
 
     Parameters
     ----------
     expression
         (1, 1)
     owners
-        Bodies, each once or more; anything else, as the ground, moves by time alone.
+        Bodies, each once or more; anything else, such as the ground, moves only with time.
     """
     rate = ca.jacobian(expression, time)
     for body in dict.fromkeys(owners):
@@ -445,7 +446,7 @@ def rate_of(expression: ca.SX, owners: Iterable[object]) -> ca.SX:
 
 
 def check_name(name: object) -> None:
-    """Refuse a name that is no word.
+    """Refuse a name that is not a word.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Joints with play: a pin in a wider hole, a block in a wider guide.
 
-What a joint would hold is left to contacts, which open and close: a pin touches its hole in one
-point, a block its guide in up to two of its four corners.
+Contacts that open and close replace the joint: a pin touches its hole at one point, a block its
+guide at up to two of its four corners.
 """
 
 from __future__ import annotations
@@ -30,44 +30,44 @@ from daesolve.system.system import Output
 
 @dataclass(frozen=True, eq=False)
 class Clearance:
-    """A revolute or prismatic joint in the plane with play, in place of the joint.
+    """A revolute or prismatic joint in the plane with play; it replaces the joint.
 
-    Of a hinge, the second body has a pin of a radius, the first a hole that is wider by the
-    clearance: it is one contact, called `<name>`. Of a slider, the second body is a block of a
-    length, whose play across the guide of the first is the clearance in all: its corners are four
+    For a hinge, the second body has a pin with a radius, and the first a hole that is wider by the
+    clearance: one contact, called `<name>`. For a slider, the second body is a block with a length,
+    and the clearance is its total play across the guide of the first: its corners are four
     contacts, `<name>_1` (front) and `<name>_2` (rear) below, `<name>_3` and `<name>_4` above. They
-    start open; what touches at the start without a speed, and is pressed, closes. Outputs and
-    events are those of a `PlaneContact`.
+    start open; a contact that touches at the start without a speed, and is pressed, closes. Outputs
+    and events are the same as for a `PlaneContact`.
 
     Parameters
     ----------
     name
         A word.
     joint
-        The `Revolute` or `Prismatic` joint in the plane that is meant. It is no part of the
-        mechanism itself.
+        The `Revolute` or `Prismatic` joint in the plane. It does not become a part of the
+        mechanism.
     clearance
-        m: of a hinge the radius of the hole less that of the pin, of a slider the width of the
-        guide less that of the block.
+        m: for a hinge the radius of the hole minus the radius of the pin, for a slider the width of
+        the guide minus the width of the block.
     radius
-        Of the pin, m; zero for a point, at which friction has no lever.
+        Of the pin, m; zero for a point, where friction has no lever arm.
     length
-        Of the block, m; of a slider alone, and needed there.
+        Of the block, m; required for a slider, and only there.
     friction, restitution
-        Of each contact, as for `PlaneContact` with `unilateral=True`; zero for none.
+        Of each contact, as in `PlaneContact` with `unilateral=True`; zero for none.
     compliance
-        `HuntCrossley` or `KelvinVoigt` in place of rigid contacts; friction is then a
+        `HuntCrossley` or `KelvinVoigt` instead of rigid contacts; friction must then be a
         `RegularisedCoulomb`.
 
     Raises
     ------
     PosingError
-        The name is no word, the joint is another, a radius or a length is given where there is
-        none, or what is said of friction and impacts does not go together.
+        The name is not a word, the joint is of another kind, a radius or a length does not apply,
+        or the options of friction and impacts contradict each other.
     UnsupportedError
         The joint is in space.
     OutOfRangeError
-        The clearance or the length is a number that is not above zero, or the radius negative.
+        The clearance or the length is a number that is not positive, or the radius is negative.
     """
 
     name: str
@@ -104,7 +104,7 @@ class Clearance:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         if isinstance(self.joint, Prismatic):
             return merged([contact.contribution for contact in self._corners])
         return self._pin()

@@ -1,7 +1,7 @@
-"""Compliant contact: how hard two bodies push that are pressed into each other.
+"""Compliant contact: the force between two bodies that are pressed into each other.
 
-A law is asked with the depth d of what is pressed in, m, and its rate, and answers with a force
-that never pulls. Contact begins and ends at events, so that solvers keep their order.
+A law maps the depth d of penetration, m, and its rate to a force that never pulls. Contact begins
+and ends at events, so that solvers keep their order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SWITCHED, LIMITED = Interval(0.0, 1.0), Interval(-1.0, 1.0)
 
 @dataclass(frozen=True, eq=False)
 class Push:
-    """What a law of compliant contact answers.
+    """The result of a law of compliant contact.
 
     Parameters
     ----------
@@ -58,25 +58,24 @@ class ComplianceLaw(Protocol):
 
 @dataclass(frozen=True)
 class HuntCrossley:
-    """F = k d^n (1 + 3/2 a d'), as of two elastic bodies (n = 3/2, Hertz) that lose a little.
+    """F = k d^n (1 + 3/2 a d'), as for two elastic bodies (n = 3/2, Hertz) with small losses.
 
     The force is zero at the beginning and at the end of a contact. It never pulls: where
-    1 + 3/2 a d' < 0 it is none. A blow of small speed v is thrown back with the restitution
-    1 - a v.
+    1 + 3/2 a d' < 0 it is zero. After an impact with a small speed v, the restitution is 1 - a v.
 
     Parameters
     ----------
     stiffness
         k, N/m^n: a number or an expression of parameters.
     exponent
-        n, a number not below 1.
+        n, a number >= 1.
     dissipation
         a, s/m: a number or an expression of parameters.
 
     Raises
     ------
     OutOfRangeError
-        The stiffness is a number that is not above zero, the exponent below 1, or the dissipation
+        The stiffness is a number that is not positive, the exponent below 1, or the dissipation
         negative.
 
     References
@@ -95,7 +94,7 @@ class HuntCrossley:
         check_size("the dissipation of a compliant contact", self.dissipation)
 
     def push(self, name: str, depth: ca.SX, rate: ca.SX) -> Push:
-        """Return the force of one contact, as `ComplianceLaw` says."""
+        """Return the force of one contact; see `ComplianceLaw`."""
         touch = f"contact_{name}"
         factor = 1 + 1.5 * ca.SX(self.dissipation) * rate
         elastic = self.stiffness * _power(depth, self.exponent)
@@ -118,10 +117,10 @@ class HuntCrossley:
 
 @dataclass(frozen=True)
 class KelvinVoigt:
-    """F = k d^n + c d', the damping no larger than the spring: a spring and a damper, that push.
+    """F = k d^n + c d', with damping no larger than the spring: a spring and a damper that push.
 
-    The force of the damper is cut off where it is larger than that of the spring, so that contact
-    begins without a blow, and ends without a pull.
+    The force of the damper is limited to the force of the spring, so that contact begins without a
+    jump and ends without a pull.
 
     Parameters
     ----------
@@ -130,12 +129,12 @@ class KelvinVoigt:
     damping
         c, N s/m: a number or an expression of parameters.
     exponent
-        n, a number not below 1.
+        n, a number >= 1.
 
     Raises
     ------
     OutOfRangeError
-        The stiffness is a number that is not above zero, the damping negative, or the exponent
+        The stiffness is a number that is not positive, the damping negative, or the exponent
         below 1.
     """
 
@@ -149,7 +148,7 @@ class KelvinVoigt:
         _check_exponent(self.exponent)
 
     def push(self, name: str, depth: ca.SX, rate: ca.SX) -> Push:
-        """Return the force of one contact, as `ComplianceLaw` says."""
+        """Return the force of one contact; see `ComplianceLaw`."""
         touch, cut = f"contact_{name}", f"limit_{name}"
         spring, slowing = self.stiffness * _power(depth, self.exponent), self.damping * rate
         if ca.SX(self.damping).is_zero():
@@ -190,7 +189,7 @@ def _check_exponent(exponent: object) -> None:
 def _touching(
     name: str, values: Parameters, depth: ca.SX, begins: Mapping[str, ca.SX]
 ) -> tuple[Event, Event]:
-    """Return the events at which a contact begins, with what else changes then, and ends."""
+    """Return the events at which a contact begins and ends, with what else changes then."""
     touch = f"contact_{name}"
     touching = values[touch]
     closed = Reset({touch: 1.0, **begins}, whenever_past=True)
@@ -202,7 +201,7 @@ def _touching(
 
 
 def _power(depth: ca.SX, exponent: float) -> ca.SX:
-    """Return d^n; where n is no whole number, of what is pressed in alone."""
+    """Return d^n; where n is not a whole number, of what is pressed in alone."""
     if float(exponent).is_integer():
         return depth ** int(exponent)
     return ca.fmax(depth, 0) ** exponent

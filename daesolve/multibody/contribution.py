@@ -1,4 +1,4 @@
-"""What a part adds to a mechanism."""
+"""The contribution of a part to a mechanism."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NO_QUADRATURES = SymbolVector((), (), "quadrature")
 
 @dataclass(frozen=True, eq=False)
 class AppliedForce:
-    """A force, or several, by what they do work on.
+    """One or several forces, with the velocities on which they do work.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class AppliedForce:
     Raises
     ------
     PosingError
-        They are no columns of one size.
+        They are not columns of the same size.
     """
 
     velocity: ca.SX
@@ -52,10 +52,10 @@ class AppliedForce:
 
 @dataclass(frozen=True, eq=False)
 class GearedInertia:
-    """What turns or goes with a velocity that those of the bodies determine, as a wheel that rolls.
+    """An inertia that moves with a velocity that the bodies determine, such as a rolling wheel.
 
-    It has no coordinates of its own: its force -m u' acts on the bodies along u. That is exact for
-    constraints that cannot be integrated as well, and leaves the other reactions as they are.
+    It has no coordinates: its force -m u' acts on the bodies along u. This is exact also for
+    constraints that cannot be integrated, and leaves the other reactions unchanged.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class GearedInertia:
 
 @dataclass(frozen=True, eq=False)
 class Contribution:
-    """What a part adds to a system; see `MechanicalSystem` for each.
+    """The contribution of a part to a system; see `MechanicalSystem` for each entry.
 
     Parameters
     ----------
@@ -82,12 +82,12 @@ class Contribution:
     forces
         Forces.
     inertias
-        Of what goes with the bodies without coordinates of its own.
+        Inertias that move with the bodies and have no coordinates.
     start
         Start values of its own states.
     joins
-        The names of the two bodies that its goals hold together, where these hold either of them
-        alone wherever the other goes, as a joint does.
+        The names of the two bodies that its goals hold together, if they hold each of them relative
+        to the other, like a joint.
     """
 
     goals: Sequence[AnyGoal] = ()
@@ -117,12 +117,12 @@ class Contribution:
 
 
 def merged(parts: Sequence[Contribution]) -> Contribution:
-    """Return what several parts of one add together; none of them is a joint.
+    """Return the joint contribution of several parts, none of which is a joint.
 
     Raises
     ------
     PosingError
-        Two of them have an output or a meter of one name.
+        Two of them have an output or a meter of the same name.
     """
     return Contribution(
         goals=[goal for part in parts for goal in part.goals],
@@ -141,14 +141,14 @@ def merged(parts: Sequence[Contribution]) -> Contribution:
 
 
 class Part(Protocol):
-    """What is put into a mechanism besides bodies: joints, springs, contacts, motors.
+    """A part of a mechanism besides its bodies: a joint, spring, contact or motor.
 
-    `contribution` is made once, since goals make the symbols of their reactions.
+    `contribution` is created once, because goals create the symbols of their reactions.
     """
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds."""
+        """Its contribution."""
         ...
 
 
@@ -166,7 +166,7 @@ def joined_mappings(what: str, mappings: Iterable[Mapping[str, Any]]) -> dict[st
     Raises
     ------
     PosingError
-        Two have a name in common.
+        Two have the same name.
     """
     whole: dict[str, Any] = {}
     for mapping in mappings:

@@ -1,4 +1,4 @@
-"""What drives a joint: a motor or an actuator; gears, racks and belts that tie two joints."""
+"""Drives of joints: motors and actuators; and gears, racks and belts that couple two joints."""
 
 from __future__ import annotations
 
@@ -21,29 +21,30 @@ from daesolve.posing.symbols import SymbolVector
 
 @dataclass(frozen=True, eq=False)
 class Motor:
-    """A motor in a joint that turns: one of a torque, a speed and an angle is given.
+    """A motor in a joint that turns: give its torque, its speed or its angle.
 
     A given torque is the output `<name>_torque`, N m. A given speed or angle is a goal of the
-    motor's name, whose reaction is the torque. The work of a given torque is metered as
-    `<name>_work`, J; that of a goal as well.
+    motor's name, whose reaction is the torque. Its work is metered as `<name>_work`, J, in either
+    case.
 
     Parameters
     ----------
     name
         A word.
     joint
-        A joint with a rate; with an angle where that is given.
+        A joint with a rate, and with an angle if `angle` is given.
     torque
         N m, on the second body: an expression of time, states and parameters.
     speed
         rad/s: an expression of time and parameters.
     angle
-        rad: the same. The joint goes round with it, whole turns do not count.
+        rad: an expression of time and parameters. The joint follows it round; whole turns do not
+        count.
 
     Raises
     ------
     PosingError
-        The name is no word, the joint does not turn, or not one of the three is given.
+        The name is not a word, the joint does not turn, or not exactly one of the three is given.
     """
 
     name: str
@@ -61,7 +62,7 @@ class Motor:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         rate = self.joint.rate
         if self.torque is not None:
             return _driven(self.name, rate, ca.SX(self.torque), ("torque", "N m"))
@@ -74,9 +75,9 @@ class Motor:
 
 @dataclass(frozen=True, eq=False)
 class Actuator:
-    """What drives a joint that slides: one of a force, a speed and a displacement is given.
+    """An actuator in a joint that slides: give its force, its speed or its displacement.
 
-    As `Motor`, with the output `<name>_force`, N.
+    Like `Motor`, with the output `<name>_force`, N.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ class Actuator:
     Raises
     ------
     PosingError
-        The name is no word, the joint does not slide, or not one of the three is given.
+        The name is not a word, the joint does not slide, or not exactly one of the three is given.
     """
 
     name: str
@@ -110,7 +111,7 @@ class Actuator:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         speed = self.joint.speed
         if self.force is not None:
             return _driven(self.name, speed, ca.SX(self.force), ("force", "N"))
@@ -149,17 +150,17 @@ class Gear:
     """A gear: the rate of the first joint is `ratio` times that of the second.
 
     In the plane angles are coordinates, and the gear holds them: angle_1 - ratio * angle_2 keeps
-    the value, but for whole turns, that it has where the bodies are placed (at their own start, not
-    at another that a run is given). Errors are fed back; where the ratio is a whole number, the
-    angles can be wrapped in long runs. In space a frame shows its angle but for whole turns, after
-    which wheels of another ratio would mesh elsewhere. There the gear is a non-holonomic constraint
-    on the rates: it leaves as much freedom, but errors of the angles are not fed back.
+    the value, up to whole turns, that it has at the start of the bodies (not at another start given
+    to a run). Errors are fed back; if the ratio is a whole number, the angles can be wrapped in
+    long runs. In space a frame shows its angle only up to whole turns, after which wheels with
+    another ratio would mesh elsewhere. There the gear is a non-holonomic constraint on the rates:
+    it leaves the same freedom, but does not feed back errors of the angles.
 
     Parameters
     ----------
     name
-        A word; its goal has this name. The reaction is the torque (N m) that it exerts on the first
-        joint, a force (N) where that slides; -ratio times as much acts on the second.
+        A word; its goal has this name. The reaction is the torque (N m) on the first joint, or the
+        force (N) if that joint slides; -ratio times as much acts on the second.
     first, second
         `Revolute` or `Prismatic` joints: two wheels, or a pinion and its rack.
     ratio
@@ -169,10 +170,10 @@ class Gear:
     Raises
     ------
     PosingError
-        The name is no word; a joint is none, both are the same, or one is in the plane and the
-        other in space.
+        The name is not a word; a joint is of the wrong kind, both are the same, or one is in the
+        plane and the other in space.
     OutOfRangeError
-        The ratio is no finite number, or zero.
+        The ratio is zero or not finite.
     """
 
     name: str
@@ -210,20 +211,19 @@ class Gear:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         return Contribution(goals=(self.goal,))
 
 
 @dataclass(frozen=True, eq=False)
 class RackAndPinion:
-    """A pinion that rolls along a rack: the rack goes on by the radius times the pinion's turn.
+    """A pinion that rolls along a rack: the rack moves by the radius times the pinion's turn.
 
-    displacement - radius * angle keeps the value that it has where the bodies are placed (at their
-    own start). The pinion is the same after a whole turn, so that this holds for any number of
-    them, and errors are fed back; of an axisymmetric body, which shows no angle, it holds the
-    rates. The reaction is the force (N) on the rack along its joint; the pinion feels the torque
-    -radius times it. Both joints are of one body that bears the pinion and the rack, as a housing
-    or the ground; or the one that bears the pinion slides along the rack.
+    displacement - radius * angle keeps the value that it has at the start of the bodies. The pinion
+    is the same after each whole turn, so errors are fed back after any number of turns; for an
+    axisymmetric body, which shows no angle, it holds the rates. The reaction is the force (N) on
+    the rack along its joint; the torque on the pinion is -radius times it. One body, such as a
+    housing or the ground, carries both joints; or the carrier of the pinion slides along the rack.
 
     Parameters
     ----------
@@ -234,16 +234,16 @@ class RackAndPinion:
     rack
         The `Prismatic` joint of the rack.
     radius
-        m, of the pitch circle: a number or an expression of parameters; negative where the rack
-        goes back as the pinion turns on.
+        Of the pitch circle, m: a number or an expression of parameters; negative if the rack moves
+        back as the pinion turns forwards.
 
     Raises
     ------
     PosingError
-        The name is no word, a joint is another, one is in the plane and the other in space, or they
-        have no body in common.
+        The name is not a word, a joint is of the wrong kind, one is in the plane and the other in
+        space, or they have no body in common.
     OutOfRangeError
-        The radius is no finite number, or zero.
+        The radius is zero or not finite.
     """
 
     name: str
@@ -283,25 +283,26 @@ class RackAndPinion:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         return Contribution(goals=(self.goal,))
 
 
 @dataclass(frozen=True, eq=False)
 class Belt:
-    """A belt or a chain about two pulleys that does not slip: their rims go with one speed.
+    """A belt or a chain around two pulleys that does not slip: both rims have the same speed.
 
-    The joints measure the turns of both against the body that bears the axles, which is the first
-    of either joint. On an arm that turns itself these are joints to the arm, even of the pulley on
-    its own pivot; a joint that only measures an angle need not be a part of the mechanism. The belt
-    is held as a `Gear` with the ratio radii[1] / radii[0] holds: in the plane angles, in space
-    rates. The reaction is the tension of the one strand over that of the other (N): the torque on
-    the first pulley over its radius. How hard both together pull at the axles is left to whoever
-    tightens the belt, and no part of this. An elastic belt has a `stiffness`; then it slips as
-    little, but yields: the strands have the tensions T_1 = T_0 + k e + c e' and T_2 = T_0 - k e - c
-    e', with e how far the rim of the second has gone ahead of that of the first, and none where
-    that is negative, where a strand hangs slack. They are the outputs `<name>_tension_1`, `_2`, and
-    e is the state `<name>_stretch`, zero at the start.
+    The joints measure the turns of both against the body that carries the axles, which is the first
+    body of either joint. On an arm that turns itself these are joints to the arm, even for the
+    pulley on its pivot; a joint that only measures an angle need not be a part of the mechanism.
+    The belt acts like a `Gear` with the ratio radii[1] / radii[0]: in the plane it holds angles, in
+    space rates. The reaction is the difference of the tensions of the two strands (N): the torque
+    on the first pulley divided by its radius. The sum of the tensions, which loads the axles,
+    depends on how the belt is tightened, and is not modelled. An elastic belt has a `stiffness`: it
+    does not slip either, but it stretches. Its strands have the tensions T_1 = T_0 + k e + c e' and
+    T_2 = T_0 - k e - c e', where e is how far the rim of the second pulley has moved ahead of the
+    rim of the first. A strand whose tension would be negative hangs slack, with no tension. The
+    tensions are the outputs `<name>_tension_1`, `_2`, and e is the state `<name>_stretch`, zero at
+    the start.
 
     Parameters
     ----------
@@ -310,22 +311,22 @@ class Belt:
     first, second
         The `Revolute` joints of the pulleys.
     radii
-        Of the first and of the second, m, above zero: numbers or expressions of parameters.
+        Of the first and the second, m, positive: numbers or expressions of parameters.
     crossed
         Whether the belt is crossed, so that the pulleys turn against each other.
     stiffness
         k, of each strand, N/m; None for a belt that does not stretch.
     damping, pretension
-        Of an elastic belt: c, N s/m, of each strand, and T_0, N.
+        Of an elastic belt: c of each strand, N s/m, and T_0, N.
 
     Raises
     ------
     PosingError
-        The name is no word, a joint is another, both are the same, one is in the plane and the
-        other in space, or their first bodies differ; there are not two radii; crossed is neither
-        True nor False; damping or pretension are given without stiffness.
+        The name is not a word, a joint is of the wrong kind, both are the same, one is in the plane
+        and the other in space, or their first bodies differ; there are not two radii; crossed is
+        neither True nor False; damping or pretension is given without stiffness.
     OutOfRangeError
-        A radius is a number that is not above zero, or another number is negative.
+        A radius is not positive, or another number is negative.
     """
 
     name: str
@@ -401,7 +402,7 @@ class Belt:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         if self.goal is not None:
             return Contribution(goals=(self.goal,))
         assert self.stiffness is not None

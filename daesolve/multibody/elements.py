@@ -1,4 +1,4 @@
-"""Elements between two places: bushings, a spring behind a damper, stops that push."""
+"""Elements between two places: bushings, a spring in series with a damper, and stops."""
 
 from __future__ import annotations
 
@@ -30,18 +30,19 @@ from daesolve.system.system import Output
 
 @dataclass(frozen=True, eq=False)
 class Bushing:
-    """A block of rubber between two frames: springs and dampers in every direction.
+    """A rubber bushing between two frames: springs and dampers in every direction.
 
-    With d the way from the first origin to the second in axes of the first frame, and a the angles
-    of the second frame against it, the second body feels, at its origin, -k d - c d' along the axes
-    of the first, and the torques of the potential sum k a^2 / 2 with those of dampers -c w, w the
-    angular velocity against the first in its axes. The first body feels the opposite at the same
-    place. In space the angles are those of three turns one after the other, about the first axis,
-    then the second, then the third (Cardan's): about one axis alone a torque is -k a exactly.
+    Let d be the vector from the first origin to the second in axes of the first frame, and a the
+    angles of the second frame against it. The second body then feels, at its origin, the force -k d
+    - c d' along the axes of the first, the torques of the potential sum k a^2 / 2, and the torques
+    -c w of dampers, where w is the angular velocity against the first in its axes. The first body
+    feels the opposite at the same place. In space the angles are the Cardan angles of successive
+    turns about the first, the second and the third axis: about a single axis the torque is exactly
+    -k a.
 
-    Outputs are `<name>_force_1`, `_2`, `_3`, N, and `<name>_torque_1`, `_2`, `_3`, N m, what the
-    second body feels in axes of the first frame; in the plane `<name>_force_1`, `_2` and
-    `<name>_torque`. `<name>_damping_work` (J) is metered, what its dampers did.
+    Outputs are `<name>_force_1`, `_2`, `_3`, N, and `<name>_torque_1`, `_2`, `_3`, N m, which act
+    on the second body in axes of the first frame; in the plane `<name>_force_1`, `_2` and
+    `<name>_torque`. The work of the dampers is metered as `<name>_damping_work` (J).
 
     Parameters
     ----------
@@ -51,24 +52,24 @@ class Bushing:
         Frames of two bodies, or of a body and the ground.
     stiffness
         Six: along the axes of the first frame, N/m, and about them, N m/rad. In the plane three.
-        Numbers or expressions of parameters; zero where it is free.
+        Numbers or expressions of parameters; zero for a free direction.
     damping
-        As many, N s/m and N m s/rad; none else.
+        As many, N s/m and N m s/rad; by default none.
 
     Raises
     ------
     PosingError
-        The name is no word, a place is no frame or belongs to an axisymmetric body, the frames do
-        not belong together, or there is another number of stiffnesses or dampings.
+        The name is not a word, a place is not a frame or belongs to an axisymmetric body, the
+        frames do not fit together, or the number of stiffnesses or dampings is wrong.
     OutOfRangeError
-        A stiffness or a damping is a negative number.
+        A stiffness or a damping is negative.
 
     Notes
     -----
-    Where the second turn comes to a quarter, or another that is not free to a half, angles do not
-    tell more: there the event `<name>_turned` ends the run. About a free axis (a stiffness of 0, as
-    of a bearing) it turns as far as one likes, and so it does in the plane. Take the third axis for
-    it: the springs about the first two are then those of the first frame, and do not go round.
+    Angles are unique only until the second turn reaches a quarter, or another turn that is not free
+    reaches a half: there the event `<name>_turned` ends the run. About a free axis (a stiffness of
+    0, as in a bearing) it turns without limit, as it does in the plane. Make the third axis the
+    free one: the springs about the other two then stay fixed in the first frame.
     """
 
     name: str
@@ -105,7 +106,7 @@ class Bushing:
 
     @cached_property
     def displacement(self) -> ca.SX:
-        """The way of the second origin, m, and the angles, rad: (6, 1); in the plane (3, 1)."""
+        """Position of the second origin, m, and the angles, rad: (6, 1); in the plane (3, 1)."""
         first, second = self.first, self.second
         way = second.position - first.position
         if isinstance(first, Frame) and isinstance(second, Frame):
@@ -133,7 +134,7 @@ class Bushing:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         size = (self._size,)
         stiffness = column(self.stiffness, size, "the stiffness")
         pull = stiffness * self.displacement
@@ -189,12 +190,12 @@ class Bushing:
 
 @dataclass(frozen=True, eq=False)
 class SpringDamperSeries:
-    """A spring behind a damper, along the line between two points (Maxwell's element).
+    """A spring in series with a damper, along the line between two points (Maxwell element).
 
-    The same tension T acts in both: T = k (d - l - s), d the distance of the points and s how far
-    the damper is drawn out, with c s' = T. So s is a state of the run, `<name>_damper` (m). Pulled
-    quickly it is the spring, slowly the damper. Outputs are `<name>_length` (m) and
-    `<name>_tension` (N, negative where it pushes); `<name>_work` (J) is metered, what it did.
+    The same tension T acts in both: T = k (d - l - s), where d is the distance of the points and s
+    the extension of the damper, with c s' = T. So s is a state of the run, `<name>_damper` (m).
+    Fast motions stretch the spring, slow ones the damper. Outputs are `<name>_length` (m) and
+    `<name>_tension` (N, negative where it pushes); its work is metered as `<name>_work` (J).
 
     Parameters
     ----------
@@ -203,23 +204,23 @@ class SpringDamperSeries:
     first, second
         The points, of two bodies or of one and the ground.
     stiffness, damping
-        k, N/m, and c, N s/m, above zero: numbers or expressions of parameters.
+        k, N/m, and c, N s/m, positive: numbers or expressions of parameters.
     length
-        l, its length where the spring is slack and the damper at zero, m.
+        l, its length with a slack spring and the damper at zero, m.
     damper
         s at the start, m.
 
     Raises
     ------
     PosingError
-        The name is no word, or the points do not belong together.
+        The name is not a word, or the points do not fit together.
     OutOfRangeError
-        The stiffness or the damping is a number that is not above zero, or the length negative.
+        The stiffness or the damping is not positive, or the length is negative.
 
     Notes
     -----
-    Where the points meet (at a thousandth of the length) there is no direction to pull in: there
-    the event `<name>_met` ends the run.
+    Where the points meet (within a thousandth of the length) the force has no direction: there the
+    event `<name>_met` ends the run.
     """
 
     name: str
@@ -241,12 +242,12 @@ class SpringDamperSeries:
 
     @cached_property
     def state(self) -> SymbolVector:
-        """How far the damper is drawn out, m."""
+        """The extension of the damper, m."""
         return SymbolVector((f"{self.name}_damper",), ("m",), "quadrature")
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         distance, speed = line_between(self.first, self.second)
         (drawn,) = ca.vertsplit(self.state.vector)
         tension = self.stiffness * (distance - self.length - drawn)
@@ -266,10 +267,10 @@ class SpringDamperSeries:
 
 @dataclass(frozen=True, eq=False)
 class ElastoGap:
-    """A stop between two points: it pushes them apart where they are nearer than a length.
+    """A stop between two points: it pushes them apart when they are closer than a length.
 
-    With d by how much they are nearer, it pushes with k d^n + c d', the damping no larger than the
-    spring (`KelvinVoigt`), and not at all further off. Outputs are `<name>_length` (m) and
+    If they are closer by d, it pushes with k d^n + c d', with damping no larger than the spring
+    (`KelvinVoigt`); beyond the length it does not push. Outputs are `<name>_length` (m) and
     `<name>_force` (N, positive where it pushes); `<name>_work` (J) is metered. The discrete value
     `contact_<name>` is 1.0 while it pushes; `<name>_closed` and `<name>_lost` are the events at
     which that changes.
@@ -283,22 +284,22 @@ class ElastoGap:
     stiffness, damping
         k, N/m^n, and c, N s/m: numbers or expressions of parameters.
     length
-        The distance of the points at which it begins to push, m.
+        The distance of the points where it begins to push, m.
     exponent
-        n, a number not below 1.
+        n, a number >= 1.
 
     Raises
     ------
     PosingError
-        The name is no word, or the points do not belong together.
+        The name is not a word, or the points do not fit together.
     OutOfRangeError
-        The stiffness or the length is a number that is not above zero, the damping negative, or
-        the exponent below 1.
+        The stiffness or the length is not positive, the damping is negative, or the exponent is
+        below 1.
 
     Notes
     -----
-    Where the points meet (at a thousandth of the length) there is no direction to push in: there
-    the event `<name>_met` ends the run. A stop for both directions is two of them.
+    Where the points meet (within a thousandth of the length) the force has no direction: there the
+    event `<name>_met` ends the run. For both directions, use two stops.
     """
 
     name: str
@@ -324,7 +325,7 @@ class ElastoGap:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         distance, speed = line_between(self.first, self.second)
         push = self._law.push(self.name, self.length - distance, -speed)
         return Contribution(

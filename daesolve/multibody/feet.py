@@ -28,17 +28,17 @@ def feet(
     Parameters
     ----------
     name
-        What the names of the contacts begin with.
+        The prefix of the names of the contacts.
     points
-        Of one body or of several. The contacts are called `<name>_1`, `<name>_2`, ... or, by a
-        mapping, `<name>_<key>`.
+        Of one body or of several. The contacts are called `<name>_1`, `<name>_2`, ..., or
+        `<name>_<key>` if the points are a mapping.
     friction, plane, restitution, closed, static_friction, tangential_restitution
-        As for `PlaneContact`.
+        As in `PlaneContact`.
 
     Raises
     ------
     PosingError
-        There are no points, or as for `PlaneContact`.
+        There are no points, or as in `PlaneContact`.
     """
     if not isinstance(points, Mapping):
         points = {str(number): point for number, point in enumerate(points, 1)}
@@ -66,22 +66,22 @@ def corners(body: AnyBody, lengths: Vector, centre: Vector | None = None) -> tup
     Parameters
     ----------
     body
-        Along whose axes its edges are.
+        The body, along whose axes the edges lie.
     lengths
         Of its edges, m: three, or two in the plane; numbers or expressions of parameters.
     centre
-        In axes of the body from the mass centre, m; the mass centre where None.
+        From the mass centre in axes of the body, m; None means the mass centre.
 
     Returns
     -------
     tuple of Point or PlanarPoint
-        Eight or four: the first coordinate changes fastest, from below to above, so that the first
-        half of them is at the bottom.
+        Eight or four: the first coordinate changes fastest, each from below to above, so that the
+        first half is at the bottom.
 
     Raises
     ------
     PosingError
-        There is another number of lengths or coordinates.
+        The number of lengths or coordinates is wrong.
     """
     count = 2 if isinstance(body, PlanarBody) else 3
     edges = column(lengths, (count,), f"the edges of a box of {body.name!r}")

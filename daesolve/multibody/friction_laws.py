@@ -1,15 +1,15 @@
-"""Laws of dry friction: the force against a slip, by the normal reaction.
+"""Laws of dry friction: the force against a slip as a function of the normal reaction.
 
-A slip u has one or two components, a normal reaction N pushes where it is positive. A law is
-anything with the method `act` of `FrictionLaw`. There are
+A slip u has one or two components; a positive normal reaction N pushes. A law is any object with
+the method `act` of `FrictionLaw`. The library has
 
 - `RegularisedCoulomb`: -mu N u / max(|u|, delta), a function of the slip;
 - `Coulomb`: -mu N u / |u| while it slips; while it sticks, u = 0 and the force is a reaction R,
   which holds as long as |R| <= mu_s N.
 
-Between events the motion is smooth: which branch holds is a discrete value. A value that does not
-agree with the state is put right, at the start as well (`Reset(whenever_past=True)`), so that
-nobody has to give it.
+Between events the motion is smooth: a discrete value selects the branch. A value that does not
+agree with the state is corrected, also at the start (`Reset(whenever_past=True)`), so you need not
+set it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LOST = 1e-9
 """Times delta, a slip whose square is lost in that of a saturated one; without any slip a number is
 divided by it, and not by zero."""
 LEAST = 1e-150
-"""m/s, in place of a slip that is divided by and may be none; its square is a number still."""
+"""m/s, instead of a slip that is divided by and may be none; its square is a number still."""
 DRIVEN = 1e-12
 """Of the friction of slip, how far beyond it sticking bears at least: what begins to slip is then
 driven, and not by rounding alone."""
@@ -46,17 +46,18 @@ _NO_DISCRETE = Parameters({}, {}, {}, "discrete value")
 
 @dataclass(frozen=True, eq=False)
 class Friction:
-    """What a law adds at one contact.
+    """The contribution of a law at one contact.
 
     Parameters
     ----------
     slip
         u, (k, 1), in m/s (or rad/s).
     force
-        (k, 1), in N (or N m), on what slips: its power is force . slip. Linear in the reactions.
+        (k, 1), in N (or N m), on the body that slips: its power is force . slip. Linear in the
+        reactions.
     goals
-        What holds while it sticks, one for each component of the slip; they are ideal, so that
-        their reactions are forces along the slip as well.
+        Constraints that hold while it sticks, one for each component of the slip. They are ideal,
+        so their reactions are forces along the slip too.
     discrete, events
         The branches, and where they change.
     """
@@ -69,20 +70,20 @@ class Friction:
 
     @property
     def total(self) -> ca.SX:
-        """The whole force, with the reactions of what sticks, (k, 1)."""
+        """The total force, including the reactions while it sticks, (k, 1)."""
         if not self.goals:
             return self.force
         return self.force + ca.vertcat(*[goal.reaction for goal in self.goals])
 
     @property
     def power(self) -> ca.SX:
-        """The power of friction, W; never positive where the normal reaction pushes."""
+        """The power of friction, W; never positive if the normal reaction pushes."""
         return ca.dot(self.force, self.slip)
 
 
 @runtime_checkable
 class FrictionLaw(Protocol):
-    """A law of dry friction; whatever knows a slip and a normal reaction asks it."""
+    """A law of dry friction, for any part with a slip and a normal reaction."""
 
     def act(
         self,
@@ -98,46 +99,45 @@ class FrictionLaw(Protocol):
         Parameters
         ----------
         contact
-            A word, with which the names of its discrete values, events and goals are made.
+            A word from which the names of its discrete values, events and goals are made.
         slip
-            (1, 1) or (2, 1): how fast it slips along directions that are orthogonal, m/s or
-            rad/s, linear in the velocities. It is a velocity over the ground, or of one body over
-            another.
+            (1, 1) or (2, 1): the slip velocity along orthogonal directions, m/s or rad/s, linear in
+            the velocities. It is measured against the ground or another body.
         normal
             The normal reaction, N, positive where it pushes; linear in the reactions of the system.
-            In a joint of which the lever arm is known, the reaction times this arm, N m.
+            In a joint with a known lever arm, the reaction times this arm, N m.
         touching
-            1.0 where the contact is closed and 0.0 where it is open, an expression of discrete
+            1.0 while the contact is closed and 0.0 while it is open, an expression of discrete
             values.
         unit
             Of the friction, "N" or "N m".
         size
-            The normal reaction where `normal` has it with signs that are discrete values: it needs
-            not be linear. What sticks is judged by it.
+            The size of the normal reaction, if `normal` contains signs that are discrete values. It
+            need not be linear; it limits sticking.
 
         Returns
         -------
         Friction
-            Whoever asks adds its force along the slip (`Action(friction.slip, friction.force)`),
-            its goals, discrete values and events to the system.
+            The caller adds its force along the slip (`Action(friction.slip, friction.force)`), its
+            goals, discrete values and events to the system.
 
         Raises
         ------
         PosingError
-            The slip has neither one nor two components, or the normal reaction is no scalar.
+            The slip does not have one or two components, or the normal reaction is not a scalar.
         """
         ...
 
 
 @dataclass(frozen=True)
 class RegularisedCoulomb:
-    """Dry friction -mu N u / max(|u|, delta), linear in the slip where that is small.
+    """Dry friction -mu N u / max(|u|, delta), linear for a small slip.
 
     The force is continuous, with a kink at |u| = delta. There the discrete value
-    `saturated_<contact>` changes, 1.0 beyond it and 0.0 below, at the event
-    `<contact>_saturation`. So does `heading_<contact>_1` (and `_2`), the direction of slip, which
-    is taken anew where it has turned by a right angle: a passage through the linear part that is
-    shorter than a step turns the slip round, and is not missed.
+    `saturated_<contact>` changes at the event `<contact>_saturation`: it is 1.0 beyond and 0.0
+    below. So does `heading_<contact>_1` (and `_2`), the direction of slip, which is updated when it
+    has turned by a right angle: so a passage through the linear part that is shorter than a step,
+    and reverses the slip, is not missed.
 
     Parameters
     ----------
@@ -146,8 +146,8 @@ class RegularisedCoulomb:
     slip_velocity
         delta, m/s: a number or an expression of parameters.
     smooth
-        Whether to take -mu N u / sqrt(u^2 + delta^2) in place of it, which has no kink, no event,
-        and goes backwards in time as well.
+        Whether to use -mu N u / sqrt(u^2 + delta^2) instead, which has no kink and no event, and
+        also works backwards in time.
 
     Raises
     ------
@@ -172,7 +172,7 @@ class RegularisedCoulomb:
         unit: str = "N",
         size: Expression | None = None,
     ) -> Friction:
-        """Return the friction of one contact, as `FrictionLaw` says."""
+        """Return the friction of one contact; see `FrictionLaw`."""
         slip, normal = _checked(contact, slip, normal)
         delta = ca.SX(self.slip_velocity)
         squared = ca.sumsqr(slip)
@@ -206,43 +206,44 @@ class RegularisedCoulomb:
 class Coulomb:
     """Dry friction with sticking: -mu N u / |u| while it slips, a reaction R while it sticks.
 
-    The discrete value `sticks_<contact>` is 1.0 while the slip is held at zero, by goals
-    `<contact>_stick_1` (and `_2`), whose reactions are the friction then. At `<contact>_sticks`
-    the slip ends, at `<contact>_slips` the reaction reaches mu_s N and the slip begins, against it.
-    Where the slip ends and sticking would ask for more than mu_s N, both happen at one instant: the
-    slip turns round, or goes on.
+    The discrete value `sticks_<contact>` is 1.0 while the goals `<contact>_stick_1` (and `_2`) hold
+    the slip at zero; their reactions are then the friction. At `<contact>_sticks` the slip ends; at
+    `<contact>_slips` the reaction reaches mu_s N, and the slip begins against it. If the slip ends
+    and sticking would need more than mu_s N, both happen at one instant: the slip reverses, or
+    continues.
 
     With one component, `sense_<contact>` is the sign of the slip, 0.0 as long as it is unknown; the
-    event `<contact>_sense` sets it at the start and after a blow. `ended_<contact>` is the time at
-    which the slip ended last: what begins to slip at that very instant has turned round, whatever
-    the reaction says. (At the dead centre of a crank no reaction holds the slider, and its sign is
-    that of rounding.) With two components the slip
-    ends where |u| falls to `still`; the rest of it is taken at once, by a blow. It begins
-    in the direction of the forces: below `still` / 1000 the direction of slip fades, so that there
-    is one at rest. `heading_<contact>_1` and `_2` are the direction that is taken down at
-    `<contact>_turns`, when it has set out and each time it has turned by a right angle: a slip that
-    goes straight through zero is stopped there. `begun_<contact>` is 1.0 from the start on.
+    event `<contact>_sense` sets it at the start and after an impact. `ended_<contact>` is the time
+    when the slip last ended: a slip that begins at that very instant is a reversal, whatever the
+    reaction is. (At the dead centre of a crank no reaction holds the slider, and its sign is only
+    rounding.) With two components the slip ends where |u| falls to `still`; an impulse removes the
+    rest at once. The slip begins in the direction of the forces: below `still` / 1000 the direction
+    of slip fades, so that it is defined at rest. `heading_<contact>_1` and `_2` are the direction
+    recorded at `<contact>_turns`, when the slip has begun and each time it has turned by a right
+    angle: a slip that goes straight through zero is stopped there. `begun_<contact>` is 1.0 from
+    the start on.
 
     Parameters
     ----------
     coefficient
-        mu, of slip: a number or an expression of parameters, time and positions.
+        mu while slipping: a number or an expression of parameters, time and positions.
     static
-        mu_s, of sticking, not below mu; mu where None, and where an expression is smaller.
+        mu_s while sticking, not below mu. None means mu, which also replaces an expression that is
+        smaller.
     still
-        m/s (or rad/s): the slip that counts as none at the start and after a blow, and with two
-        components where it ends.
+        m/s (or rad/s): the slip that counts as zero at the start and after an impact, and, with two
+        components, where the slip ends.
 
     Raises
     ------
     OutOfRangeError
-        A coefficient is negative, the static one is smaller than that of slip, or `still` is not
+        A coefficient is negative, the static one is smaller than the sliding one, or `still` is not
         positive.
 
     Notes
     -----
-    Contacts that stick and depend on each other (two feet of one rigid block) have no reactions
-    of their own: the run ends where they stick together, or does not start.
+    Sticking contacts that depend on each other (two feet of one rigid block) have no unique
+    reactions: the run ends where they stick together, or does not start.
     """
 
     coefficient: Expression
@@ -271,7 +272,7 @@ class Coulomb:
         unit: str = "N",
         size: Expression | None = None,
     ) -> Friction:
-        """Return the friction of one contact, as `FrictionLaw` says."""
+        """Return the friction of one contact; see `FrictionLaw`."""
         slip, normal = _checked(contact, slip, normal)
         held_by = f"sticks_{contact}"
         goals = tuple(
@@ -379,7 +380,7 @@ def _heading_names(contact: str, slip: ca.SX) -> list[str]:
 
 
 def _directed(heading: Sequence[str], slip: ca.SX, counts: Expression = 1.0) -> dict[str, ca.SX]:
-    """Return the direction of a slip as changes; none where there is no slip."""
+    """Return the direction of a slip as changes; none if there is no slip."""
     size = ca.fmax(ca.sqrt(ca.sumsqr(slip)), LEAST)
     return {name: counts * slip[k] / size for k, name in enumerate(heading)}
 
@@ -415,10 +416,11 @@ def _discrete(given: Mapping[str, tuple[float, Interval]]) -> Parameters:
 def _checked(contact: str, slip: ca.SX, normal: ca.SX) -> tuple[ca.SX, ca.SX]:
     """Return slip and normal reaction, or say what is wrong with them."""
     if not is_word(contact):
-        raise PosingError(f"the name {contact!r} of a contact with friction is not a word")
+        raise PosingError(f"the name of a contact with friction must be a word, not {contact!r}")
     slip = ca.SX(slip)
     if slip.shape not in ((1, 1), (2, 1)):
         raise PosingError(
-            f"the slip of {contact!r} has one component or a column of two, not {slip.shape}"
+            f"the slip of {contact!r} must have one component or a column of two, not the shape "
+            f"{slip.shape}"
         )
     return slip, as_scalar(f"the normal reaction of {contact!r}", normal)

@@ -1,16 +1,17 @@
 """Dry friction in joints, by a given preload or by the reactions of the joint itself.
 
 A law of dry friction needs a normal reaction whose sign is known and which is linear in the
-unknowns. The reaction of a joint is seldom such: in space, and in every hinge, it is a force of
-unknown direction, whose size sqrt(Fx^2 + Fy^2) is not linear in its components. There friction is
-given by a preload, as in bearings and brakes. In the plane a slider presses with a force along one
-line: a pin in a slot with N, a bush of length b with forces at both its ends,
+unknowns. The reaction of a joint rarely is: in space, and in every hinge, it is a force of unknown
+direction, whose size sqrt(Fx^2 + Fy^2) is not linear in its components. There a preload determines
+the friction, as in bearings and brakes. In the plane a slider presses with a force along one line:
+a pin in a slot with N, a bush of length b with forces at both its ends,
 
     N_a = N / 2 + M / b,    N_b = N / 2 - M / b,
 
-M the torque that keeps it straight. Friction is that of |N|, or |N_a| + |N_b|. The signs are
-discrete values, `side_<name>_1` (and `_2`); where one of them changes, at `<name>_side`, the slider
-presses on the other side of its guide. Friction vanishes there, so that the motion is continuous.
+where M is the torque that keeps it straight. The normal force of friction is |N|, or |N_a| + |N_b|.
+The signs are discrete values, `side_<name>_1` (and `_2`); where one of them changes, at
+`<name>_side`, the slider presses on the other side of its guide. Friction vanishes there, so the
+motion is continuous.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ SIDES = Interval(-1.0, 1.0)
 class JointFriction:
     """Dry friction in a joint that turns or slides.
 
-    Its discrete values and events are called by its name, as the law says. The friction, on the
+    Its discrete values and events carry its name, as the law defines. The friction, on the
     second body, is the output `<name>_friction` (N or N m); its work is metered as
     `<name>_friction_work` (J).
 
@@ -45,24 +46,25 @@ class JointFriction:
     name
         A word.
     joint
-        A revolute or prismatic joint, or a slot; of a cylindrical joint friction against the slide.
+        A revolute or prismatic joint, or a slot; in a cylindrical joint friction acts against the
+        slide.
     law
-        `Coulomb`, `RegularisedCoulomb`, or a law of your own.
+        `Coulomb`, `RegularisedCoulomb`, or your own law.
     preload
-        The normal force of a joint that slides, N; that of a joint that turns times its radius,
-        N m: a number or an expression, not negative. Without it, friction is that of the reaction
-        of the joint.
+        For a joint that slides, the normal force, N; for one that turns, the normal force times its
+        radius, N m: a number or an expression, not negative. Without it, the reaction of the joint
+        determines the friction.
     bush
         Without a preload, the length of the bush of a prismatic joint, m.
 
     Raises
     ------
     PosingError
-        The name is no word, the joint neither turns nor slides, or the bush does not belong.
+        The name is not a word, the joint neither turns nor slides, or the bush does not apply.
     OutOfRangeError
-        The preload is a negative number, or the length of the bush not positive.
+        The preload is negative, or the length of the bush is not positive.
     UnsupportedError
-        The joint's reaction is of unknown direction, and there is no preload.
+        The joint's reaction has an unknown direction, and there is no preload.
     """
 
     name: str
@@ -102,7 +104,7 @@ class JointFriction:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         joint = self.joint
         slip, unit = (joint.rate, "N m") if isinstance(joint, Revolute) else (joint.speed, "N")
         if self.preload is not None:

@@ -1,9 +1,9 @@
-"""What joints hold between two places, row by row, and the motion that they leave free.
+"""The constraints of joints between two places, row by row, and the motion that they leave free.
 
 A row is a residual with the unit of its reaction. Its rate is a component of the velocity of the
 second place against the first, or of the angular velocity of the second frame against the first.
 So its reaction is that component of the force (N) or of the torque (N m) on the second body, and
-rows need no scale of their own. With e_1, e_2, e_3 the axes of the first frame and c_1, c_2, c_3
+rows need no scale. With e_1, e_2, e_3 the axes of the first frame and c_1, c_2, c_3
 those of the second,
 
     d/dt (-e_2 . c_3) = (w_c - w_e) . e_1,   d/dt (e_1 . c_3) = (w_c - w_e) . e_2   where c_3 = e_3.

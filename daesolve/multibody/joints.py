@@ -2,9 +2,9 @@
 
 A joint is posed between two frames (or points) of two bodies, or of a body and the ground. The
 first is the parent: directions are given in its axes. A joint becomes holonomic goals `<name>_1`,
-`<name>_2`, ..., or `<name>` where it is one; no row depends on the others. Their reactions are the
-components of the force (N, in axes of space; normal to an axis in axes of the parent) and of the
-torque (N m, in axes of the parent) on the second body, at the origin of its frame.
+`<name>_2`, ..., or `<name>` if there is only one; no row depends on the others. Their reactions are
+the components of the force (N, in axes of space; normal to an axis in axes of the parent) and of
+the torque (N m, in axes of the parent) on the second body, at the origin of its frame.
 
 | joint       | rows in space | in the plane |
 |-------------|---------------|--------------|
@@ -20,8 +20,8 @@ torque (N m, in axes of the parent) on the second body, at the origin of its fra
 | Distance    | 1             | 1            |
 
 The motions that joints leave free are expressions, for springs, motors, friction and outputs. A
-start that does not meet the joints is refused where it is given as `initial`; as a `guess` it is
-moved to the nearest state that meets them.
+start that violates the joints is refused if it is given as `initial`; as a `guess` it is moved to
+the nearest state that fulfils them.
 """
 
 from __future__ import annotations
@@ -62,21 +62,21 @@ from daesolve.posing.goals import Expression, Holonomic, as_scalar, is_word
 
 @dataclass(frozen=True, eq=False)
 class Joint(ABC):
-    """What holds two places together.
+    """The base of all joints.
 
     Parameters
     ----------
     name
-        A word; its goals are called after it.
+        A word; its goals are named after it.
     first, second
-        Where it sits on the parent and on the other body.
+        Its places on the parent and on the other body.
 
     Raises
     ------
     PosingError
-        The name is no word; a place is none, or of the wrong kind; one is in the plane and the
-        other in space, or both are of one body; or the joint would hold a body whose axes do not
-        spin with it (`axisymmetric=True`) in its spin.
+        The name is not a word; a place is of the wrong kind; one is in the plane and the other in
+        space, or both belong to one body; or the joint would block the spin of a body whose axes do
+        not spin with it (`axisymmetric=True`).
     """
 
     name: str
@@ -84,7 +84,7 @@ class Joint(ABC):
     second: Place
 
     kind: ClassVar[str]
-    """What it is called in messages."""
+    """Its name in messages."""
 
     def __post_init__(self) -> None:
         if not is_word(self.name):
@@ -134,7 +134,7 @@ class Joint(ABC):
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         return Contribution(goals=self.goals, joins=(self.first.body.name, self.second.body.name))
 
     @abstractmethod
@@ -172,17 +172,17 @@ class Joint(ABC):
 class Revolute(Joint):
     """A hinge: the frames have their origins and one axis in common.
 
-    In space its rows hold for the reversed axis as well: a body that starts with its axis against
-    the parent's is held so, and the torques about the normals have the other sign.
+    In space its rows also hold for the reversed axis: a body that starts with its axis against the
+    parent's axis stays so, and the torques about the normals have the other sign.
 
     Parameters
     ----------
     name
-        A word; its goals are called after it.
+        A word; its goals are named after it.
     first, second
-        The frames that it joins, of two bodies or of one and the ground.
+        The frames that it joins, of two bodies, or of a body and the ground.
     axis
-        Which axis of both frames: 0, 1 or 2. In the plane it is 2, the normal.
+        The common axis of both frames: 0, 1 or 2. In the plane it is 2, the normal.
 
     Examples
     --------
@@ -219,7 +219,7 @@ class Revolute(Joint):
         Raises
         ------
         PosingError
-            The axes of one of the bodies do not spin with it: there is a rate alone.
+            The axes of one of the bodies do not spin with it, so there is only a rate.
         """
         self._check_spin(self.first, self.second)
         return turn(self.first, self.second, self.axis)
@@ -232,7 +232,7 @@ class Revolute(Joint):
 
 @dataclass(frozen=True, eq=False)
 class Spherical(Joint):
-    """A ball and socket, in space: the places have their positions in common."""
+    """A ball and socket, in space: both places have the same position."""
 
     kind = "spherical joint"
 
@@ -253,12 +253,12 @@ class Slot(Joint):
     Parameters
     ----------
     name
-        A word; its goals are called after it.
+        A word; its goals are named after it.
     first, second
         The frame with the slot and the place of the pin, which may be a point: of two bodies, or of
         one and the ground.
     axis
-        Along which axis of the first frame: 0 or 1, in space 2 as well.
+        The axis of the first frame: 0 or 1, in space also 2.
     """
 
     first: AnyFrame
@@ -291,17 +291,17 @@ class Slot(Joint):
 class Prismatic(Slot):
     """A slider: the frames stay parallel, and the second origin on an axis of the first.
 
-    A start in which the second frame is turned by half a turn is refused: see
+    A start with the second frame turned by half a turn is refused: see
     `joint_rows.same_orientation`.
 
     Parameters
     ----------
     name
-        A word; its goals are called after it.
+        A word; its goals are named after it.
     first, second
-        The frames that it joins, of two bodies or of one and the ground.
+        The frames that it joins, of two bodies, or of a body and the ground.
     axis
-        Along which axis of the first frame: 0 or 1, in space 2 as well.
+        The axis of the first frame: 0 or 1, in space also 2.
     """
 
     second: AnyFrame
@@ -322,16 +322,16 @@ class Prismatic(Slot):
 class Cylindrical(Slot):
     """A bar in a bush, in space: it slides along an axis and turns about it.
 
-    It holds for the reversed axis as well, as `Revolute` does.
+    Like `Revolute`, it also holds for the reversed axis.
 
     Parameters
     ----------
     name
-        A word; its goals are called after it.
+        A word; its goals are named after it.
     first, second
-        The frames that it joins, of two bodies or of one and the ground.
+        The frames that it joins, of two bodies, or of a body and the ground.
     axis
-        Which axis of both frames: 0, 1 or 2.
+        The common axis of both frames: 0, 1 or 2.
     """
 
     second: AnyFrame
@@ -364,17 +364,17 @@ class Cylindrical(Slot):
 class Universal(Joint):
     """Hooke's joint, in space: a cross whose arms are axis 0 of the first and axis 1 of the second.
 
-    The shafts are axes 2; they are in line where the frames are parallel. The arms stay normal to
-    each other: rows and angles are as well conditioned at every bend, and there is no position in
-    which they fail. But where the shafts stand at right angles, the first cannot turn the second: a
-    mechanism that holds them so has a dead point there.
+    The shafts are axes 2; they are in line if the frames are parallel. The arms stay normal to each
+    other, so rows and angles are equally well conditioned at every bend. But if the shafts are at
+    right angles, the first cannot turn the second: a mechanism that holds them so has a dead point
+    there.
 
     Parameters
     ----------
     name
-        A word; its goals are called after it.
+        A word; its goals are named after it.
     first, second
-        The frames that it joins, of two bodies or of one and the ground.
+        The frames that it joins, of two bodies, or of a body and the ground.
     """
 
     first: AnyFrame
@@ -445,7 +445,7 @@ class Distance(Joint):
     Raises
     ------
     OutOfRangeError
-        The length is a number, but none > 0.
+        The length is a number, but not positive.
     """
 
     length: Expression

@@ -1,8 +1,8 @@
 """Loads: springs, dampers, forces and torques.
 
-What a load does between two bodies it does on both: a positive tension draws two points together,
-a positive torque in a joint turns the second body ahead of the first. Springs have a potential
-energy, so that the energy of a mechanism with nothing else is conserved.
+A load between two bodies acts on both: a positive tension pulls two points together, a positive
+torque in a joint turns the second body ahead of the first. Springs have a potential energy, so a
+mechanism with no other loads conserves energy.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ Turning = Revolute | Cylindrical
 
 @dataclass(frozen=True, eq=False)
 class LineForce(ABC):
-    """What acts along the line between two points: a spring, a damper or both.
+    """A load along the line between two points: a spring, a damper or both.
 
-    Its tension is k (d - l) + c d', d the distance. Outputs are `<name>_length` (m) and
-    `<name>_tension` (N, negative where it pushes). A spring that is pressed together to a
-    thousandth of its natural length has no direction to push in: there the event `<name>_met` ends
-    the run, and no run starts. One whose natural length is the number zero goes on. A damper
-    without a spring needs ends that are apart at the start.
+    Its tension is k (d - l) + c d', where d is the distance. Outputs are `<name>_length` (m) and
+    `<name>_tension` (N, negative where it pushes). A spring compressed to a thousandth of its
+    natural length has no direction to push in: there the event `<name>_met` ends the run, and no
+    run starts. A spring with zero natural length continues. A damper without a spring needs ends
+    that are apart at the start.
 
     Parameters
     ----------
@@ -62,9 +62,9 @@ class LineForce(ABC):
     Raises
     ------
     PosingError
-        The name is no word, or the points do not belong together.
+        The name is not a word, or the points do not fit together.
     OutOfRangeError
-        A stiffness, a damping or a length is a negative number.
+        A stiffness, a damping or a length is negative.
     """
 
     name: str
@@ -85,7 +85,7 @@ class LineForce(ABC):
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         stiffness, damping, length = (ca.SX(number) for number in self.numbers)
         distance, speed = line_between(self.first, self.second)
         stretch = distance - length
@@ -107,16 +107,17 @@ class LineForce(ABC):
 class Spring(LineForce):
     """A spring between two points.
 
-    Its tension is k (d - l), d the distance; it is the output `<name>_tension` (N, negative where
-    it pushes), and d the output `<name>_length` (m). Where it is pressed together to a thousandth
-    of its natural length, the event `<name>_met` ends the run; where that is zero, it goes on.
+    Its tension is k (d - l), where d is the distance. Outputs are `<name>_tension` (N, negative
+    when it pushes) and `<name>_length` (m), the distance. If the spring is compressed to a
+    thousandth of its natural length, the event `<name>_met` ends the run; if that length is zero,
+    the run continues.
 
     Parameters
     ----------
     name
         A word.
     first, second
-        The points, of two bodies or of one and the ground.
+        The points, of two bodies, or of a body and the ground.
     stiffness
         k, N/m: a number or an expression of parameters.
     length
@@ -136,8 +137,8 @@ class Spring(LineForce):
 class Damper(LineForce):
     """A damper between two points.
 
-    Its tension is c d', d the distance; it is the output `<name>_tension` (N, negative where it
-    pushes), and d the output `<name>_length` (m). Where the points meet, the event `<name>_met`
+    Its tension is c d', where d is the distance. Outputs are `<name>_tension` (N, negative when it
+    pushes) and `<name>_length` (m), the distance. Where the points meet, the event `<name>_met`
     ends the run.
 
     Parameters
@@ -145,7 +146,7 @@ class Damper(LineForce):
     name
         A word.
     first, second
-        The points, of two bodies or of one and the ground.
+        The points, of two bodies, or of a body and the ground.
     damping
         c, N s/m: a number or an expression.
     """
@@ -162,14 +163,15 @@ class Damper(LineForce):
 class SpringDamper(LineForce):
     """A spring and a damper side by side between two points.
 
-    Their tension is k (d - l) + c d', d the distance; outputs and event are those of a `Spring`.
+    Their tension is k (d - l) + c d', where d is the distance; outputs and event are as for a
+    `Spring`.
 
     Parameters
     ----------
     name
         A word.
     first, second
-        The points, of two bodies or of one and the ground.
+        The points, of two bodies, or of a body and the ground.
     stiffness, damping, length
         k (N/m), c (N s/m) and l (m), as in `Spring` and `Damper`.
     """
@@ -188,8 +190,8 @@ class SpringDamper(LineForce):
 class TorsionSpring:
     """A spring in a joint that turns; its torque -k (angle - rest) is the output `<name>_torque`.
 
-    In space an angle is known within half a turn: where the spring is wound beyond that, the event
-    `<name>_wound` ends the run. In the plane it may be wound as far as one likes.
+    In space an angle is known only within half a turn: if the spring is wound further, the event
+    `<name>_wound` ends the run. In the plane it can be wound without limit.
 
     Parameters
     ----------
@@ -200,14 +202,14 @@ class TorsionSpring:
     stiffness
         k, N m/rad: a number or an expression of parameters.
     rest
-        The angle at which it is slack, rad.
+        The angle where it is slack, rad.
 
     Raises
     ------
     PosingError
-        The name is no word, or the joint does not turn.
+        The name is not a word, or the joint does not turn.
     OutOfRangeError
-        The stiffness is a negative number.
+        The stiffness is negative.
     """
 
     name: str
@@ -223,7 +225,7 @@ class TorsionSpring:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         angle = self.joint.angle
         wound = angle - self.rest
         outputs: dict[str, Output] = {f"{self.name}_torque": (-self.stiffness * wound, "N m")}
@@ -255,9 +257,9 @@ class TorsionDamper:
     Raises
     ------
     PosingError
-        The name is no word, or the joint does not turn.
+        The name is not a word, or the joint does not turn.
     OutOfRangeError
-        The damping is a negative number.
+        The damping is negative.
     """
 
     name: str
@@ -272,7 +274,7 @@ class TorsionDamper:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         torque = -self.damping * self.joint.rate
         outputs: dict[str, Output] = {f"{self.name}_torque": (torque, "N m")}
         return Contribution(forces=[AppliedForce(self.joint.rate, torque)], outputs=outputs)
@@ -293,7 +295,7 @@ class PointForce:
     Raises
     ------
     PosingError
-        The point is of the ground, or the force has another number of entries.
+        The point belongs to the ground, or the force has the wrong number of entries.
     """
 
     point: Place
@@ -306,7 +308,7 @@ class PointForce:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         size = self.point.position.numel()
         return Contribution(
             forces=[AppliedForce(self.point.velocity, column(self.force, (size,), "a force"))]
@@ -327,7 +329,7 @@ class Torque:
     Raises
     ------
     PosingError
-        The frame is none or of the ground, or the torque has another number of entries.
+        The frame is not a frame of a body, or the torque has the wrong number of entries.
     """
 
     frame: Frame | PlanarFrame
@@ -345,14 +347,14 @@ class Torque:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         frame = self.frame
         turning = frame.rate if isinstance(frame, PlanarFrame) else frame.angular_velocity
         return Contribution(forces=[AppliedForce(turning, self._column())])
 
 
 def line_between(first: Place, second: Place) -> tuple[ca.SX, ca.SX]:
-    """Return the distance of two places, m, and its rate, m/s."""
+    """Return the distance between two places, m, and its rate, m/s."""
     line = second.position - first.position
     distance = ca.sqrt(ca.sumsqr(line) + LEAST**2)
     return distance, ca.dot(line, second.velocity - first.velocity) / distance
@@ -361,7 +363,7 @@ def line_between(first: Place, second: Place) -> tuple[ca.SX, ca.SX]:
 def met(name: str, first: Place, second: Place, length: ca.SX) -> Event:
     """Return the event that ends a run where the points of an element meet.
 
-    They have met at a thousandth of its length; where that is zero, where they coincide.
+    They meet at a thousandth of its length, or, if that is zero, where they coincide.
     """
     squared = ca.sumsqr(second.position - first.position)
     near = squared - LEAST if length.is_zero() else squared / length**2 - MET**2
@@ -370,7 +372,7 @@ def met(name: str, first: Place, second: Place, length: ca.SX) -> Event:
 
 
 def check_name(name: object, what: str) -> None:
-    """Refuse a name that is no word."""
+    """Refuse a name that is not a word."""
     if not is_word(name):
         raise PosingError(f"the name of the {what} must be a word")
 
@@ -401,7 +403,7 @@ def check_size(what: str, value: Expression, *, positive: bool = False) -> None:
     Raises
     ------
     OutOfRangeError
-        What it is called, and the number.
+        The message contains its name and the number.
     """
     if not as_scalar(what, value, finite=False).is_constant():
         return

@@ -1,4 +1,4 @@
-"""A mechanism: bodies, and what joins and drives them, assembled to an ordinary system."""
+"""A mechanism: bodies and the parts that join and drive them, assembled into a system."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.errors import PosingError, UnknownNameError
+from daesolve.errors import PosingError
 from daesolve.multibody.bodies import AnyBody, Body, PlanarBody
 from daesolve.multibody.contribution import Contribution, Part, joined_mappings, joined_vectors
 from daesolve.multibody.painleve import watched_for_jams
@@ -23,6 +23,7 @@ from daesolve.posing.symbols import (
     time,
 )
 from daesolve.posing.tables import uses_in
+from daesolve.system.named_forces import by_velocity
 from daesolve.system.system import MechanicalSystem
 
 _NO_PARAMETERS = Parameters({}, {}, {})
@@ -37,17 +38,17 @@ class Mechanism:
     bodies
         `Body`s or `PlanarBody`s.
     parts
-        Joints, springs, motors, contacts, and whatever else has a `contribution`.
+        Joints, springs, motors, contacts, and anything else with a `contribution`.
     parameters
-        Those in which masses, lengths and forces are written.
+        The parameters in which masses, lengths and forces are written.
     gravity
         The acceleration of free fall, m/s^2: three coordinates, two in the plane.
 
     Raises
     ------
     PosingError
-        There are no bodies, bodies in space and in the plane, or two of one name; a part is none,
-        or listed twice; or gravity has another number of coordinates.
+        There are no bodies, bodies both in space and in the plane, or two of the same name; a part
+        is not a part, or listed twice; or gravity has the wrong number of coordinates.
 
     Examples
     --------
@@ -134,7 +135,7 @@ class Mechanism:
 
     @cached_property
     def contributions(self) -> tuple[Contribution, ...]:
-        """What the parts add, in their order."""
+        """The contributions of the parts, in order."""
         found = tuple(part.contribution for part in self.parts)
         for part, contribution in zip(self.parts, found, strict=True):
             if not isinstance(contribution, Contribution):
@@ -204,15 +205,15 @@ class Mechanism:
         Parameters
         ----------
         **further
-            Of `MechanicalSystem`: goals, events, outputs, meters, force (by the names of
-            velocities or as a column), discrete, reactions, potential, quadratures and integrands
-            are joined with the mechanism's own; what else there is, is handed on.
+            Arguments of `MechanicalSystem`. Goals, events, outputs, meters, force (by the names of
+            coordinates or velocities, or as a column), discrete, reactions, potential, quadratures
+            and integrands are joined with the mechanism's own; others are passed on.
 
         Raises
         ------
         PosingError
-            Names are used twice, what is given has no meaning, or a part is written in symbols of
-            a body or of parameters that the mechanism does not have.
+            A name is used twice, an argument makes no sense, or a part contains symbols of a body
+            or of parameters that the mechanism does not have.
         """
         for name in ("kinetic", "mass_matrix", "gyroscopic", "velocities", "kinematics"):
             if name in further:
@@ -256,9 +257,9 @@ class Mechanism:
     def _after(self, goals: Iterable[AnyGoal]) -> dict[str, tuple[str, ...]]:
         """Return what comes before the reaction of each goal in the elimination.
 
-        A joint of the tree has a grip on the body that it leads to, by itself. Any other goal,
-        which may spoil that grip, waits for all joints between the bodies that it touches and the
-        root of the tree.
+        A joint of the tree determines by itself the motion of the body that it leads to. Any other
+        goal, which may spoil that, waits for all joints between the bodies that it touches and
+        the root of the tree.
         """
         named = {body.name: body for body in self.bodies}
         joints = {
@@ -311,16 +312,10 @@ class Mechanism:
         names = self._velocities.names
         if not isinstance(given, Mapping):
             return column(given, (len(names),), "the force")
-        for name in given:
-            if name not in names:
-                rate = f"{name}_dot"
-                hint = (
-                    f"did you mean {rate!r}?" if rate in names else f"there are {', '.join(names)}"
-                )
-                raise UnknownNameError(
-                    f"there is no velocity {name!r} for a force to act on: {hint}"
-                )
-        return ca.vertcat(*[given.get(name, 0.0) for name in names])
+        turned = (None, None) if self.planar else (self._velocities, self._kinematics)
+        by_name = by_velocity("the force", given, self._coordinates, *turned)
+        named = self._coordinates.names if self.planar else names
+        return ca.vertcat(*[by_name.get(name, 0.0) for name in named])
 
     @property
     def start(self) -> dict[str, float]:

@@ -1,14 +1,14 @@
 """Where friction leaves no reactions: Painleve's paradoxes, detected before they happen.
 
-Constraints ask of their reactions u that J M^-1 (J^T + F) u = b, J^T u the ideal forces and F u the
-friction that is proportional to reactions. The ratio
+Constraints require of their reactions u that J M^-1 (J^T + F) u = b, where J^T u are the ideal
+forces and F u is the friction that is proportional to reactions. The ratio
 
     r = det(J M^-1 (J^T + F)) / det(J M^-1 J^T) = det(1 + S^-1 J M^-1 F),   S = J M^-1 J^T
 
-is one without friction. While it is positive the reactions are determined, with friction growing
-from none. Where it falls to zero they grow without bounds; beyond, rigid bodies with dry friction
-have several motions or none. Only the columns of F that are not zero count, so that the
-determinant is as large as there are reactions that rub.
+is one without friction. As long as it is positive while friction grows from zero, the reactions are
+determined. Where it falls to zero they grow without bounds; beyond, rigid bodies with dry friction
+have several motions or none. Only the nonzero columns of F count, so the size of the determinant is
+the number of reactions that rub.
 
 P. Painleve, Sur les lois du frottement de glissement, C. R. Acad. Sci. Paris 121 (1895);
 F. Genot, B. Brogliato, New results on Painleve paradoxes, Eur. J. Mech. A/Solids 18 (1999).
@@ -52,11 +52,11 @@ WHY = (
 def watched_for_jams(system: MechanicalSystem) -> MechanicalSystem:
     """Return a system with the event `jam`, which ends a run before friction leaves no reactions.
 
-    A start beyond it is refused (`JamEvent`). The system is returned as it is where no friction
-    changes what reactions do, and where that is not watched: with relations between reactions or
-    reactions that forces direct, with contacts that rub (`elimination.jamming`), and with more than
-    `LARGEST` constraints or `RUBBING` reactions that rub. `margin_at` and `friction_margin` return
-    the margin at a state.
+    A start beyond it is refused (`JamEvent`). The system is returned unchanged if no friction
+    affects the reactions, and where a jam is not monitored: with relations between reactions or
+    reactions whose direction a force sets, with contacts that rub (`elimination.jamming`), and with
+    more than `LARGEST` constraints or `RUBBING` reactions that rub. `margin_at` and
+    `friction_margin` return the margin at a state.
     """
     if any(event.name == JAM for event in system.events):
         return system
@@ -93,34 +93,34 @@ def friction_margin(
     parameters: Mapping[str, object] | None = None,
     time: float = 0.0,
 ) -> float:
-    """Return the factor of all friction at which it leaves no reactions.
+    """Return the factor by which all friction must grow until no reactions are possible.
 
-    That is the smallest kappa > 0 with det(J M^-1 (J^T + kappa F)) = 0. Above one, the system is
-    determined there; at one it jams. Friction is that of the slip there: which contacts stick, in
-    which sense others slip, follows from the state and from the discrete values among `parameters`.
+    This is the smallest kappa > 0 with det(J M^-1 (J^T + kappa F)) = 0. Above one, the system is
+    determined there; at one it jams. Friction follows the slip there: the state and the discrete
+    values among `parameters` determine which contacts stick, and in which sense others slip.
 
     Parameters
     ----------
     system
-        What was posed.
+        The system.
     state
-        By the names of states; zero where absent. It is projected on the constraints.
+        By the names of states; missing ones are zero. It is projected onto the constraints.
     parameters
-        Values in place of the defaults.
+        Values instead of the defaults.
     time
         s
 
     Returns
     -------
     float
-        Infinite where no friction does.
+        Infinite if no friction is enough.
 
     Raises
     ------
     UnsupportedError
-        There are relations between reactions, or such that forces direct.
+        There are relations between reactions, or reactions whose direction a force sets.
     FrictionlessIllPosed
-        The constraints depend on each other there, whatever rubs.
+        The constraints depend on each other there, with or without friction.
     """
     dynamics = system.dynamics
     refuse_drives(dynamics, "the critical friction")
@@ -133,12 +133,12 @@ def friction_margin(
 
 
 def margin_at(dynamics: Dynamics, x: np.ndarray, p: np.ndarray, time: float = 0.0) -> float:
-    """Return `friction_margin` for equations at a state (nx,) and values p, both as they are.
+    """Return `friction_margin` for equations at a given state (nx,) and values p.
 
     Raises
     ------
     FrictionlessIllPosed
-        The constraints that hold depend on each other there, whatever rubs.
+        The active constraints depend on each other there, with or without friction.
     UnsupportedError
         As in `friction_margin`.
     """
@@ -193,5 +193,6 @@ def _check_ideal(dynamics: Dynamics) -> None:
     if not _ideal(dynamics):
         raise UnsupportedError(
             "the friction margin is known only for systems whose constraints are all ideal, "
-            "without relations between reactions and without reactions that forces direct"
+            "without relations between reactions and without reactions whose direction depends on "
+            "a force"
         )

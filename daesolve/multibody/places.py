@@ -21,7 +21,7 @@ from daesolve.posing.symbols import time
 def rotation(quaternion: ca.SX) -> ca.SX:
     """Return the matrix (3, 3) whose columns are the axes of the body, in space.
 
-    It is a rotation where the quaternion, (4, 1), is of length one.
+    It is a rotation if the quaternion, (4, 1), has length one.
     """
     w, x, y, z = ca.vertsplit(quaternion)
     return ca.vertcat(
@@ -58,9 +58,9 @@ def quaternion(
     Raises
     ------
     PosingError
-        The axis has no direction, or the angle is no scalar.
+        The axis is zero, or the angle is not a scalar.
     OutOfRangeError
-        The angle is no finite number.
+        The angle is not a finite number.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def quaternion(
 
 
 def axes_with_third(direction: Sequence[float]) -> np.ndarray:
-    """Return three orthogonal axes, as columns, of which the third has a direction.
+    """Return three orthogonal axes, as columns, the third of which has a given direction.
 
     The first is the coordinate axis that is nearest to being normal to it, straightened.
     """
@@ -108,7 +108,7 @@ ROUNDING = 1e-12
 
 
 class Owner(Protocol):
-    """What a place belongs to."""
+    """The owner of a place."""
 
     @property
     def name(self) -> str:
@@ -123,7 +123,7 @@ class Point:
     Parameters
     ----------
     body
-        What it belongs to.
+        The body to which it belongs.
     position
         In space, m: (3, 1).
     velocity
@@ -137,7 +137,7 @@ class Point:
 
 @dataclass(frozen=True, eq=False)
 class Frame(Point):
-    """A point of a body with three axes.
+    """A point of a body, with three axes.
 
     Parameters
     ----------
@@ -146,8 +146,8 @@ class Frame(Point):
     angular_velocity
         Of the body, in axes of space, rad/s: (3, 1).
     turning
-        Whether the body turns in the frame, about the third axis of the body: then only that axis
-        and points on it are of the material.
+        Whether the body turns in the frame about its third axis: then only that axis and points on
+        it are fixed to the material.
     """
 
     rotation: ca.SX
@@ -166,7 +166,7 @@ class PlanarPoint:
     Parameters
     ----------
     body
-        What it belongs to.
+        The body to which it belongs.
     position
         m: (2, 1).
     velocity
@@ -180,7 +180,7 @@ class PlanarPoint:
 
 @dataclass(frozen=True, eq=False)
 class PlanarFrame(PlanarPoint):
-    """A point of a body in the plane with two axes.
+    """A point of a body in the plane, with two axes.
 
     Parameters
     ----------
@@ -204,12 +204,12 @@ Place = Point | PlanarPoint
 
 @dataclass(frozen=True)
 class Ground:
-    """What no force moves: its places stand still, or move by rules of time."""
+    """The ground, which no force moves: its places are fixed, or move as functions of time."""
 
     name: str = "ground"
 
     def point(self, *coordinates: Expression) -> Point | PlanarPoint:
-        """Return a point: by two coordinates in the plane, by three in space, m."""
+        """Return a point, given by two coordinates in the plane or three in space, m."""
         position = column(coordinates, (2, 3), "a point of the ground")
         if position.numel() == 2:
             return PlanarPoint(self, position, _rate(position))
@@ -235,7 +235,7 @@ class Ground:
         Raises
         ------
         PosingError
-            The axes are no rotation, or the origin has another number of coordinates.
+            The axes are not a rotation, or the origin has the wrong number of coordinates.
         """
         position = column(origin, (2, 3), "the origin of a frame")
         velocity = _rate(position)
@@ -293,9 +293,9 @@ def column(given: object, sizes: tuple[int, ...], what: str) -> ca.SX:
     Raises
     ------
     PosingError
-        There are not as many as there may be.
+        Their number is wrong.
     OutOfRangeError
-        One is infinite or no number.
+        One is infinite or NaN.
     """
     found = array(given)
     if found.shape not in {(size, 1) for size in sizes}:
@@ -329,7 +329,7 @@ def orthogonal_axes(given: Vector | None) -> ca.SX:
     Raises
     ------
     PosingError
-        The matrix is no rotation, or the third axis is written in parameters.
+        The matrix is not a rotation, or the third axis contains parameters.
     """
     if given is None:
         return ca.SX.eye(3)

@@ -32,7 +32,7 @@ FLOOR = PlanarFrame(GROUND, ca.SX(2, 1), ca.SX(2, 1), ca.SX(0), ca.SX(0))
 """In the plane, the line y = 0."""
 WHICH_END = Interval(-1.0, 1.0)
 FLAT = 1e-3
-"""rad; a rim that is nearer than this to lying on a plane lies on it."""
+"""rad; a rim that is closer than this to lying flat counts as flat."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,52 +41,52 @@ class PlaneContact:
 
     Its goal carries its name, and its reaction is the force of the plane along the normal, N.
     Outputs are `<name>_gap` (m), and `<name>_slip_1`, `<name>_slip_2`, the velocity (m/s) of the
-    material that touches along the plane's first and second axis, over the plane. With friction,
+    touching material relative to the plane, along the plane's first and second axis. With friction,
     `<name>_friction_work` (J) is metered, between impacts.
 
-    In the plane the surface is a circle, and what it lies on a line: there is one slip,
-    `<name>_slip`.
+    In two dimensions the surface is a circle on a line: there is one slip, `<name>_slip`.
 
     Parameters
     ----------
     name
         A word.
     frame
-        Of the body: its third axis is that of the surface, its origin the surface's centre. Without
-        a surface, the point. In the plane the surface's axis is normal to it.
+        Of the body: its third axis is the axis of the surface, its origin the centre. Without a
+        surface, the point. In two dimensions the axis of the surface is normal to the plane.
     surface
         Of revolution. None for a point: a foot, a corner, an end of a rod.
     friction
-        Of a unilateral contact, mu: it sticks and slides as a `daesolve.Contact` does, impacts
-        included. Or a law, `Coulomb`, `RegularisedCoulomb`, or one of your own, which acts while it
-        is closed. None for a smooth plane.
+        For a unilateral contact the coefficient mu: it sticks and slides like a `daesolve.Contact`,
+        also in impacts. Or a law, `Coulomb`, `RegularisedCoulomb` or your own, which acts while the
+        contact is closed. None for a smooth plane.
     unilateral
-        Whether it may leave the plane and come back: then it is a `daesolve.Contact`. Else it is
-        held to the plane, and the run ends at the event `<name>_lost` where the plane would have
+        Whether it may leave the plane and come back: then it is a `daesolve.Contact`. Otherwise it
+        is held on the plane, and the run ends at the event `<name>_lost` where the plane would have
         to pull.
     plane
-        A frame whose last axis is the normal of the plane, towards the surface: z = 0 else, in the
-        plane y = 0. It may be of another body, or move by a rule of time.
+        A frame whose last axis is the normal of the plane, towards the surface; by default z = 0,
+        in two dimensions y = 0. It may belong to another body, or move as a function of time.
     restitution, closed
-        Of a unilateral contact, as for `daesolve.Contact`.
+        Of a unilateral contact, as in `daesolve.Contact`.
     end
-        Where the surface has ends: which of them touches at the start, 1.0 for the one along the
-        axis, -1.0 for the other, 0.0 for none. It is the discrete value `<name>_end`, which the
-        event `<name>_edge` changes where the contact rolls over the edge of an end. Where a rim
-        comes to lie flat on the plane, the run ends at the event `<name>_flat`.
+        For a surface with ends, the end that touches at the start: 1.0 for the one along the axis,
+        -1.0 for the other, 0.0 for none. It is the discrete value `<name>_end`, which the event
+        `<name>_edge` changes when the contact rolls over the edge of an end. If a rim comes to lie
+        flat on the plane, the run ends at the event `<name>_flat`.
     static_friction, tangential_restitution
-        Of a unilateral contact with mu, as for `daesolve.Contact`.
+        Of a unilateral contact with mu, as in `daesolve.Contact`.
     compliance
-        How hard the plane pushes where it is pressed in, `HuntCrossley` or `KelvinVoigt`: then the
-        contact is no constraint, and has the outputs `<name>_force` (N), `<name>_gap` (m, negative
-        where it is pressed in) and the slip; `<name>_work` (J) is metered. It opens and closes by
-        itself. Its friction is None or `RegularisedCoulomb`.
+        The law of a compliant contact, `HuntCrossley` or `KelvinVoigt`. Then the contact is not a
+        constraint, and has the outputs `<name>_force` (N), `<name>_gap` (m, negative under
+        pressure) and the slip; its work is metered as `<name>_work` (J). It opens and closes
+        automatically. Its friction is None or `RegularisedCoulomb`.
 
     Raises
     ------
     PosingError
-        The name is no word; a surface is on no frame, or in the plane on a plane in space; what is
-        said of friction and impacts does not go with a contact that is held to the plane.
+        The name is not a word; a surface has no frame, or body and plane are not both in space or
+        both in the plane; the options of friction and impacts do not fit a contact that is held on
+        the plane.
     """
 
     name: str
@@ -139,19 +139,19 @@ class PlaneContact:
 
     @cached_property
     def push(self) -> Push | None:
-        """How hard a compliant contact pushes; None of a rigid one."""
+        """The force of a compliant contact; None for a rigid one."""
         if self.compliance is None:
             return None
         return self.compliance.push(self.name, -self.touch.gap, -self._gap_rate)
 
     @property
     def normal(self) -> ca.SX:
-        """The force of the plane along the normal, N: a symbol, or what a compliance makes it."""
+        """The normal force of the plane, N: a symbol, or the expression of a compliance."""
         return self.goal.reaction if self.push is None else self.push.force
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         if self.push is None:
             events = (*self._edge(), *self._flat())
             return self.support.contribution(self.touch, self.goal, events, self.values)
@@ -202,12 +202,13 @@ def touch_of(
     plane: Frame | PlanarFrame | None,
     end: ca.SX | None = None,
 ) -> Touch:
-    """Return how a surface or a point is to a plane.
+    """Return the geometry of a surface or a point on a plane.
 
     Raises
     ------
     PosingError
-        One is in the plane, the other in space, or a surface is given on a point that is no frame.
+        One is in the plane, the other in space, or a surface is given on a point instead of a
+        frame.
     """
     own = f"the contact {name!r}"
     if surface is not None and not isinstance(place, Frame | PlanarFrame):
@@ -261,26 +262,26 @@ class Rolling:
     """A surface of revolution that rolls on a plane without slip.
 
     Its goals are `<name>_normal`, which keeps the gap at zero, and `<name>_1`, `<name>_2`, which
-    keep the material that touches from moving along the plane's first and second axis. Their
-    reactions are the force of the plane along its normal and these axes, N. The plane may pull;
-    an event on `normal` shows where it does.
+    keep the touching material from moving along the plane's first and second axis. Their reactions
+    are the force of the plane along its normal and these axes, N. The plane may pull; an event on
+    `normal` shows where it does.
 
     Parameters
     ----------
     name
         A word.
     frame
-        Of the body: its third axis is that of the surface, its origin the surface's centre.
+        Of the body: its third axis is the axis of the surface, its origin the centre.
     surface
         Of revolution, and of one piece.
     plane
-        As for `PlaneContact`.
+        As in `PlaneContact`.
 
     Raises
     ------
     PosingError
-        The name is no word, the surface has ends, over which it would roll, or body and plane are
-        not both in space or both in the plane.
+        The name is not a word, the surface has ends, over which it would roll, or body and plane
+        are not both in space or both in the plane.
     """
 
     name: str
@@ -314,7 +315,7 @@ class Rolling:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         place = zip("xyz", ca.vertsplit(self.touch.point), strict=False)
         outputs = {f"{self.name}_{letter}": (part, "m") for letter, part in place}
         return Contribution(self.goals, outputs=outputs)

@@ -30,8 +30,8 @@ class RoundContact:
     """Two spheres that touch, or two circles in the plane; either may be a point.
 
     Its goal carries its name, and its reaction is the force along the line of centres, N. Outputs
-    are `<name>_gap` (m), and `<name>_slip_1`, `<name>_slip_2`, the velocity (m/s) of the first's
-    material over the second's; in the plane one, `<name>_slip`. With friction,
+    are `<name>_gap` (m), and `<name>_slip_1`, `<name>_slip_2`, the velocity (m/s) of the first
+    material relative to the second; in the plane only `<name>_slip`. With friction,
     `<name>_friction_work` (J) is metered, between impacts.
 
     Parameters
@@ -39,32 +39,31 @@ class RoundContact:
     name
         A word.
     first, second
-        The centres: frames of bodies or of the ground; a point where the radius is zero.
+        The centres: frames of bodies or of the ground; or a point if the radius is zero.
     radii
-        Of the first and of the second, m: numbers or expressions of parameters.
+        Of the first and the second, m: numbers or expressions of parameters.
     friction, unilateral, restitution, closed, static_friction, tangential_restitution, compliance
-        As for `PlaneContact`.
+        As in `PlaneContact`.
     inside
         Whether the first is inside the second, which is hollow.
 
     Raises
     ------
     PosingError
-        One is in the plane, the other in space; one that is no point is at a point, which does not
-        tell how it turns; or what is said of friction and impacts does not go together.
+        One is in the plane, the other in space; a sphere or circle is given on a point, which has
+        no orientation; or the options of friction and impacts contradict each other.
     OutOfRangeError
-        A radius that is a number is negative, both are zero, or the first does not fit into the
-        second.
+        A radius is negative, both are zero, or the first does not fit into the second.
 
     Notes
     -----
-    In space, directions of slip that are smooth everywhere do not exist. The axis z is turned onto
-    the normal (from the second to the first) the short way, and x and y with it onto the directions
-    of slip. Far below, -z is turned in its place; the discrete value `<name>_side` says which, 1.0
-    or -1.0, and the event `<name>_side`, which is not listed, changes it.
+    In space, no directions of slip are smooth everywhere. The shortest rotation of the axis z onto
+    the normal (from the second to the first) turns x and y onto the directions of slip. Far below
+    the equator -z is used instead; the discrete value `<name>_side`, 1.0 or -1.0, says which, and
+    the event `<name>_side`, which is not listed, changes it.
 
-    Where the centres coincide there is no normal: a point that starts in the middle of a hollow
-    sphere has no equations.
+    If the centres coincide there is no normal: a point that starts in the middle of a hollow sphere
+    has no equations.
     """
 
     name: str
@@ -149,19 +148,19 @@ class RoundContact:
 
     @cached_property
     def push(self) -> Push | None:
-        """How hard a compliant contact pushes; None of a rigid one."""
+        """The force of a compliant contact; None for a rigid one."""
         if self.compliance is None:
             return None
         return self.compliance.push(self.name, -self.touch.gap, -self._gap_rate)
 
     @property
     def normal(self) -> ca.SX:
-        """The force along the line of centres, N: a symbol, or what a compliance makes it."""
+        """The force along the line of centres, N: a symbol, or the expression of a compliance."""
         return self.goal.reaction if self.push is None else self.push.force
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         if self.push is None:
             found = self.support.contribution(self.touch, self.goal, discrete=self.values)
         else:

@@ -29,17 +29,17 @@ from daesolve.posing.goals import Expression, as_scalar
 class Planar(Joint):
     """A block on a table, in space: it slides in a plane of the first frame, and turns in it.
 
-    Held are the second origin in the plane and the normal of the second frame along that of the
-    first, or against it, as in `Revolute`.
+    It holds the second origin in the plane, and the normal of the second frame along the normal of
+    the first or against it, as in `Revolute`.
 
     Parameters
     ----------
     name
-        A word; its goals are called after it.
+        A word; its goals are named after it.
     first, second
-        The frames that it joins, of two bodies or of one and the ground.
+        The frames that it joins, of two bodies, or of a body and the ground.
     axis
-        Which axis of both frames is the normal: 0, 1 or 2.
+        The axis of both frames that is the normal: 0, 1 or 2.
     """
 
     first: AnyFrame
@@ -79,28 +79,28 @@ class Planar(Joint):
 
 @dataclass(frozen=True, eq=False)
 class Screw(Cylindrical):
-    """A nut on a spindle, in space: as it turns about an axis it goes along it.
+    """A nut on a spindle, in space: as it turns about an axis it moves along it.
 
     It adds a row to those of a cylindrical joint: displacement - lead / 2 pi angle keeps the value
-    that it has where the bodies are placed (at their own start). The thread is the same after a
-    whole turn, so that the row holds for any number of them, and errors are fed back. Its reaction
-    is the axial force F (N) on the second body, which feels the torque -F lead / 2 pi besides.
+    that it has at the start of the bodies. The thread is the same after each whole turn, so the row
+    feeds back errors after any number of turns. Its reaction is the axial force F (N) on the second
+    body, which also feels the torque -F lead / 2 pi.
 
     Parameters
     ----------
     name
-        A word; its goals are called after it, the thread's is `<name>_5`.
+        A word; its goals are named after it, the thread's is `<name>_5`.
     first, second
-        The frames that it joins, of two bodies or of one and the ground.
+        The frames that it joins, of two bodies, or of a body and the ground.
     lead
-        m a turn, positive for a right-handed thread: a number or an expression of parameters.
+        m per turn, positive for a right-handed thread: a number or an expression of parameters.
     axis
-        Which axis of both frames: 0, 1 or 2.
+        The common axis of both frames: 0, 1 or 2.
 
     Raises
     ------
     OutOfRangeError
-        The lead is no finite number, or zero.
+        The lead is zero or not finite.
     """
 
     lead: Expression = field(kw_only=True)

@@ -1,4 +1,4 @@
-"""What a touch becomes: a constraint that holds both ways, or a contact that opens and rubs."""
+"""Turns a touch into a constraint that holds both ways, or into a contact that opens and rubs."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ Rubs = FrictionLaw | Expression | None
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """How one body supports another where they touch, as parts of a mechanism say it.
+    """How one body supports another where they touch.
 
     Parameters
     ----------
     name, friction, unilateral, restitution, closed, static_friction, tangential_restitution
         As in `PlaneContact`.
     compliance
-        A law of compliant contact in place of a constraint.
+        A law of compliant contact instead of a constraint.
 
     Raises
     ------
     PosingError
-        The name is no word, what it says goes together neither with a contact nor with a
-        constraint, or a coefficient is no scalar.
+        The name is not a word, the options fit neither a contact nor a constraint, or a coefficient
+        is not a scalar.
     """
 
     name: str
@@ -129,7 +129,7 @@ class Support:
         events: tuple[Event, ...] = (),
         discrete: Parameters = NO_VALUES,
     ) -> Contribution:
-        """Return what it adds to a mechanism.
+        """Return its contribution to a mechanism.
 
         Parameters
         ----------
@@ -164,14 +164,14 @@ class Support:
     def compliant(
         self, touch: Touch, push: Push, rate: ca.SX, discrete: Parameters
     ) -> Contribution:
-        """Return what a compliant contact adds to a mechanism.
+        """Return the contribution of a compliant contact to a mechanism.
 
         Parameters
         ----------
         touch
             Of the bodies.
         push
-            How hard they push.
+            The force between them.
         rate
             Of the gap, m/s.
         discrete

@@ -1,8 +1,8 @@
 """Surfaces of revolution, and where they touch a plane.
 
 A convex surface of revolution about the axis e lies on a plane with the normal n, |e| = |n| = 1.
-How far its centre is then above the plane depends on c = e . n alone: that is its support h(c).
-The support function gives the point of contact as well. From the centre, the lowest point is
+The height of its centre above the plane then depends only on c = e . n: this is its support h(c).
+The support function also gives the point of contact. From the centre, the lowest point is
 
     r = -(h - c h') n - h' e,
 
@@ -38,7 +38,7 @@ class Ends:
     Parameters
     ----------
     edge
-        |c| beyond which the lower end touches in place of the surface between them.
+        |c| beyond which the lower end touches, and not the surface between the ends.
     half_length
         Their distance from the centre, m.
     radius
@@ -69,16 +69,16 @@ class Surface(ABC):
 
     @property
     def ends(self) -> Ends | None:
-        """Where the surface is cut off; None for one that is all of one piece."""
+        """Where the surface is cut off; None if it is of one piece."""
         return None
 
     def lies_flat(self, end: ca.SX | None) -> ca.SX:
-        """Return 1 where no point is the lowest once its axis is along the plane's normal, else 0.
+        """Return 1 if no single point is lowest when its axis is along the plane's normal, else 0.
 
         Parameters
         ----------
         end
-            As for `lowest_point`.
+            As in `lowest_point`.
         """
         return ca.SX(0)
 
@@ -101,7 +101,7 @@ def lowest_point(
         Its axis and the plane's normal towards it, (3, 1), of length one.
     end
         Which of its ends may touch: 0.0 for none, 1.0 for the one along the axis, -1.0 for the
-        other. None is for a surface that is all of one piece.
+        other. None is for a surface of one piece.
 
     Returns
     -------
@@ -147,7 +147,7 @@ class Sphere(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Disc(Surface):
-    """A flat disc with a sharp rim. Where it lies flat, no point of it is the lowest.
+    """A flat disc with a sharp rim. If it lies flat, no single point is lowest.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class Disc(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Torus(Surface):
-    """A wheel with a round tyre. Where it lies flat, no point of it is the lowest.
+    """A wheel with a round tyre. If it lies flat, no single point is lowest.
 
     Parameters
     ----------
@@ -222,24 +222,24 @@ class Ellipsoid(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Spindle(Surface):
-    """A circular arc that is turned about its chord: the roller of an omni-wheel.
+    """A circular arc rotated about its chord: the roller of an omni-wheel.
 
-    At the distance x from its middle it is sqrt(arc^2 - x^2) - offset thick.
+    At the distance x from its middle its radius is sqrt(arc^2 - x^2) - offset.
 
     Parameters
     ----------
     arc
         The radius of the arc, m.
     offset
-        The distance of the axis from the arc's centre, m; less than `arc`.
+        The distance of the axis from the centre of the arc, m; less than `arc`.
     half_length
-        Where it is cut off on either side of its middle, m. Without it the spindle is pointed,
-        half_length = sqrt(arc^2 - offset^2).
+        The distance from its middle at which it is cut off on either side, m. Without it the
+        spindle is pointed, half_length = sqrt(arc^2 - offset^2).
 
     Notes
     -----
     The arc touches where |c| <= half_length / arc. Beyond, the lower end does. Support and lowest
-    point are continuous there, their rates are not: a contact changes over by an event.
+    point are continuous there, but their rates are not: a contact switches at an event.
     """
 
     arc: Expression

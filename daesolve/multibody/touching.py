@@ -1,4 +1,4 @@
-"""How two bodies touch: their gap, where it is, and how they slide along each other there.
+"""The geometry of two touching bodies: their gap, its place, and their slip there.
 
 The gap lies along a normal n, from the second body to the first. Its rate is n . (v - v'), with the
 velocities v and v' of the material on either side of it, however the bodies roll: the nearest
@@ -22,7 +22,7 @@ NOTHING = 1e-20
 
 
 class Touch(Protocol):
-    """How a body is to another."""
+    """The geometry of one body relative to another."""
 
     @cached_property
     def gap(self) -> ca.SX:
@@ -31,12 +31,12 @@ class Touch(Protocol):
 
     @cached_property
     def point(self) -> ca.SX:
-        """The point of the first that is nearest to the second, in space, m: (3, 1) or (2, 1)."""
+        """The point of the first body nearest to the second, m: (3, 1) or (2, 1)."""
         ...
 
     @cached_property
     def slip(self) -> ca.SX:
-        """The velocity of its material over that of the second, along it, m/s: (2, 1) or (1, 1)."""
+        """The velocity of its material relative to the second, along it, m/s: (2, 1) or (1, 1)."""
         ...
 
 
@@ -47,13 +47,13 @@ class SurfaceOnPlane:
     Parameters
     ----------
     frame
-        Axis 3 is that of the surface, and its origin the surface's centre.
+        Axis 3 is the axis of the surface, and its origin the centre.
     surface
         Of revolution.
     plane
         Its axis 3 is the normal, towards the surface.
     end
-        As for `lowest_point`.
+        As in `lowest_point`.
     """
 
     frame: Frame
@@ -163,12 +163,12 @@ class CircleOnLine:
 
 @dataclass(frozen=True, eq=False)
 class RoundOnRound:
-    """Two spheres, or two circles in the plane; a radius of zero makes one a point.
+    """Two spheres, or two circles in the plane; one with zero radius is a point.
 
     Parameters
     ----------
     first, second
-        Their centres: frames, where they are no points.
+        Their centres: frames, unless they are points.
     radii
         m
     inside
@@ -242,11 +242,11 @@ class RoundOnRound:
 
 @dataclass(frozen=True, eq=False)
 class PinInHole:
-    """A pin in a wider hole, in the plane, where its centre may come to the middle of the hole.
+    """A pin in a wider hole, in the plane; its centre may pass the middle of the hole.
 
-    The normal is written so that it is smooth there: by the clearance c in place of the distance d
-    of the centres, which are the same where they touch. So is the gap of a rigid contact,
-    (c^2 - d^2) / 2 c, which has the rate of c - d there.
+    The normal is smooth there: it uses the clearance c instead of the distance d of the centres,
+    which are equal where they touch. So is the gap of a rigid contact, (c^2 - d^2) / 2 c, which has
+    the rate of c - d there.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ def tangents_of(normal: ca.SX, side: ca.SX | float) -> ca.SX:
 def material(place: Place, arm: ca.SX) -> ca.SX:
     """Return the velocity of the material at the end of an arm from a place, which is in space.
 
-    A place that is no frame is a point, with no arm.
+    A place that is not a frame is a point, with no arm.
     """
     if isinstance(place, Frame):
         return place.velocity + ca.cross(place.angular_velocity, arm)

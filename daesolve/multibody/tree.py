@@ -1,7 +1,7 @@
 """The tree of a mechanism: which joints lead outwards, and to which bodies.
 
-Eliminated from the outermost bodies inwards, a mechanism costs in proportion to its bodies: a body
-leaves its place to the joint that leads to it, and that joint to the body before it.
+If elimination goes from the outermost bodies inwards, its cost is proportional to the number of
+bodies: each body is followed by the joint that leads to it, and each joint by the body before it.
 """
 
 from __future__ import annotations

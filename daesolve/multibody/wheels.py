@@ -1,4 +1,4 @@
-"""What makes a vehicle of bodies in the plane, seen from above: skates and pairs of wheels."""
+"""Skates and pairs of wheels for vehicles in the plane, seen from above."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from daesolve.system.system import Output
 
 @dataclass(frozen=True, eq=False)
 class Skate:
-    """A blade, or a wheel without mass, that goes along its first axis alone and turns freely.
+    """A blade, or a massless wheel, that moves only along its first axis and turns freely.
 
     Its goal carries its name: the velocity of the frame's origin along the frame's second axis is
     zero. The reaction is the force of the ground along that axis, N. The output `<name>_speed`
-    (m/s) is how fast it goes along.
+    (m/s) is its speed along the blade.
 
     Parameters
     ----------
@@ -38,7 +38,8 @@ class Skate:
     Raises
     ------
     PosingError
-        The name is no word, or the frame is none, is of the ground, or of an axisymmetric body.
+        The name is not a word, or the frame is not a frame, or belongs to the ground or an
+        axisymmetric body.
     """
 
     name: str
@@ -55,25 +56,25 @@ class Skate:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         speed = ca.dot(axis_of(self.frame, 0), self.frame.velocity)
         return Contribution(goals=(self.goal,), outputs={f"{self.name}_speed": (speed, "m/s")})
 
 
 @dataclass(frozen=True, eq=False)
 class WheelPair:
-    """Two wheels on one axle, which turn each by itself and roll without slip.
+    """Two wheels on one axle that turn independently and roll without slip.
 
-    The axle is the second axis of a frame. Across it the wheels roll, so that they turn with
-    u_k / radius, u_k the velocity of the k-th wheel's centre along the first axis: the first wheel
-    is at +track / 2 along the axle, the second at -track / 2. Along the axle they do not slide, as
-    a `Skate`; that one goal carries the pair's name, and its reaction is the force of the ground on
-    both, N. The wheels' inertia about the axle acts on the body without states of its own: rolling
-    is put into the equations exactly, and the reaction is the true one.
+    The axle is the second axis of a frame. The wheels roll across it and turn with u_k / radius,
+    where u_k is the velocity of the k-th wheel's centre along the first axis: the first wheel is at
+    +track / 2 along the axle, the second at -track / 2. Like a `Skate` they do not slide along the
+    axle; this goal carries the pair's name, and its reaction is the force of the ground on both, N.
+    The wheels' inertia about the axle acts on the body without further states: the equations
+    contain rolling exactly, and the reaction is the true one.
 
-    The turns of the wheels, `<name>_angle_1` and `_2` (rad), are states of the run that nothing
-    depends on; `<name>_spin_1` and `_2` (rad/s) are outputs. With torques, `<name>_work` (J) is
-    metered.
+    The turns of the wheels, `<name>_angle_1` and `_2` (rad), are states of the run on which nothing
+    depends; `<name>_spin_1` and `_2` (rad/s) are outputs. The work of torques is metered as
+    `<name>_work` (J).
 
     Parameters
     ----------
@@ -82,27 +83,27 @@ class WheelPair:
     frame
         Of a body in the plane: its origin in the middle of the axle, its first axis ahead.
     radius, track
-        Of the wheels, and from the one to the other, m: numbers or expressions of parameters. With
-        a track of zero they are one wheel, or two beside each other.
+        The radius of the wheels and the distance between them, m: numbers or expressions of
+        parameters. With zero track they are one wheel, or two side by side.
     inertia
         Of each wheel about the axle, kg m^2. Their masses, and their moments about the vertical,
         are part of the body.
     torques
-        Of motors and brakes between the body and the first and the second wheel, N m, positive
-        where they drive ahead: numbers or expressions of time, states and parameters.
+        Of motors and brakes between the body and the first and the second wheel, N m, positive if
+        they drive forwards: numbers or expressions of time, states and parameters.
 
     Raises
     ------
     PosingError
-        The name is no word; the frame is none in the plane, or of the ground; or there are not two
-        torques.
+        The name is not a word; the frame is not in the plane, or belongs to the ground; or there
+        are not two torques.
     OutOfRangeError
-        The radius is a number that is not above zero, or the track or the inertia is negative.
+        The radius is not positive, or the track or the inertia is negative.
 
     Notes
     -----
-    A wheel on an axle that turns about the vertical (a castor, a steered axle) sits on a body of
-    its own, with a `Revolute` joint to the vehicle.
+    Put a wheel on an axle that turns about the vertical (a castor, a steered axle) on a separate
+    body, with a `Revolute` joint to the vehicle.
     """
 
     name: str
@@ -136,7 +137,7 @@ class WheelPair:
 
     @cached_property
     def spins(self) -> tuple[ca.SX, ca.SX]:
-        """The rates of both wheels, rad/s, positive as they roll ahead."""
+        """The rates of both wheels, rad/s, positive as they roll forwards."""
         ahead, across = axis_of(self.frame, 0), axis_of(self.frame, 1)
         one, two = (
             ca.dot(ahead, material(self.frame, side * self.track / 2 * across)) / self.radius
@@ -152,7 +153,7 @@ class WheelPair:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         own, spins = self.skate.contribution, self.spins
         outputs: dict[str, Output] = {
             f"{self.name}_spin_{k}": (spin, "rad/s") for k, spin in enumerate(spins, 1)

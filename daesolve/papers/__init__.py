@@ -1,4 +1,4 @@
-"""Papers made again: every figure and table of a publication, published and exact side by side."""
+"""Papers reproduced: figures and tables of publications, with published and exact values."""
 
 from daesolve.papers.installed import paper, papers
 from daesolve.papers.making import MadePaper, make

@@ -12,14 +12,14 @@ GROUP = "daesolve.papers"
 
 
 def papers() -> tuple[tuple[Paper, ...], tuple[BrokenPlugin, ...]]:
-    """Load every installed paper; a broken one is named and does not take the others down.
+    """Load every installed paper; a broken one is named and does not affect the others.
 
     Returns
     -------
     papers
         Those that could be loaded, in the order of their names.
     broken
-        The name of each other one, and why.
+        The names of the others, each with the reason.
     """
     return offered(GROUP, _wrong)
 
@@ -30,7 +30,7 @@ def paper(name: str) -> Paper:
     Raises
     ------
     UnknownNameError
-        No plugin offers a paper of this name; the nearest are named.
+        No plugin offers a paper of this name; the message lists the nearest.
     PluginError
         The plugin could not be loaded.
     """

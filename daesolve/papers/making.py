@@ -1,4 +1,4 @@
-"""The items of a paper, made one after the other; one that fails does not cost the others."""
+"""Reproduces the items of a paper, one after the other; a failure does not affect the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEFT_OUT = "skipped: it takes long, and --quick was given"
 
 @dataclass(frozen=True, eq=False)
 class MadePaper(Made):
-    """A paper made again; a notebook shows its tables and figures."""
+    """A reproduced paper; a notebook shows its tables and figures."""
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows: tables and figures, without a page around them."""
@@ -28,22 +28,22 @@ class MadePaper(Made):
         Raises
         ------
         OutputExistsError
-            There is something in the directory, or it cannot be made.
+            The directory is not empty, or cannot be created.
         """
         return write(self, Path(directory))
 
 
 def make(paper: Paper, *, quick: bool = False, tell: Tell | None = None) -> MadePaper:
-    """Make the figures and tables of a paper again.
+    """Reproduce the figures and tables of a paper.
 
     Parameters
     ----------
     paper
-        From `daesolve.papers.paper(NAME)`, or one's own.
+        From `daesolve.papers.paper(NAME)`, or your own.
     quick
-        Make shorter runs, and leave out what takes long.
+        Shorten the runs, and skip slow items.
     tell
-        Called with each item before it is made.
+        Called with each item before it is reproduced.
     """
     from daesolve.reporting.figures.style import style
 

@@ -54,7 +54,7 @@ class Part:
 
     @property
     def heading(self) -> str:
-        """Where it is in the paper, and what it shows."""
+        """Its place in the paper, and what it shows."""
         return f"{heading(self.made.item.name)}: {self.made.item.title}"
 
 
@@ -76,7 +76,7 @@ def write(made: Made, directory: Path) -> list[Path]:
 
 
 def fragment(made: Made) -> str:
-    """Return tables and figures for a page that is there already."""
+    """Return tables and figures for an existing page."""
     found = template("daesolve.papers", "paper.html.jinja").render(
         made=made, parts=_parts(made), whole=False, versions=""
     )
@@ -84,7 +84,7 @@ def fragment(made: Made) -> str:
 
 
 def document(made: Made) -> dict[str, Any]:
-    """Return what was made as an object for JSON, without the drawings."""
+    """Return the results as an object for JSON, without the drawings."""
     return plain(
         {
             "paper": made.paper.name,
@@ -128,8 +128,8 @@ def text(made: Made) -> RenderableType:
             lines.append(Padding(Text(entry.shown.note), (0, 0, 0, 2)))
     if made.paper.missing:
         lines += [Text(), Text("Not made", style="bold")]
-        told = made.paper.missing.items()
-        lines += [Padding(Text(f"{name}: {why}"), (0, 0, 0, 2)) for name, why in told]
+        left_out = made.paper.missing.items()
+        lines += [Padding(Text(f"{name}: {why}"), (0, 0, 0, 2)) for name, why in left_out]
     return Group(*lines)
 
 

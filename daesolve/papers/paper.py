@@ -1,4 +1,4 @@
-"""What a plugin says of a paper: its figures and tables, and what makes each of them again."""
+"""A paper in a plugin: its figures and tables, and the functions that reproduce them."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compared:
-    """A number or a statement of a paper, beside what exact computation gives.
+    """A number or a statement of a paper, beside its exact value.
 
     Parameters
     ----------
     quantity
-        What it is.
+        What is compared.
     published
-        As it is printed.
+        The printed value.
     exact
-        As it is computed: a number, or words.
+        The computed value: a number, or words.
     unit
         Of the number.
     why
-        What differs and why; empty where nothing does.
+        What differs and why; empty if nothing does.
     """
 
     quantity: str
@@ -39,7 +39,7 @@ class Compared:
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """A figure or a table, made again.
+    """A reproduced figure or table.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Shown:
     formulas
         Formulas by title, in LaTeX without delimiters.
     note
-        What a reader should know of how it was made, in a sentence or two.
+        What a reader should know about its computation, in a sentence or two.
     """
 
     rows: Sequence[Compared] = ()
@@ -70,12 +70,12 @@ class Item:
     title
         What it shows.
     make
-        (quick) -> what it shows, made again. A quick one takes a few seconds: a shorter run, fewer
-        members of a family.
+        (quick) -> the reproduced contents. A quick one takes a few seconds, with a shorter run or
+        fewer members of a family.
     commands
-        The commands that give its parts.
+        The commands that compute its parts.
     slow
-        Whether it is left out where everything is to be quick.
+        Whether quick runs leave it out.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Item:
 
 @dataclass(frozen=True, eq=False)
 class Paper:
-    """A publication that is made again.
+    """A publication to reproduce.
 
     Parameters
     ----------
@@ -96,14 +96,14 @@ class Paper:
     title, source
         Of the publication.
     items
-        What is made again, in its order.
+        The items to reproduce, in order.
     missing
-        What is not, by where it is, and why.
+        What is not reproduced, by its place, and why.
 
     Raises
     ------
     PosingError
-        There is no item, or two have one name.
+        There are no items, or two have the same name.
     """
 
     name: str
@@ -122,18 +122,18 @@ class Paper:
 
 @dataclass(frozen=True, eq=False)
 class MadeItem:
-    """An item, and what came of it.
+    """An item, and its result.
 
     Parameters
     ----------
     item
         Of the paper.
     shown
-        What was made; None where nothing was.
+        The reproduced contents; None if there are none.
     why
-        Why nothing was made.
+        Why there are none.
     failed
-        Whether it was tried.
+        Whether the item failed.
     """
 
     item: Item
@@ -144,16 +144,16 @@ class MadeItem:
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A paper, and what came of its items.
+    """A paper, and the results of its items.
 
     Parameters
     ----------
     paper
-        What was made.
+        The paper.
     items
         Each of its items, in order.
     quick
-        Whether only what is quick was made.
+        Whether only quick items were reproduced.
     """
 
     paper: Paper
@@ -162,5 +162,5 @@ class Made:
 
     @property
     def failed(self) -> tuple[MadeItem, ...]:
-        """The items that could not be made."""
+        """The items that failed."""
         return tuple(made for made in self.items if made.failed)

@@ -1,4 +1,4 @@
-"""What can be said about a case besides its motion, as numbers and words."""
+"""Analyses of a case besides its motion, with results as numbers and words."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from daesolve.system.system import MechanicalSystem, System
 
 @dataclass(frozen=True)
 class Subject:
-    """What is asked about: a system, the values of its parameters, and where it starts.
+    """The subject of an analysis: a system, the values of its parameters, and its start.
 
     Parameters
     ----------
     system, values
-        What was posed, and its parameters by name.
+        The system, and its parameters by name.
     time
         Of the start, s.
     find_start
         Returns the consistent state (nx,) of the start.
     differentiate
-        Returns the derivatives of the final state by what is named, up to a horizon in s.
+        Returns the derivatives of the final state by named quantities, up to a horizon in s.
     """
 
     system: System
@@ -58,14 +58,14 @@ class Subject:
 
     @property
     def numbers(self) -> np.ndarray:
-        """The values of everything that may vary from run to run, in the order of the symbols."""
+        """The values of everything that can vary between runs, in the order of the symbols."""
         dynamics = self.system.dynamics
         values = {**dynamics.values, **self.values}
         return dynamics.value_vector(values | begun(dynamics, values, self.start, self.time))
 
     @property
     def mechanical(self) -> MechanicalSystem:
-        """The system, where it is mechanical.
+        """The system, if it is mechanical.
 
         Raises
         ------
@@ -82,14 +82,14 @@ class Subject:
 
 @dataclass(frozen=True)
 class Analysis:
-    """What can be asked about any case.
+    """An analysis that every case has.
 
     Parameters
     ----------
     answer
-        Of the subject, of names and of a horizon.
+        A function of the subject, of names and of a horizon.
     takes_names, takes_horizon
-        Whether it does.
+        Whether it uses names, and a horizon.
     """
 
     answer: Callable[[Subject, Sequence[str], float | None], dict[str, Any]]
@@ -98,13 +98,12 @@ class Analysis:
 
 
 def rank_report(subject: Subject) -> dict[str, Any]:
-    """Tell whether the reactions influence all goals independently, in motion and at rest.
+    """Return whether the reactions influence all goals independently, in motion and at rest.
 
     Parameters
     ----------
     subject
-        What is asked about. At rest the velocities of its start are set to zero; a control system
-        has none.
+        The subject. At rest the velocities of its start are set to zero; a control system has none.
 
     Returns
     -------
@@ -112,7 +111,7 @@ def rank_report(subject: Subject) -> dict[str, Any]:
         `degrees` (the relative degree of each goal), and for `start` and `at_rest` (None of a
         control system): `rank`, `of`, `dependent` (the goals that take part in dependences),
         `singular_values` (of the decoupling matrix with rows and columns of unit length) and
-        `condition` (None where it is singular; columns of unit length alone, since the lengths of
+        `condition` (None if it is singular; columns of unit length alone, since the lengths of
         rows show goals that lose their grip).
     """
     dynamics, time, p = subject.system.dynamics, subject.time, subject.numbers
@@ -131,12 +130,12 @@ def rank_report(subject: Subject) -> dict[str, Any]:
 
 
 def linearization_report(subject: Subject) -> dict[str, Any]:
-    """Linearize about the start; see `daesolve.analysis.linearize`, also for what is raised.
+    """Linearize about the start; see `daesolve.analysis.linearize`, also for the errors.
 
     Parameters
     ----------
     subject
-        What is asked about. It starts in an equilibrium or a steady motion.
+        The subject. It starts in an equilibrium or a steady motion.
 
     Returns
     -------
@@ -195,7 +194,7 @@ def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
 
 
 def _quasi_holonomic(subject: Subject, of: Sequence[str]) -> dict[str, Any]:
-    """Tell whether constraints may be substituted, solved for the rates of some coordinates."""
+    """Return whether constraints may be substituted, solved for the rates of some coordinates."""
     at, values = subject.named_start, subject.values
     system, time = subject.mechanical, subject.time
     return quasi_holonomic_report(system, of, parameters=values, at=at, time=time)
@@ -255,7 +254,7 @@ ANALYSES: dict[str, Analysis] = {
     "invariant-measure": Analysis(lambda subject, of, until: _invariant_measure(subject)),
     "variants": Analysis(lambda subject, of, until: _variants(subject)),
 }
-"""What can be asked about a case of any problem."""
+"""The analyses that every problem has."""
 
 
 def _parts(numbers: np.ndarray) -> dict[str, list[float]]:

@@ -1,4 +1,4 @@
-"""A case of a problem with every value chosen, ready to be run."""
+"""A case of a problem with every value chosen, ready to run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from daesolve.analysis.sensitivity import Sensitivity, nominal_values, sensitivity_of
+from daesolve.analysis.sensitivity import (
+    Sensitivity,
+    nominal_values,
+    nothing_to_differentiate_by,
+    sensitivity_of,
+)
 from daesolve.equations.consistency import Start, check_named, start_value
 from daesolve.equations.starting import started
 from daesolve.errors import (
@@ -53,7 +58,7 @@ from daesolve.verification.reference_motion import Progress as ReferenceProgress
 from daesolve.verification.reference_run import TOLERANCE, ReferenceRun, reference_run
 
 USUAL = {"impact": "newton", "impact_order": None, "on_gain": "refuse"}
-"""What a case asks of impacts where it says nothing."""
+"""The options of impacts of a case that sets none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +68,13 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
     Parameters
     ----------
     problem, case, model
-        Where it comes from.
+        The problem, the name of the case, and the model.
     structure, parameters
-        What was chosen in place of the problem's defaults.
+        Values that replace the problem's defaults.
     start
-        Start values by the case's own names, in place of the case's.
+        Start values by the case's own names, which replace those of the case.
     initial
-        Values of states, to be kept.
+        Values of states to keep.
     """
 
     problem: Family
@@ -109,12 +114,12 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
 
     @property
     def values(self) -> dict[str, float]:
-        """Every parameter's value, and what the problem derives from them.
+        """The value of every parameter, and the values that the problem derives from them.
 
         Raises
         ------
         OutOfRangeError
-            What follows from the others was given.
+            A value is given that follows from the others.
         """
         derived = self.derived
         for name in self.parameters:
@@ -141,7 +146,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         Raises
         ------
         UnknownNameError, OutOfRangeError
-            A name that nothing carries, or a value that cannot be.
+            A name is unknown, or a value is not possible.
         """
         overrides = check_named("parameters", overrides)
         structural = {
@@ -210,12 +215,12 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         Parameters
         ----------
         until
-            In place of the case's horizon, s.
+            The end, s; None takes the case's horizon.
         initial
             Start values by the case's own names or by those of states; or a run, from whose end
             this one begins.
         **options
-            As for `daesolve.solve`; one that is left out is the case's own.
+            As in `daesolve.solve`; by default the case's own.
         """
         check_options("solve", options, more=tuple(SolveOptions.__annotations__))
         case = with_values(self, None if isinstance(initial, EndedRun) else initial, options)
@@ -230,7 +235,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         return case.of_problem(run) if store is None else case._with_sources(run)
 
     def of_problem(self, run: Trajectory) -> Trajectory:
-        """Return a run of the case's system with what the problem says of it."""
+        """Return a run of the case's system with the problem's data about it."""
         described = split_derived(run.description, tuple(self.derived))
         return self._with_sources(replace(run, description=described))
 
@@ -240,11 +245,11 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
     def solve_options(self, until: float | None, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of `daesolve.solve` for the case: its own, and other options.
 
-        Parameters in the options are those that the case has already.
+        Parameters in the options are those that the case already has.
         """
         guess, initial = self.guess()
         chosen = {n: v for n, v in options.items() if v is not None and n != "parameters"}
-        # What an input is by default is not what it is said to be as well.
+        # An input that is given replaces its default value.
         inputs = self._inputs() | dict(check_named("inputs", chosen.pop("inputs", None)))
         driven = {*inputs} - {*self.parameters}
         return {
@@ -264,7 +269,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         }
 
     def _inputs(self) -> dict[str, Any]:
-        """Return what acts in the case, but for what was given as a number in its place."""
+        """Return the inputs of the case, except those that were replaced by a number."""
         own = self.case.inputs
         acting = own(self.system) if callable(own) else own
         return {name: given for name, given in acting.items() if name not in self.parameters}
@@ -314,7 +319,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         return reference_run(case.system, tolerance=tolerance, progress=progress, **chosen)
 
     def to_fmu(self, path: str | Path, **options: Any) -> Exported:
-        """Write the case as a unit of FMI 3.0; see `daesolve.fmu.to_fmu`."""
+        """Write the case as an FMI 3.0 unit; see `daesolve.fmu.to_fmu`."""
         check_options("to_fmu", options, more=("initial", "horizon", "tolerance"))
         case = with_values(self, options.pop("initial", None), options)
         given = case.full_start, case.full_parameters, case.problem.meaning(case.full_structure)
@@ -352,7 +357,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         return sensitivity_of(case.system, request, case._differentiable(by), at)
 
     def _differentiable(self, by: Sequence[str]) -> dict[str, float]:
-        """Return the values of what is to be differentiated by."""
+        """Return the values of the variables of differentiation."""
         derived = self.derived
         for name in by:
             if name in derived:
@@ -365,12 +370,12 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         return nominal_values(by, self.full_parameters, starts, open_names)
 
     def with_values(self, values: Mapping[str, float]) -> BoundCase:
-        """Return the case with other parameters and start values, given by their names alone.
+        """Return the case with other parameters and start values, given only by their names.
 
         Raises
         ------
         UnknownNameError, OutOfRangeError
-            A name that nothing carries, or a value that cannot be.
+            A name is unknown, or a value is not possible.
         """
         known = self.system.dynamics.posed_ranges
         starts = {name: value for name, value in values.items() if name not in known}
@@ -385,17 +390,17 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
             One of the problem's `analyses`, or of those in `analyses.ANALYSES`, which every
             problem has.
         of
-            By which parameters and start values "sensitivity" differentiates, or which coordinates
-            "quasi-holonomic" is to eliminate.
+            The parameters and start values by which "sensitivity" differentiates, or the
+            coordinates that "quasi-holonomic" eliminates.
         until
-            Up to when "sensitivity" goes, s; None takes the case's horizon.
+            The horizon of "sensitivity", s; None takes the case's horizon.
 
         Raises
         ------
         UnknownNameError, OutOfRangeError
-            There is no such analysis, or it takes no names or no horizon.
+            The analysis is unknown, or does not use names or a horizon.
         PosingError
-            One of the problem's own returns no `Answer`.
+            An analysis of the problem does not return an `Answer`.
         """
         own = self.problem.analyses
         if name not in {**ANALYSES, **own}:
@@ -439,15 +444,15 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         return started(dynamics, values, initial, guess=guess, time=time)[0]
 
     def guess(self) -> tuple[dict[str, float], dict[str, float]]:
-        """Return the guess of the states, and what is to be kept of it.
+        """Return the guess of the states, and which of them to keep.
 
-        The start of a case without a rule belongs to its own parameters and structure, and is kept
-        with these. With others it is where the nearest consistent state is looked for.
+        The start of a case without a rule belongs to its own parameters and structure, with which
+        it is kept. With others it is only a guess for the nearest consistent state.
 
         Raises
         ------
         OutOfRangeError
-            A start value is no finite number.
+            A start value is not a finite number.
         """
         start = self.full_start
         rule = self.problem.start_rule(self.model)
@@ -456,10 +461,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
             own = {} if self._changed() else dict(self.case.start)
             return {**start, **self.initial}, {**own, **kept}
         for name, value in start.items():
-            if not isinstance(value, int | float) or value != value or abs(value) == float("inf"):
-                raise OutOfRangeError(
-                    f"the start value of {name!r} is {value!r}, not a finite number"
-                )
+            start_value(name, value)
         return self._follows("the start", rule), dict(self.initial)
 
     def _changed(self) -> dict[str, Any]:
@@ -486,7 +488,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
             ) from error
 
     def identity(self) -> dict[str, Any]:
-        """Return what the report calls this run, and the units of its parameters."""
+        """Return the identity of this run for the report, and the units of its parameters."""
         own = self.problem, self.case, self.model
         return identity_of(*own, self.full_structure, self.system, self._asked())
 
@@ -495,11 +497,3 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         own = {"redundant": self.case.redundant, "rank_loss": self.case.rank_loss}
         own |= {n: value for n, value in self._impacts().items() if value != USUAL[n]}
         return {"set": self._changed(), "initial": {**self.start, **self.initial}, "usual": own}
-
-
-def nothing_to_differentiate_by(known: Sequence[str]) -> OutOfRangeError:
-    """Return what is raised where no name is given, with those that there are."""
-    return OutOfRangeError(
-        "sensitivity needs the names of parameters or start values to differentiate by "
-        f"(of=[...], --of NAME): there are {', '.join(map(repr, dict.fromkeys(known)))}"
-    )

@@ -19,7 +19,7 @@ LIBRARY = (
     "framework for nonlinear optimization and optimal control, Mathematical Programming "
     "Computation 11 (2019) 1-36, doi:10.1007/s12532-018-0139-4",
 )
-"""What every run rests on."""
+"""The papers behind every run."""
 
 BAUMGARTE = (
     "J. Baumgarte, Stabilization of constraints and integrals of motion in dynamical systems, "
@@ -64,7 +64,7 @@ FORMULATIONS: Mapping[str, tuple[str, ...]] = {
     ),
     "regularised": (BAUMGARTE,),
 }
-"""Formulation -> its papers; what it wraps has its own."""
+"""Formulation -> its papers; a wrapped formulation has its own."""
 
 SUNDIALS = (
     "A. C. Hindmarsh and others, SUNDIALS: suite of nonlinear and differential/algebraic equation "
@@ -127,12 +127,12 @@ def citation(run: Trajectory | None = None) -> None:
     Parameters
     ----------
     run
-        A trajectory; without it, what was run last in this process.
+        A trajectory; by default the last run of this process.
 
     Raises
     ------
     OutOfRangeError
-        Nothing was run yet.
+        Nothing has been run yet.
 
     Examples
     --------

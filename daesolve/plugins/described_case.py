@@ -1,4 +1,4 @@
-"""What a run keeps of its case: names, structure, units, and how the system is posed again."""
+"""What a run stores about its case: names, structure, units, and how to pose the system again."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def identity_of(
     system: System,
     asked: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return what the report calls a run, and the units of its parameters.
+    """Return the identity of a run for the report, and the units of its parameters.
 
     Parameters
     ----------
     problem, case, model, structure, system
         What is run.
     asked
-        What was changed of the case, and what the case itself asks for.
+        The changes to the case, and the options of the case itself.
     """
     plain = {
         name: value if isinstance(value, bool | int | float | str) else str(value)
@@ -46,7 +46,7 @@ def identity_of(
 
 
 def source_of(problem: Family, model: str, structure: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return how a system is posed again; None where a structure is no plain value."""
+    """Return how to pose a system again; None if a structure is not a plain value."""
     if not all(isinstance(value, bool | int | float | str) for value in structure.values()):
         return None
     return {

@@ -1,4 +1,4 @@
-"""What a case writes for use elsewhere: its system, with its own values and start."""
+"""Exports of a case: its system, with its own values and start."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from daesolve.formulations.laws import Law
 
 
 class ExportableCase:
-    """What a case has for use elsewhere."""
+    """The exports of a case."""
 
     def to_python(
         self, path: str | Path, *, rate: float = 0.0, laws: Mapping[str, Law] | None = None
     ) -> Path:
-        """Write the system as a module of Python, with the values and the start of the case.
+        """Write the system as a Python module, with the values and the start of the case.
 
-        Inputs stay inputs, whatever acts in the case; what it gives as a number is their default.
-        Goals that the case drops, since they follow from others, are left out.
+        Inputs stay inputs, whatever drives them in the case; a number in the case is their default.
+        Goals that the case drops because they follow from others are left out.
 
         Parameters
         ----------
         path
             Of the module, such as "plant.py".
         rate
-            In 1/s: with it, constraints attract the motion.
+            In 1/s. With a rate, constraints attract the motion.
         laws
-            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
+            Laws of single constraints instead of the rate, as `Feedback(laws=...)` takes them.
 
         Returns
         -------
         pathlib.Path
-            Where it is.
+            The path that was written.
 
         Raises
         ------
         DaesolveError
-            As `MechanicalSystem.to_python` does; or the case has no consistent start.
+            As in `MechanicalSystem.to_python`, or if the case has no consistent start.
         """
         system, further = self._exported(rate, laws)
         return system.to_python(path, **further)
@@ -56,19 +56,19 @@ class ExportableCase:
         path
             Of the directory, such as "plant".
         rate
-            In 1/s: with it, constraints attract the motion.
+            In 1/s. With a rate, constraints attract the motion.
         laws
-            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
+            Laws of single constraints instead of the rate, as `Feedback(laws=...)` takes them.
 
         Returns
         -------
         pathlib.Path
-            Where it is.
+            The path that was written.
 
         Raises
         ------
         DaesolveError
-            As `MechanicalSystem.to_c` does; or the case has no consistent start.
+            As in `MechanicalSystem.to_c`, or if the case has no consistent start.
         """
         system, further = self._exported(rate, laws)
         return system.to_c(path, **further)
@@ -87,14 +87,14 @@ class ExportableCase:
         language
             "python" or "c".
         rate
-            In 1/s: with it, constraints attract the motion.
+            In 1/s. With a rate, constraints attract the motion.
         laws
-            Laws of single constraints in place of the rate, as `Feedback(laws=...)` takes them.
+            Laws of single constraints instead of the rate, as `Feedback(laws=...)` takes them.
 
         Raises
         ------
         OutOfRangeError
-            There is no such language.
+            The language is unknown.
         """
         writers = {"python": python_module, "c": source}
         if language not in writers:
@@ -112,17 +112,17 @@ class ExportableCase:
         rate: float = 0.0,
         laws: Mapping[str, Law] | None = None,
     ) -> str:
-        """Return the equations as LaTeX, as they hold where the case starts.
+        """Return the equations as LaTeX, in the mode in which the case starts.
 
         Parameters
         ----------
         path, reduced, document, rate, laws
-            As `MechanicalSystem.to_latex` takes them.
+            As in `MechanicalSystem.to_latex`.
 
         Raises
         ------
         DaesolveError
-            As `MechanicalSystem.to_latex` does.
+            As in `MechanicalSystem.to_latex`.
         """
         case: Any = self
         system = case.system
@@ -138,7 +138,7 @@ class ExportableCase:
         )
 
     def _exported(self, rate: float, laws: Mapping[str, Law] | None) -> tuple[Any, dict[str, Any]]:
-        """Return the system of the case, and what its exports are asked for."""
+        """Return the system of the case, and the further arguments of its exports."""
         case: Any = self
         system = case.system
         labels, state = system.dynamics.labels, case.consistent_start().state

@@ -1,4 +1,4 @@
-"""Families of systems: cases, choices, analyses and measures, and what follows from them."""
+"""Families of systems: cases, choices, analyses and measures."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ DrawingRule = Callable[[Mapping[str, Any]], Drawing | None]
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What an analysis found.
+    """The result of an analysis.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Answer:
     figures
         Drawings by name.
     words
-        What is printed in place of the values; the values where there are none.
+        Text to print instead of the values; by default the values.
     """
 
     values: Mapping[str, Any]
@@ -75,12 +75,12 @@ AnalysisRule = Callable[[Any], Answer]
 
 @dataclass(frozen=True, eq=False)
 class Measure:
-    """A number of a whole run: how far it is from another motion.
+    """A number for a whole run, such as its distance from another motion.
 
     Parameters
     ----------
     rule
-        (case, run) -> number; not a number where it has no meaning.
+        (case, run) -> number; NaN where it has no meaning.
     unit
         Of the number.
     """
@@ -93,7 +93,7 @@ class Measure:
 class Choice:
     """A structural choice among named values; the first is the default.
 
-    In Python a value of one's own may be given in place of a name.
+    In Python you can give your own value instead of a name.
     """
 
     options: Mapping[str, Any]
@@ -125,7 +125,7 @@ def choice(**options: object) -> Choice:
 
 @dataclass(frozen=True)
 class Case:
-    """A run by a name: model, structure, parameters, start and horizon.
+    """A named run: model, structure, parameters, start and horizon.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Case:
     model
         None takes the problem's first model.
     structure, parameters
-        What differs from the problem's defaults.
+        Values that differ from the problem's defaults.
     start
         Start values by the problem's own names (see `Problem.start`).
     start_time
@@ -144,20 +144,20 @@ class Case:
     rate
         The default rate of this case's goals, 1/s.
     times
-        Sample times of interest, s; even samples where there are none.
+        Sample times of interest, s; by default even samples.
     redundant
         What to do with constraints that depend on each other everywhere: "error", "drop" or
         "minimum-norm".
     rank_loss
         What to do where constraints depend on each other at isolated positions: "stop" or "pass".
     inputs
-        What acts, by the name of an input, as in `daesolve.solve`; or a function of the system that
-        returns this, where laws contain its symbols.
+        Inputs by name, as in `daesolve.solve`; or a function of the system that returns them, if
+        laws contain its symbols.
     impact, impact_order, on_gain
-        The law of impacts of contacts, the order of those one after the other, and what follows
-        where an impact would give energy, as in `daesolve.solve`.
+        The impact law of contacts, the order of sequential impacts, and what to do if an impact
+        would add energy, as in `daesolve.solve`.
     note
-        What is special about it, and where it comes from.
+        What is special about the case, and its source.
     """
 
     name: str
@@ -183,12 +183,12 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """The data of a `Problem`, which says what each of them is, and what follows from them.
+    """The data of a `Problem`, which documents them, and what follows from them.
 
     Raises
     ------
     PosingError
-        There is no model or no case, or two cases have one name.
+        There is no model or no case, or two cases have the same name.
     UnknownNameError
         A start rule belongs to no model.
     """
@@ -230,13 +230,13 @@ class Family:
         suggest_names(self, analyses="analysis", figures="figure", measures="measure")
 
     def _drawn_by_default(self, document: Mapping[str, Any]) -> Drawing | None:
-        """Draw the points and rods of the system of a run; None where it has no points."""
+        """Draw the points and rods of the system of a run; None if it has no points."""
         system = self.system(document["model"], document["structure"])
         rule = drawing_of_system(system, FROM_THE_FRONT)
         return None if rule is None else rule(document)
 
     def start_names(self, structure: Structure | None = None) -> tuple[str, ...]:
-        """Return the names of the start values of a structure, the default one without it."""
+        """Return the names of the start values of a structure, by default the default one."""
         names = [name for case in self.cases for name in case.start]
         if self.start_values is not None:
             what = f"start_values of the problem {self.name!r}"
@@ -248,14 +248,14 @@ class Family:
         return tuple(dict.fromkeys(names))
 
     def default_structure(self) -> dict[str, Any]:
-        """Return the structure where nothing is chosen; a choice by its name."""
+        """Return the default structure; a choice by its name."""
         return {
             name: value.default if isinstance(value, Choice) else value
             for name, value in self.structure.items()
         }
 
     def check_structure(self, name: str, value: Any) -> Any:
-        """Return a structural value, or say what it could be.
+        """Return a structural value, or raise an error that lists the possible ones.
 
         Raises
         ------
@@ -274,7 +274,7 @@ class Family:
         return value
 
     def system(self, model: str, structure: Structure) -> System:
-        """Pose the system of a model and a structure; the same one for the same choices."""
+        """Pose the system of a model and a structure; equal choices return the same system."""
         key = json.dumps([model, structure], default=lambda value: f"{id(value)}", sort_keys=True)
         if key not in self._systems:
             # The structure is kept, since an identity is free again when its object is gone.
@@ -321,13 +321,13 @@ class Family:
         }
 
     def start_rule(self, model: str) -> StartRule | None:
-        """Return how a model's states follow from the start values of a case."""
+        """Return the rule by which a model's states follow from the start values of a case."""
         if self.start is None or callable(self.start):
             return self.start
         return self.start.get(model)
 
     def find_case(self, name: str | None) -> Case:
-        """Return a case by its name, the first one without it; raises UnknownNameError."""
+        """Return a case by its name, by default the first; raises UnknownNameError."""
         if name is None:
             return self.cases[0]
         for case in self.cases:
@@ -336,7 +336,7 @@ class Family:
         raise unknown_name("case", name, [case.name for case in self.cases])
 
     def find_model(self, name: str | None) -> str:
-        """Return the name of a model, the first one without it; raises UnknownNameError."""
+        """Return the name of a model, by default the first; raises UnknownNameError."""
         if name is None:
             return next(iter(self.models))
         if not is_one_of(name, self.models):

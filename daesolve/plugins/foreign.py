@@ -1,4 +1,4 @@
-"""Calls of functions that a plugin provides: whatever one raises is named as the plugin's own."""
+"""Calls of plugin functions; the errors that they raise are attributed to the plugin."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ def called(what: str, function: Callable[..., Answered], *arguments: Any) -> Ans
     Parameters
     ----------
     what
-        The function, as a sentence names it.
+        The name of the function in messages.
     function, *arguments
-        What is called, and with what.
+        The function and its arguments.
 
     Raises
     ------
     DaesolveError, KeyboardInterrupt
-        As the function raises them.
+        If the function raises them.
     PluginError
-        It raises anything else, which is the cause; to end the process is not for a plugin.
+        The function raises anything else, which becomes the cause, also if it tries to exit.
     """
     try:
         return function(*arguments)
@@ -36,7 +36,7 @@ def called(what: str, function: Callable[..., Answered], *arguments: Any) -> Ans
 
 
 def numbers_by_name(what: str, found: object) -> dict[str, Any]:
-    """Return what a function of a plugin gave, which must be numbers by names.
+    """Return the result of a plugin function, which must be numbers by names.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def numbers_by_name(what: str, found: object) -> dict[str, Any]:
     named: dict[str, Any] = {}
     for name, value in found.items():  # pyright: ignore[reportUnknownVariableType]
         if not isinstance(name, str):
-            raise PluginError(f"{what} must return numbers by names, and {name!r} is no name")
+            raise PluginError(f"{what} must return numbers by names, but {name!r} is not a name")
         try:
             float(value)  # pyright: ignore[reportUnknownArgumentType]
         except (TypeError, ValueError, RuntimeError):

@@ -1,4 +1,4 @@
-"""Problems that stand in model files: MJCF and URDF, which are read and not executed."""
+"""Problems in model files: MJCF and URDF, which are read and not executed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HORIZON = 10.0
 
 
 def is_model_file(name: object) -> bool:
-    """Return whether a name is that of a model file, by how it ends."""
+    """Return whether a name is the name of a model file, by its suffix."""
     return isinstance(name, str | Path) and str(name).lower().endswith(SUFFIXES)
 
 
@@ -26,7 +26,7 @@ def fields_of(path: Path) -> dict[str, Any]:
     Raises
     ------
     ModelFileError, MissingPackageError
-        As for `daesolve.multibody.read`.
+        As in `daesolve.multibody.read`.
     """
     mechanism = read(path)
 

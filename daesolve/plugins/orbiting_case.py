@@ -1,4 +1,4 @@
-"""Periodic motions of a case: its own start is the guess, its own values hold."""
+"""Periodic motions of a case, whose start is the guess."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class OrbitingCase:
-    """What a case has for motions that repeat themselves."""
+    """The analyses of periodic motions of a case."""
 
     def periodic_orbit(
         self,
@@ -42,14 +42,14 @@ class OrbitingCase:
         Parameters
         ----------
         near
-            The guess: a state by name, a run, whose end is taken, or an orbit; None takes the start
-            of the case.
+            The guess: a state by name, a run (its end), or an orbit; None takes the start of the
+            case.
         period, section, direction, passages
-            When the motion has returned.
+            The condition that the motion has returned.
         up_to, family
-            Up to which symmetry, and which of a family of orbits.
+            The symmetry up to which it returns, and the member of a family of orbits.
         steady, pieces, verify, **options
-            As in `daesolve.analysis.periodic_orbit`, where all of them are described.
+            As in `daesolve.analysis.periodic_orbit`, which describes all of them.
 
         Returns
         -------
@@ -106,23 +106,23 @@ class OrbitingCase:
         Parameters
         ----------
         over
-            What is varied, by the name of a parameter, a first integral or a state that names a
-            family, and from where to where. The orbit of the case lies there.
+            The range of one quantity: a parameter, a first integral, or a state that names a
+            family. It contains the orbit of the case.
         near, period, section, direction, passages, up_to, family, steady, pieces, **options
             Which orbit, as in `periodic_orbit`.
         step, most
-            The longest step, as a part of the range, and how many points in one direction.
+            The longest step, as a fraction of the range, and the number of points in one direction.
         detect
             What to look for, of "fold", "doubling", "torus", "grazing" and "degenerate".
         out
-            A directory that keeps the points, and from which an interrupted branch goes on.
+            A directory that stores the points, and from which an interrupted branch resumes.
         progress
-            Called after each point with how many there are, and the value there.
+            Called after each point with the number of points and the value there.
 
         Returns
         -------
         Branch
-            Its points and what is special among them.
+            Its points, including the special ones.
 
         Raises
         ------

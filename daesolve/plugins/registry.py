@@ -1,4 +1,4 @@
-"""Problems, which plugins offer: those installed, by name, and those of a Python file, by path."""
+"""Problems: installed ones by name, and those in Python files by path."""
 
 from __future__ import annotations
 
@@ -50,33 +50,32 @@ class Problem(Family, Shown):
     structure
         Choices that rebuild the equations, with their defaults: a bool, an int or a `Choice`.
     start
-        (start values, parameters, structure) -> guess of the states, or such a rule for each
-        model that has one of its own. Without it, start values are states, and are kept as they
-        are.
+        (start values, parameters, structure) -> guess of the states, or a mapping of models to such
+        rules. Without it, start values are states, and are kept unchanged.
     start_values
-        structure -> the names of start values besides those that its cases use.
+        structure -> further names of start values, besides those that its cases use.
     scales
         (start values, parameters, structure) -> scale of goals by name, such as the energy scale.
     derived
-        (start values, parameters, structure) -> parameters and discrete values that follow from
-        the others, where they are not given.
+        (start values, parameters, structure) -> parameters and discrete values that follow from the
+        others unless they are given.
     analyses
-        Name -> what is computed for a case besides its motion.
+        Name -> function that computes an `Answer` for a case.
     figures
-        Name -> function of a run's document that draws a figure of the problem's own.
+        Name -> function of a run's document that draws a figure.
     measures
-        Name -> what is computed of every member of a sweep.
+        Name -> a number that is computed for every member of a sweep.
     drawing
-        Function of a run's document that describes what the bodies look like; None where there is
-        nothing to be drawn. Without it, points and rods are found (`daesolve.drawing.drawing_of`).
+        Function of a run's document that describes what the bodies look like; None if there is
+        nothing to draw. By default, points and rods are found automatically
+        (`daesolve.drawing.drawing_of`).
     path, digest
-        The file that defines it and the SHA-256 of what it held; None where an installed plugin
-        does.
+        The file that defines it and the SHA-256 of its content; None for an installed plugin.
 
     Raises
     ------
     PosingError
-        There is no model or no case, or two cases have one name.
+        There is no model or no case, or two cases have the same name.
 
     Examples
     --------
@@ -104,21 +103,21 @@ class Problem(Family, Shown):
     def case(
         self, name: str | None = None, *, model: str | None = None, **overrides: Any
     ) -> BoundCase:
-        """Return a case, ready to run, some of its parameters or structure changed.
+        """Return a case, ready to run, with some parameters or structure changed.
 
         Parameters
         ----------
         name
             The case; None takes the first.
         model
-            In place of the case's.
+            The model; None takes the case's model.
         **overrides
             Parameters and structure by name.
 
         Raises
         ------
         UnknownNameError, OutOfRangeError
-            A name that nothing carries, or a value that cannot be.
+            A name is unknown, or a value is not possible.
         """
         chosen = self.find_case(name)
         model = self.find_model(chosen.model if model is None else model)
@@ -127,20 +126,20 @@ class Problem(Family, Shown):
 
 
 def problems() -> tuple[tuple[Problem, ...], tuple[BrokenPlugin, ...]]:
-    """Load every installed problem; a broken one is named and does not take the others down.
+    """Load every installed problem; a broken one is named and does not affect the others.
 
     Returns
     -------
     problems
         Those that could be loaded, in the order of their names.
     broken
-        The name of each other one, and why.
+        The names of the others, each with the reason.
     """
     return offered(GROUP, _wrong)
 
 
 def problem(name: str) -> Problem:
-    """Return an installed problem by its name, or that of a Python file by its path.
+    """Return an installed problem by its name, or the problem in a file by its path.
 
     Parameters
     ----------
@@ -166,7 +165,7 @@ def problem(name: str) -> Problem:
 
 
 def installed(name: str) -> Problem:
-    """Return an installed problem by its name; a path is none, and nothing is executed for it.
+    """Return an installed problem by its name; a path is not a name, and nothing is executed.
 
     Raises
     ------
@@ -176,14 +175,14 @@ def installed(name: str) -> Problem:
         The plugin could not be loaded.
     """
     points = {point.name: point for point in entry_points(group=GROUP)}
+    if is_one_of(name, points):
+        return load(points[name], _wrong)
     if isinstance(name, str | Path) and (Path(name) / "manifest.json").is_file():
         raise UnknownNameError(
             f"{str(name)!r} is the directory of a run, not a problem: `daesolve report` shows it, "
             "and `daesolve resume` continues it"
         )
-    if not is_one_of(name, points):
-        raise unknown_name("problem", name, points)
-    return load(points[name], _wrong)
+    raise unknown_name("problem", name, points)
 
 
 def _wrong(name: str, given: object) -> str | None:
@@ -200,12 +199,12 @@ def of_model_file(path: Path, digest: str | None = None) -> Problem:
     path
         Of an MJCF or URDF file.
     digest
-        That of the file, and of those that it includes, when a run began; None takes any.
+        The digest of the file and of those that it includes when a run began; None accepts any.
 
     Raises
     ------
     ModelFileError, MissingPackageError
-        It cannot be read, or is not as it was.
+        It cannot be read, or has changed.
     """
     found = digest_of(path)
     if digest is not None and found != digest:
@@ -227,15 +226,15 @@ def of_file(path: Path, digest: str | None = None, tell: Tell | None = None) -> 
     path
         Of the file.
     digest
-        The SHA-256 that its content must have; None takes any. What is executed is what was read.
+        The SHA-256 that its content must have; None accepts any. The content that was checked is
+        executed.
     tell
         Called with a sentence before the file is executed.
 
     Raises
     ------
     PluginError
-        There is no such file, it holds something else, it cannot be executed, or it defines no
-        problem.
+        The file does not exist, has changed, cannot be executed, or defines no problem.
     """
     if is_model_file(path):
         return of_model_file(path, digest)
@@ -267,7 +266,7 @@ def of_file(path: Path, digest: str | None = None, tell: Tell | None = None) -> 
 
 
 def _wrapped(module: ModuleType) -> str:
-    """Return how a problem is made of the first system of a module; nothing where there is none."""
+    """Return how a problem is made of the first system of a module; nothing if there is none."""
     for name, value in vars(module).items():
         if isinstance(value, ControlSystem | MechanicalSystem):
             given = f'problem = ds.Problem({name.replace("_", "-").lower()!r}, title="...", '
@@ -278,14 +277,14 @@ def _wrapped(module: ModuleType) -> str:
 
 
 def digest_of(path: Path) -> str:
-    """Return what shows whether two files hold the same: the SHA-256 of the content.
+    """Return the SHA-256 of the content of a file.
 
-    Of a model file it is that of all files which it consists of.
+    For a model file it covers all files that belong to it.
 
     Raises
     ------
     PluginError, ModelFileError
-        There is no such file, or it cannot be read.
+        The file does not exist, or cannot be read.
     """
     if is_model_file(path):
         return digest_of_model(path)

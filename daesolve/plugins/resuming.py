@@ -1,4 +1,4 @@
-"""Going on with a run on disk, its system posed again from what its manifest names."""
+"""Resumes a run on disk, with its system posed again from its manifest."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from daesolve.system.system import System
 from daesolve.trajectory.trajectory import Trajectory, remembered, stored_run
 
 Given = System | BoundCase | Problem | Path | str
-"""What may be given to go on with a run: what was run, or the path of the file that defines it."""
+"""Sources for resuming a run: what was run, or the path of the file that defines it."""
 
 
 def resume(
@@ -44,49 +44,49 @@ def resume(
     progress: Progress | bool | None = None,
     tell: Tell | None = None,
 ) -> Trajectory:
-    """Go on with a run that was stopped or killed, or extend one that is finished.
+    """Resume a run that was stopped or killed, or extend a finished one.
 
-    The samples, events and drift are those of a run that was never stopped, bit for bit. Parts
-    that are damaged are computed again.
+    Samples, events and drift are bit for bit the same as in a run that was never stopped. Damaged
+    parts are computed again.
 
     Parameters
     ----------
     directory
         Of `solve(..., store=...)` or `daesolve run ... --out`.
     until
-        A farther end, s; what is there is not changed.
+        A later end, s; existing results are not changed.
     source
-        The Python file, the problem, the case or the system that was run, where that was no
-        installed problem: nothing that the directory names is executed. A file must hold what it
-        held when the run began.
+        The Python file, the problem, the case or the system that was run, unless it was an
+        installed problem: no file is executed only because the directory names it. A file must be
+        unchanged since the run began.
     formulation, solver
-        Those with which the run was begun, where the run names a class that is neither the
-        library's nor installed with an entry point.
+        Those with which the run began, if it names a class that is neither in the library nor
+        installed with an entry point.
     inputs
-        What drives inputs, where the run could not write it down: laws that are called in Python,
-        expressions with tables in them.
+        The drives of inputs that the run could not store: laws called in Python, and expressions
+        that contain tables.
     any_version
-        Go on although packages or the processor are others than those of the beginning: what
-        follows may then differ in the last digits from a run that was not stopped.
+        Resume even if packages or the processor have changed since the beginning: the rest may then
+        differ in the last digits from a run that was not stopped.
     progress
         As in `solve`.
     tell
-        Called with a sentence for each thing that was found amiss and mended.
+        Called with a sentence for each damage that was found and repaired.
 
     Returns
     -------
     Trajectory
-        Of the whole run, its samples on disk.
+        The whole run, with its samples on disk.
 
     Raises
     ------
     ArchiveError
         There is no run in the directory, another process is writing it, or it cannot be read.
     NotResumableError
-        Its system, formulation or solver is not known, it was made by other versions, or it ended
-        for good.
+        Its system, formulation or solver is unknown, it was computed with other versions, or it
+        ended for good.
     OutOfRangeError
-        It reaches farther than `until` already.
+        It already goes beyond `until`.
     """
     if kind_of(directory) == "sweep":
         raise NotResumableError(
@@ -109,8 +109,8 @@ def resume(
     given = [one for one in own if one is not None]
     prepared = prepare(system, restored_request(asked, given, inputs))
     end = asked["until"] if until is None else until
-    with showing(progress, prepared.start_time, end) as told:
-        run = go_on(directory, prepared, until, told, tell, remark, given)
+    with showing(progress, prepared.start_time, end) as report:
+        run = go_on(directory, prepared, until, report, tell, remark, given)
     return remembered(replace(run, sources=tuple(papers)))
 
 
@@ -131,21 +131,21 @@ def _other_versions(stored: Stored) -> list[str]:
 def problem_of(
     stored: Stored, source: Path | str | None = None, tell: Tell | None = None
 ) -> Problem:
-    """Return the problem of a run to go on with.
+    """Return the problem of a run to resume.
 
     Parameters
     ----------
     stored
         The run.
     source
-        The file that defines it, where that is to be executed.
+        The file that defines it, if it may be executed.
     tell
-        Called with a sentence before it is.
+        Called with a sentence before the file is executed.
 
     Raises
     ------
     NotResumableError
-        It is not here, or is that of a file that the caller has not named.
+        It is not available, or comes from a file that the caller has not named.
     """
     named: Mapping[str, Any] | None = stored.manifest["source"]
     if named is None:

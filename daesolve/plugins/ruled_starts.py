@@ -1,4 +1,4 @@
-"""From which parameters the start of a case follows by its problem's own rules."""
+"""Finds the parameters from which the start of a case follows by the rules of its problem."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROUNDED = 1e-13
 
 
 class Noted(Named[Any]):
-    """Values by name that note which of them are read.
+    """Values by name that record which of them are read.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Noted(Named[Any]):
     Attributes
     ----------
     read
-        The names of those that were.
+        The names of those that were read.
     """
 
     def __init__(self, values: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ class Noted(Named[Any]):
         return super().__getitem__(name)
 
     def get(self, name: str, default: Any = None) -> Any:  # pyright: ignore
-        """Return a value, or the default where there is none."""
+        """Return a value, or the default if there is none."""
         self.read.add(name)
         return super().get(name, default)
 
@@ -78,12 +78,12 @@ def traced(
     parameters: Mapping[str, float],
     structure: Mapping[str, Any],
 ) -> StartRule | None:
-    """Return what a rule gives as expressions of parameters; None where it takes numbers alone.
+    """Return the result of a rule as expressions of parameters; None if it only accepts numbers.
 
     Parameters
     ----------
     rule, start, parameters, structure
-        As in `settled`; the rule is called with symbols in place of the parameters.
+        As in `settled`; the rule is called with symbols instead of the parameters.
     """
     symbols = {name: symbol(name) for name in parameters}
     try:
@@ -111,7 +111,7 @@ def settled(
     rules
         Functions of start values, parameters and structure; each is called once.
     start, parameters, structure
-        What they are called with.
+        Their arguments.
     """
     noted = Noted(parameters)
     for rule in rules:
@@ -138,14 +138,14 @@ def ruled_start(
     read = settled([rule], *given)
     if found is None or rule is None or not _agree(found, rule(*given), given[1]):
         return read | settled([derived], *given), None
-    # What it reads and does not occur in its expressions was made a number of on the way.
+    # What it reads but its expressions do not contain was converted to a number meanwhile.
     column = ca.vertcat(ca.SX(0, 1), *found.states.values())
     kept = {name for name in read if ca.depends_on(column, found.parameters[name])}
     return (read - kept) | settled([derived], *given), found
 
 
 def _agree(found: StartRule, numbers: Any, parameters: Mapping[str, float]) -> bool:
-    """Tell whether the expressions of a rule give its numbers, to rounding."""
+    """Return whether the expressions of a rule give its numbers, to rounding."""
     symbols = ca.vertcat(ca.SX(0, 1), *found.parameters.values())
     function = ca.Function("rule", [symbols], [ca.vertcat(ca.SX(0, 1), *found.states.values())])
     values = [float(parameters[name]) for name in found.parameters]

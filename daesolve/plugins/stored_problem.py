@@ -1,8 +1,8 @@
-"""The problem of a run on disk, of which nothing is executed unless the caller names it.
+"""The problem of a run on disk; no file is executed unless the caller names it.
 
 A run directory is data. The name of an installed problem in it is looked up among the entry points
-of this installation; a file that it names is executed only where the caller gives that file, and
-only if it holds what it held when the run began.
+of this installation; a file that it names is executed only if the caller gives that file, and only
+if it is unchanged since the run began.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from daesolve.plugins.registry import Problem
 
 
 def is_of_file(named: Mapping[str, Any] | None) -> bool:
-    """Return whether a run's problem is that of a file, and not an installed one.
+    """Return whether a run's problem comes from a file, and is not an installed one.
 
     Parameters
     ----------
     named
-        How the manifest names it, under "source".
+        Its entry "source" in the manifest.
     """
     return named is not None and named.get("path") is not None
 
@@ -36,16 +36,16 @@ def posed_again(
     Parameters
     ----------
     named
-        How its manifest names it: `problem`, and of a file `path` and `digest`.
+        Its entry in the manifest: `problem`, and for a file `path` and `digest`.
     source
-        The file, where the caller says that it is to be executed.
+        The file, if the caller allows its execution.
     tell
         Called with a sentence before the file is executed.
 
     Raises
     ------
     PluginError, UnknownNameError
-        It is not here, is not as it was, or is that of a file that the caller has not named.
+        It is not available, has changed, or comes from a file that the caller has not named.
     OutOfRangeError
         A file is given for an installed problem.
     """
@@ -69,14 +69,14 @@ def posed_again(
 
 
 def in_need_of_source(named: Mapping[str, Any], command: str) -> str:
-    """Return the words that say how the file of a run's problem is given.
+    """Return the words that explain how to give the file of a run's problem.
 
     Parameters
     ----------
     named
-        How its manifest names it.
+        Its entry in the manifest.
     command
-        That takes `--source`.
+        The command that has the option `--source`.
     """
     path = str(named["path"])
     return (
@@ -86,12 +86,12 @@ def in_need_of_source(named: Mapping[str, Any], command: str) -> str:
 
 
 def sources_of(named: Mapping[str, Any] | None) -> Sequence[str]:
-    """Return the papers and books of the problem of a run on disk; none where they are not known.
+    """Return the papers and books of the problem of a run on disk; none if unknown.
 
     Parameters
     ----------
     named
-        How the run's manifest names its problem, with its `papers`.
+        The entry of the problem in the run's manifest, with its `papers`.
     """
     if named is None:
         return ()

@@ -1,1 +1,1 @@
-"""From a request to a run that can start."""
+"""Prepares a request into a run that can start."""

@@ -1,4 +1,4 @@
-"""A prepared run with its steps in a lane, beside those of other motions."""
+"""Prepared runs that take their steps in a lane beside other motions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def in_lane(prepared: Prepared, batch: Batch) -> Prepared:
-    """Return a run with its steps in a lane of a batch, where they can be there."""
+    """Return a run with its steps in a lane of a batch, if possible."""
     solver = batch.solver(prepared.problem, prepared.solver, prepared.request.solver)
     if solver is prepared.solver:
         return prepared

@@ -1,4 +1,4 @@
-"""Which formulation, solver and rate a run takes: refusals before anything is built, and choices.
+"""Chooses the formulation, solver and rate of a run, and refuses pairs that do not fit.
 
 Taylor's method is chosen where nothing is stiff, and `radau` with the exact Jacobian for stiff
 equations: BDF is unstable for oscillations from order 3 on, begins at order 1
@@ -29,7 +29,7 @@ once: a rate that followed the current step, c / h, would shorten the step that 
 Where constraints lose rank at isolated positions, an error d of a goal throws the motion off its
 branch by d / sqrt(epsilon) at the edge of what the proximal shift epsilon covers. It must have
 died before the next such position, T later: critically damped, it falls by (1 + rate T)
-exp(-rate T). This is to be epsilon, so that an error loses in between twice the digits that a
+exp(-rate T). This is set to epsilon, so that an error loses in between twice the digits that a
 passage costs.
 """
 
@@ -65,11 +65,11 @@ MADE = {
     "index-3": "a differential-algebraic equation of index 3",
     "overdetermined": "more equations than unknowns",
 }
-"""What formulations make, in words."""
+"""The kinds of equations that formulations produce, in words."""
 Tolerances = tuple[float | None, float | None]
-"""rtol and atol; None leaves the solver its own."""
+"""rtol and atol; None means the solver's own."""
 TAKES_NO_ATOL = "solver cvodes instead of taylor, which has no absolute tolerance"
-"""What is noted where another solver is taken than without tolerances."""
+"""The note if tolerances change the choice of the solver."""
 MANY = 1e4
 """Steps for stability alone below which an explicit method ends sooner: an implicit step costs
 30 to 100 times one of its own."""
@@ -89,12 +89,12 @@ the negative real axis: the greatest stable rate * step."""
 
 
 def check_pair(formulation: Formulation, solver: Solver) -> None:
-    """Refuse a solver that cannot take what a formulation makes, before anything is built.
+    """Refuse, before anything is built, a solver that does not fit a formulation.
 
     Raises
     ------
     UnsupportedError
-        It cannot; the formulations and solvers that go together are listed.
+        It cannot; the message lists the formulations and solvers that fit.
     """
     form = formulation.form
     if form in solver.forms:
@@ -109,10 +109,10 @@ def check_pair(formulation: Formulation, solver: Solver) -> None:
 
 
 def choose_formulation(dynamics: Dynamics, request: Request, notes: list[str]) -> Formulation:
-    """Return what was asked for, else feedback, or friction where that is to replace constraints.
+    """Return the requested formulation, or else feedback, or friction if that replaces constraints.
 
-    Where constraints lose rank, what throws the motion off its branch is the error with which it
-    arrives: there each step is projected besides.
+    Where constraints lose rank, an error on arrival throws the motion off its branch, so each step
+    is also projected there.
     """
     if request.formulation is not None:
         return request.formulation
@@ -133,20 +133,20 @@ def choose_solver(
     stiffness: Stiffness | None = None,
     tolerances: Tolerances = (None, None),
 ) -> Solver:
-    """Return the solver asked for, or one that takes the problem, with every choice made.
+    """Return the requested solver, or one that fits the problem, with every choice made.
 
     Parameters
     ----------
     asked
-        The solver asked for, None for an automatic choice.
+        The requested solver; None for an automatic choice.
     formulation, problem
-        What made the problem, and the problem.
+        The formulation, and its problem.
     steps
-        How many steps the run is expected to take where it is not stiff.
+        The expected number of steps if the run is not stiff.
     notes
-        Takes up what was chosen and why.
+        Receives notes about the choices and their reasons.
     stiffness
-        What the Jacobian at the start says; None where nothing is known.
+        The stiffness from the Jacobian at the start; None if unknown.
     tolerances
         Of a solver that is chosen automatically.
 
@@ -155,7 +155,7 @@ def choose_solver(
     UnsupportedError
         It lacks an operation.
     MissingBackendError
-        None that takes the problem is installed.
+        No installed solver fits the problem.
     """
     if asked is None:
         chosen = _automatic(formulation, problem, steps, notes, stiffness)
@@ -172,7 +172,7 @@ def choose_solver(
 
 
 def _within(chosen: Solver, tolerances: Tolerances, notes: list[str]) -> Solver:
-    """Return a solver that was chosen with the tolerances asked for."""
+    """Return a solver that was chosen, with the requested tolerances."""
     rtol, atol = tolerances
     if atol is not None and "atol" not in chosen.tolerances():
         notes.append(TAKES_NO_ATOL)
@@ -213,7 +213,7 @@ def _automatic(
 
 
 def _is_explicit(solver: Solver) -> bool:
-    """Tell whether the stability of a method limits its step: Adams' formulas as well."""
+    """Return whether the stability of a method limits its step: Adams' formulas as well."""
     return isinstance(solver, Taylor | Dop853) or getattr(solver, "method", None) == "adams"
 
 
@@ -234,16 +234,16 @@ def _first_installed(form: str, notes: list[str]) -> Solver:
 
 @dataclass(frozen=True)
 class Stiffness:
-    """What the Jacobian at the start says.
+    """The stiffness shown by the Jacobian at the start.
 
     Parameters
     ----------
     decay
-        The fastest rate at which something dies out, 1/s.
+        The fastest decay, 1/s.
     motion
         The fastest oscillation, growth or feedback, 1/s.
     span
-        How long the run is to last, s.
+        The duration of the run, s.
     """
 
     decay: float
@@ -252,7 +252,7 @@ class Stiffness:
 
     @property
     def steps(self) -> float:
-        """About how many steps an explicit method takes for its stability alone."""
+        """About how many steps an explicit method needs for stability alone."""
         return self.decay * self.span / STABLE[Dop853.name]
 
     @property
@@ -269,7 +269,7 @@ class Stiffness:
 def stiffness(
     problem: OdeProblem, values: np.ndarray, time: float, x: np.ndarray, until: float, rate: float
 ) -> Stiffness | None:
-    """Look at a problem at the start of a run; None where its Jacobian says nothing.
+    """Examine a problem at the start of a run; None if its Jacobian gives no information.
 
     Parameters
     ----------
@@ -314,12 +314,12 @@ def automatic_rate(probe: Probe, *, passes: bool) -> tuple[float, str]:
     probe
         The short run.
     passes
-        Whether positions where constraints lose rank are to be passed.
+        Whether the run passes positions where constraints lose rank.
 
     Returns
     -------
     tuple of float and str
-        The rate in 1/s, positive, and why it is this one.
+        The rate in 1/s, positive, and the reason for it.
     """
     rate = FEEDBACK_PER_STEP / probe.typical_step
     reason = f"{FEEDBACK_PER_STEP:g} over the median step by time, {probe.typical_step:.3g} s"
@@ -339,7 +339,7 @@ def passing_rate(probe: Probe) -> float:
 
 
 def stiffness_warning(solver: Solver, rate: float, probe: Probe) -> str | None:
-    """Say so where a rate is beyond what an explicit method can follow at its own step.
+    """Return a warning if an explicit method cannot follow a rate at its own step.
 
     Parameters
     ----------

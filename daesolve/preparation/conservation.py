@@ -35,12 +35,12 @@ def conserved_invariants(
     dynamics, samples, values
         The equations, consistent states, and p by name.
     notes
-        Takes up what is not conserved.
+        Receives notes about what is not conserved.
 
     Raises
     ------
     PosingError
-        One is to be driven, and is not conserved.
+        An invariant should be driven, but is not conserved.
     """
     conserved: dict[str, bool] = {}
     numbers = dynamics.value_vector(values)
@@ -120,7 +120,7 @@ def assumed_invariants(
     samples, values
         Consistent states, and p by name.
     notes
-        Takes up which they are.
+        Receives notes about them.
     """
     driven = {entry.goal for entry in problem.watched if entry.kind == "invariant" and entry.driven}
     numbers = dynamics.value_vector({n: values[n] for n in dynamics.values})

@@ -64,7 +64,7 @@ class Drives:
 
     @staticmethod
     def of(problem: OdeProblem, dynamics: Dynamics) -> Drives | None:
-        """Return what keeps drives up to date; None where there are none."""
+        """Return what keeps drives up to date; None if there are none."""
         return Drives(problem, dynamics) if dynamics.drives else None
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""What is examined before a run: its initial state, and a system at sample states.
+"""Examines a system before a run: its initial state, and its properties at sample states.
 
 The initial state is a consistent state, the values of p there and the mode in which the run begins.
 Sample states say whether goals depend on each other, and what is not conserved.
@@ -79,8 +79,8 @@ def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request
     Raises
     ------
     DaesolveError
-        A parameter cannot be, no consistent state agrees with the start values, or no motion goes
-        on from there.
+        A parameter is invalid, no consistent state agrees with the start values, or no motion
+        continues from there.
     """
     start, values = starting_point(dynamics, request)
     values |= formulation.values(dynamics)
@@ -108,7 +108,7 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
     Raises
     ------
     DaesolveError
-        A parameter cannot be, or no consistent state agrees with the start values.
+        A parameter is invalid, or no consistent state agrees with the start values.
     """
     values = dict(dynamics.values)
     kept = continued(dynamics, request.begun, request.start_time)
@@ -146,7 +146,7 @@ def _references(
 
 @dataclass(frozen=True, eq=False)
 class Examined:
-    """What sample states say of a system.
+    """The properties of a system at sample states.
 
     Parameters
     ----------
@@ -157,9 +157,9 @@ class Examined:
     samples
         Those states at which the rank is known.
     rank
-        What its constraints are worth.
+        The rank of its constraints.
     proximal
-        Whether its elimination is to be proximal.
+        Whether its elimination is proximal.
     conserved
         By invariant, whether it is.
     """
@@ -190,15 +190,15 @@ def examined(
     samples
         Consistent states near the start.
     request, formulation
-        What the run is to be.
+        The requested run.
     notes
-        Takes up what was chosen and why.
+        Receives notes about the choices and their reasons.
 
     Raises
     ------
     DaesolveError
-        Goals depend on each other and no rule was asked for, or an invariant that is to be driven
-        is not conserved.
+        Goals depend on each other and the request has no rule for it, or a driven invariant is not
+        conserved.
     """
     dynamics = system.dynamics
     numbers = dynamics.value_vector(values)
@@ -217,9 +217,9 @@ def examined(
         check_held_reactions(dynamics, rank, request.redundant)
         moving = friction_on_redundant(dynamics, samples, numbers)
         moving = moving or enter_forces(dynamics, rank.redundant, values)
-        told = check_redundant(rank, moving, request.redundant)
+        note = check_redundant(rank, moving, request.redundant)
         if request.redundant == "minimum-norm":
-            notes.append(told)
+            notes.append(note)
         chosen = Dependent(system, values, rank, samples).kept(request, formulation, notes)
         if request.redundant == "drop" or not chosen.proximal:
             rank = replace(rank, groups=(), droppable=())
@@ -233,12 +233,12 @@ def examined(
 
 
 def restricted(dynamics: Dynamics, values: Mapping[str, float]) -> dict[str, float]:
-    """Return the values that there are in these equations, of those of more goals."""
+    """Return those of the values that these equations contain."""
     return {name: values.get(name, default) for name, default in dynamics.values.items()}
 
 
 def _degenerate_start(dynamics: Dynamics, rank: Rank) -> DegenerateStartError:
-    """Say why no motion goes on from where goals depend on each other at the start alone."""
+    """Say why no motion continues where goals depend on each other at the start alone."""
     names = ", ".join(map(repr, rank.degenerate_at_start))
     singular = {row.name for row in dynamics.rows if row.typical is not None}
     if set(rank.degenerate_at_start) <= singular:

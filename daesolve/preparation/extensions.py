@@ -1,7 +1,7 @@
-"""Formulations and solvers of others: named by the entry points of installed packages.
+"""Formulations and solvers of installed packages, by their entry points.
 
 A package offers its classes under the groups `daesolve.formulations` and `daesolve.solvers`, each
-by the class's own `name`. One that cannot be loaded is named, and does not take the others down.
+by the class's own `name`. One that cannot be loaded is named, and does not affect the others.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from daesolve.solvers import SOLVERS, Solver
 FORMULATION_GROUP = "daesolve.formulations"
 SOLVER_GROUP = "daesolve.solvers"
 Wrong = Callable[[str, object], str | None]
-"""Says what is wrong with what an entry point of a name gives; None where nothing is."""
+"""Returns what is wrong with the object of an entry point; None if nothing is."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def load(point: EntryPoint, wrong: Wrong) -> Any:
     Raises
     ------
     PluginError
-        It cannot be loaded, or is not what it must be.
+        It cannot be loaded, or is of the wrong kind.
     """
     try:
         loaded = point.load()
@@ -61,7 +61,7 @@ def offered(group: str, wrong: Wrong) -> tuple[tuple[Any, ...], tuple[BrokenPlug
     offered
         What could be loaded, in the order of the names.
     broken
-        The name of each other one, and why.
+        The names of the others, each with the reason.
     """
     found: list[Any] = []
     broken: list[BrokenPlugin] = []
@@ -94,12 +94,12 @@ def formulation_kind(name: str, whole: str | None = None) -> type[Formulation]:
     name
         The name.
     whole
-        What was asked for, with what follows the name.
+        The whole request, including what follows the name.
 
     Raises
     ------
     UnknownNameError, PluginError
-        There is none, or it cannot be loaded.
+        It does not exist, or cannot be loaded.
     """
     return _kind("formulation", name, whole, FORMULATIONS, FORMULATION_GROUP, _wrong_formulation)
 
@@ -110,13 +110,13 @@ def solver_kind(name: str) -> type[Solver]:
     Raises
     ------
     UnknownNameError, PluginError
-        There is none, or it cannot be loaded.
+        It does not exist, or cannot be loaded.
     """
     return _kind("solver", name, None, SOLVERS, SOLVER_GROUP, _wrong_solver)
 
 
 def installed_as(kind: type[Formulation] | type[Solver]) -> str | None:
-    """Return the name by which a class is found again; None where it is by none."""
+    """Return the name by which a class can be found again; None if there is none."""
     own = FORMULATIONS if issubclass(kind, Formulation) else SOLVERS
     name = kind.name
     if name in own:

@@ -1,8 +1,8 @@
-"""Preparations of large systems, kept on disk for other processes.
+"""Preparations of large systems, cached on disk for other processes.
 
 What is kept is data: numbers, words, and functions as CasADi writes them. It is found by a digest
 of the equations, of the request, and of the program that prepares. A system whose modes switch, or
-whose goals were changed by the preparation, is prepared anew: what it becomes is more than data.
+whose goals were changed by the preparation, is prepared again: what it becomes is more than data.
 """
 
 from __future__ import annotations
@@ -51,18 +51,18 @@ def keep(request: Request, prepared: Prepared) -> None:
     # What the preparation read may have changed since the system was posed.
     if key is None or system.digest_now() != system.digest:
         return
-    told = {f.name: getattr(prepared, f.name) for f in fields(prepared) if f.name not in MADE_ANEW}
+    plain = {f.name: getattr(prepared, f.name) for f in fields(prepared) if f.name not in MADE_ANEW}
     parts = {name: getattr(problem, name) for name in (*FUNCTIONS, *PLAIN)}
-    write(key, (told, parts, _written(problem.equations)), _classes())
+    write(key, (plain, parts, _written(problem.equations)), _classes())
 
 
 def kept(system: System, request: Request) -> Prepared | None:
-    """Return what was kept of the same; None where there is nothing."""
+    """Return the cached preparation of the same request; None if there is none."""
     key = _key(system, request)
     found = None if key is None else read(key, _classes())
     if found is None:
         return None
-    told, parts, before = cast("tuple[dict[str, Any], dict[str, Any], Any]", found)
+    plain, parts, before = cast("tuple[dict[str, Any], dict[str, Any], Any]", found)
     dynamics = system.dynamics
     equations = None if before is None else cast("SemiExplicit", _Later(partial(_read, *before)))
     problem = OdeProblem(
@@ -70,7 +70,7 @@ def kept(system: System, request: Request) -> Prepared | None:
     )
     prepared = Prepared(
         system=system, request=_plain_times(request), dynamics=dynamics, problem=problem,
-        compilation=Compilation(0.0, True), transitions=None, **told,
+        compilation=Compilation(0.0, True), transitions=None, **plain,
     )  # fmt: skip
     compilation = prepared.scaling.compiled(prepared.solver, problem)
     return replace(prepared, compilation=compilation)
@@ -112,7 +112,7 @@ def _written(equations: SemiExplicit | None) -> tuple[ca.Function, int] | None:
 
 
 class _Later:
-    """What is made when something of it is asked for."""
+    """What is made when something of it is first requested."""
 
     def __init__(self, make: Callable[[], object]) -> None:
         self._make = make

@@ -1,7 +1,7 @@
-"""What was prepared lately, for a request that comes again: nothing of it depends on the run.
+"""Recent preparations, reused for equal requests: they do not depend on the run.
 
-A system that is posed once more, alike in everything, is the one that was posed before: what was
-built for that serves.
+A system that is posed again, equal in everything, counts as the earlier one, so everything built
+for it is reused.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _lock = Lock()
 
 
 def prepare_once(system: System, request: Request) -> Prepared:
-    """Make a request ready to run, as `prepare` does, or return what that gave lately.
+    """Prepare a request like `prepare`, or return its recent preparation.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def prepare_once(system: System, request: Request) -> Prepared:
         kept.keep(request, found)
         serialized.cache_clear()  # Large, and needed no more.
     with _lock:
-        # What is kept has a hold on its system, whose identity is thus nobody else's.
+        # What is kept refers to its system, so no other object can take over its id.
         _lately[key] = found
         while len(_lately) > MOST:
             _lately.popitem(last=False)
@@ -66,9 +66,9 @@ def prepare_once(system: System, request: Request) -> Prepared:
 
 
 def first_like(system: System) -> System:
-    """Return the system that was posed lately and is alike in everything, else the system itself.
+    """Return an equal system that was posed recently, or else the system itself.
 
-    That is so for systems of plain data; see `digest_of`.
+    This works for systems of plain data; see `digest_of`.
     """
     digest = system.digest
     if digest is None:
@@ -85,7 +85,7 @@ def first_like(system: System) -> System:
 
 
 def forget() -> None:
-    """Drop all that is kept."""
+    """Drop everything that is kept."""
     with _lock:
         _lately.clear()
         _posed.clear()
@@ -97,7 +97,7 @@ def frozen(value: object) -> object:
     Raises
     ------
     TypeError
-        There is no such thing.
+        There is no such key.
     """
     if isinstance(value, Mapping):
         items = cast(Mapping[str, object], value).items()

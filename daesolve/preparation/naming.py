@@ -18,19 +18,19 @@ def named_in(title: str) -> tuple[type[Formulation], str]:
     Parameters
     ----------
     title
-        A name, and behind it a number or what it wraps.
+        A name, optionally followed by a number or the formulation that it wraps.
 
     Returns
     -------
     kind
         The class.
     behind
-        The number, "" where there is none; the title of what it wraps, the usual one by default.
+        The number, or ""; or the title of the wrapped formulation, by default the usual one.
 
     Raises
     ------
     UnknownNameError, PluginError
-        There is none of this name, or nothing may follow it.
+        The name is unknown, or nothing may follow it.
     """
     outer, colon, behind = title.partition(":")
     kind = formulation_kind(outer, title)
@@ -40,20 +40,21 @@ def named_in(title: str) -> tuple[type[Formulation], str]:
 
 
 def formulation_named(name: str, rates: Mapping[str, Any] | None = None) -> Formulation:
-    """Make a formulation by its name.
+    """Create a formulation from its name.
 
     Parameters
     ----------
     name
-        That of one of the library's or of an installed package. `projected:index-1` wraps another
-        than feedback; `viscous:1e-7` gives the mobility, `regularised:1e-3` the speed.
+        The name of a formulation or solver of the library or of an installed package.
+        `projected:index-1` wraps a formulation other than feedback; `viscous:1e-7` gives the
+        mobility, `regularised:1e-3` the speed.
     rates
-        `rate` and `rates` of the formulation; none unless told.
+        `rate` and `rates` of the formulation; by default none.
 
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        No such formulation, a number that is none, or rates for one that has none.
+        The formulation is unknown, a number is invalid, or the formulation has no rates.
     """
     settings = dict(rates or {})
     kind, behind = named_in(name)
@@ -70,23 +71,23 @@ def formulation_named(name: str, rates: Mapping[str, Any] | None = None) -> Form
 
 
 def solver_named(name: str, settings: Mapping[str, Any] | None = None) -> Solver:
-    """Make a solver by its name.
+    """Create a solver from its name.
 
     Parameters
     ----------
     name
-        That of one of the library's or of an installed package.
+        The name of a formulation or solver of the library or of an installed package.
     settings
-        Its fields, by name; its own unless told.
+        Its fields by name; by default its own.
 
     Raises
     ------
     UnknownNameError
-        No such solver.
+        The solver is unknown.
     OutOfRangeError
-        A setting that it cannot do with.
+        A setting is invalid.
     MissingBackendError
-        Its package is not installed here.
+        Its package is not installed.
     """
     return solver_kind(name)(**(settings or {}))
 
@@ -96,12 +97,12 @@ def formulation_of(given: None) -> None: ...
 @overload
 def formulation_of(given: Formulation | str) -> Formulation: ...
 def formulation_of(given: Formulation | str | None) -> Formulation | None:
-    """Return a formulation that was given, made by its name where that was given.
+    """Return a formulation given as an object or by its name.
 
     Raises
     ------
     UnknownNameError, OutOfRangeError
-        No such formulation, or a number in its name that is none.
+        The formulation is unknown, or a number in its name is invalid.
     UnsupportedError
         It is neither a formulation nor a name, such as a class.
     """
@@ -116,12 +117,12 @@ def solver_of(given: None) -> None: ...
 @overload
 def solver_of(given: Solver | str) -> Solver: ...
 def solver_of(given: Solver | str | None) -> Solver | None:
-    """Return a solver that was given, made by its name where that was given.
+    """Return a solver given as an object or by its name.
 
     Raises
     ------
     UnknownNameError, MissingBackendError
-        No such solver, or its package is not installed here.
+        The solver is unknown, or its package is not installed.
     UnsupportedError
         It is neither a solver nor a name, such as a class.
     """
@@ -132,12 +133,12 @@ def solver_of(given: Solver | str | None) -> Solver | None:
 
 
 def made_by_name(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options of `solve`, formulation and solver made by their names where these are given.
+    """Return options of `solve`, with formulation and solver created from their names if necessary.
 
     Raises
     ------
     UnknownNameError, OutOfRangeError, UnsupportedError, MissingBackendError
-        As for `formulation_of` and `solver_of`.
+        As in `formulation_of` and `solver_of`.
     """
     made = dict(options)
     if "formulation" in made:
@@ -150,7 +151,8 @@ def made_by_name(options: Mapping[str, Any]) -> dict[str, Any]:
 def _check_kind(option: str, given: object, kind: type, right: str, name: str) -> None:
     if given is not None and not isinstance(given, kind):
         raise UnsupportedError(
-            f"the {option} is {given!r}, but must be one like {right}, or a name like {name!r}"
+            f"the {option} is {given!r}, but must be an instance like {right}, or a name like "
+            f"{name!r}"
         )
 
 

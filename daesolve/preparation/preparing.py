@@ -1,6 +1,6 @@
-"""From a request to a run that can start: consistent start, checks, choices, scales.
+"""Prepares a request into a run that can start: consistent start, checks, choices, scales.
 
-Everything that is chosen automatically is chosen here, once, and noted in `Prepared.notes`.
+All automatic choices are made here, once, and noted in `Prepared.notes`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from daesolve.preparation.request import (
     Request,
     checked,
 )
-from daesolve.preparation.scaling import is_usual_step, scaling_note, scaling_of
+from daesolve.preparation.scaling import is_usual_step, lengths_note, scaling_note, scaling_of
 from daesolve.preparation.sizes import (
     Probe,
     floors,
@@ -71,9 +71,9 @@ class Prepared:
     Parameters
     ----------
     system, request
-        What was asked for.
+        The system and the request.
     dynamics, problem, solver
-        What is integrated, and by what, with every automatic choice made.
+        The equations, the problem and the solver, with every automatic choice made.
     formulation
         Its formulation.
     start
@@ -81,11 +81,11 @@ class Prepared:
     values
         p as numbers, at the start; rates carry the sign of the direction of time.
     parameters, rates
-        For the report; a rate is None where a goal is only measured.
+        For the report; a rate is None if a goal is only measured.
     scales
         Of `problem.watched`; NaN for an energy that takes the largest kinetic energy.
     least_kinetic
-        The kinetic energy that is no more than rounding, J.
+        The kinetic energy that counts as rounding, J.
     segment
         The length of a segment, s; boundaries lie at whole multiples of it from the start.
     wrapped
@@ -98,13 +98,13 @@ class Prepared:
         Driven invariants without a proof that they are conserved, with the limits of their relative
         rates: these are watched.
     surplus
-        Goals that depend on the others everywhere: their reactions have no grip of their own.
+        Goals that depend on the others everywhere, so that their reactions have no grip.
     scaling
         The powers of two by which states and time are divided for the solver.
     compilation
-        What compiling took.
+        The cost of compiling.
     transitions
-        What switches its modes; None where nothing does.
+        Switches its modes; None if nothing does.
     resting
         Whether dry friction holds the body at rest from the start on.
     path
@@ -146,7 +146,7 @@ class Prepared:
 
     @property
     def initial(self) -> np.ndarray:
-        """The problem's start: what takes the place of the state, and zero for work integrals."""
+        """The start in the variables of the problem, with zero for work integrals."""
         return self.problem.enter(self.start_time, self.start.state, self.values)
 
     def integrated(
@@ -157,14 +157,14 @@ class Prepared:
 
 
 def prepare(system: System, request: Request) -> Prepared:
-    """Make a request ready to run, or say in one sentence why it cannot.
+    """Prepare a request to run, or raise an error that says in one sentence why it cannot run.
 
     Raises
     ------
     DaesolveError
-        In its own type for each kind of fault: an unknown name, a value out of range, a start
-        that no consistent state agrees with, redundant constraints, a goal without influence,
-        no freedom, a solver that lacks an operation.
+        A subclass for each kind of fault: an unknown name, a value out of range, a start with which
+        no consistent state agrees, redundant constraints, a goal without influence, no freedom, a
+        solver that lacks an operation.
     """
     check_system(system)
     system, request = checked(system, request)
@@ -234,19 +234,19 @@ class _Posed:
     system, dynamics
         Without the goals that were dropped, and its equations.
     formulation
-        As asked for or chosen.
+        As requested or chosen.
     initial, samples
         Where it starts, and consistent states near there.
     rank, conserved
         What its constraints are worth, and which invariants are conserved.
     rates
-        By goal; None where it is only measured.
+        By goal; None if it is only measured.
     plan, problem
         How the reactions are eliminated, and what that makes.
     values
         p by name.
     least_kinetic
-        The kinetic energy that is no more than rounding, J.
+        The kinetic energy that counts as rounding, J.
     """
 
     system: System
@@ -420,7 +420,7 @@ def _of(dynamics: Dynamics, values: Mapping[str, float]) -> np.ndarray:
 
 
 def _leaves_the_rate(formulation: Formulation, request: Request, probe: Probe) -> bool:
-    """Tell whether the rate is automatic: asked for, or nobody chose one and the default is wrong.
+    """Return whether the rate is automatic: requested, or unset with an unsuitable default.
 
     That is where singular positions are passed, and in motions of nanoseconds or of years.
     """
@@ -432,7 +432,7 @@ def _leaves_the_rate(formulation: Formulation, request: Request, probe: Probe) -
 
 
 def _scales(posed: _Posed, request: Request, probe: Probe) -> np.ndarray:
-    """Return the scales of what is watched: those asked for, and others from the short run."""
+    """Return the scales of what is watched: those requested, and others from the short run."""
     return scales(
         posed.dynamics,
         posed.problem,
@@ -447,7 +447,7 @@ def _scales(posed: _Posed, request: Request, probe: Probe) -> np.ndarray:
 def _own_scales(
     dynamics: Dynamics, initial: InitialState, scales: Mapping[str, float]
 ) -> dict[str, float]:
-    """Return the scales asked for, and that of the energy of a body that stays at rest."""
+    """Return the scales requested, and that of the energy of a body that stays at rest."""
     if initial.energy is None or not initial.resting:
         return dict(scales)
     energies = [row.name for row in dynamics.invariants if row.automatic]
@@ -470,8 +470,8 @@ def _scaling(posed: _Posed, request: Request, probe: Probe, notes: list[str]) ->
         probe.exponents,
         probe.mean_step,
     )
-    note = scaling_note(problem.labels.states, found)
-    notes.extend([] if note is None else [note])
+    said = scaling_note(problem.labels.states, found), lengths_note(posed.dynamics, found)
+    notes.extend(note for note in said if note is not None)
     return found
 
 

@@ -1,4 +1,4 @@
-"""A short run without feedback, that shows typical sizes and steps before a run is chosen."""
+"""A short run without feedback that shows typical sizes and steps before the run is set up."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _at_once(stepper: Steps) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _endless(times: Sequence[float], shortest: float) -> bool:
-    """Tell whether the last step is out of all proportion."""
+    """Return whether the last step is out of all proportion."""
     span = abs(times[-1] - times[-2])
     may_be = len(times) > FEW and span > ENDLESS * shortest  # no quantile is below that
     return may_be and bool(span > ENDLESS * np.quantile(np.abs(np.diff(times)), LONG))
@@ -209,7 +209,7 @@ class _Sides:
 
 
 def _leads_away(event: Event) -> bool:
-    """Tell whether no motion lies beyond a reset as it was before it."""
+    """Return whether no motion lies beyond a reset as it was before it."""
     if event.name == ROWS:
         return True
     return event.then.reset is not None and event.name != QUICK and not event.then.counts_past
@@ -218,7 +218,7 @@ def _leads_away(event: Event) -> bool:
 def _beyond(
     problem: OdeProblem, resets: np.ndarray, stepper: ProbeStepper, values: np.ndarray
 ) -> bool:
-    """Tell whether a step led past a guard that resets: no motion lies beyond."""
+    """Return whether a step led past a guard that resets: no motion lies beyond."""
     assert stepper.t_old is not None
     assert stepper.y_old is not None
     ways = np.array([event.direction.value for event in problem.guarded])

@@ -1,6 +1,6 @@
-"""What is done about goals that depend on each other: left out, chosen among, or all kept.
+"""Handles goals that depend on each other: drops them, chooses among them, or keeps all.
 
-That a goal follows from others is shown by its expression, or else assumed and watched.
+That a goal follows from others is proved from its expression, or else assumed and monitored.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ SEEN = "near the start and is monitored during the run"
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """A system as its goals are kept.
+    """A system with the goals that are kept.
 
     Parameters
     ----------
     system, dynamics
         Without the goals that were left out, and its equations.
     proximal
-        Whether its elimination is to be proximal.
+        Whether its elimination is proximal.
     values
         The discrete values that say which dependent goals are kept at the start, by name.
     """
@@ -71,7 +71,7 @@ class Dependent:
     samples: Samples
 
     def kept(self, request: Request, formulation: Formulation, notes: list[str]) -> Kept:
-        """Keep what is asked for; notes take up what was left out and why."""
+        """Keep the goals as requested; notes receive what was left out and why."""
         passes = request.rank_loss == "pass"
         if request.redundant == "drop":
             return self._without_some(formulation, notes, passes=passes)
@@ -82,7 +82,7 @@ class Dependent:
             watched = watching_all(self.system.dynamics, self.rank.groups)
             return Kept(self.system, watched, proximal=True)
         if not all(self._shown(group) == self._own(group) for group in self.rank.groups):
-            notes.append(f"that {', '.join(choice.names)} depend on each other was checked {SEEN}")
+            notes.append(f"the dependence between {', '.join(choice.names)} was checked {SEEN}")
         return self._switched(self.system, choice, shared=True)
 
     def _own(self, group: Sequence[str]) -> list[str]:
@@ -128,8 +128,8 @@ class Dependent:
         left_out = choice.dropped(*time_states(self.samples), p)
         rows = [row for row in system.dynamics.rows if row.name in left_out]
         notes.append(
-            f"dropped as redundant: {', '.join(left_out)}; that they follow from the others of "
-            f"{names} was checked {SEEN}"
+            f"dropped as redundant: {', '.join(left_out)}; that the others of {names} imply them "
+            f"was checked {SEEN}"
         )
         system = _with_switches(system).without(left_out)
         return Kept(system, watching(system.dynamics, rows, self.values), passes)
@@ -143,7 +143,7 @@ class Dependent:
         return Kept(system, dynamics, False, dynamics.alternatives.values(dropped))
 
     def _switchable(self, choice: RowChoice, formulation: Formulation) -> bool:
-        """Tell whether other goals may be kept on the way: none of them is imposed by an event."""
+        """Return whether other goals may be kept on the way: no event imposes any of them."""
         imposed = {name for row in choice.dynamics.resets.values() for name in row.imposed}
         singular = {row.name for row in choice.dynamics.rows if row.typical is not None}
         return formulation.chooses_goals and (imposed | singular).isdisjoint(choice.names)
@@ -163,21 +163,21 @@ def _numbers(system: System, values: Mapping[str, float]) -> np.ndarray:
 
 
 def check_redundant(rank: Rank, moving: Sequence[str], redundant: Redundant) -> str:
-    """Say of what kind undetermined reactions are, or why they may not be left so.
+    """Describe undetermined reactions, or raise an error if they are not acceptable.
 
     Parameters
     ----------
     rank, moving
         Which goals depend on each other, and which of their reactions enter a force.
     redundant
-        What was asked for.
+        The requested rule.
 
     Raises
     ------
     RedundantConstraintsError
-        No rule was asked for.
+        No rule was requested.
     UndeterminedMotionError
-        The reactions enter a force, and no rule for sharing them was asked for.
+        The reactions enter a force, and no rule for sharing them was requested.
     """
     first, *others = [", ".join(map(repr, group)) for group in rank.groups]
     depend = f"the goals {first} depend on each other everywhere" + "".join(

@@ -1,4 +1,4 @@
-"""What a run is to be, and what of it has no meaning."""
+"""The request of a run, and checks that it makes sense."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DEFAULT_RATE = 10.0
 
 @dataclass(frozen=True)
 class Request:
-    """What a run is to be.
+    """The request of a run.
 
     Parameters
     ----------
@@ -46,38 +46,38 @@ class Request:
     start_time
         The start, s.
     parameters
-        Values in place of the defaults.
+        Values that replace the defaults.
     initial
         Start values to keep, by the names of states.
     guess
-        Start values that may be changed to make the state consistent.
+        Start values that may change to make the state consistent.
     formulation, solver
         None lets the library choose.
     rtol, atol
-        Tolerances of the solver that the library chooses; None leaves it its own.
+        Tolerances of the automatically chosen solver; None means its own.
     default_rate
-        The rate where nothing else is chosen, 1/s.
+        The rate of goals without a rate of their own, 1/s.
     scales
         The scale of goals by name.
     redundant
         What to do with constraints that depend on each other everywhere.
     redundant_weights
-        How a shared load is divided with "minimum-norm", by the goal's name; one for the others.
+        How "minimum-norm" divides a shared load, by the goal's name; 1 for the others.
     rank_loss
         What to do where constraints lose rank at isolated positions.
     max_evaluations
-        How many right-hand sides the run may take; None sets no bound.
+        How many right-hand sides the run may evaluate; None sets no bound.
     variant_policy
-        How to go on where another support of a guide is loaded.
+        How to continue where another support of a guide becomes loaded.
     impact, impact_order, on_gain
-        The law of impacts of contacts, the order of sequential ones, and what follows where an
-        impact would give energy to the bodies.
+        The impact law of contacts, the order of sequential impacts, and what to do if an impact
+        would add energy to the bodies.
     on_jam, on_ambiguous
-        What follows where no forces let contacts slide on, and where several motions are possible.
+        What to do if no forces let contacts slide on, and if several motions are possible.
     inputs
-        What the inputs are, by name; see `system.driving`.
+        Inputs by name; see `system.driving`.
     begun
-        Discrete values at the start, where another run ended with them.
+        The discrete values at the end of another run that this one continues.
     """
 
     until: float
@@ -106,7 +106,7 @@ class Request:
 
     @property
     def contact_policy(self) -> ContactPolicy:
-        """What contacts are to do where rigid bodies leave it open."""
+        """The policy of contacts where rigid bodies leave the motion open."""
         order = None if self.impact_order is None else tuple(self.impact_order)
         law = ImpactLaw(self.impact, order, self.on_gain)
         springs = self.redundant == "minimum-norm"
@@ -114,12 +114,12 @@ class Request:
 
 
 def with_inputs(system: System, request: Request) -> tuple[System, Request]:
-    """Return the system with what a request gives its inputs, and the request without them.
+    """Return the system with the inputs of a request, and the request without them.
 
     Raises
     ------
     DaesolveError
-        There is no such input, it is given something that it cannot be, or one is not given.
+        An input is unknown, invalid or missing.
     """
     given, others = (
         check_named(what, value)
@@ -130,7 +130,7 @@ def with_inputs(system: System, request: Request) -> tuple[System, Request]:
 
 
 def checked(system: System, request: Request) -> tuple[System, Request]:
-    """Return what `with_inputs` does, once nothing in the request is without a meaning.
+    """Check the request, then return the result of `with_inputs`.
 
     Raises
     ------
@@ -143,12 +143,12 @@ def checked(system: System, request: Request) -> tuple[System, Request]:
 
 
 def check_request(dynamics: Dynamics, request: Request) -> None:
-    """Refuse times, options and scales that have no meaning.
+    """Refuse times, options and scales that make no sense.
 
     Raises
     ------
     OutOfRangeError, UnknownNameError, UnsupportedError
-        What is wrong is named, with what would be right.
+        The message names what is wrong, and what would be right.
     """
     for option, given, known in (
         ("redundant", request.redundant, get_args(Redundant)),
@@ -185,7 +185,7 @@ def check_request(dynamics: Dynamics, request: Request) -> None:
 
 
 def _check_impacts(dynamics: Dynamics, request: Request) -> None:
-    """Refuse a law of impacts where there are none, and an order that does not name contacts."""
+    """Refuse a law of impacts if there are no impacts, and an order that does not name contacts."""
     names = [row.name for row in dynamics.contacts]
     if replace(request.contact_policy, springs=False) != ContactPolicy() and not names:
         raise UnsupportedError(
@@ -220,7 +220,7 @@ def _check_impacts(dynamics: Dynamics, request: Request) -> None:
 
 
 def _check_tolerances(request: Request) -> None:
-    """Refuse tolerances that are none, or that a solver which is given has itself."""
+    """Refuse invalid tolerances, and tolerances beside a solver object, which has its own."""
     for name, value in (("rtol", request.rtol), ("atol", request.atol)):
         if value is None:
             continue
@@ -234,7 +234,7 @@ def _check_tolerances(request: Request) -> None:
 
 
 def _check_rank_loss(request: Request) -> None:
-    """Refuse a formulation that is not the one that is asked for besides, and a budget of none."""
+    """Refuse a formulation that contradicts the requested one, and an empty budget."""
     given, budget = request.formulation, request.max_evaluations
     if request.rank_loss == "viscous" and given is not None and not given.replaces_constraints:
         raise UnsupportedError(
@@ -248,7 +248,7 @@ def _check_rank_loss(request: Request) -> None:
 
 
 def _check_times(dynamics: Dynamics, request: Request) -> None:
-    """Refuse a start and an end between which there is no run."""
+    """Refuse a start and an end that leave no time for a run."""
     for name, value in (("until", request.until), ("the start time", request.start_time)):
         if not is_number(value):
             raise OutOfRangeError(f"{name} is {value!r}, but must be a finite time in s")

@@ -1,4 +1,4 @@
-"""What is prepared, for another start: nothing is built, chosen or compiled again."""
+"""A prepared run with another start: nothing is built, chosen or compiled again."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def restarted(
     Raises
     ------
     DaesolveError
-        No consistent state agrees with `initial`, or no motion goes on from there.
+        No consistent state agrees with `initial`, or no motion continues from there.
     """
     dynamics, problem = prepared.dynamics, prepared.problem
     request = replace(

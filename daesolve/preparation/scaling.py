@@ -18,7 +18,10 @@ from daesolve.algebra.blocks import evaluate_block
 from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.algebra.term_sizes import term_sizes
 from daesolve.algebra.translation import function_of
+from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import OutOfRangeError
 from daesolve.formulations import DaeProblem, OdeProblem
+from daesolve.posing.contacts import TOUCHING
 from daesolve.solvers.jacobians import exact_jacobian
 from daesolve.solvers.scaling import Scaling
 
@@ -72,12 +75,12 @@ def exponents_of(units: Sequence[str], sizes: np.ndarray) -> np.ndarray:
 
 
 def is_usual_step(mean_step: float) -> bool:
-    """Tell whether time needs no scaling."""
+    """Return whether time needs no scaling."""
     return _usual(mean_step, USUAL_STEP)
 
 
 def _usual(size: float, limits: tuple[float, float]) -> bool:
-    """Tell whether a size asks for no scaling; zero and what is not finite have none."""
+    """Return whether a size asks for no scaling; zero and what is not finite have none."""
     return not (np.isfinite(size) and size > 0.0) or limits[0] <= size <= limits[1]
 
 
@@ -112,24 +115,26 @@ class Begin:
         """
         sizes = np.abs(table).max(axis=0)
         labels = self.problem.labels.state_units
-        # Work is a small difference of large terms, whose rounding is not to be resolved.
+        # Work is a small difference of large terms, whose rounding need not be resolved.
         sizes[len(labels) :] = np.maximum(sizes[len(labels) :], 1.0)
         own = sizes[: len(labels)]
         if np.any((own >= USUAL[0]) & (own <= USUAL[1])):
-            # Beside states of about one, smaller ones are what a run is off by: a body that came
-            # to rest has velocities of 1e-14, and steps that resolve them would be without end.
+            # Beside states of about one, smaller ones are errors of a run: a body that came to rest
+            # has velocities of 1e-14 m/s, and steps that resolve them would never end.
             sizes = np.where(sizes > ROUNDING, sizes, 0.0)
         units = [*labels, *(f"work {k}" for k in range(self.problem.size - len(labels)))]
         found = exponents_of(units, sizes)
         if not found.any():
             return found
         sizes = self._without_rounding(sizes, times, table)
-        # Work is weighed against the energy, whose rounding it has.
-        sizes[len(labels) :] = np.maximum(sizes[len(labels) :], self._energy(times, table))
+        # Work is weighed against the energy, whose rounding it has; that of rounding is none.
+        energy = self._energy(times, np.where(sizes > 0.0, table, 0.0))
+        works = np.maximum(sizes[len(labels) :], energy) if energy > 0.0 else 0.0
+        sizes[len(labels) :] = works
         return exponents_of(units, sizes)
 
     def _energy(self, times: np.ndarray, table: np.ndarray) -> float:
-        """Return the largest kinetic energy, J; 0.0 where that is no number."""
+        """Return the largest kinetic energy, J; 0.0 where that is not a number."""
         measured, _ = evaluate_block(self.problem.residuals, times, table, self.values)
         kinetic = measured[:, len(self.problem.watched)]
         return float(np.max(kinetic, initial=0.0, where=np.isfinite(kinetic)))
@@ -137,9 +142,9 @@ class Begin:
     def _without_rounding(
         self, sizes: np.ndarray, times: np.ndarray, table: np.ndarray
     ) -> np.ndarray:
-        """Return sizes, zero where a state is no more than the rounding of what moves it.
+        """Return sizes, zero if a state is within the rounding of what moves it.
 
-        A body at rest has velocities of 1e-17 m/s, which are no scale.
+        A body at rest has velocities of 1e-17 m/s, which are not a scale.
         """
         matrix = np.abs(exact_jacobian(self.problem, self.values)(self.time, self.x))
         if not np.all(np.isfinite(matrix)):
@@ -249,7 +254,7 @@ def _with_multipliers(
     ]
     rates = np.ldexp(1.0, chosen.time - np.array(chosen.states, dtype=int))
     pushes = np.max(rates[:, None] * matrices[1], axis=0, initial=0.0)
-    # A multiplier that does nothing, as that of GGL, is measured by what it would do.
+    # A multiplier without effect, like that of GGL, is measured by the effect it would have.
     with np.errstate(divide="ignore"):
         sizes = np.where(sizes * pushes > IDLE, sizes, np.where(pushes > 0.0, 1.0 / pushes, 0.0))
     unknowns = [0 if _usual(float(size), USUAL) else _exponent(float(size)) for size in sizes]
@@ -259,8 +264,12 @@ def _with_multipliers(
     return Scaling(chosen.states, chosen.visible, tuple(unknowns), tuple(rows), chosen.time)
 
 
+SHORT, SHORTEST = 1e-6, 1e-10
+"""m; lengths below which what counts as a gap of zero is reported, and is too much of them."""
+
+
 def scaling_note(names: Sequence[str], scaling: Scaling) -> str | None:
-    """Say by what states and time are divided; None where by nothing."""
+    """Say by what states and time are divided; None if by nothing."""
     groups: dict[int, list[str]] = {}
     for name, exponent in zip(names, scaling.visible, strict=False):
         if exponent:
@@ -269,6 +278,30 @@ def scaling_note(names: Sequence[str], scaling: Scaling) -> str | None:
     if scaling.time:
         parts.append(f"time by 2^{scaling.time}")
     return f"scaled for the solver: {'; '.join(parts)}" if parts else None
+
+
+def lengths_note(dynamics: Dynamics, scaling: Scaling) -> str | None:
+    """Say where what counts as a gap of zero is no small part of the lengths; None elsewhere.
+
+    Raises
+    ------
+    OutOfRangeError
+        It is a large part of them.
+    """
+    units = dynamics.labels.state_units[: dynamics.position_count]
+    known = zip(units, scaling.visible, strict=False)
+    found = {str(unit): exponent for unit, exponent in known if str(unit) not in ("", "rad")}
+    unit, exponent = max(found.items(), key=lambda pair: pair[1], default=("", 0))
+    size = math.ldexp(1.0, exponent)
+    if not dynamics.contacts or size >= SHORT:
+        return None
+    words = (
+        f"positions are about {size:.0e} {unit}, and contacts count a gap below {TOUCHING:g} "
+        f"{unit} as zero: use a unit in which lengths are about one"
+    )
+    if size < SHORTEST:
+        raise OutOfRangeError(words)
+    return words
 
 
 FEW = 4

@@ -47,7 +47,7 @@ class Probe:
         s; half of the time is spent in steps longer than the typical one.
     between
         The shortest time between positions where a goal's grip is weak (the first counts from the
-        start), s; the length of the probe where it met none, infinite where none is to be passed.
+        start), s; the length of the probe where it met none, infinite if none is to be passed.
     times, path
         (k,) s and (k, n) the states that it went through.
     exponents
@@ -173,8 +173,8 @@ def floors(
 def least_kinetic(dynamics: Dynamics, numbers: np.ndarray, samples: Samples, probe: Probe) -> float:
     """Return the kinetic energy that is no more than the energy's rounding, J.
 
-    That of a body at rest is no scale: the energy is driven by its residual over twice the kinetic
-    energy, and where that is below the residual's own rounding, it would be without bound.
+    The energy of a body at rest is not a scale: the energy is driven by its residual over twice the
+    kinetic energy, and where that is below the residual's own rounding, it would be without bound.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
-"""Which angles are wrapped: those after a whole turn of which every function is the same.
+"""Finds the angles that can be wrapped: a whole turn of them changes no function.
 
-That is proved from the structure of the expressions, whatever the states of the motion.
+This is proved from the structure of the expressions, for all states.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CSE = {"cse": True}
 def periodic_angles(
     dynamics: Dynamics, problem: OdeProblem, values: Mapping[str, float], notes: list[str]
 ) -> tuple[int, ...]:
-    """Return the angles after a whole turn of which every function is proved to be the same.
+    """Return the angles of which a whole turn provably changes no function.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def periodic_angles(
     values
         p by name, of which parameters keep their value for the whole run.
     notes
-        Takes up which angles are not wrapped, and why.
+        Receives notes about angles that are not wrapped, and why.
     """
     angles = problem.labels.angles
     if not angles:
@@ -106,7 +106,7 @@ def _turned(
 
 
 def _same(found: list[list[Turned]], angles: Sequence[int], *, own: bool) -> np.ndarray:
-    """Tell after which turns all outputs are the same; a state that is an angle turns with it."""
+    """Return after which turns all outputs are the same; a state that is an angle turns with it."""
     same = np.ones(len(angles), dtype=bool)
     for column in found:
         for element, value in enumerate(column):
@@ -121,7 +121,7 @@ def _same(found: list[list[Turned]], angles: Sequence[int], *, own: bool) -> np.
 
 
 def _at_instants(dynamics: Dynamics) -> Iterator[tuple[str, ca.Function]]:
-    """Yield what the laws of modes read besides the problem's functions."""
+    """Yield what the laws of modes read in addition to the problem's functions."""
     parts: list[ca.SX] = [row.restitution for row in dynamics.contacts]
     for reset in dynamics.resets.values():
         for row in reset.momentary:

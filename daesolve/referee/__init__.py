@@ -1,4 +1,4 @@
-"""The same model file in MuJoCo and in daesolve, from the same start, side by side."""
+"""Compares MuJoCo and daesolve on the same model file from the same start."""
 
 from daesolve.referee.refereeing import Refereed, hardened, refereed
 from daesolve.referee.verdict import Divergence, Side, Verdict

@@ -1,4 +1,4 @@
-"""MuJoCo's model made what daesolve runs, and its equalities as hard as it allows."""
+"""Adapts MuJoCo's model to what daesolve runs, with equalities as hard as MuJoCo allows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def switch_off(model: Any, left_out: Sequence[LeftOut]) -> None:
     model
         MuJoCo's; it is changed.
     left_out
-        What daesolve's mechanism has not.
+        What daesolve's mechanism leaves out.
     """
     flags = engine().mjtDisableBit
     model.opt.disableflags |= (

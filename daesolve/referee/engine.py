@@ -1,4 +1,4 @@
-"""MuJoCo, as the referee needs it: the measuring of a state, and a start whose loops are closed."""
+"""MuJoCo for the referee: measures states, and closes the loops of the start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SINGULAR = 1e-9
 
 
 class OpenLoopError(DaesolveError, ValueError):
-    """A start whose loops cannot be closed from where the file puts the bodies."""
+    """The loops of the start cannot be closed from the positions in the file."""
 
 
 def engine() -> Any:
@@ -43,7 +43,7 @@ def engine() -> Any:
 
 @contextmanager
 def heard() -> Generator[list[str]]:
-    """Collect what MuJoCo warns of, which else goes to a file where the program runs."""
+    """Collect MuJoCo's warnings, which otherwise go to a file in the working directory."""
     package = engine()
     said: list[str] = []
     before = package.get_mju_user_warning()
@@ -56,7 +56,7 @@ def heard() -> Generator[list[str]]:
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """Where both sides begin.
+    """The common start.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Start:
     moved
         How far closing the loops moved the positions at most, in their units.
     ctrl, inputs
-        What is held of actuators: for MuJoCo, (nu,), zeros where it is None; and what of it is not
+        What is held of actuators: for MuJoCo, (nu,), zeros if it is None; and what of it is not
         zero, by daesolve's names of inputs.
     """
 
@@ -78,7 +78,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Row:
-    """What one equality of the file holds.
+    """The rows of one equality of the file.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class Gauge:
     Parameters
     ----------
     model
-        MuJoCo's. A copy of it is asked for dense Jacobians and for energies.
+        MuJoCo's. A copy of it supplies dense Jacobians and energies.
     """
 
     def __init__(self, model: Any) -> None:

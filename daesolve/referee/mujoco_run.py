@@ -1,4 +1,4 @@
-"""A file run by MuJoCo: where its bodies go, its energy, and how far its loops gape."""
+"""Runs a file with MuJoCo: the paths of its bodies, its energy, and the gaps of its loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast", "discrete")
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """What was seen of a motion at the sample times.
+    """The motion at the sample times.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def stepped(model: Any, start: Start, counts: Sequence[int], step: float) -> Ste
 
 
 def _goes_on(data: Any, done: int) -> bool:
-    """Return whether the state is finite, and MuJoCo has not put it back to its start by itself."""
+    """Return whether the state is finite, and MuJoCo has not reset it to its start."""
     whole = np.isfinite(data.qpos).all() and np.isfinite(data.qvel).all()
     return bool(whole and (not done or data.time > 0.0) and not _warned(data))
 

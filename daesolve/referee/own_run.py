@@ -1,8 +1,8 @@
-"""A file run by daesolve, seen with the same eyes as MuJoCo's motion.
+"""Runs a file with daesolve, measured in the same way as MuJoCo's motion.
 
 At each sample the joints' coordinates are read off the bodies, and MuJoCo's own rows give how far
-its equalities gape there: both sides are measured by one rule. daesolve also reports the largest
-residual of each joint and loop over every accepted step.
+its equalities gape there: both sides are measured in the same way. daesolve also reports the
+largest residual of each joint and loop over every accepted step.
 """
 
 from __future__ import annotations

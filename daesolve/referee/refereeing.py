@@ -1,4 +1,4 @@
-"""A model file before the referee: one start, four runs, one verdict."""
+"""Referees a model file: one start, four runs, one verdict."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ APART = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Refereed:
-    """A file before the referee.
+    """A refereed file.
 
     Parameters
     ----------
     verdict
-        What came of it.
+        The result.
     mechanism
         The file as it was read.
     own, others
@@ -63,7 +63,7 @@ def refereed(
     halvings: int = 2,
     samples: int = SAMPLES,
 ) -> Refereed:
-    """Run a model file by daesolve and by MuJoCo from one start, and compare.
+    """Run a model file with daesolve and MuJoCo from the same start, and compare.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def refereed(
         The horizon, s; it is rounded to steps of MuJoCo.
     case
         A keyframe of the file, or "default" for its pose with nothing moved; without one the first
-        keyframe, or that pose where there is none.
+        keyframe, or that pose if there is none.
     initial
         Start values of joints, by name; loops are then closed.
     step
@@ -82,16 +82,16 @@ def refereed(
         The distance of a body at which the motions count as apart, m; without one a thousandth of
         the extent of the model.
     hard
-        Whether MuJoCo's equalities are as hard as its steps allow, in place of those of the file.
+        Whether MuJoCo's equalities are made as hard as its steps allow.
     halvings
-        How often MuJoCo's step is halved, a run each.
+        How often MuJoCo's step is halved, with one run each.
     samples
-        How many there are at most, evenly spaced.
+        The largest number of samples, evenly spaced.
 
     Raises
     ------
     DaesolveError
-        The file cannot be read, a value is none, the loops of the start cannot be closed, or
+        The file cannot be read, a value is invalid, the loops of the start cannot be closed, or
         daesolve cannot run it.
     """
     _check({"the horizon": until, "the step": step, "the tolerance": tolerance},
@@ -112,9 +112,9 @@ def refereed(
         parts = [2**power for power in range(halvings + 1)]
         others = [_stepped(mechanism, start, counts, longest, n, hard=hard) for n in parts]
     own = replace(own, preparation={"reading": reading, **own.preparation})
-    told = [f"MuJoCo warns: {words.rstrip('.')}" for words in dict.fromkeys(said)]
+    cautions = [f"MuJoCo warns: {words.rstrip('.')}" for words in dict.fromkeys(said)]
     verdict = _verdict(mechanism, gauge, start, own, others, until, tolerance)
-    verdict = replace(verdict, notes=(*verdict.notes, *told[:MOST_WARNINGS]))
+    verdict = replace(verdict, notes=(*verdict.notes, *cautions[:MOST_WARNINGS]))
     return Refereed(verdict, mechanism, own, tuple(others), start, counts)
 
 

@@ -1,4 +1,4 @@
-"""What comes of two motions from one start: gaps, drift of the energy, divergence, seconds."""
+"""The comparison of two motions from the same start: gaps, energy drift, divergence, seconds."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Side:
     method
         The integrator.
     step
-        s; None where the solver chooses it.
+        s; None if the solver chooses it.
     gap, turn
-        The largest gap of the loops at the samples, m and rad; None where nothing is held so.
+        The largest gap of the loops at the samples, m and rad; None if nothing is held so.
     drift
         The largest change of the energy that no work accounts for, over the largest kinetic energy
         of daesolve's run.
@@ -46,7 +46,7 @@ class Side:
 
     @property
     def title(self) -> str:
-        """What it is called in tables and legends."""
+        """Its name in tables and legends."""
         return self.package if self.step is None else f"{self.package}, {self.step:g} s"
 
 
@@ -61,7 +61,7 @@ class Divergence:
     distances
         (n,) at the samples, the largest of any body, m.
     leaves
-        The first sample time at which it exceeds the tolerance, s; None where it never does.
+        The first sample time at which it exceeds the tolerance, s; None if it never does.
     """
 
     step: float
@@ -78,7 +78,7 @@ class Verdict:
     name
         Of the file.
     until, tolerance
-        The horizon that was asked for, s, and the distance at which motions count as apart, m.
+        The requested horizon, s, and the distance at which motions count as apart, m.
     bodies, joints, loops
         How many bodies, speeds of joints and rows of equalities MuJoCo sees.
     own
@@ -96,8 +96,8 @@ class Verdict:
     preparation
         Seconds that reading and preparing took, by stage.
     notes
-        What a reader should know: what daesolve does not take from the file, and what was
-        therefore switched off in MuJoCo; how the runs ended.
+        Notes for the reader: what daesolve leaves out of the file and was therefore switched off in
+        MuJoCo, and how the runs ended.
     """
 
     name: str
@@ -168,7 +168,7 @@ def order(divergences: Sequence[Divergence]) -> list[float | None]:
     """Return by which power of the step MuJoCo comes nearer, from each step to the next.
 
     It is measured at the last sample at which even the longest step is within a thousandth of the
-    largest distance, or the first after the start where none is; None where nothing is left to
+    largest distance, or the first after the start where none is; None if nothing is left to
     compare: what does not fall with the step is softness of its constraints.
     """
     if len(divergences) < 2 or min(len(one.distances) for one in divergences) < 2:

@@ -1,6 +1,6 @@
 """Reports of a run: a JSON object, a summary in the terminal, a page with figures, an animation.
 
-What draws is imported when it is asked for: Matplotlib costs a noticeable part of a second.
+Modules that draw are imported only when needed: Matplotlib costs a noticeable part of a second.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from daesolve.reporting.document import (
     with_note,
     without_series,
 )
-from daesolve.reporting.opening import keep_opening, with_kept_opening, with_opening
+from daesolve.reporting.opening import with_kept_opening, with_opening
 from daesolve.storage import make_directory
 
 if TYPE_CHECKING:
@@ -63,7 +63,6 @@ __all__ = [
     "comparison_text",
     "document",
     "dump",
-    "keep_opening",
     "load",
     "make_empty",
     "never_begun",
@@ -102,7 +101,7 @@ _ON_DEMAND = {
     "write_branch": "branches",
     "write_referee": "refereeing",
 }
-"""The module of each name that is imported when it is asked for."""
+"""The module of each name that is imported only when needed."""
 
 
 def __getattr__(name: str) -> Any:
@@ -116,17 +115,17 @@ class Rules(Protocol):
 
     @property
     def figures(self) -> Mapping[str, FigureRule]:
-        """Figures of its own, by title."""
+        """Its own figures, by title."""
         ...
 
     @property
     def drawing(self) -> DrawingRule | None:
-        """What its bodies look like."""
+        """The rule that draws its bodies."""
         ...
 
 
 def problem_of(run: Document) -> Rules | None:
-    """Return the installed problem of a run; None where its plugin is gone, or a file poses it."""
+    """Return the installed problem of a run; None if its plugin is gone, or a file defines it."""
     if run.get("path"):
         return None
     try:
@@ -138,13 +137,13 @@ def problem_of(run: Document) -> Rules | None:
 def problems_given(
     sources: Sequence[Path | str], tell: Tell | None = None
 ) -> Callable[[Document], Rules | None]:
-    """Return what finds the problem of a run, where the caller gives the files of some.
+    """Return a function that finds the problem of a run, given the files of some problems.
 
     Parameters
     ----------
     sources
-        Python files. Of a run whose problem is in a file, the one that holds what that file held
-        when the run began is executed, and no other.
+        Python files. If a run's problem is in a file, only the one whose content is the same as
+        when the run began is executed.
     tell
         Called with a sentence before a file is executed.
     """
@@ -171,26 +170,26 @@ def rebuild(
     problem_of: Callable[[Document], Rules | None] = problem_of,
     tell: Tell | None = None,
 ) -> Path:
-    """Build the report from the runs that directories hold, and return report.html.
+    """Build the report of the runs in directories, and return the path of report.html.
 
-    The first directory gets it; it shows all runs side by side. report.json is the run without
-    its series, or {"runs": [...]} of several. Nothing that a directory names is executed but the
-    rules of installed problems.
+    It is written to the first directory, and shows all runs side by side. report.json is the run
+    without its series, or {"runs": [...]} for several. No file named by a directory is executed;
+    only the rules of installed problems are.
 
     Parameters
     ----------
     directories
         At least one.
     problem_of
-        Returns the problem of a run, whose figures and drawing are shown; None without one. See
+        Returns the problem of a run, whose figures and drawing are shown, or None. See
         `problems_given`.
     tell
-        Called with a sentence for each run of which something is left out.
+        Called with a sentence for each run whose report leaves something out.
 
     Raises
     ------
     ReportError, ArchiveError
-        A directory holds no run, or one that is damaged.
+        A directory contains no run, or a damaged one.
     """
     from daesolve.reporting.html import page
 
@@ -236,12 +235,12 @@ def _left_out(run: Document, directory: Path) -> str:
 
 
 def make_empty(directory: Path) -> None:
-    """Make a directory for results, before they are computed; refuse one that is not empty.
+    """Create a directory for results before they are computed; refuse one that is not empty.
 
     Raises
     ------
     OutputExistsError
-        It has something in it, is a file, or cannot be made.
+        It is not empty, is a file, or cannot be created.
     """
     if directory.is_dir():
         if any(directory.iterdir()):
@@ -268,7 +267,7 @@ def write_comparison(directory: Path, document: Document) -> list[Path]:
 
 
 def write_measures(directory: Path, found: MeasuredDependence, title: str) -> Path:
-    """Write `measures.html` into the directory of a sweep and return where it is.
+    """Write `measures.html` into the directory of a sweep and return its path.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The animation of a run's drawing as a file: a page with a player, a GIF, or a film."""
+"""Writes the animation of a run's drawing: a page with a player, a GIF, or a film."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from daesolve.trajectory.trajectory import Trajectory
 WIDTH = 800
 NARROWEST, WIDEST = 200, 3840
 FASTEST_GIF = 50.0
-"""Viewers slow down what is to be shown for less than two hundredths of a second."""
+"""Viewers slow down frames that last less than two hundredths of a second."""
 Writer = Callable[[Films, Path, Progress], None]
 FINENESS = 10_000
 """Into how many units the width of the view is divided; coordinates are whole numbers of them."""
@@ -49,7 +49,7 @@ def animate(
     file: Path | str,
     *,
     seconds: float = SECONDS,
-    rate: float = PICTURES_A_SECOND,
+    rate: float | None = None,
     begin: float | None = None,
     end: float | None = None,
     width: int = WIDTH,
@@ -58,34 +58,36 @@ def animate(
     source: Path | str | None = None,
     tell: Tell | None = None,
 ) -> Film:
-    """Write the animation of a run, and return what it shows first.
+    """Write the animation of a run, and return the film that it shows first.
 
-    Where an eye cannot follow the whole run from picture to picture, its beginning is shown, as
-    far as that is closely sampled or can be integrated anew; a page shows the whole run second.
+    If the eye cannot follow the whole run from picture to picture, the animation shows its
+    beginning, provided this is closely sampled or can be integrated again; a page then also shows
+    the whole run.
 
     Parameters
     ----------
     run
         The directory of a run, finished or not; a trajectory; or a document with its drawing.
     file
-        Its suffix names the kind: .html (a page with a player), .gif or .mp4. A file that is
-        there is replaced.
+        Its suffix sets the kind: .html (a page with a player), .gif or .mp4. An existing file is
+        replaced.
     seconds
-        The time of playing, s.
+        The playing time, s.
     rate
-        Pictures a second of playing.
+        Pictures per second of playing time; by default 25, or 50 if a motion can then be followed
+        (always 25 in a .gif).
     begin, end
-        The part of the run that is shown, s; by default all of it, or its beginning first.
+        The part of the run to show, s; by default all of it, or its beginning first.
     width
-        Of a .gif or .mp4, pixels; a page has the width of its window.
+        Of a .gif or .mp4, pixels; a page fills the width of its window.
     drawing
-        Makes the drawing of a run: by default by the rule of its problem; where it has none, the
-        points among states and outputs are drawn.
+        Makes the drawing of a run: by default the rule of its problem or, without one, the points
+        among states and outputs.
     progress
         Called after each picture.
     source
-        The Python file that defines the problem of a directory's run, where there is one. It is
-        executed, if it holds what it held when the run began; a file is never executed because a
+        The Python file that defines the problem of a directory's run, if there is one. It is
+        executed if it is unchanged since the run began; a file is never executed only because a
         directory names it.
     tell
         Called with a sentence before the file is executed.
@@ -93,18 +95,18 @@ def animate(
     Raises
     ------
     ReportError
-        It has no drawing, or fewer than two samples; or the drawing is that of a file which is not
-        given.
+        It has no drawing, or fewer than two samples; or its drawing is defined in a file that is
+        not given.
     ArchiveError
         There is no run, or it is damaged.
     UnknownNameError, PluginError
-        The run's problem is not installed here.
+        The run's problem is not installed.
     UnknownNameError
         The suffix is none of the three.
     OutOfRangeError
-        A number lies outside of what it can be.
+        A number is out of range.
     MissingFfmpegError
-        An .mp4 is asked for and there is no ffmpeg.
+        An .mp4 is requested, but ffmpeg is not installed.
     AnimationError
         The file cannot be written.
 
@@ -114,7 +116,9 @@ def animate(
     """
     known = Trajectory.from_run(run) if isinstance(run, Path | str) else run
     target = Path(file)
-    write = _writer(target, width, rate)
+    if rate is None and target.suffix.lower() == ".gif":
+        rate = PICTURES_A_SECOND
+    write = _writer(target, width, PICTURES_A_SECOND if rate is None else rate)
     shown = filmed(
         known,
         seconds=seconds,
@@ -198,7 +202,7 @@ def player(film: Film, progress: Callable[[int, int], None]) -> str:
     Parameters
     ----------
     film
-        What is shown.
+        The film.
     progress
         Called after each picture with the number of those done and of all.
     """
@@ -332,7 +336,7 @@ def _packed(table: np.ndarray) -> dict[str, Any]:
     Parameters
     ----------
     table
-        (n, m); a row with a NaN is not to be seen.
+        (n, m); a row with a NaN is invisible.
 
     Returns
     -------

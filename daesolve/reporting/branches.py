@@ -20,16 +20,16 @@ SHOWN = 60
 def write_branch(
     directory: Path, document: Document, axis: str, figures: Mapping[str, Figure]
 ) -> Path:
-    """Write `report.html` of a branch and return where it is.
+    """Write `report.html` of a branch and return its path.
 
     Parameters
     ----------
     directory
-        It is there.
+        An existing directory.
     document
-        The answer, as `answer_document` has it.
+        The answer, from `answer_document`.
     axis
-        The name of what is varied.
+        The name of the varied quantity.
     figures
         By title.
 
@@ -65,6 +65,7 @@ def branch_page(document: Document, axis: str, figures: Mapping[str, Figure]) ->
             (title, Markup(svg(figure, f"branch-{number}")))
             for number, (title, figure) in enumerate(figures.items())
         ]
+    ends: Counter[str] = Counter(document["ends"])
     verdicts: Counter[str] = Counter(document["verdicts"])
     return template("daesolve.reporting", "branch.html.jinja").render(
         title=f"{document['problem']}, {document['case']}: a branch over {axis}",
@@ -73,7 +74,7 @@ def branch_page(document: Document, axis: str, figures: Mapping[str, Figure]) ->
         low=min(points[axis]),
         high=max(points[axis]),
         verdicts=", ".join(f"{number} {verdict}" for verdict, number in verdicts.items()),
-        ends=document["ends"],
+        ends=[f"{end}, at both ends" if n > 1 else end for end, n in ends.items()],
         special=document["special"],
         figures=drawn,
         columns=columns,

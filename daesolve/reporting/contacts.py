@@ -1,4 +1,4 @@
-"""What contacts did in a run: open, sliding or sticking over time, and a table of impacts."""
+"""Contacts in a run: open, sliding or sticking over time, and a table of impacts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def contact_names(document: Document) -> list[str]:
 
 
 def stretches(document: Document) -> dict[str, list[Stretch]]:
-    """Return what each contact does over time: by events, and by samples where these end."""
+    """Return the state of each contact over time, from events, and then from samples."""
     names, times = contact_names(document), document["times"]
     if not names or not times:
         return {}

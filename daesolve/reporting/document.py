@@ -1,4 +1,4 @@
-"""A run as one JSON object: what is printed with --json, and what a report is made of."""
+"""A run as one JSON object, which --json prints and reports are made from."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from daesolve.drawing import (
     to_json,
 )
 from daesolve.errors import DaesolveError, PosingError, in_words
-from daesolve.reporting.sampling import Document, columns, in_order, joinable, opening, tally
+from daesolve.reporting.sampling import Document, columns, tally
 from daesolve.solving.comparison import Agreement, ComparedRun, Comparison, Largest
 from daesolve.solving.descriptions import versions
 from daesolve.storage import Stored
-from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple, read_parquet
-from daesolve.storage.files import samples_file
+from daesolve.storage.encoding import is_array, is_list, is_mapping, is_tuple
+from daesolve.trajectory.joining import KINDS, ROWS, first_oscillations
 from daesolve.trajectory.results import Drift, EventRecord, Outcome, Verification
 from daesolve.trajectory.samples import StoredSamples
 from daesolve.trajectory.trajectory import Trajectory
@@ -36,13 +36,6 @@ EVENTS_WITH_STATES = 50
 SAMPLED = ("times", "states", "reactions", "outputs")
 FOR_FIGURES = ("opening", "event_statistics", "drawing", "directory", "source")
 """What a document may have besides, for the page alone."""
-ROWS = 2001
-"""So many samples and events of a run on disk are kept at most."""
-OPENING = 1500
-"""So many samples of its beginning are kept besides, where not all are."""
-LEADING = 48_000
-"""Among so many, if the motion is slow against its samples."""
-KINDS = ("states", "reactions", "outputs")
 USUAL = {
     "redundant": "error",
     "rank_loss": "stop",
@@ -70,11 +63,11 @@ IDENTITY = (
     "parameter_units",
     "analysis",
 )
-"""What an answer is about, before what was found."""
+"""The entries that identify an answer, before its results."""
 
 
 class ReportError(DaesolveError, ValueError):
-    """A run that cannot be reported, and why."""
+    """A run cannot be reported."""
 
 
 def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,10 +78,10 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
     run
         The result.
     identity
-        The run's `problem`, `case`, `model` and `structure`, and where they are known
-        `parameter_units`, `path` (of the file that poses the problem) and `asked`: what was
-        changed of the case, under "set" and "initial", and under "usual" what the case asks for.
-        What is absent is None or empty.
+        The run's `problem`, `case`, `model` and `structure`, and, if known, `parameter_units`,
+        `path` (the file that defines the problem) and `asked`: the changes to the case, under "set"
+        and "initial", and the options of the case, under "usual". Missing entries are None or
+        empty.
     """
     description = run.description
     whole = {
@@ -172,10 +165,10 @@ def never_begun(identity: Mapping[str, Any], time: float, error: DaesolveError) 
 
 
 def without_series(document: Document) -> dict[str, Any]:
-    """Return the same object without samples and drawing: what report.json holds.
+    """Return the same object without samples and drawing, for report.json.
 
-    The states at events are a series too where they are many: those of the first and the last
-    ones are kept.
+    The states at many events are a series too: only those of the first and the last events are
+    kept.
     """
     short = {k: v for k, v in document.items() if k not in (*SAMPLED, *FOR_FIGURES)}
     last = len(document["events"]) - EVENTS_WITH_STATES
@@ -246,7 +239,7 @@ def _verification(verification: Verification | None) -> dict[str, Any] | None:
 
 
 def plain(value: Any) -> Any:
-    """Return the same with Python's own types, and None for what is not finite."""
+    """Return the same with plain Python types, and None for numbers that are not finite."""
     if is_array(value):
         return plain(value.tolist())
     if isinstance(value, np.generic):
@@ -263,12 +256,12 @@ def plain(value: Any) -> Any:
 
 
 def file_stem(name: str) -> str:
-    """Return the name of a problem or a case as the name of a file: it leads to no other folder."""
+    """Return the name of a problem or a case as a file name that cannot lead to another folder."""
     return re.sub(r"[^\w+-]+", "-", name).strip("-") or "unnamed"
 
 
 def replace_file(file: Path, text: str) -> Path:
-    """Write a file under another name and rename it, so that it is never half there."""
+    """Write a file under another name and rename it, so that it is never incomplete."""
     partial = file.with_name(f".{file.name}.partial")
     partial.unlink(missing_ok=True)  # a link that stood there would be followed
     with partial.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as stream:
@@ -278,23 +271,23 @@ def replace_file(file: Path, text: str) -> Path:
 
 
 def load(path: Path | str, rows: int = ROWS) -> dict[str, Any]:
-    """Read the run that a directory holds, finished or not.
+    """Read the run in a directory, finished or not.
 
     Parameters
     ----------
     path
-        What `--out` or `store` named.
+        The directory given to `--out` or `store`.
     rows
-        How many samples and events are kept. Samples are chosen evenly, and where they are not
-        all, "opening" holds the first oscillations besides. Of the events the first are kept,
-        and "event_statistics" counts all.
+        How many samples and events to keep. Samples are chosen evenly; if some are left out,
+        "opening" contains the first oscillations. The first events are kept, and "event_statistics"
+        counts all.
 
     Raises
     ------
     ReportError
-        There is no such directory.
+        The directory does not exist.
     ArchiveError
-        There is no run in it, or what is there is damaged.
+        It contains no run, or a damaged one.
     """
     directory = Path(path)
     if not directory.is_dir():
@@ -321,7 +314,10 @@ def load(path: Path | str, rows: int = ROWS) -> dict[str, Any]:
         "event_statistics": tally(_stored_events(stored), found["times"]),
     }
     if stored.rows > len(found["times"]):
-        found["opening"] = _opening(stored, found)
+        backwards = request["until"] < request["start_time"]
+        first = first_oscillations(stored, backwards=backwards)
+        named = {kind: dict(getattr(first, kind)) for kind in KINDS}
+        found["opening"] = plain({"times": first.times, **named})
     return found
 
 
@@ -332,38 +328,6 @@ def _stored_events(stored: Stored) -> Iterator[dict[str, Any]]:
         if row.get("kinetic_before") is not None:
             event["impact"] = {n: row[n] for n in ("kinetic_before", "kinetic_after", "carnot")}
         yield event
-
-
-def _opening(stored: Stored, run: Document) -> dict[str, Any]:
-    """Return the first oscillations: every sample, or as few as show them."""
-    first = _leading(stored)
-    states = list(in_order(run, first, "states").values())
-    length = max(map(opening, states), default=0)
-    every = -(-length // OPENING)
-    while every > 1 and not joinable([entry.every(every) for entry in states]):
-        every //= 2
-    part = slice(0, every * OPENING, max(every, 1))
-    named = {kind: {n: values[part] for n, values in first[kind].items()} for kind in KINDS}
-    return plain({"times": first["times"][part], **named})
-
-
-def _leading(stored: Stored) -> dict[str, Any]:
-    """Return the first samples without a gap."""
-    columns = stored.manifest["columns"]
-    wanted = ["t", *(column for kind in KINDS for column in columns[kind].values())]
-    wanted = list(dict.fromkeys(wanted))
-    pieces: dict[str, list[np.ndarray]] = {name: [np.empty(0)] for name in wanted}
-    count = 0
-    for number in stored.numbers:
-        if count >= LEADING:
-            break
-        table = read_parquet(samples_file(stored.directory, number), wanted)
-        for name in wanted:
-            pieces[name].append(table.column(name).to_numpy()[: LEADING - count])
-        count += table.num_rows
-    read = {name: np.concatenate(parts) for name, parts in pieces.items()}
-    named = {kind: {name: read[column] for name, column in columns[kind].items()} for kind in KINDS}
-    return {"times": read["t"], **named}
 
 
 def with_drawing(document: dict[str, Any], rule: DrawingRule | None) -> dict[str, Any]:
@@ -387,7 +351,7 @@ def with_drawing(document: dict[str, Any], rule: DrawingRule | None) -> dict[str
 
 
 def with_note(document: Document, note: str) -> dict[str, Any]:
-    """Return the document of a run with one note more."""
+    """Return the document of a run with one more note."""
     return {**document, "notes": [*document["notes"], note]}
 
 
@@ -399,7 +363,7 @@ def answer_document(
     Raises
     ------
     PosingError
-        A value has the name of something that identifies the answer.
+        A value has the name of an entry that identifies the answer.
     """
     taken = [name for name in values if name in IDENTITY]
     if taken:
@@ -418,8 +382,8 @@ def comparison_document(comparison: Comparison, identity: Mapping[str, Any]) -> 
     comparison
         The result.
     identity
-        `problem`, `case`, `model`, `structure`, `parameters`, `start_time` and `until`; what is
-        absent is None or empty.
+        `problem`, `case`, `model`, `structure`, `parameters`, `start_time` and `until`; missing
+        entries are None or empty.
     """
     return plain(
         {

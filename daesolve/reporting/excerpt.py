@@ -1,6 +1,6 @@
-"""The part of a run that an animation needs: the times of its pictures, samples, and events.
+"""The part of a run that an animation needs: the times of its pictures, samples and events.
 
-Of a long run on disk all samples are read about what is shown, and few of the rest.
+From a long run on disk all samples are read in the part that is shown, and few elsewhere.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from daesolve.trajectory.trajectory import Trajectory
 
 SECONDS = 10.0
 PICTURES_A_SECOND = 25.0
+CLOSE_PICTURES = 50.0
+"""Pictures a second of a motion that is too fast to be followed in fewer."""
 LONGEST = 600.0
 FASTEST = 60.0
 LEEWAY, EVEN = 0.1, 1e-6
@@ -45,17 +47,17 @@ class Mark:
 
 @dataclass(frozen=True)
 class Playing:
-    """Which part of a run is shown, and how fast.
+    """The part of a run to show, and how fast.
 
     Parameters
     ----------
     seconds
-        The time of playing, s; at most 600.
+        The playing time, s; at most 600.
     rate
-        About how many pictures a second; at most 60. It changes by up to a tenth if so each
-        picture is at a sample.
+        About how many pictures per second; at most 60. It changes by up to a tenth if each picture
+        can then be at a sample.
     begin, end
-        The part of the run that is shown, s; all of its samples by default.
+        The part of the run to show, s; by default all of its samples.
     """
 
     seconds: float = SECONDS
@@ -64,12 +66,12 @@ class Playing:
     end: float | None = None
 
     def pictures(self) -> int:
-        """Return about how many pictures there are.
+        """Return the approximate number of pictures.
 
         Raises
         ------
         OutOfRangeError
-            A number lies outside of what it can be.
+            A number is out of range.
         """
         for what, value, largest, unit in (
             ("the playing time", self.seconds, LONGEST, "s"),
@@ -84,7 +86,7 @@ class Playing:
 
 @dataclass(frozen=True, eq=False)
 class Excerpt:
-    """What is needed of a run to show a part of it.
+    """The data needed to show a part of a run.
 
     Parameters
     ----------
@@ -93,14 +95,13 @@ class Excerpt:
     times
         (k,) of the pictures, even, in the order of the motion, s.
     seconds
-        The time of playing, s.
+        The playing time, s.
     marks
         The events from the first picture to the last.
     span
-        From when to when (s) the samples are as close as they may be; elsewhere the document may
-        have few of them.
+        The time span (s) in which the samples are as close as possible; elsewhere there may be few.
     thinned
-        Whether there, too, some of them are left out.
+        Whether some samples are left out even there.
     """
 
     document: Document
@@ -119,14 +120,14 @@ def from_document(whole: Document, playing: Playing) -> Excerpt:
     whole
         The document of the run.
     playing
-        What is shown of it.
+        The part to show.
 
     Raises
     ------
     ReportError
         It has fewer than two samples.
     OutOfRangeError
-        A number lies outside of what it can be.
+        A number is out of range.
     """
     samples = columns(whole)["t"].times
     _require_two(len(samples), whole)
@@ -144,16 +145,16 @@ def from_run(run: Trajectory, identity: Mapping[str, Any], playing: Playing) -> 
     run
         In memory or on disk.
     identity
-        As for `document`.
+        As in `document`.
     playing
-        What is shown of it.
+        The part to show.
 
     Raises
     ------
     ReportError
         It has fewer than two samples.
     OutOfRangeError
-        A number lies outside of what it can be.
+        A number is out of range.
     ArchiveError
         The run on disk is damaged.
     """

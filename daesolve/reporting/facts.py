@@ -1,4 +1,4 @@
-"""What both the text and the page say about a run, taken from its document."""
+"""Facts about a run for both the text and the page, taken from its document."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ DISTINGUISHING = (
     "tolerances",
     "until",
 )
-"""In which respects runs can differ, the most informative first."""
+"""The respects in which runs can differ, the most informative first."""
 MOST_PARTS = 3
 DIGITS = 16.0
 """Of a double."""
@@ -57,20 +57,20 @@ ROUNDING = 2.2e-16
 STILL = 1e-12
 """What is below this in the units of the system is taken for rounding."""
 UNTRUSTED = 1e-2
-"""A residual beyond this part of its scale is not to be trusted."""
+"""A residual beyond this part of its scale cannot be trusted."""
 FEW_DIGITS = 6
 
 
 @dataclass(frozen=True)
 class Worst:
-    """The largest of several numbers and whose it is; `size` None is a number beyond bounds."""
+    """The largest of several numbers and its name; `size` None is a number beyond bounds."""
 
     name: str
     size: float | None
 
 
 def short(value: Any, digits: int = 3) -> str:
-    """Return a number for reading: three digits, a dash where there is none."""
+    """Return a number for reading: three digits, or a dash if there is none."""
     if value is None:
         return NOTHING
     if isinstance(value, bool):
@@ -83,7 +83,7 @@ def short(value: Any, digits: int = 3) -> str:
 
 
 def power(value: float | None) -> str:
-    """Return a tolerance as it is asked for: 1e-4, not 0.0001."""
+    """Return a tolerance in the usual form: 1e-4, not 0.0001."""
     if value is None:
         return NOTHING
     mantissa, _, exponent = f"{value:.1e}".partition("e")
@@ -91,7 +91,7 @@ def power(value: float | None) -> str:
 
 
 def family(name: str) -> str:
-    """Return what numbered names have in common but the last number; nothing of others."""
+    """Return the common stem of numbered names; nothing for other names."""
     stem, _, number = name.rpartition("_")
     return stem if number.isdigit() else ""
 
@@ -122,12 +122,12 @@ def heading(name: str) -> str:
 
 
 def bounded(value: float | None) -> str:
-    """Return a size for reading, where none means that it was beyond all bounds."""
+    """Return a size for reading; None means that it was beyond all bounds."""
     return "not finite" if value is None else short(value)
 
 
 def seconds(value: float | None) -> str:
-    """Return a duration in a unit that suits it."""
+    """Return a duration in a suitable unit."""
     if value is None:
         return NOTHING
     if value < 1.0:
@@ -136,12 +136,12 @@ def seconds(value: float | None) -> str:
 
 
 def correction(entry: Mapping[str, Any]) -> str:
-    """Return how much feedback a residual took; none where it was only measured."""
+    """Return how much feedback a residual needed; None if it was only measured."""
     return short(entry["correction"]) if entry["driven"] else NOTHING
 
 
 def exact(value: Any) -> str:
-    """Return a value as it must be given to repeat the run."""
+    """Return a value in the form needed to repeat the run."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
@@ -177,7 +177,7 @@ def _or_infinite(value: float | None) -> float:
 
 
 def difference_worst(document: Document) -> Worst | None:
-    """Find the state that differed most from the verification run, relative to its kind's size."""
+    """Find the state that differed most from the verification run, relative to its size."""
     verification = document["verification"]
     if not verification:
         return None
@@ -202,7 +202,7 @@ def agreement(document: Document) -> float | None:
 
 
 def digits(difference: float | None, size: float) -> float | None:
-    """Return in how many digits two values of a size agree; None where that is unknown."""
+    """Return to how many digits two values of a size agree; None if unknown."""
     if difference is None:
         return None
     relative = difference / size
@@ -210,7 +210,7 @@ def digits(difference: float | None, size: float) -> float | None:
 
 
 def agreeing(count: float) -> str:
-    """Say how many digits agree: whole ones, for a part of a digit is none."""
+    """Say how many whole digits agree."""
     whole = math.floor(count)
     if whole < 1:
         return "no digit agrees"
@@ -234,14 +234,14 @@ def separation(document: Document) -> str:
 
 
 def span(document: Document) -> float:
-    """Return how long the motion is that was computed, s."""
+    """Return the duration of the computed motion, s."""
     return abs((document["end_time"] or 0.0) - (document.get("start_time") or 0.0))
 
 
 def magnitudes(document: Document) -> dict[str, float]:
     """Return for each state the largest value among the samples of all states of its unit.
 
-    Where that is rounding, as of what does not move, it is 1: there is nothing to be relative to.
+    If that is only rounding, as for bodies at rest, it is 1.
     """
     units = document.get("units", {})
     largest: dict[str, float] = {}
@@ -254,13 +254,13 @@ def magnitudes(document: Document) -> dict[str, float]:
 
 
 def pace(document: Document) -> float | None:
-    """Return how many seconds of motion were computed in a second."""
+    """Return how many seconds of motion were computed per second."""
     wall = document["statistics"].get("wall_seconds")
     return span(document) / wall if wall else None
 
 
 def changes(document: Document) -> list[str]:
-    """List what was changed to make the start consistent."""
+    """List the changes that made the start consistent."""
     units = document.get("units", {})
     return [
         f"{name}: {_changed(entry['given'], entry['value'])} {units.get(name, '')}".rstrip()
@@ -276,18 +276,18 @@ def _changed(given: float | None, value: float | None) -> str:
 
 
 def notes(document: Document) -> list[str]:
-    """List what was chosen and found, without how the solver's code was made: that is a cost."""
+    """List choices and findings, without the notes about the solver's code."""
     return [note for note in document.get("notes", []) if not Taylor.is_about_code(note)]
 
 
 def about_code(document: Document) -> str:
-    """Say how the solver's code was made."""
-    told = [note for note in document.get("notes", []) if Taylor.is_about_code(note)]
-    return "; ".join(told) or NOTHING
+    """Say how the solver's code was compiled."""
+    chosen = [note for note in document.get("notes", []) if Taylor.is_about_code(note)]
+    return "; ".join(chosen) or NOTHING
 
 
 def ending(document: Document) -> str:
-    """Say when a run ended; of one that could not go on, up to when its motion is known."""
+    """Say when a run ended or, if it failed, up to when its motion is known."""
     at = f"t = {short(document['end_time'], 10)} s"
     return f"at {at}" if document["outcome"] in GOOD else f"the motion is known up to {at}"
 
@@ -302,7 +302,7 @@ def start_state(document: Document) -> dict[str, Any]:
 
 
 def labels(documents: Sequence[Document]) -> list[str]:
-    """Name runs by that in which they differ; by number where they do not."""
+    """Name runs by what distinguishes them, otherwise by number."""
     if len(documents) == 1:
         return [title(documents[0])]
     parts: list[list[str]] = [[] for _ in documents]
@@ -363,7 +363,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Banner:
-    """What must be known before anything else of a run that did not end where it was meant to.
+    """The banner of a run that did not reach its intended end.
 
     Parameters
     ----------
@@ -372,7 +372,7 @@ class Banner:
     share
         How much of the horizon was reached, from 0 to 1.
     command
-        What goes on with it.
+        The command that resumes it.
     tone
         warn or bad.
     """
@@ -385,7 +385,7 @@ class Banner:
 
 
 def banner(run: Document) -> Banner | None:
-    """Return what must be known of a run that is not finished; None of one that is."""
+    """Return the banner of a run that is not finished; None if it is."""
     if run["outcome"] in GOOD:
         return None
     start, until = run.get("start_time", 0.0), run.get("until", run["end_time"])
@@ -476,7 +476,7 @@ def _energy_card(run: Document) -> Card:
 def _verification_card(run: Document) -> Card:
     verification = run["verification"]
     if not verification:
-        return Card("Verification", "not verified", "repeat the run with --verify", "warn")
+        return Card("Verification", "not verified", "repeat it with --verify (verify=True)", "warn")
     digits, worst = agreement(run), difference_worst(run)
     if digits is None or worst is None:
         return Card("Verification", "not finite", f"against {verification['against']}", "bad")

@@ -28,14 +28,9 @@ from daesolve.errors import DaesolveError
 from daesolve.reporting.document import NO_PICTURE, ReportError
 from daesolve.reporting.excerpt import Excerpt, Mark
 from daesolve.reporting.facts import short, title
-from daesolve.reporting.sampling import (
-    SEEN,
-    Document,
-    Series,
-    columns,
-    joinable,
-    visible_turns,
-)
+from daesolve.reporting.sampling import SEEN, Document, columns
+from daesolve.reporting.visibility import turns_between, turns_in_pictures
+from daesolve.trajectory.joining import Series, joinable
 
 FOLLOWED = 0.5
 """The part of the whole way below which a camera's width is followed along it."""
@@ -57,7 +52,7 @@ FLATTEST, STEEPEST = 0.2, 1.6
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """What is to be seen at a time.
+    """The picture at a time.
 
     Parameters
     ----------
@@ -101,8 +96,8 @@ class Film:
     smooth
         Whether a motion between pictures can be drawn: nothing but the spokes of circles turns
         too far from one to the next.
-    followable
-        Whether an eye can: nothing turns to and fro within a few pictures either.
+    turns
+        How often a point turns back as far as can be seen, at most.
     at_samples
         How many of the pictures are at a sample's own time.
     turn
@@ -112,7 +107,7 @@ class Film:
     marks
         The events from the first picture to the last.
     remark
-        What a viewer should know first; empty where there is no such thing.
+        What a viewer should know first; may be empty.
     """
 
     title: str
@@ -125,7 +120,7 @@ class Film:
     joined: bool
     thinned: bool
     smooth: bool
-    followable: bool
+    turns: int
     at_samples: int
     turn: float
     clock: np.ndarray
@@ -133,13 +128,18 @@ class Film:
     remark: str = ""
 
     @property
+    def followable(self) -> bool:
+        """Whether an eye can follow it: nothing turns to and fro within a few pictures either."""
+        return self.smooth and self.turns <= max(1.0, FOLLOWABLE * len(self.pictures))
+
+    @property
     def seconds(self) -> float:
-        """The time of playing, s."""
+        """The playing time, s."""
         return len(self.pictures) / self.rate
 
     @property
     def pace(self) -> float:
-        """Seconds of the run in a second of playing."""
+        """Seconds of the run per second of playing time."""
         return abs(self.pictures[-1].time - self.pictures[0].time) / self.seconds
 
     @property
@@ -157,7 +157,7 @@ class Film:
 
     @property
     def notes(self) -> list[str]:
-        """What a viewer should know of its honesty."""
+        """What a viewer should know about interpolation and speed."""
         count, others = len(self.pictures), len(self.pictures) - self.at_samples
         notes = [self.remark] if self.remark else []
         if not self.joined and self.thinned:
@@ -231,7 +231,10 @@ def film(part: Excerpt) -> Film:
         joined=joined,
         thinned=part.thinned,
         smooth=smooth,
-        followable=smooth and _is_slow([dense[n][places] for n in names(drawing) & {*dense}]),
+        turns=max(
+            turns_in_pictures(shown, views),
+            0 if follows else turns_between(drawing, dense, parameters, places, views[0]),
+        ),
         at_samples=_at_samples(times, series["t"].times),
         turn=_turn(drawing, dense, parameters, places),
         clock=(clock[: places[-1] + 1] - elapsed[0]) / paces[-1] * (len(times) - 1),
@@ -282,7 +285,7 @@ def _shown(
     parameters: Mapping[str, float],
     places: np.ndarray,
 ) -> list[list[Placed]]:
-    """Return the shapes in each picture; a trace is evaluated once, and shown as far as it is."""
+    """Return the shapes in each picture; a trace is evaluated once, and shown up to each time."""
     alone = [shape for shape in drawing.shapes if not isinstance(shape, Trace)]
     bodies = replace(drawing, shapes=alone or drawing.shapes)
     whole = evaluate(drawing, dense, parameters, int(places[-1]))
@@ -409,11 +412,6 @@ def _turn(
     return float(steps[np.isfinite(steps)].max(initial=0.0))
 
 
-def _is_slow(columns: Sequence[np.ndarray]) -> bool:
-    """Return whether values at the pictures turn back seldom enough to be followed."""
-    return all(visible_turns(values) <= max(1.0, FOLLOWABLE * len(values)) for values in columns)
-
-
 def around(boxes: Iterable[np.ndarray]) -> np.ndarray:
     """Return the corners, (2, 2), around boxes; zeros if none of them is anywhere."""
     known = [box for box in boxes if np.isfinite(box).all()]
@@ -433,8 +431,8 @@ def framed(box: np.ndarray) -> np.ndarray:
 
 
 class AnimationError(DaesolveError, RuntimeError):
-    """An animation that cannot be written where it is to go."""
+    """The file of an animation cannot be written."""
 
 
 class MissingFfmpegError(AnimationError):
-    """The program that encodes films is not installed here."""
+    """The program that encodes films is not installed."""

@@ -1,9 +1,9 @@
-"""From a run to its films: the whole of it, after its beginning where that cannot be followed."""
+"""The films of a run: all of it and, if the eye cannot follow that, its beginning first."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.stored_problem import in_need_of_source, is_of_file, posed_again
 from daesolve.reporting.document import NO_PICTURE, DrawingRule, with_drawing, with_note
 from daesolve.reporting.excerpt import (
+    CLOSE_PICTURES,
     PICTURES_A_SECOND,
     SECONDS,
     Excerpt,
@@ -25,10 +26,11 @@ from daesolve.reporting.excerpt import (
     from_run,
 )
 from daesolve.reporting.facts import short
-from daesolve.reporting.film import Film, film
-from daesolve.reporting.opening import KINDS, kept_opening
-from daesolve.reporting.sampling import FEWEST, Document, columns, series, visible_turns
+from daesolve.reporting.film import FOLLOWABLE, Film, film
+from daesolve.reporting.opening import kept_opening
+from daesolve.reporting.sampling import Document, columns, series, visible_turns
 from daesolve.system.system import ControlSystem, MechanicalSystem
+from daesolve.trajectory.joining import FEWEST, KINDS
 from daesolve.trajectory.samples import Recorded, Samples, StoredSamples
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -38,46 +40,58 @@ MOST_TURNS = 40
 """Turning points of the fastest state that the beginning shows."""
 ENOUGH_TURNS = 8
 """Turning points that are worth being shown in real time."""
-TRIES = 5
-"""Lengths of the beginning that are tried, each half the one before."""
+TRIES = 6
+"""Lengths of the beginning that are tried."""
+REAL_TIME = 1.05
+"""Seconds of a run in a second of playing, above which a film is a time lapse."""
+MOST_OF_IT = 0.5
+"""The part of a run above which its beginning is not shown apart, if the whole can be followed."""
+SHORTER = 0.5, 0.9
+"""The part of a length that is tried next, at least and at most."""
 
 
 def filmed(
     run: Trajectory | Document | Path | str,
     *,
     seconds: float = SECONDS,
-    rate: float = PICTURES_A_SECOND,
+    rate: float | None = None,
     begin: float | None = None,
     end: float | None = None,
     drawing: DrawingRule | None = None,
     source: Path | str | None = None,
     tell: Tell | None = None,
 ) -> Films:
-    """Return the films of a run: the part that is asked for, else the beginning and the whole.
+    """Return the films of a run: the requested part, or else the beginning and the whole.
 
-    The beginning comes first where an eye cannot follow the whole from picture to picture, and
-    some of it is closely sampled or can be integrated anew.
+    The beginning comes first if the eye cannot follow the whole from picture to picture, and the
+    beginning is closely sampled or can be integrated again. If twice as many pictures make a part
+    easy to follow, it has these.
 
     Parameters
     ----------
     run, seconds, rate, begin, end, drawing, source, tell
-        As of `daesolve.reporting.animate`.
+        As in `daesolve.reporting.animate`.
 
     Raises
     ------
     DaesolveError
-        As of `daesolve.reporting.animate`.
+        As in `daesolve.reporting.animate`.
     """
     known = Trajectory.from_run(run) if isinstance(run, Path | str) else run
-    playing = Playing(seconds, rate, begin, end)
+    playing = Playing(seconds, PICTURES_A_SECOND if rate is None else rate, begin, end)
+    closest = CLOSE_PICTURES if rate is None else rate
     origin = _origin(known, drawing, source, tell)
-    whole = film(_part(known, origin, playing))
+    whole = _shown(known, origin, playing, closest, time_lapse=False)
     if begin is not None or end is not None or whole.followable:
         return (whole,)
-    first = _beginning(known, origin, playing)
+    first = _beginning(known, origin, playing, closest)
     if first is None:
         return (whole,)
     first_time, last_time = (first.pictures[place].time for place in (0, -1))
+    if abs(last_time - first_time) > MOST_OF_IT * abs(whole.pictures[-1].time - first_time):
+        closer = _shown(known, origin, playing, closest)
+        if closer.followable:
+            return (closer,)
     remark = (
         f"The beginning, t = {short(first_time, 6)} s to {short(last_time, 4)} s of a run to "
         f"{short(whole.pictures[-1].time, 6)} s, slow enough to follow. Choose another part "
@@ -86,7 +100,30 @@ def filmed(
     return replace(first, remark=remark), whole
 
 
-def _beginning(known: Trajectory | Document, origin: _Origin, playing: Playing) -> Film | None:
+def _shown(
+    known: Trajectory | Document,
+    origin: _Origin,
+    playing: Playing,
+    closest: float,
+    *,
+    time_lapse: bool = True,
+) -> Film:
+    """Return the film of a part of a run, in more pictures where it can then be followed.
+
+    A time lapse has no more of them unless it is asked for: its beginning shows more.
+    """
+    shown = film(_part(known, origin, playing))
+    room = FOLLOWABLE * closest * playing.seconds
+    hopeless = not shown.joined or shown.turns > room or closest <= playing.rate
+    if shown.followable or hopeless or (shown.pace > REAL_TIME and not time_lapse):
+        return shown
+    closer = film(_part(known, origin, replace(playing, rate=closest)))
+    return closer if closer.followable else shown
+
+
+def _beginning(
+    known: Trajectory | Document, origin: _Origin, playing: Playing, closest: float
+) -> Film | None:
     """Return the film of the first oscillations; None where none of them can be followed."""
     begun = _closely_sampled(known)
     if begun is not known and origin.rule is None and _has_own_series(begun):
@@ -96,11 +133,17 @@ def _beginning(known: Trajectory | Document, origin: _Origin, playing: Playing) 
     else:
         times = columns(begun)["t"].times
         found = [entry.values for entry in series(begun, "states").values()]
-    for count in _lengths(times, found, playing.seconds):
+    count = _length(times, found, playing.seconds)
+    for _ in range(TRIES):
+        if count < FEWEST:
+            return None
         part = replace(playing, end=float(times[count - 1]))
-        shown = film(_part(begun, origin, part))
+        shown = _shown(begun, origin, part, closest)
         if shown.followable:
             return shown
+        # The number of turns is too small where they are faster than the pictures.
+        wanted = FOLLOWABLE * closest * playing.seconds / max(shown.turns, 1)
+        count = int(count * min(max(wanted, SHORTER[0]), SHORTER[1]))
     return None
 
 
@@ -112,20 +155,18 @@ def _has_own_series(run: Trajectory | Document) -> bool:
     return bool(stored.get("series"))
 
 
-def _lengths(times: np.ndarray, values: Sequence[np.ndarray], seconds: float) -> Iterator[int]:
-    """Go through numbers of samples from the first on, the longest first.
+def _length(times: np.ndarray, values: Sequence[np.ndarray], seconds: float) -> int:
+    """Return how many samples show the beginning: in real time, or as much as there is.
 
-    The first shows some oscillations of the fastest state, in real time where that shows enough.
+    Where little happens in that time, it is some oscillations of the fastest state.
     """
     count = len(times)
     turns = max(map(visible_turns, values), default=0)
     length = count if turns <= MOST_TURNS else max(FEWEST, count * MOST_TURNS // turns)
     in_time = int(np.searchsorted(np.abs(times - times[0]), seconds, side="right"))
-    if FEWEST <= in_time < length and turns * in_time >= ENOUGH_TURNS * count:
-        yield in_time
-    for halved in range(TRIES):
-        if length >> halved >= FEWEST:
-            yield length >> halved
+    if in_time < FEWEST or turns * in_time < ENOUGH_TURNS * count:
+        return length
+    return in_time
 
 
 def _closely_sampled(known: Trajectory | Document) -> Trajectory | Document:
@@ -150,8 +191,8 @@ def _closely_sampled(known: Trajectory | Document) -> Trajectory | Document:
     if samples is None or len(samples.times) < FEWEST:
         return known
     last = float(samples.times[-1])
-    told = {"start_time": float(samples.times[0])}
-    events = [event for event in known.events if _is_before(event.time, told, last)]
+    start = {"start_time": float(samples.times[0])}
+    events = [event for event in known.events if _is_before(event.time, start, last)]
     whole = Samples(samples.times, samples.states, samples.reactions, samples.outputs, events)
     return replace(known, samples=whole)
 

@@ -26,7 +26,7 @@ from daesolve.reporting.figures.style import style, svg
 from daesolve.reporting.sampling import Document, beginnings, event_statistics, resolved
 
 FigureRule = Callable[[dict[str, Any]], Figure | None]
-"""A figure of a problem's own; None where it has nothing to show of a run."""
+"""A problem's own figure; None if it has nothing to show for a run."""
 SPARSE = (
     "The samples are too sparse to join: bands show their range over equal time spans, and the "
     "plot beside them shows the rate of every sample over its value. Use closer samples "
@@ -71,7 +71,7 @@ def page(
     Parameters
     ----------
     documents
-        What `document` returned or `load` read.
+        From `document` or `load`.
     figures
         Title -> the problem's own figure of a document; shown before the coordinates.
     """
@@ -84,8 +84,10 @@ def page(
         subtitle=_subtitle(documents),
         banners=[banner(document) for document in documents],
         cards=list(zip(*map(cards, documents), strict=True)),
-        commands=[repeating.command(document) for document in documents],
-        verifying=[repeating.command(document, "--verify") for document in documents],
+        commands=[repeating.marked_up(repeating.command(document)) for document in documents],
+        verifying=[
+            repeating.marked_up(repeating.command(document, "--verify")) for document in documents
+        ],
         lines=[repeating.python(document) for document in documents],
         versions=[_versions(document) for document in documents],
         goals=list(dict.fromkeys(name for d in documents for name in d["drift"])),
@@ -261,7 +263,7 @@ def parameters(documents: Sequence[Document]) -> list[Row]:
 
 
 def numbers(documents: Sequence[Document]) -> list[tuple[str, list[Row]]]:
-    """List every number that a run depends on, in groups."""
+    """List every number on which a run depends, in groups."""
     rates = [
         Row(name, tuple(_rate(document, name) for document in documents), "1/s")
         for name in dict.fromkeys(name for document in documents for name in document["rates"])
@@ -322,7 +324,7 @@ def _count(value: float | None) -> str:
 
 @dataclass(frozen=True)
 class AgreementLine:
-    """How far a state differed in the repeated run, and in how many digits it agreed."""
+    """How far a state differed in the repeated run, and to how many digits it agreed."""
 
     name: str
     difference: str
@@ -381,7 +383,7 @@ def _rate(document: Document, name: str) -> str:
 
 
 def sparklines(documents: Sequence[Document]) -> list[dict[str, Markup]]:
-    """Return for each run a small drawing of every residual, all of them with the same axes."""
+    """Return, for each run, a sparkline of every residual, all with the same axes."""
     histories = [document.get("drift_history", {}) for document in documents]
     points = [point for run in histories for entry in run.values() for point in _points(entry)]
     if not points:
@@ -431,7 +433,7 @@ def _sparkline(
 
 
 def measures_page(found: MeasuredDependence, title: str) -> str:
-    """Return the page of what was measured of a sweep: figures over the varied number, orders.
+    """Return the page of the measures of a sweep: figures over the varied number, and orders.
 
     Parameters
     ----------

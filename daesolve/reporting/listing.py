@@ -33,7 +33,7 @@ def table_of(entries: Sequence[Any], shown: Callable[[Any], str]) -> Table | Non
     Returns
     -------
     Table or None
-        None where they have not the same names, or neither table is narrow enough.
+        None if they have not the same names, or neither table is narrow enough.
     """
     flat = [_flattened(entry) for entry in entries]
     if len(flat) < 2 or any(row is None for row in flat):
@@ -55,7 +55,7 @@ def table_of(entries: Sequence[Any], shown: Callable[[Any], str]) -> Table | Non
 
 
 def _flattened(entry: Any, before: str = "") -> dict[str, Any] | None:
-    """Return the values of an entry by name; None where it has lists of entries, or long lists."""
+    """Return the values of an entry by name; None if it has lists of entries, or long lists."""
     if not is_mapping(entry):
         return None
     found: dict[str, Any] = {}

@@ -1,32 +1,29 @@
-"""The beginning of a run beside samples that are too sparse to be joined by curves."""
+"""The beginning of a run, kept beside samples that are too sparse to join."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from daesolve.errors import ArchiveError
-from daesolve.reporting.document import Document, dump, plain, replace_file
-from daesolve.reporting.sampling import beginnings, resolved
-from daesolve.storage.encoding import is_list, is_mapping
+from daesolve.reporting.document import Document, plain
+from daesolve.storage.encoding import from_json, is_list, is_mapping
+from daesolve.storage.files import OPENING
+from daesolve.trajectory.joining import KINDS, has_curves
 from daesolve.trajectory.samples import Recorded
 from daesolve.trajectory.trajectory import Trajectory
 
-FILE = "opening.json"
-KINDS = ("states", "reactions", "outputs")
-
 
 def with_opening(run: dict[str, Any], trajectory: Trajectory) -> dict[str, Any]:
-    """Return the document of a run with its beginning, where its samples cannot be joined.
+    """Return the document of a run, with its beginning if its samples are too sparse to join.
 
     Parameters
     ----------
     run
         The document.
     trajectory
-        What it was made of.
+        The trajectory of the run.
     """
     if _shown(run):
         return run
@@ -34,24 +31,8 @@ def with_opening(run: dict[str, Any], trajectory: Trajectory) -> dict[str, Any]:
     return run if begun is None else {**run, "opening": _columns(begun)}
 
 
-def keep_opening(directory: Path, trajectory: Trajectory, run: Document) -> None:
-    """Write the beginning of a run beside its samples, where these cannot be joined.
-
-    Parameters
-    ----------
-    directory
-        Of the run.
-    trajectory, run
-        The run and its document.
-    """
-    if not _shown(run):
-        begun = trajectory.opening()
-        if begun is not None:
-            replace_file(directory / FILE, dump(_columns(begun)))
-
-
 def with_kept_opening(run: dict[str, Any], directory: Path) -> dict[str, Any]:
-    """Return the document of a stored run with the beginning that was kept, where it is of use.
+    """Return the document of a stored run, with its stored beginning if that is useful.
 
     Raises
     ------
@@ -63,7 +44,7 @@ def with_kept_opening(run: dict[str, Any], directory: Path) -> dict[str, Any]:
 
 
 def kept_opening(directory: Path, names: Document) -> Mapping[str, Any] | None:
-    """Return the beginning that was kept of a stored run: times and series; None where none was.
+    """Return the stored beginning of a run: times and series; None if there is none.
 
     Parameters
     ----------
@@ -77,11 +58,11 @@ def kept_opening(directory: Path, names: Document) -> Mapping[str, Any] | None:
     ArchiveError
         The file is damaged.
     """
-    file = directory / FILE
+    file = directory / OPENING
     if not file.is_file():
         return None
     try:
-        begun = json.loads(file.read_bytes())
+        begun = plain(from_json(file.read_bytes()))
     except ValueError:
         begun = None
     if not _whole(begun, names):
@@ -91,7 +72,9 @@ def kept_opening(directory: Path, names: Document) -> Mapping[str, Any] | None:
 
 def _shown(run: Document) -> bool:
     """Return whether there is a stretch of samples that can be joined, or nothing to join."""
-    return not run["times"] or resolved(run) or bool(beginnings(run, "states"))
+    parts = [run, *filter(None, [run.get("opening")])]
+    backwards = (run.get("until") or 0.0) < run.get("start_time", 0.0)
+    return has_curves([(part["times"], part["states"]) for part in parts], backwards=backwards)
 
 
 def _columns(samples: Recorded) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def _gap(entry: Mapping[str, Any]) -> str:
 
 
 def sentences(document: Document) -> list[str]:
-    """Return what else a reader should know."""
+    """Return further notes for the reader."""
     found: list[str] = []
     if document["start_moved"] > 0.0:
         found.append(
@@ -136,10 +136,9 @@ def sentences(document: Document) -> list[str]:
             + (" Its equalities are soft; see --hard." if document["rows_of_equalities"] else "")
         )
     elif orders:
-        told = ", ".join(f"{value:.2f}" for value in orders)
+        listed = ", ".join(f"{value:.2f}" for value in orders)
         found.append(
-            f"Halving MuJoCo's step brings it closer to daesolve, with the powers {told} "
-            "of the step."
+            f"Halving MuJoCo's step brings it closer to daesolve; the observed orders are {listed}."
         )
     worst = max(document["goals"].items(), key=lambda pair: pair[1]["largest"], default=None)
     if worst is not None:
@@ -156,7 +155,7 @@ def sentences(document: Document) -> list[str]:
 
 
 def subtitle(document: Document) -> str:
-    """Return what was run, in a line."""
+    """Return a line that describes the runs."""
     return (
         f"{document['bodies']} bodies, {document['joints']} speeds of joints, "
         f"{document['rows_of_equalities']} rows of equalities; to {short(document['until'], 6)} s; "
@@ -214,7 +213,7 @@ def write_referee(directory: Path, verdict: Verdict, drawn: Sequence[Still]) -> 
     Parameters
     ----------
     directory
-        It is there.
+        An existing directory.
     verdict
         What was found.
     drawn

@@ -1,4 +1,4 @@
-"""How a run is repeated: its command line, and the lines of Python that do the same."""
+"""How to repeat a run: its command line, and the equivalent lines of Python."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import shlex
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
+
+from markupsafe import Markup, escape
 
 from daesolve.errors import DaesolveError
 from daesolve.formulations import FORMULATIONS, Formulation
@@ -23,17 +25,29 @@ RATES = ("rate", "rates")
 OPEN: tuple[object, ...] = (None, {})
 """Settings that leave the choice to the library."""
 OPTIONS = {"tolerance": "--rtol", "rtol": "--rtol", "atol": "--atol", "fixed_step": "--fixed-step"}
+OPTION = re.compile(r"(--[a-z-]+)")
 WIDTH = 88
 """Where a command is broken."""
 
 
+def marked_up(words: str | None) -> Markup | None:
+    """Return a command for a page, where no line breaks at the hyphens of an option."""
+    if words is None:
+        return None
+    option = Markup('<span class="option">{}</span>')
+    pieces = OPTION.split(words)
+    return Markup("").join(
+        option.format(piece) if place % 2 else escape(piece) for place, piece in enumerate(pieces)
+    )
+
+
 def command(document: Document, *more: str) -> str | None:
-    """Return the command line that repeats a run; None where there is none.
+    """Return the command line that repeats a run; None if there is none.
 
-    There is none where no problem was run by name, or where the formulation has settings that the
-    command line does not take.
+    There is none if no problem was run by name, or if the formulation has settings that the command
+    line does not support.
 
-    Every choice that was made by itself is made explicitly, so that another machine does the same.
+    Every automatic choice becomes explicit, so that another machine does the same.
 
     Parameters
     ----------
@@ -167,7 +181,7 @@ def _titled(title: str, rates: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _common(rates: Mapping[str, float | None]) -> dict[str, Any]:
-    """Return the rate that most goals have, None where none has one, and those that differ."""
+    """Return the rate that most goals have, None if none has one, and those that differ."""
     given = [rate for rate in rates.values() if rate is not None]
     common = Counter(given).most_common(1)[0][0] if given else None
     others = {name: rate for name, rate in rates.items() if rate != common or not given}

@@ -45,7 +45,7 @@ MOST_SHOWN = 12
 
 
 def summary(document: Document) -> RenderableType:
-    """Return what a reader should know of a run, for Rich's console."""
+    """Return the summary of a run for Rich's console."""
     return Group(*_sections(document))
 
 
@@ -286,7 +286,7 @@ def _size(entry: Mapping[str, Any]) -> float:
 
 
 def answer_text(document: Document, words: str = "") -> RenderableType:
-    """Return what was found, for Rich's console, in words of its own where it has some."""
+    """Return an answer for Rich's console, in its own words if it has any."""
     head = Text(f"{document['problem']} · {document['case']}", style="bold")
     head.append(f" · {document['model']} · {document['analysis']}", style="default")
     if words:

@@ -29,7 +29,7 @@ SOLVERS: dict[str, type[Solver]] = {
         AssimuloOdassl,
     )
 }
-"""Every solver by its name on the command line, the ones to be preferred first."""
+"""Every solver by its name on the command line, in order of preference."""
 
 __all__ = [
     "SOLVERS",

@@ -1,4 +1,4 @@
-"""Accepted steps, as they are searched for events."""
+"""Accepted steps, prepared for the search for events."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Assimulo's solvers, all that they share, and CVode for explicit equations.
+"""What Assimulo's solvers share, and CVode for explicit equations.
 
-Assimulo is a separate package: it is built from source or taken from conda-forge. What is used of
-it here exists in release 3.0 as well as in those from 3.5 on.
+Assimulo is a separate package, built from source or installed from conda-forge. Everything used
+here exists in release 3.0 as well as in releases from 3.5 on.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ QUIET = 50
 
 @functools.cache
 def backend(module: str) -> Any:
-    """Import a module of Assimulo, when it is needed for the first time.
+    """Import a module of Assimulo when it is first needed.
 
     Raises
     ------
@@ -60,9 +60,9 @@ def backend(module: str) -> Any:
 class Equations(ABC):
     """The functions of a problem as Assimulo calls them.
 
-    Assimulo's time is `sign * t`, for it is made to run forwards. It loses what is raised in the
-    functions that it calls, or prints it: the first such error is kept here, and from then on the
-    calls answer so that it gives up.
+    Assimulo's time is `sign * t`, because it only runs forwards. It loses or prints errors raised
+    in the functions that it calls: the first such error is kept here, and later calls answer in a
+    way that makes it give up.
     """
 
     def __init__(self, sign: float) -> None:
@@ -104,7 +104,7 @@ def finite(values: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class AssimuloSolver(ErrorControlled):
-    """What Assimulo's solvers share.
+    """The base of Assimulo's solvers.
 
     Parameters
     ----------
@@ -198,13 +198,13 @@ class AssimuloSolver(ErrorControlled):
             simulator.simulate(sign * until)
         except Exception as error:
             if equations.error is None:
-                return f"{self.name}: {_told(error)}"
+                return f"{self.name}: {_reason_of(error)}"
         if equations.error is not None:
             raise equations.error
         return ""
 
 
-def _told(error: Exception) -> str:
+def _reason_of(error: Exception) -> str:
     """Return what Assimulo says, without the time, whose sign may be turned."""
     text = re.sub(r"\s*At time [-+.\w]*\.$", "", str(error).strip("'\"")).rstrip(".")
     return text or type(error).__name__
@@ -328,7 +328,7 @@ class _ExplicitEquations(Equations):
 
 @dataclass(frozen=True)
 class AssimuloCvode(AssimuloSolver):
-    """SUNDIALS' CVODE by Assimulo: multistep, of variable order, with the exact Jacobian.
+    """SUNDIALS' CVODE through Assimulo: multistep, of variable order, with the exact Jacobian.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Assimulo's solvers of F(t, y, y') = 0: IDA, Radau5DAE and ODASSL.
 
-They are given (x, w) with w' = z in place of y = (x, z), after C. W. Gear, Differential-algebraic
-equation index transformations, SIAM J. Sci. Stat. Comput. 9 (1988) 39-47. No equation holds z', so
-that F becomes F(t, x, x', w'), in which w itself does not occur, and the index sinks by one: one of
+They integrate (x, w) with w' = z instead of y = (x, z), after C. W. Gear, Differential-algebraic
+equation index transformations, SIAM J. Sci. Stat. Comput. 9 (1988) 39-47. No equation contains z',
+so F becomes F(t, x, x', w'), in which w itself does not occur, and the index sinks by one: one of
 index 1 becomes an ordinary differential equation in implicit form. The step is controlled by w,
 which is smoother than z, and Radau5DAE is right in taking all of y' for variables of index 2.
 """
@@ -35,7 +35,7 @@ MULTISTEP_SHARE = 0.01
 """Of the tolerances, what IDA and ODASSL are given: errors of BDF have one sign, and add up over
 thousands of steps to hundreds of times the tolerance."""
 RADAU_SHARE = 0.1
-"""Of the tolerances, what RADAU5 is given: of 1e-9 it makes 1e-7 by itself."""
+"""The factor on the tolerances given to RADAU5, which itself turns 1e-9 into 1e-7."""
 LOOSER = 1e4
 """Times the absolute tolerance, what IDA is given for variables of index 2 and 3."""
 HIGHEST_ORDER = {1: 5, 2: 5, 3: 4}
@@ -111,7 +111,7 @@ class ImplicitEquations(Equations):
         return self._residual(self.sign * tau, np.concatenate((y, self.sign * yd)))
 
     def no_number(self) -> np.ndarray:
-        """Answer in place of F so that the codes in Fortran give up: there is no other way."""
+        """Answer instead of F so that the codes in Fortran give up: there is no other way."""
         return np.full(self._rows, np.nan)
 
     def finite_residual(self, tau: float, y: np.ndarray, yd: np.ndarray) -> np.ndarray:
@@ -149,7 +149,7 @@ class ImplicitEquations(Equations):
 
 @dataclass(frozen=True)
 class AssimuloDaeSolver(AssimuloSolver):
-    """What Assimulo's solvers of implicit equations share.
+    """The base of Assimulo's solvers of implicit equations.
 
     Parameters
     ----------
@@ -179,12 +179,12 @@ class AssimuloDaeSolver(AssimuloSolver):
 
 @dataclass(frozen=True)
 class AssimuloIda(AssimuloDaeSolver):
-    """SUNDIALS' IDA by Assimulo: BDF of variable order, with the exact Jacobian.
+    """SUNDIALS' IDA through Assimulo: BDF of variable order, with the exact Jacobian.
 
-    Variables of index 2 and 3 are left out of the control of the step (L. R. Petzold, P. Lötstedt,
-    SIAM J. Sci. Stat. Comput. 7 (1986) 720-733): their errors are rough where the step changes, so
-    that it would become ever smaller. Their absolute tolerances, by which Newton's iteration is
-    still judged, are looser, since rounding errors in them grow as the step shrinks.
+    Variables of index 2 and 3 are left out of the step control (L. R. Petzold, P. Lötstedt, SIAM J.
+    Sci. Stat. Comput. 7 (1986) 720-733): their errors are rough when the step changes, so the step
+    would keep shrinking. Their absolute tolerances, which still control Newton's iteration, are
+    looser, because their rounding errors grow as the step shrinks.
 
     Parameters
     ----------
@@ -221,10 +221,10 @@ class AssimuloIda(AssimuloDaeSolver):
 
 @dataclass(frozen=True)
 class AssimuloRadau5(AssimuloDaeSolver):
-    """Radau IIA of order 5 by Hairer and Wanner in Assimulo; it differences Jacobians itself.
+    """Radau IIA of order 5 by Hairer and Wanner in Assimulo, with Jacobians by finite differences.
 
-    Where it fails, its Fortran says so on the standard output as well; the command `daesolve` lets
-    that go to the standard error.
+    If it fails, its Fortran code also prints a message to the standard output, which the command
+    `daesolve` redirects to the standard error.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ class AssimuloRadau5(AssimuloDaeSolver):
 class AssimuloOdassl(AssimuloDaeSolver):
     """ODASSL by Fuehrer in Assimulo: BDF for more equations than unknowns.
 
-    It differences Jacobians itself.
+    It computes Jacobians by finite differences.
 
     Parameters
     ----------
@@ -273,5 +273,5 @@ class AssimuloOdassl(AssimuloDaeSolver):
             tau,
         )
         simulator = backend("solvers").ODASSL(problem)
-        simulator.state_event_info = list  # asked for where a simulation ends early, and missing
+        simulator.state_event_info = list  # read when a simulation ends early, but missing
         return simulator

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compilation:
-    """What preparing a problem for a solver took.
+    """The cost of preparing a problem for a solver.
 
     Parameters
     ----------
     seconds
-        The time that it took.
+        The time, s.
     cached
-        Whether the compiled code was there already.
+        Whether the compiled code was already cached.
     notes
         Sentences for the notes of a run.
     """
@@ -40,45 +40,46 @@ class Compilation:
 
 
 class Solver(ABC):
-    """A backend. A concrete solver is a frozen dataclass of its settings, in one file.
+    """A backend. A concrete solver is a frozen dataclass of its settings, in its own file.
 
     It defines
 
-    * `name`, by which it is asked for, and `forms`, which it takes;
+    * `name`, by which users select it, and `forms`, the forms of equations that it accepts;
     * `tolerances` and `refined`;
     * `integrator`, which returns the method at work on a problem. For most this is a
       `daesolve.solvers.Stepper`, whose `steps` yields the ends of accepted steps; samples, recorded
       and interrupting events, halting and stalls follow from these.
 
-    It may define `refusal` where it cannot take every problem of its forms, `configured` where
-    settings are chosen automatically, and `compile` where that takes time.
+    It may define `refusal` if it cannot integrate every problem of its forms, `configured` if
+    settings are chosen automatically, and `compile` if that takes time.
 
-    What then holds for `segment`:
+    `segment` then guarantees:
 
     * it integrates forwards and backwards, lands on `until`, and restarts at each segment;
-    * it gives states at sample times of its own order of accuracy without changing its steps;
-    * it hands every accepted step to `observe` once, in blocks, and ends where its answer is true;
+    * it returns states at sample times with the method's order of accuracy, without changing its
+    steps;
+    * it passes every accepted step to `observe` once, in blocks, and ends where that returns true;
     * it locates events of the problem's guards, and returns at those that interrupt the motion;
-    * where it fails it returns what it has, with the reason; it does not raise.
+    * if it fails, it returns the results so far with the reason; it does not raise.
 
-    A backend that is not installed raises `MissingBackendError` when the solver is made.
+    A backend that is not installed raises `MissingBackendError` when the solver is created.
     """
 
     name: ClassVar[str]
     forms: ClassVar[frozenset[str]] = frozenset({"ode"})
-    """The forms of equations that it takes, of `formulations.FORMS`."""
+    """The forms of equations that it accepts, of `formulations.FORMS`."""
     projects_steps: ClassVar[bool] = False
     """Whether it applies the problem's projection after each step; if not, it is applied after each
     segment."""
 
     @property
     def any_time(self) -> bool:
-        """Whether no setting is a time, so that a run may be integrated in another unit of it."""
+        """Whether no setting is a time, so that a run may be integrated in another unit of time."""
         return False
 
     @property
     def steps_over(self) -> bool:
-        """Whether steps are taken whatever the error, over singular positions between them."""
+        """Whether steps are accepted whatever the error, also over singular positions."""
         return False
 
     def halts_at_events(self, problem: OdeProblem) -> bool:
@@ -92,19 +93,19 @@ class Solver(ABC):
     def reset_chains(
         self, problem: OdeProblem, resets: Mapping[int, ca.Function]
     ) -> ResetChains | None:
-        """Return what goes on from reset to reset by itself; None where the solver cannot.
+        """Return a stepper that continues from reset to reset; None if the solver has none.
 
         Parameters
         ----------
         problem
-            A problem that it halts at the events of.
+            A problem at whose events it halts.
         resets
             By guard; see `reset_chains.ResetChains`.
         """
         return None
 
     def refusal(self, problem: OdeProblem) -> str | None:
-        """Return a sentence why this solver cannot take a problem of its forms; None if it can."""
+        """Return why this solver cannot integrate a problem of its forms; None if it can."""
         return None
 
     @abstractmethod
@@ -118,15 +119,15 @@ class Solver(ABC):
         return tolerances.get("rtol", tolerances.get("tolerance", 0.0))
 
     def converges_to(self, problem: OdeProblem) -> float:
-        """Return the part of a step's tolerance to which Newton's iteration is to converge.
+        """Return the fraction of a step's tolerance to which Newton's iteration must converge.
 
-        Where that is far smaller, rounding stops it long before it shows in steps.
+        If that is far smaller, rounding stops the iteration long before it shows in steps.
         """
         return NEWTON if isinstance(problem, DaeProblem) and max(problem.indices) > 1 else 1.0
 
     @abstractmethod
     def refined(self) -> Solver:
-        """Return the solver with which a run of this one is verified."""
+        """Return the solver that verifies a run of this one."""
 
     def configured(self, problem: OdeProblem, steps: float) -> Solver:
         """Return the solver with every automatic choice made.
@@ -134,9 +135,9 @@ class Solver(ABC):
         Parameters
         ----------
         problem
-            What is to be integrated.
+            The problem.
         steps
-            How many steps the whole run is expected to take.
+            The expected number of steps of the whole run.
         """
         return self
 
@@ -151,9 +152,9 @@ class Solver(ABC):
     def foresee(
         self, problem: OdeProblem, starts: Sequence[State], until: float, at: np.ndarray
     ) -> bool:
-        """Learn of segments that will be asked for one after the other, from such starts.
+        """Announce segments that will be requested one after the other, from these starts.
 
-        A solver that integrates several motions at once begins all; return whether it does.
+        A solver that integrates several motions at once begins all of them; return whether it does.
         """
         return False
 
@@ -198,7 +199,7 @@ def positive(owner: str, **values: float) -> None:
     Raises
     ------
     OutOfRangeError
-        One is not; it is named.
+        One is not; the message names it.
     """
     for name, value in values.items():
         if not (is_number(value) and value > 0):

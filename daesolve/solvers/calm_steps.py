@@ -91,7 +91,7 @@ class Screen:
     def _agree(
         self, steps: _Steps, starts: np.ndarray, slopes: np.ndarray, values: np.ndarray
     ) -> np.ndarray:
-        """Tell where the derivatives at the ends of steps are the rates there."""
+        """Return where the derivatives at the ends of steps are the rates there."""
         times, states = steps.times[:, -1:].copy(), steps.states[:, -1:].copy()
         last = evaluate_lanes(self.problem.rhs, times, states, values)
         rates = np.concatenate([starts[:, 1:], last], axis=1)
@@ -103,13 +103,13 @@ class Screen:
         return np.all(found <= 1.0, axis=1)
 
     def _asleep(self, steps: _Steps, hidden: HiddenTerms, values: np.ndarray) -> np.ndarray:
-        """Tell where the arguments of hidden terms say that none may wake up."""
+        """Return where the arguments of hidden terms say that none may wake up."""
         places = [(steps.times, steps.states), *(steps.within(k) for k in (1, 2))]
         ends, *inside = (evaluate_lanes(hidden.arguments, *place, values) for place in places)
         return ~may_wake_in(hidden, ends, tuple(inside), TURNED)
 
     def _near(self, steps: _Steps, values: np.ndarray, fewest: int) -> np.ndarray:
-        """Tell in which steps, so many at least, a guard comes near to zero, (lanes, k)."""
+        """Return in which steps, so many at least, a guard comes near to zero, (lanes, k)."""
         lanes, count = steps.spans.shape
         # What says little by its number, says more by looks within.
         parts = GUARDED if 2 * fewest + 1 > FEW else (1, *GUARDED, 2)
@@ -124,7 +124,7 @@ class Screen:
         return np.any(near.reshape(lanes, count, each), axis=2) | self._swings(steps, values)
 
     def _swings(self, steps: _Steps, values: np.ndarray) -> np.ndarray:
-        """Tell in which steps a sine in a guard turns far, (lanes, k)."""
+        """Return in which steps a sine in a guard turns far, (lanes, k)."""
         arguments = phases(self.problem.guards)
         if arguments is None:
             return np.zeros(steps.spans.shape, dtype=bool)

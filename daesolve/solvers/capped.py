@@ -29,12 +29,12 @@ SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
 FIRST = 1e-3
 """The first step over the longest, before its error is known."""
 LEAST = 1e-300
-"""A sum of squares that is no error at all."""
+"""A sum of squares that is not an error at all."""
 
 
 @dataclass(frozen=True)
 class CappedDop853(ErrorControlled):
-    """The explicit Runge-Kutta method `dop853`, no step of which is longer than a bound.
+    """The explicit Runge-Kutta method `dop853` with a bound on its steps.
 
     Parameters
     ----------

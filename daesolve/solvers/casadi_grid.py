@@ -1,4 +1,4 @@
-"""Integration by CasADi, which hides its steps: what watches them sees a grid in their place."""
+"""Integration by CasADi, which hides its steps: monitors see a grid instead."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ class Grid(Integrator):
         return self._blocks(segment, segment.start, segment.until)
 
     def arrive(self, start: State, until: float) -> np.ndarray | None:
-        """Integrate to a time some steps away, where nobody sees the steps."""
+        """Integrate to a time some steps away; the steps in between are not examined."""
         try:
             return self.integrate(start, until, 1)[0][-1]
         except IntegrationError:
@@ -200,7 +200,7 @@ class Grid(Integrator):
         yield _OnGrid(self, start, grid, np.vstack([start.x, states]), statistics)
 
     def _pieces(self, segment: Segment, start: State, until: float, count: int) -> Generator[Block]:
-        """Yield a segment of very many steps piece by piece, so that it is watched on the way."""
+        """Yield a segment of very many steps piece by piece, so that it is monitored meanwhile."""
         for end in np.linspace(start.time, until, count + 1)[1:].tolist():
             here = State(segment.time, segment.state, start.p)
             yield from self._blocks(segment, here, end, MOST_GRID)
@@ -208,7 +208,7 @@ class Grid(Integrator):
     def _halves(
         self, segment: Segment, start: State, until: float, message: str
     ) -> Generator[Block]:
-        """Keep what can be integrated: go on by halves of what is left."""
+        """Keep what can be integrated: continue by halves of what is left."""
         span, here = until - start.time, start
         while abs(span) > SHORTEST * abs(until - start.time):
             span /= 2

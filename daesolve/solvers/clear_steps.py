@@ -1,6 +1,6 @@
 """Steps that a closer look clears of zeros of guards, many of them at once.
 
-What is cleared here is what a look into each step by itself (`guards`) would pass without a word:
+Steps are cleared here if an examination of each step by itself (`guards`) would find nothing:
 by the same looks and the same conditions. Whatever is not goes that way.
 """
 
@@ -18,7 +18,7 @@ from daesolve.solvers.grazing import guard_rates, suspect
 from daesolve.solvers.shapes import unresolved, vertices
 
 MOST_PARTS = 64
-"""Of a step, in which it is looked into here; what is still rough then is looked at by itself."""
+"""The most pieces of a step that are examined here; what is still rough is left to `guards`."""
 
 Look = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """Times, (j,), -> the guards there and their rates, (j, guards) each."""
@@ -31,7 +31,7 @@ def are_clear(
     dense: Callable[[np.ndarray], np.ndarray],
     parts: int,
 ) -> np.ndarray:
-    """Tell which steps hold no zero of a guard.
+    """Return which steps hold no zero of a guard.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def are_clear(
 def _pass_nothing(
     moments: np.ndarray, values: np.ndarray, rates: np.ndarray, look: Look
 ) -> np.ndarray:
-    """Tell in which steps guards have no zero, neither at looks nor at extrema between them.
+    """Return in which steps guards have no zero, neither at looks nor at extrema between them.
 
     Parameters
     ----------

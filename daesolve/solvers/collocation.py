@@ -137,7 +137,7 @@ class Collocated:
         return self._atol + self._rtol * sizes
 
     def factorise(self, h: float) -> list[Solve] | None:
-        """Return what solves with lambda / h - J for each lambda; None where one is singular."""
+        """Return what solves with lambda / h - J for each lambda; None if one is singular."""
         solves = [self.matrix.factorise(number / h) for number in self.tableau.eigenvalues]
         found = [solve for solve in solves if solve is not None]
         return found if len(found) == len(solves) else None
@@ -378,7 +378,7 @@ class March:
             self._renew()
 
     def shortened(self, h: float) -> np.ndarray | None:
-        """Take the last step again, only a part of it; None where Newton's method fails."""
+        """Take the last step again, only a part of it; None if Newton's method fails."""
         assert self.z is not None
         method, (time, x) = self.method, self.start
         parts = method.tableau.nodes * (h / self.step_taken)

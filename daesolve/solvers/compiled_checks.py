@@ -19,7 +19,7 @@ VERSION = version_of(compiling, agreement, sys.modules[__name__])
 
 @njit(**OPTIONS)
 def moves_near(row, lowest, highest, width, largest):
-    """Tell whether an argument, (looks,), moves so much and comes so near that a term may hide."""
+    """Return whether an argument, (looks,), moves so far and so near that a term may hide."""
     low, high, beyond, before = math.inf, -math.inf, 0.0, 0.0
     for look in range(len(row)):
         x = row[look]
@@ -35,7 +35,7 @@ def moves_near(row, lowest, highest, width, largest):
 
 @kept
 def restless(version, looks, lowest, highest, width, largest, found):
-    """Tell which arguments move so much, and come so near, that terms may hide.
+    """Return which arguments move so much, and come so near, that terms may hide.
 
     Parameters
     ----------
@@ -56,14 +56,14 @@ def restless(version, looks, lowest, highest, width, largest, found):
 
 @kept
 def stirred(version, ends, inside, lowest, highest, width, largest, phases, turned, found):
-    """Tell in which motions a step has a restless argument, or a phase that turns far.
+    """Return in which motions a step has a restless argument, or a phase that turns far.
 
     Parameters
     ----------
     ends, inside
         (lanes, k + 1, m) arguments at the ends of steps, and (lanes, k, m) within, several times.
     lowest, highest, width, largest
-        As for `restless`.
+        As in `restless`.
     phases, turned
         (m,) which arguments are phases, and how far one may turn in a step, rad.
     found
@@ -107,7 +107,7 @@ def rows_to_the_end(times):
 
 @kept
 def come_near(version, times, table, limit, found):
-    """Tell between which rows a guard comes near to zero, or is not smooth; see `shapes`.
+    """Return between which rows a guard comes near to zero, or is not smooth; see `shapes`.
 
     The last rows of a lane, where they are all of one time, are one.
 
@@ -164,7 +164,7 @@ def at_parts(version, coefficients, steps, elapsed, derived, found):
     steps, elapsed
         (j,) which steps, and how far in each.
     derived
-        Whether slopes are asked for.
+        Whether slopes are requested.
     found
         (j, size) receives the values.
     """

@@ -51,7 +51,7 @@ class Series(Course):
     Parameters
     ----------
     times, states
-        As for `Course`.
+        As in `Course`.
     coefficients
         (k, size, order + 1) Taylor coefficients of each step.
     """
@@ -83,11 +83,11 @@ class Cubics(Course):
     Parameters
     ----------
     times, states
-        As for `Course`.
+        As in `Course`.
     rates
         (k + 1, size) x' at the ends.
     seen
-        Whether the method evaluated its rates there: on a grid in place of its steps it did not.
+        Whether the method evaluated its rates there: on a grid instead of its steps it did not.
     """
 
     exact = False

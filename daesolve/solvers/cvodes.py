@@ -20,7 +20,7 @@ from daesolve.solvers.segment import State
 class Cvodes(Multistep):
     """Variable-order, variable-step multistep method.
 
-    CasADi hides the accepted steps; what watches them sees a grid that is at least twice as dense.
+    CasADi hides the accepted steps; monitors see a grid that is at least twice as dense.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Dormand and Prince's method by itself, with steps in compiled code and without an interpolant.
+"""Dormand and Prince's method alone, with steps in compiled code and without an interpolant.
 
 Its control is that of Hairer, Norsett and Wanner, Solving ODEs I, II.4.
 """

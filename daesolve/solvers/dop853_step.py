@@ -82,7 +82,7 @@ def take_step(version, runs, codes, memory, places, tolerances, t, y, length, un
             y[:] = new
             return ends, h, length * (min(1.0, factor) if rejected else factor), taken
         factor = SAFETY * error**POWER
-        length *= factor if factor > LEAST else LEAST  # which it is where there is no number
+        length *= factor if factor > LEAST else LEAST  # also if it is NaN
         rejected = True
     return t, 0.0, length, taken
 
@@ -95,7 +95,7 @@ def take_steps(
     """Take steps until the end, or one that leads nowhere, or one out of all proportion.
 
     Return how many were taken, and the next length: zero where a step is too small, or leads to
-    what is no number. The arguments are those of `take_step` and more:
+    what is not a number. The arguments are those of `take_step` and more:
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class ErrorControlled(Solver):
 
     @property
     def any_time(self) -> bool:
-        """Tolerances are no times."""
+        """Tolerances are not times."""
         return True
 
     @property
@@ -63,12 +63,12 @@ class ErrorControlled(Solver):
         return TIGHTEST
 
     def refuse_below_smallest(self) -> None:
-        """Refuse a relative tolerance that the method cannot do with.
+        """Refuse a relative tolerance that is too small for the method.
 
         Raises
         ------
         OutOfRangeError
-            It is smaller than that.
+            It is too small.
         """
         if self.rtol < self.smallest_rtol:
             raise OutOfRangeError(
@@ -173,7 +173,7 @@ UNCERTAIN = 0.01
 def velocity_warning(
     solver: Solver, problem: OdeProblem, fastest: float, sizes: np.ndarray
 ) -> str | None:
-    """Say so where a test of positions alone, that of index 3, leaves velocities uncertain.
+    """Return a warning if the test of only positions, for index 3, leaves velocities uncertain.
 
     Positions keep the tolerance of the largest one; in an oscillation of w per second an error of
     one is w times as large in its velocity.
@@ -206,8 +206,8 @@ def velocity_warning(
     if error <= UNCERTAIN * sizes[worst]:
         return None
     return (
-        f"index-3 tests positions alone: with oscillations of {fastest:.2g} 1/s the error of a "
-        f"velocity is about {error:.1g}, and {names[worst]} is no larger than "
+        f"index-3 controls only the error of positions: with oscillations of {fastest:.2g} 1/s the "
+        f"error of a velocity is about {error:.1g}, and {names[worst]} is no larger than "
         f"{sizes[worst]:.1g}; use index-2 or ggl, or a smaller tolerance"
     )
 

@@ -1,4 +1,4 @@
-"""Taylor's method step by step up to heyoka's terminal events, for motions with many resets.
+"""Taylor's method, step by step up to heyoka's terminal events, for motions with many resets.
 
 Between resets there are few steps. heyoka finds the zeros of the guards' own series, so that
 nothing is evaluated or integrated beyond an event.
@@ -163,7 +163,7 @@ class EventIntegrator:
         )
 
     def _march(self, way: _Way, ends: _Ends, first: np.ndarray, *, keeps: bool) -> bool:
-        """Take steps; return whether there are no more, and not only enough to look at."""
+        """Take steps; return whether there are no more, rather than just enough to examine."""
         integrator, current = self.integrator, self.integrator.state
         while way.now != way.until:
             rest = way.farthest or way.until - way.now
@@ -245,14 +245,14 @@ class EventIntegrator:
                 [state.p, self.rates.parameters(state.p), self.guards.parameters(state.p)]
             )
             integrator.pars[:] = numbers[: len(integrator.pars)]
-        # Where it goes on from an event, heyoka is blind to that for an instant.
+        # When it continues from an event, heyoka does not see that event for an instant.
         if self._terminal and (state.time != self._halted or self._blind_to_others()):
             integrator.reset_cooldowns()
 
     def _blind_to_others(self) -> bool:
         """Return whether heyoka is blind still to an event that was met before the last one.
 
-        It is so for long where a guard was met slowly, which may have another meaning by now.
+        This lasts long if a guard was met slowly, and by now the guard may have another meaning.
         """
         instant = AWAY * abs(self.integrator.last_h)
         left = [0.0 if over is None else over[1] - over[0] for over in self.integrator.te_cooldowns]
@@ -277,7 +277,7 @@ class EventIntegrator:
         if np.count_nonzero(guards) == len(guards):
             return 0.0
         usual = abs(self.integrator.last_h) or abs(span)
-        if math.isnan(usual):  # after a series that was no number
+        if math.isnan(usual):  # after a series that was not a number
             usual = abs(span)
         return math.copysign(min(AWAY * usual, abs(span)), span)
 
@@ -362,11 +362,11 @@ class _Way:
         self.now = self.time_at(count)
 
     def believe(self) -> None:
-        """Take all steps so far for right."""
+        """Accept all steps so far."""
         self.believed, self.series = len(self.times), []
 
     def cut(self, doubt: Doubt) -> None:
-        """Go back before a step that is doubted, and then no farther than it is right."""
+        """Go back before a doubtful step, and then no farther than it is right."""
         kept = self.believed + doubt.step
         self._vain = 0 if doubt.step else self._vain + 1
         del self.times[kept:], self.states[kept:]

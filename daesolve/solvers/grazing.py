@@ -24,7 +24,8 @@ from daesolve.formulations import OdeProblem
 MARGIN = 2.0
 """How many times nearer than the tangents at its ends say a guard may come between two looks."""
 FLAT = 0.1
-"""Of the larger rate at two looks, what is left at least between them of a guard that goes on."""
+"""The least fraction of the larger rate at two looks that a guard keeps between them if it
+continues."""
 TRUE = 0.05
 """Of how far a guard moves between two looks, what its cubic may be off where it is trusted."""
 HALVINGS = 12
@@ -203,7 +204,7 @@ def _is_cubic(left: Look, middle: Look, right: Look, guard: int) -> bool:
 
 
 def _extremum(left: Look, right: Look, guard: int, see: See, settle: See) -> Look | None:
-    """Return the extremum of a guard between two looks; None where its rates show none."""
+    """Return the extremum of a guard between two looks; None if its rates show none."""
     ends = {look.time: float(look.rates[guard]) for look in (left, right)}
     if not ends[left.time] * ends[right.time] < 0.0:
         return None

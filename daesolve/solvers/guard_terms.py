@@ -49,7 +49,7 @@ class Limits:
     sizes, worse
         What residuals may be after a reset, and times what they were before it.
     angles
-        The states of which whole turns are to be taken out.
+        The states from which whole turns are removed.
     known
         Which guards may fire without being looked at, (guards,).
     """

@@ -1,4 +1,4 @@
-"""Where guards pass through zero along accepted steps."""
+"""Finds where guards pass through zero along accepted steps."""
 
 from __future__ import annotations
 
@@ -125,11 +125,11 @@ def _number(values: np.ndarray, index: int, time: float) -> float:
 
 
 def no_number(problem: OdeProblem, time: float, values: np.ndarray) -> str:
-    """Say which guard is not finite, and from when on."""
+    """Say which guard is not finite, and from when."""
     worst = int(np.argmin(np.isfinite(values)))
     return (
-        f"the guard of the event {problem.guarded[worst].name!r} is {values[worst]} at t = "
-        f"{time:.10g} s on; define it so that it has a value everywhere along the motion"
+        f"the guard of the event {problem.guarded[worst].name!r} is {values[worst]} from t = "
+        f"{time:.10g} s on; define it so that it has a value along the whole motion"
     )
 
 
@@ -163,7 +163,7 @@ def _worth(
 ) -> tuple[list[int], Looks | None]:
     """Return the steps that may hold a zero, or where a guard is not finite, in their order.
 
-    Besides, the looks into steps that were taken to decide it.
+    Also the looks into steps that were needed to decide it.
     """
     table, still = judged.table, np.repeat(judged.still, 2, axis=0)
     worth = worth_a_look(judged.moments, table, still)
@@ -189,7 +189,7 @@ def _may_hold_a_zero(
 ) -> tuple[np.ndarray, np.ndarray, Looks | None]:
     """Look into steps, all at once; return which of them do, and which may by a closer look.
 
-    Besides, the looks into those in which no guard stays at zero.
+    Also the looks into those in which no guard stays at zero.
     """
     if not near.size:
         return np.zeros(0, dtype=bool), np.zeros(0, dtype=bool), None
@@ -414,7 +414,7 @@ def locate(
         full_output=True,
     )
     assert result.converged
-    # At zero or past it: a motion that goes on from here is not to meet it again.
+    # At zero or past it: a motion that continues from here must not meet it again.
     found = moment(float(root))
     move = np.spacing(max(abs(found), abs(span))) * np.sign(span)
     while guard(found, state_at(found)) * values[1] < 0.0 and found != end[0]:

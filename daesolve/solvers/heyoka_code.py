@@ -28,7 +28,7 @@ except ImportError:  # no wheel for this machine
 
 hy: Any = heyoka
 if hy is not None:
-    # Where it does not isolate a zero of a guard it says so; the state is tested besides.
+    # If it does not isolate a zero of a guard it says so; the state is tested as well.
     hy.set_logger_level_error()
 
 SUCCESS, LIMIT, NOT_FINITE = (
@@ -125,7 +125,7 @@ def heyoka_table() -> Table:
 
 
 def _if_else_zero(condition: Any, branch: Any) -> Any:
-    """Take a branch or none; where it is none, its series need not be finite."""
+    """Take a branch or not; if it is not taken, its series need not be finite."""
     return hy.select(condition, branch, hy.expression(0.0))
 
 

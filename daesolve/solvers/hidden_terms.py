@@ -136,14 +136,14 @@ class HiddenTerms:
 
 
 def hidden_terms(*functions: ca.Function, branches: bool = True) -> HiddenTerms | None:
-    """Return what functions of (t, x, p) have that a step may not see; None where there is nothing.
+    """Return what functions of (t, x, p) have that a step may not see; None if there is nothing.
 
     Parameters
     ----------
     functions
         Of one output each.
     branches
-        Whether kinks and branch points count, past which a step or a series goes on.
+        Whether kinks and branch points count, past which a step or a series continues.
     """
     known = _known.setdefault(functions[0], {})
     key = (branches, functions[1:])
@@ -353,7 +353,7 @@ class _Walk:
             return False
         moving = [factor for factor in factors if self._moves[factor]]
         if len(moving) == 1 and moving[0] in self._exponents:
-            # Its argument is known already, but for a factor.
+            # Its argument is known already, up to a factor.
             return False
         self._keep(self._logarithm(factors), GROWS)
         return True
@@ -362,7 +362,7 @@ class _Walk:
         """Keep the logarithm of what divides, where its poles are not felt from afar.
 
         Factors count one by one where this value raises them further, and together where it divides
-        by them at once: what an elimination divides by, one after the other, is no high power.
+        by them at once: successive divisors of an elimination are not a high power.
         """
         before = [self._factors(operand) for operand in operands]
         divisors = {f: power for f, power in self._factors(number).items() if power < 0.0}

@@ -32,7 +32,7 @@ iteration pass for errors of the step: nearly twice the steps in index 2."""
 class Idas(IdaControlled):
     """Backward differentiation formulas of variable order and step for index 1 and 2.
 
-    CasADi hides the accepted steps; what watches them sees a grid that is at least twice as dense.
+    CasADi hides the accepted steps; monitors see a grid that is at least twice as dense.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ FIXED = 40_000
 FLOPS = 50.0
 """Operations of LAPACK in the time of an instruction."""
 MAKING = 2.0
-"""Times what a Jacobian written out costs in a run, for it is to be made first."""
+"""Factor on the cost of a written-out Jacobian in a run, since it must be made first."""
 LARGE = 120
 """From so many unknowns on SuperLU takes less time than LAPACK."""
 
@@ -179,7 +179,7 @@ class _Factors:
 
     @staticmethod
     def of(matrix: scipy.sparse.csc_array) -> _Factors | None:
-        """Factorise; None where the matrix is singular or not finite."""
+        """Factorise; None if the matrix is singular or not finite."""
         size = len(matrix.indptr) - 1
         place = np.repeat(np.arange(size), np.diff(matrix.indptr))
         sizes = np.abs(matrix.data)
@@ -222,7 +222,7 @@ def _lapack(kind: type) -> tuple[_Factorise, _Substitute]:
 
 
 def _solving(matrix: np.ndarray) -> Solve | None:
-    """Return what solves with a matrix, which is overwritten; None where it is singular."""
+    """Return what solves with a matrix, which is overwritten; None if it is singular."""
     factorise, substitute = _lapack(float if matrix.dtype == float else complex)
     lu, pivots, info = factorise(matrix, overwrite_a=True)
     return None if info else lambda b: substitute(lu, pivots, b)[0]
@@ -237,7 +237,7 @@ class NewtonMatrix(ABC):
 
     @abstractmethod
     def factorise(self, sigma: complex) -> Solve | None:
-        """Return what solves (sigma - J) d = b, real where sigma is; None where it is singular."""
+        """Return what solves (sigma - J) d = b, real where sigma is; None if it is singular."""
 
 
 def newton_matrix(problem: OdeProblem, p: np.ndarray) -> NewtonMatrix:
@@ -309,7 +309,7 @@ class _BorderedNewton(NewtonMatrix):
         return bool(np.all(np.isfinite(self._entries)))
 
     def _unknowns(self, entries: np.ndarray, right_side: np.ndarray) -> np.ndarray | None:
-        """Solve K z = r, refined once; None where K is singular."""
+        """Solve K z = r, refined once; None if K is singular."""
         matrix = self._block.sparse(entries)
         if len(right_side) < LARGE:
             factors = _Factors.of(matrix)

@@ -87,7 +87,8 @@ class KernelEventIntegrator:
             room = self._room = self._room.grown_to(most)
             taken, outcome, index = self._taken(room, most)
             if outcome == halting.UNDECIDED:
-                # From here on somebody looks more closely, who knows less of guards of time.
+                # From here on the closer examination takes over, which knows less of guards of
+                # time.
                 here = State(way.time, way.state, start.p)
                 stop = scheduled(self._times, way.time, until, start.p)
                 rest = at[len(way.samples) :]
@@ -130,7 +131,7 @@ class KernelEventIntegrator:
 
 @dataclass(frozen=True, eq=False)
 class _Room:
-    """Memory for what a march finds, used anew each time; see `march_to_guards`."""
+    """Memory for what a march finds, reused each time; see `march_to_guards`."""
 
     series: np.ndarray
     when: np.ndarray

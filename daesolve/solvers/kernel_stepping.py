@@ -57,7 +57,7 @@ class KernelIntegrator(SeriesIntegrator):
     ) -> None:
         self.problem, self.tolerance, self.bounded = problem, tolerance, bounded
         interrupted = any(event.then.interrupts for event in problem.guarded)
-        # A lane of others ends by itself where there is something to see.
+        # One lane of several ends by itself where something happens.
         self.first = FIRST_PIECE if interrupted and lane is None else PIECE
         if lane is None:
             lane = Lane(March(instructions(problem.rhs, bounded=bounded), tolerance))

@@ -1,8 +1,8 @@
 """Lanes: motions of the same equations integrated together in the SIMD lanes of one processor.
 
-Each run is a run like any other, in a thread of its own: it goes from boundary to boundary, finds
-its events, is watched and ends on its own. Only what it asks of its integrator is done for all at
-once, as soon as the last of them has asked. One thread runs at a time.
+Each run is an ordinary run in its own thread: it goes from boundary to boundary, finds its events,
+is monitored and ends separately. Only the integration is done for all at once, as soon as the last
+of them has requested it. One thread runs at a time.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BatchedTaylor(Taylor):
     batch: Batch = field(kw_only=True, repr=False)
 
     def refusal(self, problem: OdeProblem) -> str | None:
-        """Refuse what each run would do on its own between steps."""
+        """Refuse what each run would have to do separately between steps."""
         if problem.project is not None:
             return (
                 "batches do not project the state after each step: use the formulation "
@@ -70,7 +70,7 @@ class BatchedTaylor(Taylor):
         """Read the equations into the kernel's table, for all lanes."""
         begin = time.perf_counter()
         self.batch.march(self, problem)
-        note = f"{self._told(problem)}, for {self.batch.width} runs at a time"
+        note = f"{self._code_note(problem)}, for {self.batch.width} runs at a time"
         return Compilation(time.perf_counter() - begin, True, (note,))
 
     def foresee(
@@ -189,12 +189,12 @@ class SharedLane(Lane):
         self._passed, self._count = [], 0
 
     def foresee(self, *start: *Start) -> None:
-        """Start what will be asked for later, from such a start."""
+        """Start what will be requested later, from such a start."""
         self.begin(*start)
         self._foreseen = start
 
     def begins(self, start: State, until: float) -> bool:
-        """Tell whether a motion that was foreseen starts so."""
+        """Return whether a motion that was foreseen starts so."""
         if self._foreseen is None:
             return False
         *place, end, _ = self._foreseen
@@ -239,7 +239,7 @@ class SharedLane(Lane):
 
 
 class SharedMarch(March):
-    """Motions of one problem that go on together, and what looks through their steps.
+    """Motions of one problem that advance together, and what examines their steps.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ class SharedMarch(March):
     def advance(self, asking: Sequence[SharedLane]) -> None:
         """Integrate in the lanes that ask until one of their runs has something to see.
 
-        Lanes beside them go along, as long as nothing is to be seen in them.
+        Lanes beside them advance too, as long as nothing happens in them.
         """
         while not any(lane.found for lane in asking):
             lanes = [one for lane in asking for one in (lane, *lane.beside) if not one.found]
@@ -306,7 +306,7 @@ class Batch:
         Raises
         ------
         BaseException
-            That of a task, where it is no `DaesolveError`, or Ctrl-C; the others end with it.
+            An error of a task other than a `DaesolveError`, or Ctrl-C; the others end with it.
         """
         results: dict[int, Found | DaesolveError] = {}
         left = iter(enumerate(tasks))
@@ -367,7 +367,7 @@ class Batch:
         problem
             What it is to integrate.
         chosen, asked
-            The solver that was chosen, and the one that was asked for, if one was.
+            The solver that was chosen, and the one requested, if one was.
         """
         if type(chosen) is not Taylor or (asked is not None and asked != Taylor(chosen.tolerance)):
             return chosen
@@ -410,7 +410,7 @@ class Batch:
         return getattr(self._thread, "lane", 0)
 
     def integrate(self, lane: SharedLane) -> None:
-        """Wait until there is something to see in a lane; all go on once all have asked."""
+        """Wait until something happens in a lane; all continue once all have asked."""
         with self._turn:
             self._asking.append(lane)
             self._go_on()

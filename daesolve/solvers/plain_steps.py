@@ -1,7 +1,7 @@
 """Steps in which even looks show the whole course of every guard, many of them at once.
 
-What is plain here is what a look into each step by itself (`guards`) would leave as it is, by the
-same conditions: smooth guards that do not dip through zero between two looks.
+Plain steps are those that an examination of each step by itself (`guards`) would leave as they are,
+by the same conditions: smooth guards that do not dip through zero between two looks.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Radau IIA with exact Jacobians, for stiff equations with many interruptions.
 
-A one-step method goes on from an event at once, and a step to a time within a step is as accurate
+A one-step method continues from an event at once, and a step to a time within a step is as accurate
 as the whole one: samples and events are found by such steps, not by a polynomial of lower order.
 
 What `guards.find_events` does for many steps at once costs some milliseconds a call. Here a step is
@@ -139,7 +139,7 @@ class _Stepper(Stepper):
         return found
 
     def _advance(self, time: float) -> np.ndarray | None:
-        """Step from the start of the last step to a time in it; None where it takes too long."""
+        """Step from the start of the last step to a time in it; None if it takes too long."""
         march, method = self._march, self._method
         assert march is not None
         before, x = march.start

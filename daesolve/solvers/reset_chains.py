@@ -1,8 +1,8 @@
 """Taylor's method by the kernel from reset to reset, as long as these are simple.
 
 What Python does at an instant takes longer than a step. Here functions, comparisons and steps are
-carried out by `taylor_kernel.chaining`, many resets at once; what is left to Python is to write
-down what happened.
+carried out by `taylor_kernel.chaining`, many resets at once; what is left to Python is to record
+what happened.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Guards that are at zero and stay there, as the gap between balls that roll side by side.
 
-To rounding they have no sign. What their values seem to pass is no zero.
+To rounding they have no sign. What their values seem to pass is not a zero.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ AT_ZERO = 1e-12
 AT_REST = 1e-9
 """Of its terms, the rate of a guard that does not move."""
 TRIALS = 3
-"""How often the terms of a guard are weighted anew, to see how large they are."""
+"""How often the terms of a guard are reweighted, to see how large they are."""
 
 
 def still_steps(
@@ -82,7 +82,7 @@ def goes_back(
     guard: int,
     size: float,
 ) -> bool:
-    """Tell whether a zero of a guard in its direction is rounding: its rate has the other sign.
+    """Return whether a zero of a guard in its direction is rounding: its rate has the other sign.
 
     Parameters
     ----------

@@ -5,8 +5,8 @@ norm: a pendulum of a nanometre is zero to them. They integrate
 
     y_i = x_i / 2^k_i,    s = t / 2^m,    dy_i/ds = 2^(m - k_i) f_i(2^m s, 2^k y, p)
 
-in place of x' = f(t, x, p), and what they find is multiplied back. Both are exact in floating
-point, so that the exponents change no digit but those that a tolerance decides about.
+instead of x' = f(t, x, p), and what they find is multiplied back. Both are exact in floating
+point, so the exponents change only digits that a tolerance decides.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Scaling:
     rows
         Those of its algebraic equations, then of its surplus constraints; empty where all are zero.
     time
-        m, for solvers whose settings are no times.
+        m, for solvers whose settings are not times.
     """
 
     states: tuple[int, ...] = ()
@@ -117,7 +117,7 @@ class Scaling:
         until: float,
         at: np.ndarray,
     ) -> bool:
-        """Let a solver know which segments will be asked for next; see `Solver.foresee`."""
+        """Tell a solver which segments will be requested next; see `Solver.foresee`."""
         chosen = self.seen_by(solver)
         if not chosen.needed:
             return solver.foresee(problem, starts, until, at)

@@ -22,7 +22,7 @@ from daesolve.solvers.stepping import STUCK_AFTER, Interpolant, Step, Stepper
 
 Rate = Callable[[float, np.ndarray], np.ndarray]
 SMALLEST_RTOL = 100 * np.finfo(float).eps
-"""SciPy's methods cannot do with less."""
+"""The smallest tolerance of SciPy's methods."""
 
 
 LATE = 1e-11
@@ -52,7 +52,7 @@ class _ScipySolver(ErrorControlled):
 
     @property
     def smallest_rtol(self) -> float:
-        """What SciPy's methods can do with."""
+        """The smallest tolerance of SciPy's methods."""
         return SMALLEST_RTOL
 
     def stepper(
@@ -98,7 +98,7 @@ class _Stepper(Stepper):
         self._origin = 0.0
 
     def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
-        """Integrate; see `Solver.segment`. SciPy warns of what it reports besides."""
+        """Integrate; see `Solver.segment`. SciPy's warnings repeat what it reports."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return super().segment(start, until, at, observe)
@@ -177,7 +177,7 @@ class Dop853(_ScipySolver):
     rtol, atol
         Relative and absolute tolerance of the error of a step.
     fixed_step
-        A step in s that is taken whatever the error, None for error control.
+        A fixed step without error control, s; None for error control.
     """
 
     fixed_step: float | None = None
@@ -221,7 +221,7 @@ class Dop853(_ScipySolver):
     def stepper(
         self, problem: OdeProblem, rate: StateFunction, state: State, until: float, first: float
     ) -> scipy.integrate.OdeSolver:
-        """Make SciPy's stepper, with steps of one length if that was asked for."""
+        """Make SciPy's stepper, with fixed steps if requested."""
         if self.fixed_step is None:
             return super().stepper(problem, rate, state, until, first)
         # An infinite tolerance makes every error zero, so that each step grows to the largest.
@@ -233,7 +233,7 @@ class Dop853(_ScipySolver):
 
 @dataclass(frozen=True)
 class Lsoda(_ScipySolver):
-    """ODEPACK's multistep method, which changes between Adams and BDF, with the exact Jacobian.
+    """ODEPACK's multistep method, which switches between Adams and BDF, with the exact Jacobian.
 
     Parameters
     ----------

@@ -55,10 +55,10 @@ class State:
 
 
 Observer = Callable[[StepBlock], object]
-"""Receives accepted steps; where its answer is true the segment ends with them. It may have an
-attribute `remaining`: how many more right-hand sides are allowed; and an attribute `believed`:
-(times, states) -> how many of these steps are believed. The segment ends with the last of them,
-and all beyond it is dropped. Either may be None."""
+"""Receives accepted steps; if it returns true, the segment ends with them. It may have an attribute
+`remaining`, how many more right-hand sides are allowed, and an attribute `believed`, (times,
+states) -> how many of these steps are good: the segment ends with the last of them, and everything
+beyond is dropped. Either may be None."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class SegmentEnd:
-    """What a segment gives back.
+    """The result of a segment.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class SegmentEnd:
     hits
         Events in the order of time.
     steps, rhs_evaluations
-        What it cost.
+        The cost.
     """
 
     status: Status
@@ -126,14 +126,14 @@ class SegmentEnd:
 
 
 class StepError(Exception):
-    """A method that cannot go on; the message gives the reason.
+    """A method cannot continue; the message gives the reason.
 
     Parameters
     ----------
     message
         The reason.
     kept
-        How many steps of the block under way stay.
+        How many steps of the current block are kept.
     """
 
     def __init__(self, message: str, kept: int = 0) -> None:
@@ -142,7 +142,7 @@ class StepError(Exception):
 
 
 class GuardError(StepError):
-    """A guard that is not finite; the message names its event.
+    """A guard is not finite; the message names its event.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class Block(ABC):
     def course(self, times: np.ndarray, states: np.ndarray) -> Course | None:
         """Return what is believed between the ends of the first steps.
 
-        None where it is unknown, or no closer look is asked for.
+        None if it is unknown, or no closer look is requested.
 
         Parameters
         ----------
@@ -229,9 +229,9 @@ class Integrator(ABC):
     problem
         The functions.
     checks
-        What steps are held against; None where they are not.
+        What steps are held against; None if they are not.
     renew
-        Makes another one, which starts elsewhere; None where this one can.
+        Makes another one, which starts elsewhere; None if this one can.
     """
 
     problem: OdeProblem
@@ -244,8 +244,8 @@ class Integrator(ABC):
     def blocks(self, segment: Segment) -> Generator[Block]:
         """Yield blocks of accepted steps from the start of a segment to its end.
 
-        A method that fails yields a block that says why. After a block in which an event
-        interrupts, or that the observer wants to be the last, no other is asked for.
+        A method that fails yields a block with the reason. After a block in which an event
+        interrupts, or that the observer makes the last, no other is requested.
         """
 
     def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
@@ -263,13 +263,13 @@ class Integrator(ABC):
             integrator.checks = self.checks
 
     def restarted(self, start: State, until: float) -> Integrator:
-        """Return the method, ready to go on from another start."""
+        """Return the method, ready to continue from another start."""
         return self if self.renew is None else self.renew(start, until)
 
     def arrive(self, start: State, until: float) -> np.ndarray | None:
-        """Return the state at a time, a step or so from a start; None where it is not reached.
+        """Return the state at a time, a step or so from a start; None if it is not reached.
 
-        Events are passed over, and nobody sees the steps.
+        Events are passed over, and the steps are not reported.
         """
         return None
 
@@ -411,7 +411,7 @@ class Segment:
         return True
 
     def _observed(self, block: Block, times: np.ndarray, states: np.ndarray) -> bool:
-        """Count steps, and hand them over; return whether they are to be the last."""
+        """Count steps, and hand them over; return whether they must be the last."""
         kept = len(times) - 1
         self.evaluations += block.evaluations(kept)
         if not kept:
@@ -432,7 +432,7 @@ class Segment:
         del self.samples[int(np.sum(reached)) :]
 
     def end(self) -> SegmentEnd:
-        """Return what the segment gives back."""
+        """Return the result of the segment."""
         return SegmentEnd(
             self.status,
             self.message,
@@ -485,7 +485,7 @@ class Stall:
         self._ends: deque[float] = deque(maxlen=after + 1)
 
     def at(self, time: float) -> bool:
-        """Take in the end of a step; return whether there is no going on."""
+        """Take in the end of a step; return whether the method is stuck."""
         self._ends.append(time)
         if len(self._ends) <= self._after:
             return False

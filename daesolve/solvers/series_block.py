@@ -51,13 +51,13 @@ class SeriesBlock(Block):
     problem, p
         The functions, and their values.
     times, states, failure
-        As for `Block`.
+        As in `Block`.
     dense
         What is between the ends.
     order
         Of the series.
     seen
-        What is known of these steps already; None where nothing is.
+        What is known of these steps already; None if nothing is.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class SeriesBlock(Block):
         return kept * self.order
 
     def course(self, times: np.ndarray, states: np.ndarray) -> Series | None:
-        """Return the series themselves, where they are to be looked at."""
+        """Return the series themselves, if they must be examined."""
         whole = len(times) == len(self.times) and times[-1] == self.times[-1]
         if whole and self.seen is not None and self.seen.sound:
             return None
@@ -141,14 +141,14 @@ def steps_at_once(segment: Segment, order: int) -> int:
 
 
 Adjusted = Callable[[float, np.ndarray], tuple[np.ndarray, bool]]
-"""(t, x) -> the state in its place, and whether to go on."""
+"""(t, x) -> the state in its place, and whether to continue."""
 
 
 def after_step(problem: OdeProblem, p: np.ndarray) -> Adjusted | None:
     """Return what is done after each step: the state is projected, and may be the last.
 
     A motion is to end where its chart does: beyond that its equations are steep, and hundreds of
-    steps would be taken in vain. None where there is nothing to do.
+    steps would be taken in vain. None if there is nothing to do.
     """
     charted = problem.chart is not None and problem.chart.choose is not None
     if problem.project is None and not charted:

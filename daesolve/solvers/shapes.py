@@ -94,7 +94,7 @@ def unresolved(values: np.ndarray, rounding: np.ndarray | float = 0.0) -> tuple[
 
 
 def _rough(table: np.ndarray, limit: float, rounding: np.ndarray | float = 0.0) -> np.ndarray:
-    """Return, for four rows in a row, whether they are no smooth function: it moves in between."""
+    """Return, for every four successive rows, whether the function between them is not smooth."""
     with np.errstate(invalid="ignore"):
         moves = np.abs(np.diff(table, axis=0))
         largest = np.maximum(np.maximum(moves[:-2], moves[1:-1]), moves[2:])

@@ -75,7 +75,7 @@ class Doubt:
 
     @property
     def sentence(self) -> str:
-        """Why there is no going on from the start of the step."""
+        """Why the method cannot continue from the start of the step."""
         return (
             "from there on, no step agrees with the equations, however short; use another "
             "solver (dop853, radau), or another tolerance"
@@ -419,7 +419,7 @@ class StepChecks:
     def _of_guards(
         self, course: Course, woken: Places, met: Sequence[tuple[int, float]]
     ) -> list[Doubt]:
-        """End a step at once where a guard turns its sign oftener than was found."""
+        """End a step at once if a guard changes sign more often than was found."""
         steps, parts = woken
         inside = (parts > 0.0) & (parts < 1.0)
         steps, parts = steps[inside], parts[inside]
@@ -448,7 +448,7 @@ class StepChecks:
         met: Sequence[tuple[int, float]],
         ahead: Sequence[int],
     ) -> float | None:
-        """Return when, in a step, a guard has turned its sign, which turns oftener than was found.
+        """Return when, in a step, a guard has changed sign that does so more often than was found.
 
         Parameters
         ----------

@@ -113,7 +113,7 @@ class Stepper(Integrator):
         Raises
         ------
         StepError
-            There is no going on.
+            The method cannot continue.
         """
 
     def again(self, start: State, until: float) -> Iterator[Step]:
@@ -125,7 +125,7 @@ class Stepper(Integrator):
         raise NotImplementedError
 
     def step_hits(self) -> list[EventHit] | None:
-        """Return the events in the last step; None where blocks of steps are searched."""
+        """Return the events in the last step; None if blocks of steps are searched."""
         return None
 
     def blocks(self, segment: Segment) -> Generator[Block]:
@@ -141,7 +141,7 @@ class Stepper(Integrator):
             yield gathered.block(failure)
 
     def advance(self, start: State, time: float) -> np.ndarray | None:
-        """Integrate from the start of a step to a time in it; None where it takes too long."""
+        """Integrate from the start of a step to a time in it; None if it takes too long."""
         if time == start.time:
             return start.x
         found = start.x
@@ -155,7 +155,7 @@ class Stepper(Integrator):
         return found
 
     def arrive(self, start: State, until: float) -> np.ndarray | None:
-        """Integrate to a time some steps away, where nobody sees the steps."""
+        """Integrate to a time some steps away, without reporting the steps."""
         return self.advance(start, until)
 
     def interpolant(self, start: State, end: float) -> Interpolant:
@@ -235,7 +235,7 @@ class Gathered:
         Raises
         ------
         StepError
-            There is no going on from it.
+            The method cannot continue from it.
         """
         stepper, problem = self._stepper, self._segment.problem
         if not np.all(np.isfinite(x)):

@@ -141,7 +141,7 @@ class SundaeIda(IdaControlled):
 
         where, way = _filled(form.jacobian)
         with warnings.catch_warnings():
-            # A pattern has another use too, where no Jacobian is given.
+            # A pattern has another use as well, if no Jacobian is given.
             warnings.filterwarnings("ignore", "Custom sparse Jacobian", UserWarning)
             integrator = _sundae().ida.IDA(
                 resfn,
@@ -255,7 +255,7 @@ class _Stepper(Stepper):
     problem, p
         The functions, and the values.
     integrator, origin
-        The integrator, and what it starts from; None where that is not finite.
+        The integrator, and what it starts from; None if that is not finite.
     order
         The highest of its polynomials.
     """

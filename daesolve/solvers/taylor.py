@@ -42,7 +42,7 @@ OPTIMISED_TO = {"compact": 1_000_000, "unrolled": 600}
 """Instructions above which it takes minutes."""
 
 NO_CODE, IN_CODE = "instructions, nothing to compile", " code at optimisation level "
-"""What notes about the method's code say: that there is none, or how it was compiled."""
+"""Texts of notes about the method's code: that there is none, or how it was compiled."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +55,14 @@ class Taylor(Solver):
         Relative tolerance of a step. The default is the machine epsilon; values below it raise
         the order further.
     code
-        Of heyoka: "unrolled" is fastest to run and slowest to compile, "compact" the reverse;
-        "auto" weighs the horizon against the size of the equations.
+        For heyoka: "unrolled" runs fastest and compiles slowest, "compact" the reverse; "auto"
+        weighs the horizon against the size of the equations.
     optimisation
-        LLVM's level for heyoka, 0 to 3; None chooses with `code`.
+        LLVM's optimisation level for heyoka, 0 to 3; None chooses it with `code`.
     engine
         "kernel" compiles nothing and runs wherever numba does; "heyoka" compiles the equations;
-        "auto" takes heyoka where it is installed and worth it: in very long runs of small systems,
-        and where its `code` or `optimisation` is asked for.
+        "auto" uses heyoka if it is installed and worth it: in very long runs of small systems, and
+        if `code` or `optimisation` is given.
     """
 
     tolerance: float = float(np.finfo(float).eps)
@@ -123,7 +123,7 @@ class Taylor(Solver):
     def reset_chains(
         self, problem: OdeProblem, resets: Mapping[int, ca.Function]
     ) -> ResetChains | None:
-        """Return the kernel that goes on from reset to reset; None for heyoka."""
+        """Return the kernel that continues from reset to reset; None for heyoka."""
         integrator = self._at_work(problem)
         from daesolve.solvers.kernel_events import KernelEventIntegrator
         from daesolve.solvers.reset_chains import ResetChains
@@ -141,7 +141,7 @@ class Taylor(Solver):
             return self.engine
         asked = self.code != "auto" or self.optimisation is not None
         halts = halts_in_kernel(problem)
-        # Where it can, the kernel goes on from reset to reset by itself.
+        # Where it can, the kernel continues from reset to reset by itself.
         events = finds_events(problem) and not halts
         often = halts and any(e.then.reset is not None and not e.listed for e in problem.events)
         pays = steps >= PAYS_FROM and problem.rhs.n_instructions() <= PAYS_TO and not often
@@ -150,7 +150,7 @@ class Taylor(Solver):
 
     @property
     def any_time(self) -> bool:
-        """The tolerance is no time."""
+        """No setting is a time."""
         return True
 
     def tolerances(self) -> dict[str, float]:
@@ -181,15 +181,15 @@ class Taylor(Solver):
         numba keeps the kernel, heyoka what it compiled, on disk.
         """
         known = _made.setdefault(problem, {})
-        told = (self._told(problem),)
+        notes = (self._code_note(problem),)
         if (self, False) in known:
-            return Compilation(0.0, True, told)
+            return Compilation(0.0, True, notes)
         compiles = self._engine(problem, 0.0) == "heyoka"
         stored = _stored() if compiles else 0
         begin = time.perf_counter()
         known[self, False] = self._made(problem)
         taken = time.perf_counter() - begin
-        return Compilation(taken, not compiles or _stored() == stored, told)
+        return Compilation(taken, not compiles or _stored() == stored, notes)
 
     def _made(self, problem: OdeProblem, *, bounded: bool = False) -> TaylorIntegrator:
         """Return the method at work on a problem; bounded exponentials do not overflow."""
@@ -211,10 +211,10 @@ class Taylor(Solver):
 
     @staticmethod
     def is_about_code(note: str) -> bool:
-        """Return whether a note says how the method's code was made, and nothing of the motion."""
+        """Return whether a note is about the method's code, and not about the motion."""
         return note.endswith(NO_CODE) or IN_CODE in note
 
-    def _told(self, problem: OdeProblem) -> str:
+    def _code_note(self, problem: OdeProblem) -> str:
         size = problem.rhs.n_instructions()
         if self._engine(problem, 0.0) == "kernel":
             return f"Taylor's method by the kernel for {size} {NO_CODE}"
@@ -251,7 +251,7 @@ class Taylor(Solver):
 
 
 def _heyoka() -> Any:
-    """Return heyoka, which is imported where it is wanted; None where it is not installed."""
+    """Return heyoka, which is imported where it is wanted; None if it is not installed."""
     from daesolve.solvers.heyoka_code import hy
 
     return hy

@@ -16,7 +16,7 @@ _known = WeakKeyDictionary()
 
 
 def time_guards(problem: OdeProblem, switches: Collection[str]) -> TimeGuards | None:
-    """Return the guards of time alone at which a motion is interrupted; None where there are none.
+    """Return the guards of time alone at which a motion is interrupted; None if there are none.
 
     A guard that is linear in time passes zero once, which no solver misses; of these, only those
     of switches are here.

@@ -47,15 +47,15 @@ VARIED = {
 """Options of a run that a comparison varies."""
 
 Reference = Mapping[str, float] | Trajectory | ReferenceRun | Literal["quad"] | None
-"""What errors are measured against: states at the end, a run, or one in quadruple precision."""
+"""The reference for errors: states at the end, a run, or one in quadruple precision."""
 
 Progress = Callable[[int, int, str], None]
-"""Called before each run with how many are done, how many there are, and what is next."""
+"""Called before each run with the number done, the total, and the next run."""
 
 
 @dataclass(frozen=True)
 class Largest:
-    """The largest of several relative sizes, and whose it is."""
+    """The largest of several relative sizes, and its name."""
 
     name: str
     size: float
@@ -68,14 +68,14 @@ class ComparedRun:
     Parameters
     ----------
     formulation, solver
-        Their names, distinguished by their settings where two are of one kind.
+        Their names, distinguished by their settings if two are of the same kind.
     tolerance
-        The tolerance that was chosen (`Taylor.tolerance` or `rtol`); the solver's own where none
-        was; None for a solver that has no such thing.
+        The chosen tolerance (`Taylor.tolerance` or `rtol`), or the solver's own; None for a solver
+        without one.
     trajectory
-        The result, whatever its outcome; None where the solver gave none.
+        The result, whatever its outcome; None if there is none.
     failure
-        What a solver raised that gave no result.
+        The error of a solver without a result.
     residual, invariant
         The constraint and the invariant that drifted most, over their scales, over every accepted
         step.
@@ -114,7 +114,7 @@ class ComparedRun:
 
     @property
     def digits(self) -> float | None:
-        """The digits that are right: -log10 of the error, no more than a double has."""
+        """The number of correct digits: -log10 of the error, limited to those of a double."""
         return None if self.error is None else max(0.0, -math.log10(max(self.error, ROUNDING)))
 
 
@@ -129,16 +129,16 @@ class Agreement:
 
 @dataclass(frozen=True, eq=False)
 class Standard:
-    """What errors are measured against.
+    """The reference for errors.
 
     Parameters
     ----------
     kind
-        "quad", "given", "run" (the tightest of the runs, which has no error then) or "none".
+        "quad", "given", "run" (the tightest of the runs, which then has no error) or "none".
     note
-        What it is, in a sentence.
+        A description, in a sentence.
     samples
-        Its states; None where there is none.
+        Its states; None if there is none.
     """
 
     kind: Literal["quad", "given", "run", "none"]
@@ -155,13 +155,13 @@ class Comparison(Shown):
     runs
         In the order of formulations, solvers and tolerances.
     refused
-        What could not be run.
+        Pairs that could not run.
     standard
-        What errors are measured against.
+        The reference for errors.
     agreement
-        Of each two pairs, by their completed runs of the smallest tolerance.
+        For each two pairs, from their completed runs with the smallest tolerance.
     interrupted
-        Whether Ctrl-C ended it; what was computed is here.
+        Whether Ctrl-C ended it; the results so far are kept.
     """
 
     runs: tuple[ComparedRun, ...]
@@ -210,42 +210,42 @@ def compare(
 ) -> Comparison:
     """Run every formulation with every solver at every tolerance, and measure error and cost.
 
-    Pairs that cannot meet, solvers that are not installed and tolerances that a solver does not
-    have are listed in `Comparison.refused`; a run that fails is kept with its outcome. Ctrl-C ends
-    the comparison after the segment that is under way.
+    `Comparison.refused` lists pairs that do not fit, solvers that are not installed, and tolerances
+    that a solver does not have; a run that fails is kept with its outcome. Ctrl-C ends the
+    comparison after the current segment.
 
     Parameters
     ----------
     system, until, initial
-        As for `daesolve.solve`.
+        As in `daesolve.solve`.
     formulations, solvers
-        Objects, or names. Where either is left out the usual ones are compared, in those pairs that
-        can meet: `feedback`, `null-space`, `index-1`, `index-2` and `ggl`, by `taylor`, `dop853`
-        and `idas`.
+        Objects or names. By default the usual ones are compared in all pairs that fit: `feedback`,
+        `null-space`, `index-1`, `index-2` and `ggl`, with `taylor`, `dop853` and `idas`.
     tolerances
-        Put into each solver in turn, as `Taylor.tolerance` or as `rtol`, whose `atol` keeps its
-        ratio (1/100 where the solver is given by name); None takes each solver's own, or five from
-        1e-4 to 1e-12 where formulations or solvers are left out. A solver with a fixed step runs
-        once.
+        Set in each solver in turn, as `Taylor.tolerance` or as `rtol`, with `atol` in the same
+        ratio (1/100 if the solver is given by name). None takes each solver's own tolerance, or
+        five from 1e-4 to 1e-12 if formulations or solvers are left out. A solver with a fixed step
+        runs once.
     reference
-        States at the end by name; a trajectory with some of the same sample times; or "quad", a
-        run in quadruple precision, which is refused where it cannot be. None takes "quad" where it
-        can be, else the completed run of the smallest tolerance, and says so.
+        States at the end by name; a trajectory with some of the same sample times; or "quad", a run
+        in quadruple precision, which is refused if it is not possible. None takes "quad" if
+        possible, or else the completed run with the smallest tolerance, and says so.
     progress
         Called before each run.
     **options
         See `RunOptions`, the same for all runs. States are compared at the sample times `at`; by
-        default there are 21 even ones, for samples cost some solvers much. `max_evaluations` does
-        not bound the reference in quadruple precision.
+        default at 21 even ones, because samples are expensive for some solvers. `max_evaluations`
+        does not limit the reference in quadruple precision.
 
     Raises
     ------
     UnknownNameError
-        No such formulation or solver, or the reference has a state that the system has not.
+        A formulation or solver is unknown, or the reference has a state that the system does not
+        have.
     OutOfRangeError
-        There is no formulation or no solver, or a tolerance is no positive number.
+        There is no formulation or no solver, or a tolerance is not positive.
     DaesolveError
-        The request cannot be run by any pair; see `daesolve.solve`.
+        No pair can run the request; see `daesolve.solve`.
 
     Examples
     --------
@@ -336,12 +336,12 @@ class _Series:
         self.interrupted = False
 
     def run(self, run: Callable[[Attempt], Trajectory], progress: Progress | None) -> None:
-        """Make every run; what a pair is refused for, it is refused at every tolerance.
+        """Make every run; a pair that is refused is refused at every tolerance.
 
         Raises
         ------
         DaesolveError
-            No pair could run, and for another reason than that the two cannot meet.
+            No pair could run, for a reason other than that formulation and solver do not fit.
         """
         impossible: set[tuple[str, str]] = set()
         wrong: DaesolveError | None = None

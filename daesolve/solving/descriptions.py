@@ -1,10 +1,10 @@
-"""Formulations and solvers as a file of a run names them: a name and settings, nothing executed.
+"""Formulations and solvers in the files of a run: names and settings, without executing anything.
 
     {"name": "two-gains", "settings": {...}}                      found by its name
     {"name": "mine", "class": "package.module:Mine", "settings": {...}}    found by its class
 
-A class is taken only from a module that is imported already, or from what `resume` is given. The
-file also names the versions of packages and the processor, on which a run depends besides.
+A class is used only if its module is already imported, or if `resume` receives an instance. The
+file also names the versions of packages and the processor, on which a run depends too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def described(given: Made | None) -> dict[str, Any] | None:
     Raises
     ------
     UnsupportedError
-        It could not be found again, or a setting is no plain value.
+        It could not be found again, or a setting is not a plain value.
     """
     if given is None:
         return None
@@ -65,12 +65,12 @@ def restored(saved: Mapping[str, Any] | None, base: type[Made], given: Sequence[
     base
         `Formulation` or `Solver`.
     given
-        Those that were handed in from Python, whose classes serve.
+        Objects given from Python, whose classes may be used.
 
     Raises
     ------
     NotResumableError
-        Its class is not here.
+        Its class is not available.
     """
     if saved is None:
         return None
@@ -91,7 +91,7 @@ def check_same(saved: Mapping[str, Any] | None, given: Made | None) -> None:
     Raises
     ------
     NotResumableError
-        It is another, or has other settings.
+        It is a different one, or has other settings.
     """
     if given is None:
         return
@@ -166,7 +166,7 @@ def _value(saved: Any, given: Sequence[Made]) -> Any:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what a run depends on, as far as it is installed."""
+    """Return the versions of the installed packages on which a run depends."""
     found: dict[str, str] = {}
     for package in PACKAGES:
         try:
@@ -177,7 +177,7 @@ def versions() -> dict[str, str]:
 
 
 def processor() -> str:
-    """Return the name of the processor, for which code is compiled: another may round otherwise."""
+    """Return the name of the processor: code compiled for another may round differently."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Inputs that are numbers, given anew from step to step: where they stand in p, and what may be."""
+"""Numeric inputs that can change from step to step: their places in p, and checks."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class HeldInputs:
     prepared
         What is run.
     posed
-        The system as it was posed, with all of its inputs.
+        The system as posed, with all of its inputs.
     unset
-        The names of those that were not given and have no default: the first step has to.
+        The names of inputs without a value or default: the first step must give them.
 
     Attributes
     ----------
     names, places
-        Those that a step may give, in the order of the system, and where each stands in p.
+        The inputs that a step may give, in the order of the system, and their places in p.
     """
 
     def __init__(self, prepared: Prepared, posed: System, unset: frozenset[str]) -> None:
@@ -69,7 +69,7 @@ class HeldInputs:
         Raises
         ------
         UnknownNameError, OutOfRangeError, UnsupportedError
-            There is no such input, it is no number, or it is none that may jump.
+            The input is unknown, not a number, or must not jump.
         """
         changed: dict[int, float] = {}
         for name, number in numbers.items():
@@ -100,7 +100,7 @@ class HeldInputs:
         return p
 
     def referred(self, time: float, state: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return p with what is held or measured taken from its value now, after inputs jumped.
+        """Return p with references set to the current values, after inputs have jumped.
 
         The same array where no reference depends on them.
 
@@ -127,7 +127,7 @@ class HeldInputs:
 
 
 def _in_constraints(dynamics: Dynamics, names: tuple[str, ...]) -> dict[str, str]:
-    """Return the inputs that stand in a constraint, each with its name: none of them may jump."""
+    """Return the inputs that occur in a constraint, each with its name: none of them may jump."""
     order = list(dynamics.values)
     found: dict[str, str] = {}
     for name in names:
@@ -148,7 +148,7 @@ def _fixed(name: str, goal: str) -> UnsupportedError:
 
 @lru_cache(maxsize=16)
 def _references(dynamics: Dynamics, size: int, names: tuple[str, ...]) -> Evaluator | None:
-    """Return (t, states and works, p) -> p with references anew; None where none is concerned."""
+    """Return (t, states and works, p) -> p with new references; None if none is concerned."""
     order = list(dynamics.values)
     places = ca.vertcat(ca.SX(0, 1), *[dynamics.p[order.index(name)] for name in names])
     held = [row.held for row in dynamics.invariants]

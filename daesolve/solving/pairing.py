@@ -1,4 +1,4 @@
-"""Which formulations, solvers and tolerances a comparison pairs, by which names."""
+"""Pairs formulations, solvers and tolerances for a comparison, and names them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Entry = TypeVar("Entry")
 
 @dataclass(frozen=True)
 class Refused:
-    """What was not run, and why; `tolerance` is None where the pair itself cannot meet."""
+    """What was not run, and why; `tolerance` is None if the pair itself cannot meet."""
 
     formulation: str
     solver: str
@@ -36,7 +36,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A formulation with a solver whose tolerances are chosen, and the names of both."""
+    """A formulation with a solver with chosen tolerances, and the names of both."""
 
     formulation_name: str
     formulation: Formulation
@@ -45,7 +45,7 @@ class Attempt:
 
     @property
     def tolerance(self) -> float | None:
-        """The tolerance that is chosen; None for a solver that has no such thing."""
+        """The chosen tolerance; None for a solver without one."""
         name = _leading(self.solver)
         return None if name is None else self.solver.tolerances()[name]
 
@@ -71,24 +71,24 @@ def attempts(
     solvers: Sequence[Solver | str] | None,
     tolerances: Sequence[float] | None,
 ) -> tuple[list[Attempt], list[Refused]]:
-    """List what is to be run, and what cannot even be made.
+    """List the pairs to run, and those that cannot even be created.
 
     Parameters
     ----------
     formulations, solvers
-        Objects, or names; None takes the usual ones, and of the pairs those that can meet.
+        Objects or names; None takes the usual ones, in all pairs that fit.
     tolerances
-        For every solver that has one; None takes its own, or the usual ones where formulations or
+        For every solver that has one; None takes its own, or the usual ones if formulations or
         solvers are left out.
 
     Raises
     ------
     UnknownNameError
-        No such formulation or solver.
+        A formulation or solver is unknown.
     UnsupportedError
         An entry is neither an object nor a name.
     OutOfRangeError
-        There is no formulation or no solver, or a tolerance is no positive number.
+        There is no formulation or no solver, or a tolerance is not positive.
     """
     usual = formulations is None or solvers is None
     tolerances = USUAL_TOLERANCES if usual and tolerances is None else tolerances
@@ -134,17 +134,17 @@ def attempts(
 
 
 def _leading(solver: Solver) -> str | None:
-    """Return the name of the tolerance that is chosen; None where the solver has none."""
+    """Return the name of the tolerance that is chosen; None if the solver has none."""
     return next((name for name in LEADING if name in solver.tolerances()), None)
 
 
 def with_tolerance(solver: Solver, tolerance: float) -> Solver:
-    """Return a solver with another tolerance; an absolute one keeps its ratio to it.
+    """Return a solver with another tolerance; the absolute one keeps its ratio to it.
 
     Raises
     ------
     OutOfRangeError
-        The solver has no tolerance, or cannot do with this one.
+        The solver has no tolerance, or cannot use this one.
     """
     name, present = _leading(solver), solver.tolerances()
     if name is None:
@@ -159,7 +159,7 @@ def with_tolerance(solver: Solver, tolerance: float) -> Solver:
 
 
 def distinct_names(entries: Sequence[Formulation] | Sequence[Solver]) -> list[str]:
-    """Name formulations or solvers, by the settings in which they differ where two share a name."""
+    """Name formulations or solvers, distinguished by their settings if two share a name."""
     named = [
         f"{entry.name}({settings})" if (settings := _settings(entry, entries)) else entry.name
         for entry in entries

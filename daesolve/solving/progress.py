@@ -1,4 +1,4 @@
-"""How far a run is, shown while it goes on: a bar in a terminal or a notebook, else lines."""
+"""Shows the progress of a run: a bar in a terminal or a notebook, otherwise lines."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ BAR = (
 )
 
 Draw = Callable[[float, str], None]
-"""Shows the part of the horizon that is done, from 0 to 1, and what there is to say."""
+"""Shows the completed fraction of the horizon, from 0 to 1, with a short text."""
 
 
 @contextmanager
 def showing(
     progress: Progress | bool | None, begin: float, end: float, label: str = ""
 ) -> Generator[Progress | None]:
-    """Show how far a run is, where that is asked for.
+    """Show the progress of a run, if requested.
 
     Parameters
     ----------
     progress
-        True for what suits: a bar in a notebook or a terminal, else ten lines, on standard error;
-        False or None for nothing; or what is called after each segment.
+        True for a bar in a notebook or a terminal, otherwise ten lines on standard error; False or
+        None for nothing; or a function that is called after each segment.
     begin, end
         s
     label
@@ -94,14 +94,14 @@ def _in_terminal(label: str) -> Generator[Draw]:
 
 @contextmanager
 def _in_notebook(label: str) -> Generator[Draw]:
-    """Show a bar below the cell; it goes when the run has ended, as that of a terminal does."""
+    """Show a bar below the cell; it disappears when the run has ended, like that of a terminal."""
     from IPython.display import HTML, display  # pyright: ignore  # a notebook's kernel has it
 
     shown: Any = display(HTML(BAR.format(share=0.0, words=escape(label))), display_id=True)
 
     def draw(share: float, words: str) -> None:
-        told = f"{label} · {words}" if label else words
-        shown.update(HTML(BAR.format(share=share, words=escape(told))))
+        caption = f"{label} · {words}" if label else words
+        shown.update(HTML(BAR.format(share=share, words=escape(caption))))
 
     try:
         yield draw
@@ -117,8 +117,8 @@ def _in_lines(label: str) -> Generator[Draw]:
         nonlocal tenth
         if int(LINES * share) > tenth:
             tenth = int(LINES * share)
-            told = f"{label} · {words}" if label else words
-            print(f"daesolve: {100.0 * share:.0f} % · {told}", file=sys.stderr, flush=True)
+            caption = f"{label} · {words}" if label else words
+            print(f"daesolve: {100.0 * share:.0f} % · {caption}", file=sys.stderr, flush=True)
 
     yield draw
 
@@ -129,14 +129,14 @@ def _speed(value: float) -> str:
 
 
 class _Start:
-    """Where this process began to integrate: a run that goes on has been under way before."""
+    """Where this process began to integrate: a continued run began earlier."""
 
     def __init__(self) -> None:
         self.time: float | None = None
         self.wall = self.last = time.perf_counter()
 
     def elapsed(self, reached: float) -> tuple[float, float] | None:
-        """Return simulated and wall time since the start; None where it was asked just now."""
+        """Return simulated and wall time since the start; None if it was asked just now."""
         now = time.perf_counter()
         if self.time is None:
             self.time, self.wall = reached, now

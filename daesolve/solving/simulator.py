@@ -1,7 +1,7 @@
-"""`Simulator`: a system that is stepped from Python, with inputs that are held over each step.
+"""`Simulator`: steps a system from Python, with inputs held constant over each step.
 
-What a run prepares is prepared once. A step goes through the same segments, events and jumps as a
-run does; it ends where it is asked to.
+The system is prepared once, as for a run. A step goes through the same segments, events and jumps
+as a run, and ends at the requested time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from daesolve.errors import (
 from daesolve.integration.effort import Effort
 from daesolve.integration.event_handling import at_start, with_values
 from daesolve.integration.points import last_before, point_after
-from daesolve.integration.record import Boundary, untrusted_sentence
+from daesolve.integration.record import Boundary
 from daesolve.integration.run_options import (
     EndedRun,
     Initial,
@@ -49,16 +49,16 @@ FORGOTTEN = 64
 """Values in force after which a simulator that records nothing keeps the last alone."""
 REFUSED = {
     "at": "it is sampled at the end of each step",
-    "max_evaluations": "each step ends by itself",
+    "max_evaluations": "each step has its own end",
 }
 """Options of a run that make no sense here."""
 
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Where a simulator was, as numbers alone: `Simulator.load` goes on from there.
+    """The state of a simulator as plain numbers: `Simulator.load` continues from it.
 
-    It can be pickled, and loaded by a simulator of the same system and options in another process.
+    It can be pickled, and loaded in another process by a simulator of the same system and options.
     """
 
     time: float
@@ -66,28 +66,29 @@ class Snapshot:
 
 
 class Simulator:
-    """A system that goes on step by step, with inputs that are held over each.
+    """A system that advances step by step, with inputs held constant over each step.
 
     Parameters
     ----------
     source
         A system, or a case of a problem.
     initial
-        Start values to keep, as in `solve`; the others are made consistent.
+        Start values to keep, as in `solve`; the others become consistent with them.
     horizon
-        About how long the motion will be followed, s: formulation and solver are chosen for it.
-        Nothing ends there.
+        About how long the motion will be followed, s: it affects the choice of formulation and
+        solver. Nothing ends there.
     record
-        Whether the end of every step is kept for `trajectory`. Without it memory stays flat.
+        Whether the end of every step is kept for `trajectory`. Without it memory use stays
+        constant.
     **options
-        Those of `solve`, but for `at` and `max_evaluations`. `inputs` may give numbers to begin
-        with; what is an expression, a table or a sampled law there acts by itself.
+        Those of `solve`, except `at` and `max_evaluations`. `inputs` may give initial numbers; an
+        expression, a table or a sampled law in it drives its input automatically.
 
     Raises
     ------
     DaesolveError
-        As `solve` does; `UnsupportedError` for pairs of supports, whose motion is followed to its
-        end at once.
+        As in `solve`; `UnsupportedError` for pairs of supports, because their coming to rest is
+        integrated in one piece.
 
     Examples
     --------
@@ -150,7 +151,7 @@ class Simulator:
 
     @property
     def values(self) -> StepValues:
-        """All that is known here by name: states, inputs, reactions, outputs."""
+        """All current values by name: states, inputs, reactions, outputs."""
         run, here = self._run, self._here
         return StepValues(run.prepared, here, run.values(here), self._inputs)
 
@@ -161,22 +162,22 @@ class Simulator:
 
     @property
     def inputs(self) -> dict[str, float]:
-        """The inputs that steps give, by name, as they are held now."""
+        """The current inputs that steps can set, by name."""
         return self._inputs.of(self._run.values(self._here))
 
     @property
     def outcome(self) -> Outcome | None:
-        """How it ended; None while it goes on."""
+        """How it ended; None while it continues."""
         return None if self._verdict is None else self._verdict[0]
 
     @property
     def message(self) -> str:
-        """Why it ended, in a sentence; empty while it goes on."""
+        """Why it ended, in a sentence; empty while it continues."""
         return "" if self._verdict is None else self._verdict[1]
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was chosen automatically, in words."""
+        """Automatic choices, in words."""
         return self._prepared.notes
 
     def __repr__(self) -> str:
@@ -186,33 +187,31 @@ class Simulator:
     # -- going on ------------------------------------------------------------------------------
 
     def step(self, dt: float, /, **inputs: float) -> StepValues:
-        """Go on for a time, with inputs that are held over it.
+        """Advance by a time, with inputs held constant over it.
 
-        Events, resets and impacts on the way happen as in a run. Where an event ends the motion the
-        step is shorter: `time` gives when, `outcome` and `message` how.
+        Events, resets and impacts on the way happen as in a run. If an event ends the motion, the
+        step is shorter: `time` tells when, `outcome` and `message` how.
 
         Parameters
         ----------
         dt
             How long, s.
         **inputs
-            Numbers by the names of inputs, from now on; one that is left out stays as it is.
+            Numbers by the names of inputs, valid from now on; inputs left out keep their values.
 
         Returns
         -------
         StepValues
-            All that is known at the end of the step, by name.
+            All values at the end of the step, by name.
 
         Raises
         ------
         OutOfRangeError, UnknownNameError, UnsupportedError
-            The step has no length, there is no such input, or it is none that may jump. Nothing
-            has changed then.
+            The step is not positive, or an input is unknown or must not jump. Nothing has changed.
         RunEndedError
-            The motion has ended before.
+            The motion has already ended.
         StepFailedError
-            The motion cannot continue; the sentence says why. `state` is the last that is to be
-            trusted.
+            The motion cannot continue; the message says why. `state` is the last trustworthy state.
         """
         if self._verdict is not None:
             raise RunEndedError(
@@ -281,26 +280,25 @@ class Simulator:
     # -- other states --------------------------------------------------------------------------
 
     def reset(self) -> StepValues:
-        """Go back to the start, with the inputs as they are."""
+        """Go back to the start, with the current inputs."""
         return self._anew(self._first)
 
     def set_state(self, values: Mapping[str, float], *, time: float | None = None) -> StepValues:
-        """Go on from another state; what is not given stays as near as constraints allow.
+        """Continue from another state; other values stay as close as constraints allow.
 
-        Contacts touch where their gaps are zero there; what was recorded before is forgotten.
+        Contacts whose gaps are zero there touch; earlier records are dropped.
 
         Parameters
         ----------
         values
-            By the names of states; these are kept.
+            Values by the names of states; they are kept exactly.
         time
-            s; as it is where it is None.
+            s; None keeps the current time.
 
         Raises
         ------
         UnknownNameError, InconsistentStateError
-            There is no such state, or no consistent one agrees with the values. Nothing has
-            changed then.
+            A state is unknown, or no consistent state agrees with the values. Nothing has changed.
         """
         when = self.time if time is None else time
         if not is_number(when):
@@ -316,7 +314,7 @@ class Simulator:
         return self.values
 
     def save(self) -> Snapshot:
-        """Return where it is: `load` goes on from there to the same bits."""
+        """Return a snapshot, from which `load` continues with the same bits."""
         record = self._run.record
         record.boundaries = record.boundaries or [self._here]
         saved = dict(self._run.saved(self._here))
@@ -330,12 +328,12 @@ class Simulator:
         return Snapshot(self.time, {**saved, "simulator": own})
 
     def load(self, snapshot: Snapshot) -> StepValues:
-        """Go on from where `save` was called; the record begins there.
+        """Continue from a snapshot of `save`; the record begins there.
 
         Raises
         ------
         OutOfRangeError
-            It is no snapshot of such a simulator.
+            It is not a snapshot of a simulator of this system.
         """
         if not isinstance(snapshot, Snapshot):
             raise OutOfRangeError(
@@ -360,7 +358,7 @@ class Simulator:
         return self.values
 
     def copy(self) -> Self:
-        """Return another simulator that is where this one is; nothing is prepared again."""
+        """Return another simulator in the same state, without preparing anything again."""
         other = object.__new__(type(self))
         other._first, other._record = self._first, self._record
         other._inputs = HeldInputs.like(self._inputs)
@@ -371,9 +369,9 @@ class Simulator:
     # -- what was recorded ---------------------------------------------------------------------
 
     def trajectory(self) -> Trajectory:
-        """Return the motion since the start, or since a state was set or loaded, as a run gives it.
+        """Return the motion since the start, or since a state was set or loaded, as a trajectory.
 
-        Its samples are the ends of the steps, with the inputs that were held up to there.
+        Its samples are the ends of the steps, with the inputs held up to there.
 
         Raises
         ------
@@ -388,7 +386,7 @@ class Simulator:
         run, here = self._run, self._here
         until = replace(self._prepared, until=here.time)
         outcome, message = self._verdict or (Outcome.COMPLETED, "")
-        untrusted = untrusted_sentence(run.monitor)
+        untrusted = run.monitor.untrusted_sentence()
         if outcome.good and untrusted:
             outcome, message = Outcome.FAILED, f"the numbers are {untrusted}"
         run.record.boundaries.append(here)

@@ -30,7 +30,7 @@ from daesolve.verification.second_run import verify as verify_run
 
 
 class SolveOptions(RunOptions, total=False):
-    """What `solve` takes besides `until` and `initial`; see there for the last three."""
+    """The options of `solve` besides `until` and `initial`; see there for the last three."""
 
     verify: bool | Solver | str
     progress: Progress | bool | None
@@ -74,31 +74,31 @@ def solve(
     Parameters
     ----------
     system
-        What was posed.
+        The system.
     until
         The end of the run, s; before `start_time` to integrate backwards.
     initial
-        Start values to keep, by the names of states. The others are made consistent; what was
-        changed is in `Trajectory.start`. Or a run, from whose end this one begins: with its state,
-        its discrete values and its time, and with the parameters and inputs that are given here.
+        Start values to keep, by the names of states. The others become consistent with them;
+        `Trajectory.start` lists the changes. Or a run: the new run continues from its end, with its
+        state, discrete values and time, and with the parameters and inputs given here.
     start_time, guess, parameters, inputs, formulation, solver, rtol, atol, at, default_rate, \
 scales, redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, \
 impact_order, on_gain, on_jam, on_ambiguous
         See `RunOptions`.
     verify
-        Repeat the run and report the difference of the trajectories: True by another method and
-        other choices, which sees what the run took for granted; "same" by its own method with a
-        tightened tolerance, which is cheap and does not; or by the solver given, or its name.
+        Repeat the run and report the difference of the trajectories: True uses another method and
+        other choices, which also checks the assumptions of the run; "same" uses its own method with
+        a tighter tolerance, which is cheaper but does not; or give a solver or its name.
     progress
-        True shows a bar while the run goes on, in a terminal or a notebook; elsewhere ten lines on
-        standard error. Or what is called after each segment with the time reached, the monitor and
-        the number of events.
+        True shows a bar during the run, in a terminal or a notebook, and elsewhere ten lines on
+        standard error. Or a function that is called after each segment with the time reached, the
+        monitor and the number of events.
     store
-        A directory, new or empty, in which the run is kept part by part while it goes on; memory
-        does not grow with it, and `daesolve.resume` goes on where it was stopped or killed. Without
+        A new or empty directory in which the run is saved part by part. Memory use does not grow
+        with the run, and `daesolve.resume` continues it after it was stopped or killed. Without
         `at`, samples are even.
     **unknown
-        No other option is known: it is refused, with the nearest names.
+        Unknown options are refused with the nearest names.
 
     Returns
     -------
@@ -108,14 +108,14 @@ impact_order, on_gain, on_jam, on_ambiguous
     Raises
     ------
     DaesolveError
-        The request cannot be run; see `daesolve.errors`. What fails during the run does not
-        raise: it is the trajectory's `outcome` and `message`.
+        The request cannot be run; see `daesolve.errors`. A failure during the run does not raise:
+        see the trajectory's `outcome` and `message`.
     VariantError
-        By its kind: no choice of the loaded supports is an answer at the start; or, with
-        rank_loss = "raise", on the way, and what there is of the run is the error's `run`.
+        No choice of the loaded supports is an answer at the start, or, with rank_loss = "raise",
+        during the run. The subclass says why; the error's `run` is the run up to there.
     DegenerateConstraintError
-        With rank_loss = "raise", the run ended as `degenerate`; what there is of it is the error's
-        `run`.
+        With rank_loss = "raise", the run ended as `degenerate`; the error's `run` is the run up to
+        there.
     """
     check_options("solve", unknown, more=tuple(SolveOptions.__annotations__))
     options: RunOptions = {
@@ -143,16 +143,16 @@ impact_order, on_gain, on_jam, on_ambiguous
     request, _ = requested(until, initial, options)
     destination, by = _destination(store), repeating(verify)
     prepared = _prepared(system, request, by)
-    with showing(progress, prepared.start_time, prepared.until) as told:
+    with showing(progress, prepared.start_time, prepared.until) as report:
         if destination is None:
-            return replace(integrated(prepared, at, told, by), origin=system)
+            return replace(integrated(prepared, at, report, by), origin=system)
         named = replace(request, inputs=described(system, request.inputs))
-        kept = begin(prepared, named, at, by, told, destination)
+        kept = begin(prepared, named, at, by, report, destination)
     return remembered(replace(_or_raised(kept, request.rank_loss), origin=system))
 
 
 def _prepared(system: System, request: Request, by: bool | By) -> Prepared:
-    """Return what is to be run, once it is known that what is to repeat it can."""
+    """Return the run to perform, once it is known that the one that repeats it can."""
     prepared = prepare_once(system, request)
     if isinstance(by, Solver):
         check_verifier(prepared, by)
@@ -160,7 +160,7 @@ def _prepared(system: System, request: Request, by: bool | By) -> Prepared:
 
 
 def _destination(store: Path | str | Destination | None) -> Destination | None:
-    """Return where a run is kept, which is new or empty; None where it is not."""
+    """Return where a run is kept, which is new or empty; None if it is not."""
     if store is None:
         return None
     found = store if isinstance(store, Destination) else Destination(located(store))
@@ -171,7 +171,7 @@ def _destination(store: Path | str | Destination | None) -> Destination | None:
 def integrated(
     prepared: Prepared, at: At = None, progress: Progress | None = None, by: bool | By = False
 ) -> Trajectory:
-    """Integrate what is prepared, and repeat it where that is asked for; see `solve`."""
+    """Integrate a prepared run, and repeat it if requested; see `solve`."""
     run = _or_raised(simulate(prepared, at, progress), prepared.request.rank_loss)
     if by and run.outcome.good:
         run = replace(run, verification=verify_run(prepared, run, run.times, by))
@@ -179,14 +179,14 @@ def integrated(
 
 
 def repeating(given: bool | Solver | str) -> bool | By:
-    """Return what is to repeat a run, of what `verify` may be.
+    """Return how to repeat a run, from the option `verify`.
 
     Raises
     ------
     OutOfRangeError
-        It is nothing that could.
+        The option is invalid.
     UnknownNameError
-        It is the name of no solver.
+        The name of the solver is unknown.
     """
     if isinstance(given, bool) or given == "same":
         return given
@@ -198,7 +198,7 @@ def repeating(given: bool | Solver | str) -> bool | By:
 
 
 def _or_raised(run: Trajectory, rank_loss: RankLoss) -> Trajectory:
-    """Return a run, or raise where that is asked for."""
+    """Return a run, or raise if requested."""
     if rank_loss == "raise" and run.outcome is Outcome.DEGENERATE:
         last = run.events[-1].name if run.events else ""
         if last in VARIANT_ERRORS:

@@ -1,4 +1,4 @@
-"""All that is known where a simulator is, by name; reactions and outputs once asked for."""
+"""All values of a simulator at its current time, by name; reactions and outputs on demand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class StepValues(Mapping[str, float]):
     Parameters
     ----------
     prepared, here, p
-        What is run, where it is, and the values in force there.
+        The run, its place, and the values in force there.
     inputs
         Its inputs.
 

@@ -1,8 +1,8 @@
-"""Runs that are kept on disk while they go on: begun, gone on with, mended, extended.
+"""Runs that are saved to disk on the way: begun, resumed, repaired, extended.
 
 A run restarts its integrator at whole multiples of the segment from its start, whatever happens.
-A part is a whole number of segments. So a run that was killed computes its last part again from
-the checkpoint before it, and has the same samples, events and drift as one that was not.
+A part is a whole number of segments. So a run that was killed computes its last part again from the
+checkpoint before it, and has the same samples, events and drift as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from daesolve.preparation.request import Request
 from daesolve.solvers import Solver
 from daesolve.solvers.scaling import Scaling
 from daesolve.solving.descriptions import Made, described, processor, restored, versions
+from daesolve.solving.first_look import keep_opening
 from daesolve.storage import Stored, Writer, resuming
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.samples import column_names
@@ -48,17 +49,17 @@ VERIFIED_ROWS = 10_001
 
 @dataclass(frozen=True)
 class Destination:
-    """Where a run is kept, and what is known of it besides its numbers.
+    """Where to store a run, and what is known about it besides its numbers.
 
     Parameters
     ----------
     directory
-        It must not exist, or be empty.
+        It must be new or empty.
     identity
-        What the report calls it.
+        Its identity for the report.
     source
-        How its system is posed again: problem, path, model and structure; None where that is not
-        known, so that the system must be given to go on.
+        How to pose its system again: problem, path, model and structure. None if unknown; then the
+        system must be given to resume the run.
     derived
         The names of parameters that follow from others.
     """
@@ -77,21 +78,21 @@ def begin(
     progress: Progress | None,
     destination: Destination,
 ) -> Trajectory:
-    """Run from the start, to disk.
+    """Run from the start, saving to disk.
 
     Parameters
     ----------
     prepared, request
-        What is run, and from what it was prepared.
+        The run, and its request.
     at, verifying, progress
         As in `solve`.
     destination
-        Where to.
+        Where to store the run.
 
     Raises
     ------
     OutputExistsError, LockedRunError, StorageError
-        The directory cannot be had. What fails to be written later ends the run, as interrupted.
+        The directory cannot be used. A later failure to write ends the run as interrupted.
     """
     manifest = _manifest(prepared, request, at, verifying, destination)
     with Writer.create(destination.directory, manifest) as writer:
@@ -109,33 +110,33 @@ def go_on(
     remark: str | None = None,
     given: Sequence[Made] = (),
 ) -> Trajectory:
-    """Go on with a run on disk: mend what is damaged, compute what is missing, extend it.
+    """Resume a run on disk: repair damage, compute what is missing, extend it.
 
     Parameters
     ----------
     directory
         Of the run.
     prepared
-        From the run's own request; its numbers are replaced by those of the manifest.
+        Prepared from the run's request; its numbers are replaced by those of the manifest.
     until
-        A farther end, s.
+        A later end, s.
     progress
         As in `solve`.
     tell
-        Called with a sentence for each thing that was found amiss.
+        Called with a sentence for each damage found.
     remark
-        What the run's notes are to say from now on.
+        A note to add to the run.
     given
-        Solvers and formulations that were handed in, whose classes serve.
+        Solvers and formulations given by the caller, whose classes may be used.
 
     Raises
     ------
     NotResumableError
-        The equations are others, or the run ended for good.
+        The equations have changed, or the run ended for good.
     OutOfRangeError
-        It reaches farther already.
+        It already goes beyond this time.
     ArchiveError
-        The directory cannot be had or read.
+        The directory cannot be used or read.
     """
     with Writer.open(directory) as writer:
         if tell is not None and writer.taken_over is not None:
@@ -150,7 +151,7 @@ def go_on(
             return interrupted
         horizons = _horizons(stored_run(directory), prepared, until)
         if horizons != list(writer.manifest["horizons"]):
-            writer.remove_result()  # first: the result of the shorter run is none of the longer
+            writer.remove_result()  # first: the result of the shorter run is not one of the longer
             longer = replace(prepared, until=horizons[-1])
             parts = [*writer.manifest["segments_per_part"]]
             parts.append(segments_per_part(longer, _count(at, longer)))
@@ -170,7 +171,7 @@ def restored_request(
 ) -> Request:
     """Return the request of a manifest; `given` are formulations and solvers from Python.
 
-    What is in `inputs` takes the place of what the manifest says of these.
+    Entries of `inputs` replace those of the manifest.
     """
     formulation = restored(saved["formulation"], Formulation, given)
     solver = restored(saved["solver"], Solver, given)
@@ -376,6 +377,7 @@ def _finished(
             return replace(run, outcome=Outcome.INTERRUPTED, message=message)
         run = replace(run, verification=found)
     try:
+        keep_opening(writer, run, prepared)
         writer.write_result(summary_of(run))
     except StorageError as error:
         message = f"{error}; nothing is lost: `{resuming(stored.directory)}` resumes the run"

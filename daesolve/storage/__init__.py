@@ -4,22 +4,23 @@
 DIR/manifest.json                   what is run, written before the first step
 DIR/samples/000001.parquet          the samples of part 1, a column a name
 DIR/events/000001.parquet           its events; only where a part has some
-DIR/checkpoints/000001.json         what to go on from; written last, it commits the part
+DIR/checkpoints/000001.json         what to continue from; written last, it commits the part
 DIR/samples/000002.parquet.partial  an unfinished part, for reading (events likewise)
 DIR/samples/_000001.parquet.torn    a damaged file that was set aside (others likewise)
 DIR/result.json                     how the run ended
+DIR/opening.json                    its beginning, closely sampled; only where samples are sparse
 DIR/lock, DIR/writer.json           held while a process writes
 ```
 
-Each file comes into being under another name, is flushed to the disk and renamed: whenever the
-process ends, what has a checkpoint is whole, and nothing else counts. One process writes a run
-(`Writer`); any number read it meanwhile (`Stored`).
+Each file is written under another name, flushed to disk and renamed: whenever the process ends,
+every part with a checkpoint is complete, and nothing else counts. One process writes a run
+(`Writer`); any number can read it meanwhile (`Stored`).
 
-Other programs read the samples as they are: `pandas.read_parquet("DIR/samples")` takes every part
-and the unfinished one, "DIR/samples/*.parquet" the finished parts alone. What is set aside or
-under way starts with "_" or ".", which Arrow, pandas and Spark pass over.
+Other programs can read the samples directly: `pandas.read_parquet("DIR/samples")` reads every part
+and the unfinished one, "DIR/samples/*.parquet" only the finished parts. Files that are set aside or
+incomplete start with "_" or ".", which Arrow, pandas and Spark skip.
 
-This package knows files alone: what the numbers mean is the business of those who call it.
+This package knows only files; its callers know what the numbers mean.
 """
 
 from __future__ import annotations

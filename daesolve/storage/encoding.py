@@ -1,8 +1,8 @@
 """Numbers in strict JSON and in Parquet files, which read back bit for bit.
 
-Smooth doubles fill 77 % of their plain size in Parquet when the bytes of equal weight are together
-before they are compressed. Statistics and dictionaries of doubles cost time and find nothing. Pages
-carry checksums, so that a flipped bit is found when it is read.
+Smooth doubles shrink to 77 % of their size in Parquet if bytes of equal weight are grouped before
+compression. Statistics and dictionaries of doubles cost time and find nothing. Pages carry
+checksums, so that a flipped bit is found when it is read.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ DEEPEST = 100
 SEAL = "sha256"
 """The name of the digest of a JSON file's content, in the file itself."""
 UNSEALED = ("versions", "processor", "created", "remarks", "source", "files")
-"""What says where and when a run was made, by which no number changes, and the sizes of files, with
-which the files are compared; not part of the digest."""
+"""Fields about where and when a run was made, which change no number, and the sizes of files, which
+are checked separately; not part of the digest."""
 
 
 def is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
-    """Return whether a value maps something to something."""
+    """Return whether a value is a mapping."""
     return isinstance(value, Mapping)
 
 
@@ -60,33 +60,33 @@ def is_array(value: object) -> TypeGuard[np.ndarray]:
 
 
 def native(value: object) -> Any:
-    """Return a scalar of NumPy as one of Python's own, anything else as it is."""
+    """Return a NumPy scalar as a Python number, anything else unchanged."""
     return cast(Any, value).item() if isinstance(value, np.generic) else value
 
 
 def encode(value: object) -> Any:
-    r"""Return a value as what strict JSON can hold.
+    r"""Return a value in a form that strict JSON can represent.
 
-    Doubles come back from `decode` as the same doubles, to the last bit and the sign of a zero;
-    of a value that is not a number only that comes back, as the string "nan". Infinities are "inf"
-    and "-inf". A word that reads like one of these three is written with a backslash before it.
+    `decode` returns the same doubles, to the last bit and the sign of a zero. NaN becomes the
+    string "nan", infinities become "inf" and "-inf". A string equal to one of these three is
+    written with a backslash before it.
 
     Parameters
     ----------
     value
-        None, a truth value, a number, a string, or an array, a sequence or a mapping of such; the
+        None, a truth value, a number, a string, or an array, a sequence or a mapping of these; the
         keys of mappings are strings.
 
     Returns
     -------
     Any
-        The same of None, bool, int, float, str, list and dict: arrays, tuples and the scalars of
-        NumPy come back as lists and Python's numbers.
+        Only None, bool, int, float, str, list and dict: arrays and tuples become lists, NumPy
+        scalars become Python numbers.
 
     Raises
     ------
     ArchiveError
-        A value of another type, or a key that is no string.
+        A value has another type, or a key is not a string.
     """
     if value is None or isinstance(value, bool):
         return value
@@ -111,12 +111,12 @@ def encode(value: object) -> Any:
 
 
 def decode(value: Any) -> Any:
-    """Return what `encode` made JSON of, with lists for arrays and tuples.
+    """Return the value that `encode` encoded, with lists for arrays and tuples.
 
     Parameters
     ----------
     value
-        What `json.loads` gave.
+        From `json.loads`.
     """
     if isinstance(value, str):
         if value in SPECIAL:
@@ -131,7 +131,7 @@ def decode(value: Any) -> Any:
 
 
 def to_json(value: Mapping[str, Any], indent: int | None = None) -> bytes:
-    """Return the content of a JSON file, which ends with the digest of what it says."""
+    """Return the content of a JSON file, which ends with its digest."""
     encoded: dict[str, Any] = encode(value)
     separators = (",", ":") if indent is None else None
     sealed = encoded | {SEAL: _digest(encoded)}
@@ -140,13 +140,13 @@ def to_json(value: Mapping[str, Any], indent: int | None = None) -> bytes:
 
 
 def from_json(content: bytes) -> dict[str, Any]:
-    """Return what a JSON file holds, without its digest.
+    """Return the contents of a JSON file, without its digest.
 
     Raises
     ------
     ValueError
-        It is no strict JSON, or no mapping, or its numbers and words are not those of its digest.
-        A file without a digest, as earlier versions wrote, is taken as it is.
+        It is not strict JSON, not a mapping, or does not match its digest. A file without a digest,
+        as written by earlier versions, is accepted.
     """
     try:
         value = json.loads(content, object_pairs_hook=_once, parse_constant=_no_number)
@@ -159,12 +159,12 @@ def from_json(content: bytes) -> dict[str, Any]:
     _check_depth(plain)
     decoded: dict[str, Any] = decode(plain)
     if seal is not None and seal != _digest(plain):
-        raise AlteredError("its content differs from what was written, by its digest", decoded)
+        raise AlteredError("its digest shows that its content has changed", decoded)
     return decoded
 
 
 class AlteredError(ValueError):
-    """A JSON file of which something was changed; `value` is what it says now."""
+    """A JSON file has been changed; `value` is its current content."""
 
     def __init__(self, message: str, value: dict[str, Any]) -> None:
         super().__init__(message)
@@ -173,11 +173,11 @@ class AlteredError(ValueError):
 
 def _digest(encoded: Mapping[str, Any]) -> str:
     """Return the digest of what a JSON file says, however it is laid out."""
-    told = {name: entry for name, entry in encoded.items() if name not in UNSEALED}
-    identity = told.get("identity")
+    sealed = {name: entry for name, entry in encoded.items() if name not in UNSEALED}
+    identity = sealed.get("identity")
     if is_mapping(identity):
-        told["identity"] = {name: entry for name, entry in identity.items() if name != "path"}
-    text = json.dumps(told, sort_keys=True, separators=(",", ":"))
+        sealed["identity"] = {name: entry for name, entry in identity.items() if name != "path"}
+    text = json.dumps(sealed, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -186,7 +186,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the field {twice!r} comes twice")
+        raise ValueError(f"the field {twice!r} appears twice")
     return found
 
 
@@ -223,9 +223,9 @@ def samples_table(samples: Mapping[str, np.ndarray]) -> pa.Table:
 
 
 def events_table(events: Mapping[str, Any] | None) -> pa.Table | None:
-    """Return events as a table, None where there are none.
+    """Return events as a table, or None if there are none.
 
-    A column holds strings, lists of integers, or doubles; None where there is no value.
+    A column holds strings, lists of integers, or doubles; None if there is no value.
     """
     import pyarrow as pa
 
@@ -262,12 +262,12 @@ def to_parquet(table: pa.Table) -> bytes:
 
 
 def with_digest(table: pa.Table) -> pa.Table:
-    """Return a table that carries the digest of what it holds, for a file without a checkpoint."""
+    """Return a table that carries the digest of its content, for a file without a checkpoint."""
     return table.replace_schema_metadata({SEAL: _digest_of_table(table)})
 
 
 def is_whole(table: pa.Table) -> bool:
-    """Return whether a table holds what its digest says; True where it has none."""
+    """Return whether a table matches its digest; True if it has none."""
     schema: Any = table.schema
     known: dict[bytes, bytes] = schema.metadata or {}
     return known.get(SEAL.encode(), b"") in (b"", _digest_of_table(table).encode())

@@ -1,4 +1,4 @@
-"""Where the files of a run are, and how one comes into being whole or not at all."""
+"""The paths of a run's files, and atomic writing."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ from daesolve.storage.encoding import AlteredError, from_json
 
 FORMAT = 1
 FOLDERS = ("samples", "events", "checkpoints")
+OPENING = "opening.json"
 Check = Callable[[str, Mapping[str, Any]], str | None]
-"""(name of a file, what it holds) -> what follows on its name in a sentence where it is wrong."""
+"""(name of a file, its content) -> what is wrong, in words that follow its name, or None."""
 
 
 def located(directory: object) -> Path:
-    """Return where a run is, whatever becomes of the working directory.
+    """Return the absolute directory of a run.
 
     Raises
     ------
     ArchiveError
-        It is no path.
+        It is not a path.
     """
     if isinstance(directory, str | os.PathLike):
         name: str | bytes = os.fspath(directory)
@@ -41,33 +42,33 @@ def located(directory: object) -> Path:
 
 
 def make_directory(directory: Path) -> None:
-    """Make a directory for results, unless it is there.
+    """Create a directory for results unless it exists.
 
     Raises
     ------
     OutputExistsError
-        It cannot be made.
+        It cannot be created.
     """
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputExistsError(
-            f"the directory {str(directory)!r} cannot be made: {error.strerror}"
+            f"the directory {str(directory)!r} cannot be created: {error.strerror}"
         ) from None
 
 
 def samples_file(directory: Path, number: int) -> Path:
-    """Return where the samples of a part are."""
+    """Return the path of the samples of a part."""
     return directory / "samples" / f"{number:06d}.parquet"
 
 
 def events_file(directory: Path, number: int) -> Path:
-    """Return where the events of a part are."""
+    """Return the path of the events of a part."""
     return directory / "events" / f"{number:06d}.parquet"
 
 
 def checkpoint_file(directory: Path, number: int) -> Path:
-    """Return where the checkpoint at the end of a part is."""
+    """Return the path of the checkpoint at the end of a part."""
     return directory / "checkpoints" / f"{number:06d}.json"
 
 
@@ -85,12 +86,12 @@ def committed(directory: Path) -> tuple[int, ...]:
 
 
 def content_of(path: Path) -> bytes:
-    """Return what a file holds.
+    """Return the content of a file.
 
     Raises
     ------
     OSError
-        It cannot be read, or is no file: a pipe or a device could be read without end.
+        It cannot be read, or is not a regular file: a pipe or a device might never end.
     """
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is not a regular file")
@@ -98,45 +99,45 @@ def content_of(path: Path) -> bytes:
 
 
 def read_json(path: Path, check: Check | None) -> tuple[dict[str, Any], str | None]:
-    """Return what a JSON file of a run holds, and what is wrong with it.
+    """Return the contents of a JSON file of a run, and what is wrong with it.
 
     Parameters
     ----------
     path
         Of the file.
     check
-        Says what is wrong with the file of a name, from what it holds.
+        Returns what is wrong with a file, given its name and contents.
 
     Returns
     -------
     value
-        What it holds.
+        The contents.
     fault
-        What follows on its name in a sentence, None where nothing is wrong.
+        What is wrong, in words that follow its name; None if nothing is.
 
     Raises
     ------
     OSError, ValueError
-        It cannot be read, or is no JSON.
+        It cannot be read, or is not JSON.
     """
     altered: str | None = None
     try:
         value = from_json(content_of(path))
     except AlteredError as error:
-        value, altered = error.value, f"is damaged: {error}"
+        value, altered = error.value, f"is damaged ({error})"
     fault = None if check is None else check(path.name, value)
     return value, fault or altered
 
 
 def kind_of(directory: object) -> object:
-    """Return what a manifest says that a directory holds: "sweep", or nothing of a run.
+    """Return the kind of contents of a directory by its manifest: "sweep", or None for a run.
 
-    None too where there is no manifest, or it cannot be read: `read_manifest` says why.
+    Also None if there is no manifest, or it cannot be read: `read_manifest` says why.
 
     Raises
     ------
     ArchiveError
-        The directory is no path.
+        The directory is not a path.
     """
     try:
         return read_json(located(directory) / "manifest.json", None)[0].get("kind")
@@ -157,12 +158,12 @@ def read_manifest(directory: Path, check: Check | None = None) -> dict[str, Any]
     Raises
     ------
     NotARunError
-        There is none.
+        There is no manifest.
     FormatError
-        It cannot be read, is not what was written, or has another format.
+        It cannot be read, has changed, or has another format.
     """
     path = directory / "manifest.json"
-    remedy = "without it the run is unknown; compute the run again in another directory"
+    remedy = "without it the run is unknown, so compute the run again in another directory"
     try:
         manifest, fault = read_json(path, None)
         if manifest.get("format") == FORMAT and check is not None:
@@ -174,7 +175,7 @@ def read_manifest(directory: Path, check: Check | None = None) -> dict[str, Any]
         ) from None
     except OSError as error:
         raise FormatError(
-            f"{str(path)!r} cannot be read ({error.strerror}): it describes the run"
+            f"{str(path)!r} cannot be read ({error.strerror}), and without it the run is unknown"
         ) from error
     except ValueError as error:
         raise FormatError(f"{str(path)!r} is damaged ({in_one_line(error)}): {remedy}") from error
@@ -189,7 +190,7 @@ def read_manifest(directory: Path, check: Check | None = None) -> dict[str, Any]
 
 
 def not_stored(path: Path, error: OSError) -> StorageError:
-    """Build the error for a file that could not be written."""
+    """Return the error for a file that could not be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         remedy = "free some space"
     elif error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
@@ -203,12 +204,12 @@ def not_stored(path: Path, error: OSError) -> StorageError:
 
 
 def resuming(directory: Path) -> str:
-    """Return the command that goes on with a run."""
+    """Return the command that resumes a run."""
     return f"daesolve resume {shlex.quote(str(directory))}"
 
 
 def in_one_line(error: Exception) -> str:
-    """Return what an error says; those of Arrow have several lines."""
+    """Return the message of an error in one line; Arrow's have several."""
     return " ".join(str(error).split())
 
 
@@ -221,14 +222,14 @@ def store(contents: Mapping[Path, bytes], obsolete: Sequence[Path] = ()) -> None
     Parameters
     ----------
     contents
-        What each file shall hold, in the order in which they shall come into being.
+        The content of each file, in the order in which they are to appear.
     obsolete
-        Files to be removed before the last one comes into being.
+        Files to remove before the last one appears.
 
     Raises
     ------
     StorageError
-        What failed; no temporary file is left.
+        A file could not be written; no temporary file is left.
     """
     *before, last = contents
     staged: dict[Path, Path] = {}
@@ -262,7 +263,7 @@ def remove(paths: Sequence[Path]) -> None:
 
 
 def set_aside(path: Path) -> None:
-    """Give a file a name under which nothing reads it, and no other set aside before it had."""
+    """Rename a file so that nothing reads it, without replacing another one set aside earlier."""
     if not path.exists():
         return
     names = (f"_{path.name}{'.' + str(n) if n else ''}.torn" for n in range(10**6))

@@ -23,12 +23,12 @@ PATIENCE = 0.1
 
 
 def acquire(directory: Path) -> tuple[BaseFileLock, str | None]:
-    """Take the lock of a run, and say in words what a process before left, if one did.
+    """Take the lock of a run, and return in words what an earlier process left behind, if anything.
 
     Raises
     ------
     LockedRunError
-        Another process holds it, or one on another host may do so.
+        Another process holds it, or one on another host may hold it.
     StorageError
         The lock cannot be written.
     """
@@ -54,9 +54,9 @@ def acquire(directory: Path) -> tuple[BaseFileLock, str | None]:
 
 
 def release(directory: Path, lock: BaseFileLock) -> None:
-    """Give the lock back.
+    """Release the lock.
 
-    Where writer.json cannot be removed, it is recognised as a leftover later.
+    If writer.json cannot be removed, it is later recognised as a leftover.
     """
     with suppress(OSError):
         remove([directory / "writer.json"])
@@ -64,7 +64,7 @@ def release(directory: Path, lock: BaseFileLock) -> None:
 
 
 def writer(directory: Path) -> dict[str, Any] | None:
-    """Return who writes a run, or was killed while writing it; empty where that is unreadable."""
+    """Return the process that writes a run, or was killed while writing; empty if unreadable."""
     try:
         return from_json((directory / "writer.json").read_bytes())
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def writer(directory: Path) -> dict[str, Any] | None:
 
 
 def is_written(directory: Path) -> bool:
-    """Return whether a process writes the run; one on another host is believed to."""
+    """Return whether a process is writing the run; one on another host is assumed to."""
     from filelock import Timeout
 
     known = writer(directory)

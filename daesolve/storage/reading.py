@@ -1,4 +1,4 @@
-"""Reading a run, finished, under way, or broken off."""
+"""Reads a run that is finished, still running, or interrupted."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MOST = 2**53
 
 @dataclass(frozen=True)
 class File:
-    """What a checkpoint says about a file of its part; earlier versions kept no digest."""
+    """The entry of a file in its part's checkpoint; earlier versions stored no digest."""
 
     path: Path
     rows: int
@@ -60,24 +60,24 @@ class StoredPart:
 
 
 class Stored:
-    """A run on disk, as it was when it was opened; to see what came since, open it again.
+    """A run on disk, as it was when opened; to see later parts, open it again.
 
-    Needs no lock, and reads a run that is being written: only what was committed counts, and the
-    unfinished part that follows on it, if an interruption left one.
+    It needs no lock, and can read a run that is being written: only committed parts count, and the
+    unfinished part after them, if an interruption left one.
 
     Parameters
     ----------
     directory
-        That the run was stored in.
+        The directory of the run.
     check
-        Says what is wrong with one of its JSON files, from the name of the file and what it holds.
+        Returns what is wrong with one of its JSON files, given the name and contents of the file.
 
     Attributes
     ----------
     directory, manifest
-        Where it is, and what it is.
+        The directory, and the description of the run.
     result
-        How it ended; None while it is under way, or where it was killed.
+        How it ended; None while it is running, or if it was killed.
     numbers
         Of the committed parts.
 
@@ -86,7 +86,7 @@ class Stored:
     NotARunError, FormatError
         There is no run, or one that this version cannot read.
     ArchiveError
-        The result is not what was written.
+        The result has changed since it was written.
     """
 
     def __init__(self, directory: str | Path, check: Check | None = None) -> None:
@@ -98,7 +98,7 @@ class Stored:
             self.directory, check
         )  # first: where there is one, all parts are there
         # A part committed meanwhile takes the place of an unfinished one not read yet. Reading once
-        # more finds it, however fast the writer goes on.
+        # more finds it, however fast the writer continues.
         for _ in range(2):
             found = committed(self.directory)
             self._parts = _parts(self.directory, found)
@@ -110,29 +110,29 @@ class Stored:
 
     @property
     def last(self) -> int:
-        """The number of the last part that was committed, 0 where there is none."""
+        """The number of the last committed part; 0 if there is none."""
         ended = 0 if self.result is None else int(self.result.get("parts", 0))
         return max([ended, *self.numbers])
 
     @property
     def locked(self) -> bool:
-        """Whether a process writes the run at this moment."""
+        """Whether a process is writing the run now."""
         return is_written(self.directory)
 
     @property
     def rows(self) -> int:
-        """How many samples there are, those of the unfinished part among them."""
+        """The number of samples, including those of the unfinished part."""
         rows = sum(part.samples.rows for part in self._parts.values() if part is not None)
         return rows + (0 if self._partial is None else self._partial.num_rows)
 
     @property
     def event_rows(self) -> int:
-        """How many events the committed parts have."""
+        """The number of events in the committed parts."""
         parts = (part for part in self._parts.values() if part is not None)
         return sum(part.events.rows for part in parts if part.events is not None)
 
     def checkpoint(self, number: int) -> dict[str, Any]:
-        """Return what to go on from at the end of a part.
+        """Return the checkpoint at the end of a part.
 
         Raises
         ------
@@ -155,21 +155,21 @@ class Stored:
         return {name: entry for name, entry in value.items() if name != DIGESTS}
 
     def damaged(self) -> list[tuple[int, str]]:
-        """Return the number of each part that is not as it was written, and what it lacks.
+        """Return the number of each damaged part, and what is wrong with it.
 
-        Everything is read, for pages carry checksums: a bit that has changed is found.
+        Everything is read, so that the checksums of pages reveal every changed bit.
         """
         found = ((number, self._damage(number)) for number in range(1, self.last + 1))
         return [(number, reason) for number, reason in found if reason]
 
     def column(self, name: str) -> np.ndarray:
-        """Return one column of the samples, (rows,); raises what `columns` raises."""
+        """Return one column of the samples, (rows,); raises the same as `columns`."""
         return self.columns([name])[name]
 
     def columns(self, names: Sequence[str], every: int = 1) -> dict[str, np.ndarray]:
         """Return columns of the samples, or every so-many-th row of them from the first.
 
-        The memory is that of what is returned and of one part.
+        Memory holds only the result and one part.
 
         Parameters
         ----------
@@ -186,9 +186,9 @@ class Stored:
         Raises
         ------
         UnknownNameError
-            There is no such column.
+            A column is unknown.
         TornPartError, MissingCheckpointError
-            A part is not as it was written.
+            A part has changed since it was written.
         """
         wanted = list(dict.fromkeys(names))
         found = {name: self._empty(-(-self.rows // every)) for name in wanted}
@@ -205,7 +205,7 @@ class Stored:
         return found
 
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return columns of the samples as an Arrow table, or all; raises what `columns` raises."""
+        """Return columns of the samples, or all, as an Arrow table; see `columns` for errors."""
         import pyarrow as pa
 
         tables = [read(columns) for _, read in self._pieces()]
@@ -221,7 +221,7 @@ class Stored:
         Raises
         ------
         TornPartError, MissingCheckpointError
-            The part is not as it was written.
+            The part has changed since it was written.
         """
         part = self._part(number)
         samples, events = (
@@ -231,12 +231,12 @@ class Stored:
         return samples, events
 
     def event_batches(self) -> Iterator[list[dict[str, Any]]]:
-        """Go through the events in order, the rows of one part at a time.
+        """Yield the events in order, the rows of one part at a time.
 
         Raises
         ------
         TornPartError, MissingCheckpointError
-            A part is not as it was written.
+            A part has changed since it was written.
         """
         for number in range(1, self.last + 1):
             file = self._part(number).events
@@ -246,7 +246,7 @@ class Stored:
             yield self._partial_events.to_pylist()
 
     def events(self, limit: int | None = None) -> list[dict[str, Any]]:
-        """Return the first events, or all, each as name -> value; raises what the batches raise."""
+        """Return the first events, or all, each as name -> value; raises the same errors."""
         rows: list[dict[str, Any]] = []
         for batch in self.event_batches():
             rows += batch
@@ -308,7 +308,7 @@ class Stored:
         return table
 
     def _damage(self, number: int) -> str | None:
-        """Say what a part lacks, None where it is whole."""
+        """Say what a part lacks, None if it is whole."""
         try:
             self.checkpoint(number)
             part = self._part(number)
@@ -353,14 +353,14 @@ def _result(directory: Path, check: Check | None) -> dict[str, Any] | None:
         raise FormatError(f"{str(path)!r} {fault}: {remedy}")
     if not _is_count(value.get("parts", 0)):
         raise FormatError(
-            f"{str(path)!r} is damaged: its field 'parts' is {value['parts']!r}, but must be a "
-            f"whole number: {remedy}"
+            f"{str(path)!r} is damaged (its field 'parts' is {value['parts']!r}, but must be a "
+            f"whole number): {remedy}"
         )
     return value
 
 
 def _parts(directory: Path, numbers: Iterable[int]) -> dict[int, StoredPart | None]:
-    """Return the parts that have a checkpoint, with None where it cannot be read."""
+    """Return the parts that have a checkpoint, with None if it cannot be read."""
     found: dict[int, StoredPart | None] = {}
     for number in numbers:
         try:
@@ -405,7 +405,7 @@ def _files(head: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _unfinished(path: Path) -> pa.Table | None:
-    """Return an unfinished file, None where there is none that can be read.
+    """Return an unfinished file, None if there is none that can be read.
 
     It is read at once, because it goes when its part is committed.
     """
@@ -423,7 +423,7 @@ def _unfinished(path: Path) -> pa.Table | None:
 
 
 def _difference(file: File) -> str | None:
-    """Say how a file differs from what its checkpoint says, None where it does not."""
+    """Say how a file differs from what its checkpoint says, None if it does not."""
     import pyarrow as pa
 
     different = _other_size(file) or _other_digest(file)

@@ -1,6 +1,6 @@
-"""What a JSON file of a run may hold: models of pydantic, and what is wrong in words.
+"""Validation of a run's JSON files by pydantic models, with faults in words.
 
-This module imports pydantic, and is imported where a file is read.
+This module imports pydantic, so it is imported only when a file is read.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pydantic.types import AllowInfNan
 from daesolve.errors import listed_value
 
 Number = Annotated[float, Strict()]
-"""A double, which may be infinite or no number; no truth value and no word."""
+"""A double, which may be infinite or NaN, but not a truth value or a string."""
 Finite = Annotated[float, Strict(), AllowInfNan(False)]
 Count = Annotated[int, Strict(), Field(ge=0, lt=2**53)]
-"""A whole number from 0 on, which a double holds exactly."""
+"""A whole number >= 0 that a double represents exactly."""
 Flag = Annotated[bool, Strict()]
 Word = Annotated[str, Strict()]
 LEAVES: dict[Any, Any] = {float: Number, bool: Flag, str: Word, int: Annotated[int, Strict()]}
@@ -34,11 +34,11 @@ PLAIN = {
     "valid string": "word",
     "valid boolean": "truth value",
 }
-"""What a sentence calls the types of pydantic's messages."""
+"""Plain words for the types in pydantic's messages."""
 
 
 class Record(BaseModel):
-    """The fields of a file that are known; others may stand beside them."""
+    """The known fields of a file; there may be others."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -65,7 +65,7 @@ def record_of(kind: type, **others: Any) -> type[BaseModel]:
 
 
 def _strict(hint: Any) -> Any:
-    """Return a type with leaves that convert nothing, since "1" is no number and True no 1."""
+    """Return a type with leaves that convert nothing, since "1" is not a number and True no 1."""
     if hint in LEAVES:
         return LEAVES[hint]
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
@@ -83,14 +83,14 @@ def _strict(hint: Any) -> Any:
 
 
 def fault(model: type[BaseModel], value: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the content of a file, as it follows on the name of the file.
+    """Return what is wrong with the content of a file, in words that follow its name.
 
     Parameters
     ----------
     model
-        What the file may hold.
+        The model of the file.
     value
-        What it holds.
+        Its contents.
     """
     try:
         model.model_validate(value)
@@ -99,8 +99,8 @@ def fault(model: type[BaseModel], value: Mapping[str, Any]) -> str | None:
         place = found[0]["loc"]
         field = ".".join(str(name) for name in place)
         if found[0]["type"] == "missing" and len(place) == 1:
-            return f"is not the file of a run: it has no {field!r}"
-        return f"is damaged: {_in_words(field, cast(dict[str, Any], found[0]))}"
+            return f"is not the file of a run (it has no {field!r})"
+        return f"is damaged ({_in_words(field, cast(dict[str, Any], found[0]))})"
     return None
 
 

@@ -1,4 +1,4 @@
-"""Writing a run, part by part."""
+"""Writes a run, part by part."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from daesolve.storage.encoding import (
 from daesolve.storage.files import (
     FOLDERS,
     FORMAT,
+    OPENING,
     checkpoint_file,
     committed,
     events_file,
@@ -47,8 +48,8 @@ if TYPE_CHECKING:
 
 Events = Mapping[str, Sequence[Any] | np.ndarray]
 
-# What a directory may hold before a run is stored there: a report that is written anew, and
-# what a process leaves that is killed before it has written the manifest.
+# What a directory may hold before a run is stored there: a report that is rewritten, and what a
+# process leaves that is killed before it has written the manifest.
 HARMLESS = {
     "report.html",
     "report.json",
@@ -60,17 +61,17 @@ HARMLESS = {
 
 
 class Writer:
-    """Writes a run and holds its lock; made by `create` or `open`, and a context manager.
+    """Writes a run and holds its lock; created by `create` or `open`, and a context manager.
 
-    Every method that writes raises StorageError where it cannot; what had been committed before
-    stays as it was.
+    Every method that writes raises StorageError if it fails; everything committed before stays
+    intact.
 
     Attributes
     ----------
     directory, manifest
         Of the run.
     taken_over
-        In words what a killed process left, None where none did.
+        What a killed process left behind, in words; None if nothing.
     """
 
     def __init__(self, directory: Path, lock: BaseFileLock, taken_over: str | None) -> None:
@@ -81,14 +82,14 @@ class Writer:
 
     @classmethod
     def create(cls, directory: str | Path, manifest: Mapping[str, Any]) -> Self:
-        """Begin a run in a directory that does not exist, or holds nothing but a report.
+        """Begin a run in a directory that does not exist, or contains only a report.
 
         Raises
         ------
         OutputExistsError
-            The directory holds something else, is a file, or cannot be made.
+            The directory contains something else, is a file, or cannot be created.
         LockedRunError
-            Another process begins a run there.
+            Another process is beginning a run there.
         """
         directory = located(directory)
         refuse_full(directory)
@@ -105,14 +106,14 @@ class Writer:
 
     @classmethod
     def open(cls, directory: str | Path) -> Self:
-        """Go on with a run.
+        """Open a run to continue it.
 
         Raises
         ------
         NotARunError, FormatError
             There is no run, or one that this version cannot read.
         LockedRunError
-            Another process writes it.
+            Another process is writing it.
         """
         directory = located(directory)
         read_manifest(directory)
@@ -148,9 +149,9 @@ class Writer:
         samples
             Name -> (k,) doubles; k may be 0.
         events
-            Name -> one string, list of integers, or double an event; None where there is no value.
+            Name -> one string, list of integers, or double an event; None if there is no value.
         checkpoint
-            What to go on from, for `encode`; "files" is taken.
+            The state from which to resume, for `encode`; the key "files" is reserved.
         """
         self._commit(number, samples_table(samples), events_table(events), checkpoint)
         self._remove([partial(path) for path in self._tables(number)])
@@ -158,7 +159,7 @@ class Writer:
     def write_partial(
         self, number: int, samples: Mapping[str, np.ndarray], events: Events | None
     ) -> None:
-        """Write an unfinished part, for reading alone."""
+        """Write an unfinished part, only for reading."""
         samples_path, events_path = (partial(path) for path in self._tables(number))
         table = events_table(events)
         contents = {} if table is None else {events_path: to_parquet(with_digest(table))}
@@ -166,26 +167,36 @@ class Writer:
         self._store(contents, [events_path] if table is None else [])
 
     def write_result(self, result: Mapping[str, Any]) -> None:
-        """Write how the run ended; "parts" is taken, for how many parts it then has."""
+        """Write how the run ended; the key "parts" is reserved for the number of parts."""
         parts = max(committed(self.directory), default=0)
         content = to_json({**result, "parts": parts}, indent=2)
         self._store({self.directory / "result.json": content})
 
     def remove_result(self) -> None:
-        """Record that the run goes on."""
+        """Record that the run continues."""
         self._remove([self.directory / "result.json"])
 
+    @property
+    def has_opening(self) -> bool:
+        """Whether the beginning of the run is kept, closely sampled."""
+        return (self.directory / OPENING).is_file()
+
+    def write_opening(self, times: np.ndarray, **series: Mapping[str, np.ndarray]) -> None:
+        """Write the beginning of the run, closely sampled: times and, by kind, named series."""
+        content = to_json({"times": times, **series})
+        self._store({self.directory / OPENING: content})
+
     def set_aside(self, number: int) -> None:
-        """Rename the files of a torn part so that nothing reads them; nothing is deleted."""
+        """Rename the files of a damaged part so that nothing reads them; nothing is deleted."""
         self._held()
         for path in (checkpoint_file(self.directory, number), *self._tables(number)):
             set_aside(path)
 
     def cut(self, number: int, keep: int, keep_events: int, checkpoint: Mapping[str, Any]) -> None:
-        """Shorten the last part to its first rows, for a run that takes back its last steps.
+        """Shorten the last part to its first rows, for a run that withdraws its last steps.
 
-        Unfinished parts, which followed on what is taken back, are removed. Where the process is
-        killed meanwhile, the part is as a whole not committed.
+        Unfinished parts after it are removed. If the process is killed meanwhile, the whole part is
+        not committed.
 
         Raises
         ------
@@ -203,7 +214,7 @@ class Writer:
         self._remove(self._unfinished())
 
     def close(self) -> None:
-        """Give the lock back; a second time does nothing."""
+        """Release the lock; a second call does nothing."""
         if self._lock is not None:
             lock, self._lock = self._lock, None
             locking.release(self.directory, lock)
@@ -294,7 +305,7 @@ class Writer:
 
 
 def refuse_full(directory: Path) -> None:
-    """Refuse a directory that holds something a run would mix with.
+    """Refuse a directory that contains other files.
 
     Raises
     ------
@@ -311,7 +322,7 @@ def refuse_full(directory: Path) -> None:
         raise
     except OSError as error:
         raise OutputExistsError(
-            f"the directory {str(directory)!r} cannot be made: {error.strerror}"
+            f"the directory {str(directory)!r} cannot be created: {error.strerror}"
         ) from None
     names = sorted(present - HARMLESS)
     if "manifest.json" in names:

@@ -40,6 +40,7 @@ from daesolve.system.contact_records import with_contact_meters, with_contact_ou
 from daesolve.system.drives import take_drives
 from daesolve.system.equations_of_motion import control_equations, equations_of_motion
 from daesolve.system.exporting import Exportable
+from daesolve.system.named_forces import by_velocity
 from daesolve.system.posed import (
     Forces,
     Output,
@@ -84,8 +85,10 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
     goals
         Constraints, implicit equations, relations between reactions, invariants.
     force
-        Generalised forces by the name of a coordinate (or quasi-velocity), or as a column. They may
-        contain time, states, parameters and, linearly, reactions.
+        Generalised forces by the name of a coordinate or a velocity, or as a column, one for each
+        velocity. Their power is force times rate: with quasi-velocities v, q' = S v, a force on a
+        coordinate acts as S^T force. They may contain time, states, parameters and, linearly,
+        reactions.
     implicit, reactions, discrete
         Massless unknowns; reactions whose directions follow from where they enter `force`; discrete
         values. Each may be a list of several, such as those of friction laws.
@@ -183,6 +186,7 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
             raise PosingError("quasi-velocities need both velocities= and kinematics=")
         if self.kinematics is not None and not isinstance(self.kinematics, ca.SX):
             raise PosingError("kinematics must be q' as a column: a CasADi SX, S @ v.vector")
+        self._take_forces()
         check_entries(self.goals, self.events)
         self._take_contacts()
         own = (self.parameters, self.discrete, self.reactions, self.implicit, self.quadratures)
@@ -219,6 +223,16 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
         check_degrees(dynamics)
         check_resets(dynamics)
         _ = self.digest
+
+    def _take_forces(self) -> None:
+        """Let forces have the names of velocities, whatever they were named after."""
+        for name, owner in (("force", "the force"), ("gyroscopic", "the gyroscopic force")):
+            given: Forces = getattr(self, name)
+            if isinstance(given, Mapping):
+                named = by_velocity(
+                    owner, given, self.coordinates, self.velocities, self.kinematics
+                )
+                object.__setattr__(self, name, named)
 
     def _take_contacts(self) -> None:
         """Add the parts of contacts: values, events, goals that hold while they stick, outputs."""

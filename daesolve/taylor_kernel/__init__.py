@@ -1,1 +1,1 @@
-"""Taylor's method by a table of instructions that one compiled kernel walks, for all equations."""
+"""Taylor's method for all equations by one compiled kernel, which walks a table of instructions."""

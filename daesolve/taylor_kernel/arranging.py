@@ -79,7 +79,7 @@ def _needed(rows, operands, ends, terms, roots, first):
 
 @njit(**OPTIONS)
 def _asked(n, found, stack, top):
-    """Put a row on the stack where it is asked for the first time."""
+    """Put a row on the stack the first time that it is requested."""
     if n >= 0 and not found[n]:
         found[n] = True
         stack[top] = n
@@ -89,7 +89,7 @@ def _asked(n, found, stack, top):
 
 @njit(**OPTIONS)
 def _fused(rows, operands, alive, roots, first):
-    """Make sums of products one row, where nothing else needs their parts."""
+    """Combine sums of products into one row, if nothing else needs their parts."""
     count = len(rows)
     uses = np.zeros(count, np.int64)
     for place in roots:
@@ -131,7 +131,7 @@ def _fused(rows, operands, alive, roots, first):
 
 @njit(**OPTIONS)
 def _is_sum(kind):
-    """Tell whether a kind becomes a term of a larger sum."""
+    """Return whether a kind becomes a term of a larger sum."""
     return kind in (kinds.ADD, kinds.SUB, kinds.NEG)
 
 

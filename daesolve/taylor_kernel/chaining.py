@@ -26,7 +26,7 @@ GUARDS, RATES, NUMBERS, FIRST_RESET = 0, 1, 2, 3
 """The programs: guards and their rates, the rates of the states, the numbers of the table that
 depend on parameters alone; the resets of guards from here on."""
 GROWN = 2.0
-"""Times the largest value of a guard, beyond which what counts as zero is judged anew."""
+"""Times the largest value of a guard, beyond which what counts as zero is judged again."""
 
 
 @njit(**OPTIONS)
@@ -72,13 +72,13 @@ def arm(values, rates, ways, tolerances, armed):
 
 @njit(**OPTIONS)
 def alone(guard, values, rates, traits, known, accuracy):
-    """Tell whether a guard fires, and no other is so near to zero that somebody is to look."""
+    """Return whether a guard fires, and no other is so near to zero that it must be examined."""
     ways, either, recorded, returns, _, _, _ = traits
     tolerances, reach, _ = known
     for k in range(len(ways)):
         size = abs(values[k])
         if size > GROWN * reach[k]:
-            return False  # what counts as zero is to be judged anew
+            return False  # what counts as zero must be judged again
         if k == guard:
             if ways[k] * values[k] < -tolerances[k] or rates[k] == 0.0:
                 return False
@@ -93,7 +93,7 @@ def alone(guard, values, rates, traits, known, accuracy):
 
 @njit(**OPTIONS)
 def clear(values, rates, traits, known, armed):
-    """Tell whether nothing is due after a reset, and no guard is past zero."""
+    """Return whether nothing is due after a reset, and no guard is past zero."""
     ways, _, _, _, _, _, stays = traits
     tolerances, reach, _ = known
     for k in range(len(ways)):
@@ -107,7 +107,7 @@ def clear(values, rates, traits, known, armed):
 
 @njit(**OPTIONS)
 def answer(guard, value, before, rate, traits, tolerance, armed, least):
-    """Arm a guard that was sent back, disarm one that goes on; see `GuardBook.answered`."""
+    """Arm a guard that was sent back, disarm one that continues; see `GuardBook.answered`."""
     ways, moved = traits[0], traits[5]
     turned, size = rate * before, least * before**2
     if turned < -size:
@@ -118,7 +118,7 @@ def answer(guard, value, before, rate, traits, tolerance, armed, least):
 
 @njit(**OPTIONS)
 def holds(x, after, rest, sizes, worse, angles):
-    """Tell whether a reset leads to numbers, meets the goals, and leaves no whole turn in angles.
+    """Return whether a reset leads to numbers, meets the goals, and leaves no whole turn in angles.
 
     after: state and values, and what else there is up to `rest`; then residuals before and after.
     """

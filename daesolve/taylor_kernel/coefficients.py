@@ -1,4 +1,4 @@
-"""Where Taylor coefficients stand in memory, and what is computed from two rows of them.
+"""The layout of Taylor coefficients in memory, and what is computed from two rows of them.
 
 Either several lanes are held side by side, [row, order, lane]; or, for one lane, a row is held
 forwards and, behind it, backwards, so that the sum of x_m y_(k - m) is one product of two stretches

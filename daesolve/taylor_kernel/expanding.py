@@ -23,20 +23,20 @@ NONE = -1
 DONE = -1
 """Nothing is left to expand."""
 ONE, TWO = 0, 1
-"""Where the places of these numbers are told."""
+"""Where the places of these numbers are listed."""
 
 
 @kept
 # Long: one branch for each operation.
 def expanded(version, codes, operands, stack, counts, values, rows, table, first, numbers):
-    """Expand arithmetic until something else is to be expanded, with all that it needs before it.
+    """Expand arithmetic until something else must be expanded, with all that it needs before it.
 
     Parameters
     ----------
     codes, operands
         Of the program, by `operations`.
     stack
-        The values that are asked for, the first last, with space for all others twice.
+        The values requested, the first last, with space for all others twice.
     counts
         How many of these there are, and how many rows; receives both.
     values
@@ -52,7 +52,7 @@ def expanded(version, codes, operands, stack, counts, values, rows, table, first
     Returns
     -------
     int
-        A value that is no sum, product or the like; `DONE` where nothing is left.
+        A value that is not a sum, product or the like; `DONE` where nothing is left.
     """
     top, count = counts
     while top:
@@ -112,7 +112,7 @@ def expanded(version, codes, operands, stack, counts, values, rows, table, first
 
 @kept
 def emitted(version, rows, table, counts, row):
-    """Return which row is this one, which is added where there is none."""
+    """Return which row is this one, which is added if there is none."""
     place, counts[1] = _row(rows, counts[1], table, row)
     return place
 

@@ -25,7 +25,8 @@ _compiled: Any = expanding
 NONE = -1
 """No row; no value."""
 MOST_ROWS = 64
-"""That an operation needs which is no sum, product or the like: a power takes up to 21 of them."""
+"""That an operation needs which is not a sum, product or the like: a power takes up to 21 of
+them."""
 SIMPLE = [
     operations.ASSIGN, operations.ADD, operations.SUB, operations.MUL, operations.DIV,
     operations.NEG, operations.SQ, operations.TWICE, operations.INV, operations.SQRT,
@@ -63,7 +64,7 @@ PAIRS = {
     ca.OP_SINH: (operations.SINH, operations.COSH, 0),
     ca.OP_COSH: (operations.SINH, operations.COSH, 1),
 }
-"""Functions that have each other as derivatives, and which of the two is asked for."""
+"""Functions that have each other as derivatives, and which of the two is requested."""
 BOUNDED = frozenset({ca.OP_EXP, ca.OP_EXPM1, ca.OP_SINH, ca.OP_COSH})
 
 
@@ -74,7 +75,7 @@ class Numbers:
     Parameters
     ----------
     given
-        p -> what depends on parameters alone; None where nothing does.
+        p -> what depends on parameters alone; None if nothing does.
     own
         Those after it: a number, or the place of the one whose logarithm it is.
     first
@@ -208,7 +209,7 @@ class Expansion:
             self._values[number] = self._expand(int(whole.kinds[number]), *values)
 
     def _emit(self, kind: int, *operands: Value, function: int = operations.NOTHING) -> Value:
-        """Return the row of a kind, which is made where there is none."""
+        """Return the row of a kind, which is made if there is none."""
         places = [operand.place for operand in operands]
         row = _row(kind, places, function)
         place = _compiled.emitted(_compiled.VERSION, self._rows, self._table, self._counts, row)

@@ -27,7 +27,7 @@ from daesolve.taylor_kernel.kernel import add_steps, advance_time, expand, step_
 from daesolve.taylor_kernel.passages import DEEPEST, UNRESOLVED, passages, value
 
 GOES_ON, ENDED, HALTED, UNDECIDED = 0, 1, 2, 3
-"""How a march ends: all steps are taken, the end is there, a guard passes, somebody is to look."""
+"""How a march ends: all steps taken, end reached, a guard passed, or a closer look needed."""
 ONE = (0.0,)
 """The token of one lane."""
 POLISHED = 1.0
@@ -131,7 +131,7 @@ def slopes_within(series, elapsed, slopes):
 
 @njit(**OPTIONS)
 def agrees(rows, stride, numbers, outputs, series, elapsed, span, time, tolerances, slopes, rates):
-    """Tell whether the derivative of a step's series, so far in it, is the rate that rows hold."""
+    """Return whether the derivative of a step's series equals the rate that rows hold."""
     size = slopes_within(series, elapsed, slopes)
     for s in range(len(rates)):
         rates[s] = output(rows, stride, numbers, outputs, s, 0)
@@ -142,7 +142,7 @@ def agrees(rows, stride, numbers, outputs, series, elapsed, span, time, toleranc
 
 @njit(**OPTIONS)
 def holds(rows, stride, borders, guard, length, order):
-    """Tell whether a guard has neither poles nor branch points in the circle of a step.
+    """Return whether a guard has neither poles nor branch points in the circle of a step.
 
     What is zero there begins with less than the sum of its other terms (Rouche).
     """
@@ -304,7 +304,7 @@ def march_to_guards(
     Parameters
     ----------
     work, given, x, low, time, end
-        As for `march`, of one lane.
+        As in `march`, of one lane.
     tolerances
         That of a step; what its derivative may be off, relative and absolute, and by how many
         roundings of the time.

@@ -257,7 +257,7 @@ def step_lengths(w, rows, stride, states, order, lengths):
         first = (one / sizes[1, lane]) ** (1.0 / (order - 1))
         second = (one / sizes[2, lane]) ** (1.0 / order)
         length = factor * min(first, second)
-        # Where a coefficient is infinite, the step leads to what is no number.
+        # If a coefficient is infinite, the result of the step is not a number.
         lengths[lane] = length if length > 0.0 else math.nan
 
 
@@ -311,7 +311,7 @@ def add_steps(w, rows, stride, states, order, lengths, x, low):
 
 @kept
 def march(version, w, work, stride, given, table, order, x, low, time, end, found, when, wait):
-    """Take steps in all lanes until they have ended, or one is no number any more; return how many.
+    """Take steps in all lanes until they end or one becomes NaN; return how many.
 
     The first that has ended waits for so many steps of the others at most, and moves no more.
 

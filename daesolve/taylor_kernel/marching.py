@@ -78,7 +78,7 @@ class LaneStretch:
     end, state
         The time at the end, s, and the state then, (states,).
     seen
-        What is known of them already; None where nothing is.
+        What is known of them already; None if nothing is.
     """
 
     when: np.ndarray
@@ -113,11 +113,11 @@ class LaneStretch:
 
 @dataclass(frozen=True)
 class Passed(LaneStretch):
-    """Steps of which only the starts are kept, (k, states, 1), since nobody looks into them."""
+    """Steps of which only the starts are kept, (k, states, 1), since they are not examined."""
 
     def at(self, moments: np.ndarray) -> np.ndarray:
         """Refuse: what lies within the steps is gone."""
-        raise AssertionError(f"the series of these steps were dropped, but asked for at {moments}")
+        raise AssertionError(f"the series at {moments} are requested, but were already dropped")
 
 
 def passed(stretch: LaneStretch) -> Passed:
@@ -147,7 +147,7 @@ class March:
     lanes
         How many motions.
     width
-        How many take a step at once where not all are asked for; None for all.
+        How many take a step at once if not all are requested; None for all.
 
     Attributes
     ----------
@@ -222,7 +222,7 @@ class March:
         """
         count = len(places)
         width = NARROW if count <= NARROW < self.width else self.width
-        # The lanes that nobody asks for go beside the first one, as the same motion.
+        # Lanes that are not requested repeat the motion of the first one.
         filled = [*places, *([places[0]] * (width - count))]
         numbers, x, low = self.numbers[:, filled], self.x[:, filled], self.low[:, filled]
         time, end = self.time[:, filled], self.end[filled]
@@ -275,13 +275,13 @@ class Lane:
     ) -> None:
         """Start from (states,) with (parameters,) at a time, and go to another, s.
 
-        Looks are the times, (k,), at which the motion will be asked for, in their order.
+        Looks are the times, (k,), at which the motion will be requested, in their order.
         """
         self.march.begin(self.number, x, p, time)
         self.march.end[self.number] = until
 
     def put(self, x: np.ndarray) -> None:
-        """Put a state in place of that which was reached."""
+        """Put a state instead of that which was reached."""
         self.march.x[:, self.number], self.march.low[:, self.number] = x, 0.0
 
     def steps(self, most: int) -> LaneStretch:

@@ -88,7 +88,7 @@ def signs(own):
 
 @njit(**OPTIONS)
 def turns(own):
-    """Tell whether a polynomial may turn: else its coefficients only rise, or only fall."""
+    """Return whether a polynomial may turn: else its coefficients only rise, or only fall."""
     rises, falls = False, False
     for k in range(1, len(own)):
         rises |= own[k] > own[k - 1]

@@ -1,4 +1,4 @@
-"""A project to start from: a problem of one's own as a plugin, with its tests."""
+"""A template project: your own problem as a plugin, with its tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FILES = {
     "tests/test_motion.py": "test_motion.py.jinja",
     "tests/test_page.py": "test_page.py.jinja",
 }
-"""What is written, and what it is written from."""
+"""The files to write, and their templates."""
 
 
 def new_project(name: str, directory: str | Path = ".") -> Path:
@@ -37,10 +37,10 @@ def new_project(name: str, directory: str | Path = ".") -> Path:
     Parameters
     ----------
     name
-        Of the project and of its problem: lower case with hyphens. The module is called the same,
-        with underscores.
+        The name of the project and its problem: lower case with hyphens. The module has the same
+        name with underscores.
     directory
-        Where the directory of the project is made.
+        The parent of the project's directory.
 
     Returns
     -------
@@ -49,9 +49,9 @@ def new_project(name: str, directory: str | Path = ".") -> Path:
     Raises
     ------
     OutOfRangeError
-        The name is none, or something that is installed has it.
+        The name is invalid, or already installed.
     OutputExistsError
-        The directory is there and not empty, or cannot be made.
+        The directory is not empty, or cannot be created.
     """
     module = _module(name)
     project = Path(directory) / name

@@ -1,4 +1,4 @@
-"""What a run reports besides its series: how it ended, drift, events, verification, cost."""
+"""Results of a run besides its series: how it ended, drift, events, verification, cost."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Outcome(Enum):
 
     @property
     def good(self) -> bool:
-        """Whether the run ended where it was meant to."""
+        """Whether the run reached its intended end."""
         return self in (Outcome.COMPLETED, Outcome.STOPPED_BY_EVENT)
 
 
@@ -40,7 +40,7 @@ class StepBlock:
     evaluations
         Right-hand sides since the block before, as far as the solver reports them.
     taken
-        How many steps the method took, where the times are those of a grid.
+        How many steps the method took, if the times are those of a grid.
     """
 
     times: np.ndarray
@@ -51,19 +51,19 @@ class StepBlock:
 
 @dataclass(frozen=True)
 class Degeneracy:
-    """Where constraints came to depend on each other, which ended the run.
+    """Where constraints began to depend on each other, which ended the run.
 
     Parameters
     ----------
     time, state
-        The step at which it was seen, s, and the state there by name; the run itself ends at the
+        The step at which this was seen, s, and the state there by name; the run itself ends at the
         step before.
     goals
         The goals that depend on each other there.
     singular_value
-        The smallest one of J M^-1/2 with rows of unit length, over the largest met.
+        The smallest one of J M^-1/2 with rows of unit length, relative to the largest so far.
     threshold
-        What it fell below: below it the tolerance of the run cannot be kept.
+        The threshold below which the tolerance of the run cannot be kept.
     null_vector
         By goal, the combination of their rows (of unit length) that vanishes; of unit length.
     """
@@ -81,25 +81,26 @@ class Degeneracy:
 
 @dataclass(frozen=True)
 class Drift:
-    """How far a residual was from zero, over every accepted step of the integration.
+    """The drift of a residual from zero, over every accepted step of the integration.
 
     Parameters
     ----------
     driven
         Whether errors were fed back; then a small residual proves nothing about the rest.
     max_abs, max_relative, final_relative
-        The largest and the last |residual|, as it is and over the scale.
+        The largest |residual|, the same relative to the scale, and the last one relative to the
+        scale.
     scale
-        What counts as one.
+        The unit of the relative values.
     correction
-        The integral of |rate * residual| over time, over the scale: how much feedback it took.
+        The integral of |rate * residual| over time, relative to the scale: the total feedback.
     growth_exponent
         The slope, in log-log, of the root mean square per bin over the last two decades of time;
-        None where the residual is at rounding level or the run too short.
+        None if the residual is at rounding level or the run too short.
     note
-        What a reader should know.
+        A note for the reader.
     history
-        Pairs (elapsed time in s, root mean square over the scale), ten bins a decade of time.
+        Pairs (elapsed time in s, root mean square over the scale), ten bins per decade of time.
     """
 
     driven: bool
@@ -115,7 +116,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class Impact:
-    """Constraints that were imposed at once.
+    """Constraints that were imposed in an instant.
 
     Parameters
     ----------
@@ -124,8 +125,8 @@ class Impact:
     kinetic_before, kinetic_after
         J
     carnot
-        What is left of Carnot's theorem, relative to the kinetic energy before: the energy lost is
-        that of the lost velocities, less the work of constraints that move or throw back.
+        The residual of Carnot's theorem, relative to the kinetic energy before: the energy lost is
+        the energy of the lost velocities, minus the work of constraints that move or rebound.
     """
 
     impulses: Mapping[str, float]
@@ -144,15 +145,15 @@ class EventRecord:
     Parameters
     ----------
     time, name
-        When (s), and which.
+        The time, s, and the name of the event.
     detail
         The state there, by name; before what the event resets.
     after
-        The state and the discrete values after a reset; None where there was none.
+        The state and the discrete values after a reset; None if there was none.
     fired
         Which of the event's guards passed, from 0.
     impact
-        What was imposed, if anything was.
+        The imposed impact, if there was one.
     """
 
     time: float
@@ -173,12 +174,12 @@ class Verification:
     Parameters
     ----------
     against
-        What was changed.
+        The solver and the changes.
     difference
         The largest difference of each state over the samples.
     lyapunov_time
-        The time in which small errors grow e-fold, s; None where the motion is regular, not a
-        number where it ended, or touched a guard, before that could be determined.
+        The time in which small errors grow e-fold, s; None if the motion is regular, NaN if it
+        ended, or touched a guard, before this could be determined.
     interrupted
         Whether the repetition was interrupted, so that it shows nothing.
     apart_from
@@ -213,7 +214,7 @@ class Peak:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a run cost; `wall_seconds` is the integration without building and compiling."""
+    """The cost of a run; `wall_seconds` is the integration without building and compiling."""
 
     steps: int
     rhs_evaluations: int

@@ -14,7 +14,7 @@ from daesolve.trajectory.results import EventRecord, Impact
 
 
 class Recorded(Protocol):
-    """The series of a run, wherever they are: see `Samples`."""
+    """The series of a run, in memory or on disk; see `Samples`."""
 
     @property
     def times(self) -> np.ndarray: ...  # noqa: D102
@@ -39,7 +39,7 @@ class Samples:
     states, reactions, outputs
         Name -> (k,).
     events
-        What happened.
+        The events.
     """
 
     times: np.ndarray
@@ -53,7 +53,7 @@ class Samples:
 
 
 class _Columns(Mapping[str, np.ndarray]):
-    """Series on disk, each read when it is asked for."""
+    """Series on disk, each read when it is requested."""
 
     def __init__(
         self, read: Callable[[str], np.ndarray], columns: Mapping[str, str], kind: str
@@ -73,7 +73,7 @@ class _Columns(Mapping[str, np.ndarray]):
 
 
 class StoredSamples:
-    """The series of a run on disk: read when they are asked for, and not kept."""
+    """The series of a run on disk, read on demand and not kept."""
 
     def __init__(self, stored: Stored) -> None:
         self.stored = stored
@@ -87,7 +87,7 @@ class StoredSamples:
 
     @property
     def times(self) -> np.ndarray:
-        """(k,) s, in the direction of the run, or in the order in which they were listed."""
+        """(k,) s, in the direction of the run, or in the order of the list of times."""
         return self._read("t")
 
     def _read(self, column: str) -> np.ndarray:
@@ -102,7 +102,7 @@ class StoredSamples:
 
     @property
     def events(self) -> tuple[EventRecord, ...]:
-        """What happened."""
+        """The events."""
         return self.first_events(None)
 
     def first_events(self, count: int | None) -> tuple[EventRecord, ...]:
@@ -111,7 +111,7 @@ class StoredSamples:
         return tuple(event_of_row(row, columns) for row in self.stored.events(count))
 
     def thinned(self, stride: int) -> Samples:
-        """Return every so-many-th sample, and no events."""
+        """Return every n-th sample, and no events."""
         if self.stored.manifest["sampling"]["kind"] == "times":  # they are in an order of their own
             return every_of(self, slice(None, None, stride))
         kinds = self.stored.manifest["columns"]
@@ -127,7 +127,7 @@ class StoredSamples:
 def places_as_listed(times: np.ndarray, listed: np.ndarray, sign: float) -> np.ndarray:
     """Return where the samples are, in the order in which their times were listed.
 
-    Behind them come the samples of times that nobody listed: the end of a run that did not reach
+    Behind them come the samples of times that were not listed: the end of a run that did not reach
     them all, and of each stage by which it was extended.
 
     Parameters
@@ -135,7 +135,7 @@ def places_as_listed(times: np.ndarray, listed: np.ndarray, sign: float) -> np.n
     times
         (k,) of the samples, in the direction of the run.
     listed
-        (n,) those that were asked for.
+        (n,) those requested.
     sign
         +1 forwards in time, -1 backwards.
     """
@@ -192,7 +192,7 @@ def event_of_row(row: Mapping[str, Any], columns: Mapping[str, Sequence[str]]) -
     Parameters
     ----------
     row
-        Column -> value, None where the event has none.
+        Column -> value, None if the event has none.
     columns
         The names under "detail", "after" and "impulses" of an event.
     """

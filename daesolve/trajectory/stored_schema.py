@@ -1,6 +1,6 @@
-"""What the JSON files of a run hold: its manifest, its checkpoints, its result.
+"""The contents of a run's JSON files: its manifest, its checkpoints, its result.
 
-This module imports pydantic, and is imported where a run is read.
+This module imports pydantic, so it is imported only when a run is read.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Made(Record):
 
 
 class Asked(Record):
-    """What was changed of a case."""
+    """The changes to a case."""
 
     set: dict[str, Any] = Field(default={})
     initial: dict[str, Number] = Field(default={})
@@ -50,7 +50,7 @@ class Asked(Record):
 
 
 class Identity(Record):
-    """What a report calls the run."""
+    """The identity of a run for the report."""
 
     problem: Word | None = None
     case: Word | None = None
@@ -62,7 +62,7 @@ class Identity(Record):
 
 
 class Source(Record):
-    """How the system is posed again."""
+    """How to pose the system again."""
 
     problem: Word
     path: Word | None
@@ -122,7 +122,7 @@ class Exponents(Record):
 
 
 class Resolved(Record):
-    """What was settled before the first step."""
+    """What was decided before the first step."""
 
     values: list[Number]
     scales: list[Number]
@@ -171,7 +171,7 @@ class Description(Record):
 
 
 class BeforeTheRun(Record):
-    """What is known of a run before its first step."""
+    """What is known about a run before its first step."""
 
     start: Changes
     units: dict[str, Word]
@@ -199,7 +199,7 @@ class Manifest(Record):
 
 
 class Ended(Record):
-    """What is known of a run at the end of a part."""
+    """What is known about a run at the end of a part."""
 
     end_time: Finite
     end_state: dict[str, Number]
@@ -212,7 +212,7 @@ class Ended(Record):
 
 
 class SoFar(Ended):
-    """The same while it is under way."""
+    """The same while it is running."""
 
     notes: list[Word]
 
@@ -277,14 +277,14 @@ class Checkpoint(Record):
 
 
 def fault_of(name: str, value: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with a JSON file of a run, as it follows on its name.
+    """Return what is wrong with a JSON file of a run, in words that follow its name.
 
     Parameters
     ----------
     name
         Of the file.
     value
-        What it holds.
+        Its contents.
     """
     models: dict[str, type[BaseModel]] = {"manifest.json": Manifest, "result.json": Result}
     return fault(models.get(name, Checkpoint), value)

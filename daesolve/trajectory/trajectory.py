@@ -1,4 +1,4 @@
-"""What a run gives back: samples, reactions, outputs, drift, events, and how it ended."""
+"""The result of a run: samples, reactions, outputs, drift, events, and how it ended."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from daesolve.errors import (
 )
 from daesolve.showing import ShownRun
 from daesolve.storage import Stored, resuming
+from daesolve.trajectory.in_words import drift_lines, start_lines, verification_line
 from daesolve.trajectory.results import (
     Degeneracy,
     Drift,
@@ -54,12 +55,6 @@ KINDS = {
     "peaks": "output",
 }
 """What the names in a trajectory's dictionaries denote."""
-MOST_RESIDUALS = 30
-"""How many rows `str` of a trajectory has."""
-MOST_MOVED = 4
-"""How many start values that moved it names."""
-MOVED = 1e-9
-"""By which part a start value, or 1, must have moved to be worth a word."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,43 +64,44 @@ class Trajectory(ShownRun):
     Parameters
     ----------
     samples
-        The series, in memory or on disk: `times`, `states`, `reactions`, `outputs` and `events`
-        are those of it.
+        The series, in memory or on disk; the source of `times`, `states`, `reactions`, `outputs`
+        and `events`.
     drift
-        By the name of the goal (and of its hidden constraint, `contact_dot`).
+        The drift by the name of the goal (and of its hidden constraint, `contact_dot`).
     event_count
         How many events there were.
     outcome, message, end_time
         How and when it ended.
     start
-        What was changed to make the start consistent: name -> (given, value).
+        The changes that made the start consistent: name -> (given, value).
     end_state, end_values
-        The state and the discrete values at `end_time`, by name. To begin there, give the run
-        itself to `daesolve.solve` as `initial`: a state alone does not say which contacts are
+        The state and the discrete values at `end_time`, by name. To continue from there, pass the
+        run itself to `daesolve.solve` as `initial`: a state alone does not show which contacts are
         closed.
     units
         The unit of each state, reaction and output.
     description
-        What was run: formulation, solver, rates, tolerances, parameters and notes.
+        A description of the run: formulation, solver, rates, tolerances, parameters and notes.
     statistics, verification
         Cost, and the repeated run if there was one.
     conditioning
         By goal, the smallest grip of its reaction over every accepted step: its pivot in the
         elimination, relative to its typical size. Zero is a loss of rank.
     degeneracy
-        Where constraints came to depend on each other, if that ended the run.
+        Where constraints began to depend on each other, if that ended the run.
     peaks
-        By output that the system names, its value of largest magnitude over every accepted step.
+        For each output that the system selects, its value of largest magnitude over every accepted
+        step.
     sources
-        The papers and books of the problem that was run.
+        The papers and books of the problem.
     origin
-        The case or the system that was run, in this process; None where that was another one.
+        The case or the system that was run; None if the run comes from another process.
 
     Notes
     -----
-    A trajectory can be pickled, and so sent from one process to another. What arrives holds all
-    but the functions that `at` integrates by, which belong to the process that compiled them. Of a
-    run on disk its place is sent: the samples are read there.
+    A trajectory can be pickled and sent to another process. It arrives without the compiled
+    functions that `at` needs. For a run on disk only its directory is sent, and the samples are
+    read there.
 
     Examples
     --------
@@ -137,7 +133,7 @@ class Trajectory(ShownRun):
         suggest_names(self, **KINDS)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what integrates anew: compiled functions belong to the process."""
+        """Leave out the compiled functions, which belong to this process."""
         return {**vars(self), "origin": None, "_evaluate": None, "_begin": None}
 
     def __copy__(self) -> Trajectory:
@@ -157,19 +153,19 @@ class Trajectory(ShownRun):
     def __str__(self) -> str:
         pair = self.description
         ending = f"{pair['formulation']} with {pair['solver']}: {self.outcome.value}"
-        lines = [f"{ending} at t = {self.end_time:g} s", *_drift_lines(self.drift)]
-        lines[1:1] = _start_lines(self.start, self.units)
+        lines = [f"{ending} at t = {self.end_time:g} s", *drift_lines(self.drift)]
+        lines[1:1] = start_lines(self.start, self.units)
         if self.message:
             lines.insert(1, self.message)
         if self.event_count:
             lines.append(f"events: {self.event_count}")
         if self.verification is not None:
-            lines.append(_verification_line(self.verification, self.units))
+            lines.append(verification_line(self.verification, self.units))
         return "\n".join(lines)
 
     @classmethod
     def from_run(cls, directory: Path | str) -> Trajectory:
-        """Read a run on disk, finished or not; its samples are read when they are asked for.
+        """Read a run on disk, finished or not; its samples are read on demand.
 
         Raises
         ------
@@ -200,8 +196,13 @@ class Trajectory(ShownRun):
 
     @property
     def events(self) -> Sequence[EventRecord]:
-        """What happened."""
+        """The events."""
         return self.samples.events
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Every automatic choice of the run, and what else a reader should know, in words."""
+        return tuple(self.description.get("notes", ()))
 
     def __contains__(self, name: object) -> bool:
         return name == "t" or any(
@@ -214,7 +215,7 @@ class Trajectory(ShownRun):
         Raises
         ------
         UnknownNameError
-            Nothing has such a name.
+            The name is unknown.
         """
         if is_one_of(name, ["t"]):
             return self.times
@@ -225,7 +226,7 @@ class Trajectory(ShownRun):
         raise unknown_name("state, reaction or output", name, known)
 
     def at(self, time: float) -> TrajectoryPoint:
-        """Return the point at any time of the run, integrated anew from the last boundary.
+        """Return the point at any time of the run, integrated again from the last boundary.
 
         Raises
         ------
@@ -241,9 +242,9 @@ class Trajectory(ShownRun):
         return self._evaluate(time)
 
     def opening(self) -> Recorded | None:
-        """Return the beginning, integrated anew, with samples at and within each accepted step.
+        """Return the beginning, integrated again, with samples at and within each accepted step.
 
-        None where the trajectory was read from disk or pickled, or went on from a checkpoint.
+        None if the trajectory was read from disk or pickled, or resumed from a checkpoint.
         """
         return None if self._begin is None else self._begin()
 
@@ -253,8 +254,7 @@ class Trajectory(ShownRun):
         Parameters
         ----------
         rows
-            At least 2: the first and the last sample are always there. Of the events, the first
-            ones are.
+            At least 2: the first and the last sample are always kept, and the first events.
         """
         if not isinstance(rows, int) or rows < 2:
             raise OutOfRangeError(f"rows is {rows!r}, but must be >= 2")
@@ -324,57 +324,6 @@ class Trajectory(ShownRun):
         return {kind: named[kind] for kind in ("states", "outputs", "reactions")}
 
 
-# -- in words -------------------------------------------------------------------------------------
-
-
-def _start_lines(start: Mapping[str, tuple[float, float]], units: Mapping[str, str]) -> list[str]:
-    """Say which start values were moved to meet the goals, the one that went farthest first."""
-
-    def way(name: str) -> float:
-        given, value = start[name]
-        return abs(value - given)
-
-    moved = [name for name in start if way(name) > MOVED * max(1.0, abs(start[name][0]))]
-    names = sorted(moved, key=way, reverse=True)
-    told = [
-        f"{name} from {start[name][0]:g} to {start[name][1]:g} {units.get(name, '')}".rstrip()
-        for name in names[:MOST_MOVED]
-    ]
-    rest = [f"{len(names) - MOST_MOVED} more"] if len(names) > MOST_MOVED else []
-    return [f"the start was moved: {', '.join([*told, *rest])}"] if told else []
-
-
-def _drift_lines(drift: Mapping[str, Drift]) -> list[str]:
-    """Return a table of the residuals that came farthest from zero, these first."""
-
-    def farthest(name: str) -> float:
-        size = drift[name].max_relative
-        return np.inf if np.isnan(size) else size
-
-    names = sorted(drift, key=farthest, reverse=True)
-    shown, rest = names[:MOST_RESIDUALS], len(names) - MOST_RESIDUALS
-    width = max((len(name) for name in shown), default=0)
-    lines = [
-        f"{name:{width}}  {drift[name].max_relative:7.1e}  {drift[name].final_relative:7.1e}  "
-        f"{'driven' if drift[name].driven else 'measured'}"
-        for name in shown
-    ]
-    if lines:
-        lines.insert(0, f"{'':{width}}  {'largest':>7}  {'last':>7}  residual over its scale")
-    return [*lines, f"and {rest} more"] if rest > 0 else lines
-
-
-def _verification_line(found: Verification, units: Mapping[str, str]) -> str:
-    if found.interrupted:
-        return f"against {found.against}: interrupted"
-    largest: dict[str, float] = {}
-    for name, value in found.difference.items():
-        unit = units.get(name, "")
-        largest[unit] = float(np.maximum(value, largest.get(unit, value)))
-    differences = ", ".join(f"{value:.1e} {unit}".rstrip() for unit, value in largest.items())
-    return f"against {found.against}: largest difference {differences}"
-
-
 # -- on disk --------------------------------------------------------------------------------------
 
 
@@ -407,7 +356,8 @@ def stored_run(directory: Path | str) -> Stored:
     NotARunError
         There is none.
     ArchiveError
-        A file is none of a run's, or is not what was written: the message names the field.
+        A file does not belong to a run, or has changed since it was written: the message names the
+        field.
     """
     return Stored(directory, _fault)
 
@@ -484,15 +434,15 @@ def _drift(entry: Mapping[str, Any]) -> Drift:
 
 
 _latest: list[tuple[Mapping[str, Any], Sequence[str]]] = []
-"""Description and sources of the run that ended last in this process; its samples are not kept."""
+"""Description and sources of the last run of this process; its samples are not kept."""
 
 
 def remembered(run: Trajectory) -> Trajectory:
-    """Return a run, which is the latest from now on."""
+    """Return a run and remember it as the latest."""
     _latest[:] = [(run.description, run.sources)]
     return run
 
 
 def latest() -> tuple[Mapping[str, Any], Sequence[str]] | None:
-    """Return the description and the sources of what was run last; None where nothing was."""
+    """Return the description and the sources of the last run; None if there was none."""
     return _latest[-1] if _latest else None

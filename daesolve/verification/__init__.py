@@ -1,1 +1,1 @@
-"""How far a run can be trusted: the second run, a reference, the growth of errors."""
+"""How far a run can be trusted: a second run, a reference, the growth of errors."""

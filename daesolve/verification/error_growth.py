@@ -77,7 +77,7 @@ class SmallChanges(Protocol):
         Returns
         -------
         np.ndarray or None
-            (n,) factors; None where the motion does not get there.
+            (n,) factors; None if the motion does not get there.
         """
         ...
 
@@ -87,7 +87,7 @@ class SmallChanges(Protocol):
         Returns
         -------
         np.ndarray or None
-            (n,) factors by which they grow in an event there; None where nothing happens.
+            (n,) factors by which they grow in an event there; None if nothing happens.
         """
         ...
 
@@ -127,14 +127,14 @@ def measured_growth(
     changes
         At the start of the motion.
     piece
-        How long a piece is to be, s. It is halved where the changes grow too far in one.
+        The length of a piece, s. It is halved where the changes grow too far in one.
     shortest
         The shortest piece, s; without it pieces are not halved.
 
     Returns
     -------
     Growth or None
-        None where a change vanishes, is not finite, or grows too far in the shortest piece.
+        None if a change vanishes, is not finite, or grows too far in the shortest piece.
     """
     times, pieces = [changes.time], list[float]()
     factors, at_events = list[np.ndarray](), list[np.ndarray]()
@@ -187,8 +187,7 @@ def lyapunov_time(prepared: Prepared) -> float | None:
     Returns
     -------
     float or None
-        s; None where the motion is regular; not a number where it ends, or touches a guard,
-        before that is known.
+        s; None if the motion is regular; NaN if it ends, or touches a guard, before that is known.
     """
     chart = prepared.problem.chart
     if chart is not None:
@@ -356,7 +355,7 @@ class _ResetShadow(_Shadow):
         t, x, p = (problem.guards.sx_in(k) for k in range(3))
         names = (["t", "x", "p"], ["guards"])
         none = function_of("guards", [t, x, p], [ca.SX(0, 1)], names)
-        # The shadow goes on as the motion does, wherever the guards are.
+        # The shadow continues as the motion does, wherever the guards are.
         super().__init__(replace(prepared, problem=replace(problem, events=(), guards=none)), sizes)
         self.record, self.transitions = record, prepared.transitions.fresh()
         self.rate = Evaluator(problem.rhs)

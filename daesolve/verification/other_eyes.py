@@ -1,8 +1,8 @@
-"""The same run, prepared anew by choices that are not those of the run itself.
+"""The same run, prepared again with different choices.
 
-What the first run took for granted is not taken for granted here: another method, whose steps are
-capped; angles as they grow; no invariant driven that is not proved to be conserved; piecewise
-expressions as they were posed; all redundant rows, none dropped.
+It does not share the assumptions of the first run: it uses another method with capped steps, lets
+angles grow, drives only invariants that are proved to be conserved, keeps piecewise expressions as
+posed, and keeps all redundant rows.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ MULTISTEP = 1e-12
 
 
 def with_other_eyes(prepared: Prepared, asked: Solver | None = None) -> Prepared:
-    """Return the same run by other choices.
+    """Return the same run with other choices.
 
     Parameters
     ----------
     prepared
         What was run.
     asked
-        What to repeat it with; None takes another method than the run's.
+        The method of the repetition; None takes another method than the run's.
 
     Raises
     ------
     UnsupportedError
-        The solver asked for cannot take what was run.
+        The requested solver cannot integrate this run.
     """
     if asked is not None:
         check_pair(prepared.formulation, asked)
@@ -76,7 +76,7 @@ def other_method(prepared: Prepared) -> Solver:
 
 
 def _is_stiff(prepared: Prepared) -> bool:
-    """Tell whether an explicit method would take too many steps."""
+    """Return whether an explicit method would take too many steps."""
     if prepared.problem.stiff:
         return True
     fastest = max((abs(rate) for rate in prepared.rates.values() if rate), default=0.0)
@@ -107,7 +107,7 @@ def _other_request(prepared: Prepared, solver: Solver) -> Request:
 
 
 def _same_start(prepared: Prepared, anew: Prepared) -> Prepared:
-    """Return a run prepared anew that begins in the same state, and wraps no angle."""
+    """Return a run prepared again that begins in the same state, and wraps no angle."""
     span = abs(prepared.until - prepared.start_time)
     capped = isinstance(anew.solver, CappedDop853)
     segment = anew.segment if capped else min(anew.segment, span / LEAST_SEGMENTS)

@@ -31,7 +31,7 @@ PRECISION = 113
 
 
 def available() -> bool:
-    """Return whether heyoka is here, built with numbers of any precision."""
+    """Return whether heyoka is installed and supports numbers of any precision."""
     return hy is not None and hasattr(hy, "real")
 
 
@@ -42,7 +42,7 @@ def real() -> Any:
     Raises
     ------
     MissingBackendError
-        heyoka is not installed, or was built without it.
+        heyoka is not installed, or does not support them.
     """
     if not available():
         raise MissingBackendError(
@@ -100,7 +100,7 @@ def evaluate(function: ca.Function, *arguments: float | np.ndarray) -> list[Any]
     Raises
     ------
     UnsupportedError
-        The function has an operation that is not known in 113 bits; it is named.
+        The function has an operation without an implementation in 113 bits; the message names it.
     """
     inputs = [_numbers(argument) for argument in arguments]
     outputs = translate(function, inputs, _TABLE, quad, "quadruple precision")
@@ -138,7 +138,7 @@ class QuadEvaluator(Evaluator):
 
 
 class QuadTransitions(Transitions):
-    """What switches the modes of a problem, in quadruple precision.
+    """The transitions of a problem, in quadruple precision.
 
     What counts as zero is the same as in double precision, `TOGETHER`: the numbers of a problem
     are doubles, so guards that a symmetric motion brings to zero together do so to 1e-16 and no
@@ -165,14 +165,14 @@ class QuadTransitions(Transitions):
 
 
 class _QuadGuides(GuideLaw):
-    """Lets the supports of guides decide in double precision how the motion goes on.
+    """Lets the supports of guides decide in double precision how the motion continues.
 
     What they decide is a loaded support, or a heading to be taken back, which is then taken with
     all its digits. A body that comes to rest is not followed.
     """
 
     def follows(self, fired: Sequence[int]) -> bool:
-        """Tell whether friction ends the slip, or the motion has become slow."""
+        """Return whether friction ends the slip, or the motion has become slow."""
         return super().follows(fired) or not self.stopping.isdisjoint(fired)
 
     def settled(

@@ -56,7 +56,7 @@ class Passed:
 
 @dataclass
 class MotionRecord:
-    """What a motion went through; `modes` are the values of p, `message` says why it ended."""
+    """The record of a motion; `modes` are the values of p, `message` says why it ended."""
 
     modes: list[Any]
     samples: list[Place] = field(default_factory=list[Place])
@@ -80,7 +80,7 @@ class QuadMotion:
     Raises
     ------
     UnsupportedError
-        The guard of an event has no Taylor series; the event is named.
+        The guard of an event has no Taylor series; the message names the event.
     """
 
     def __init__(self, prepared: Prepared, start: Any, p: Any, tolerance: float) -> None:
@@ -298,7 +298,7 @@ class QuadMotion:
                 return ""
 
     def _interrupted(self, transitions: QuadTransitions, found: Sequence[int]) -> list[int]:
-        """Write down what passes here and changes nothing; return the guards that interrupt."""
+        """Record what passes here and changes nothing; return the guards that interrupt."""
         if not found:
             return []
         arguments, guarded = self._arguments(self.here), self.prepared.problem.guarded
@@ -336,7 +336,7 @@ class QuadMotion:
             jump = replace(jump, impact=None)
 
     def _take_down(self, index: int, place: Place) -> None:
-        """Write down an event that changes nothing: once an instant, with all its guards."""
+        """Record an event that changes nothing: once an instant, with all its guards."""
         guarded, events = self.prepared.problem.guarded, self.record.events
         name, fired = guarded[index].name, index - guarded.index(guarded[index])
         near = ONCE * max(abs(float(place.time)), 1.0)

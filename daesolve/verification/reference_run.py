@@ -1,17 +1,17 @@
 """A reference in quadruple precision: the same equations by Taylor's method with 113 bits.
 
-Start values and parameters are taken as the doubles they are. The reactions are eliminated as for
-`Feedback`; constraints are driven at their rates, invariants are not driven, so that they show how
-good the run is. Three things are done anew in quadruple precision, since each would cost half of
-the digits: the start is moved to the nearest state that fulfils every constraint (the double one
-misses them by about 1e-16 of their size), and what invariants and errors are measured from is
-evaluated there, as are the residuals.
+Start values and parameters are the given doubles. The reactions are eliminated as in `Feedback`;
+constraints are driven at their rates, invariants are not driven, so they show how good the run is.
+Three things are repeated in quadruple precision, because each would cost half of the digits: the
+start is moved to the nearest state that fulfils every constraint (the double one misses them by
+about 1e-16 of their size), the references of invariants and errors are evaluated there, and so are
+the residuals.
 
 Events are located and resets evaluated in the same arithmetic; which guards pass together is
-decided as in double precision (see `quadruple.QuadTransitions`). An event that stops the motion
-ends the run.
+decided in the same way as in double precision (see `quadruple.QuadTransitions`). An event that
+stops the motion ends the run.
 
-Numbers in the equations themselves, which are no parameters, may have been folded in double
+Numbers in the equations themselves, which are not parameters, may have been folded in double
 precision while the equations were built; then `ReferenceRun.residuals` show about 1e-16.
 """
 
@@ -47,7 +47,7 @@ TOLERANCE = 1e-30
 FINEST_TOLERANCE = 1e-33
 """About five times the rounding of 113 bits."""
 FIXED = {
-    "formulation": "it eliminates the reactions as feedback does",
+    "formulation": "it eliminates the reactions, like feedback",
     "solver": "it integrates by Taylor's method in quadruple precision",
     "rtol": "give its `tolerance`",
     "atol": "give its `tolerance`",
@@ -67,29 +67,29 @@ class ReferenceRun:
     times
         (k,) the sample times that were reached, s.
     states
-        Name -> (k,) values, each the double next to what was computed; angles are unwrapped.
+        Name -> (k,) values rounded to doubles; angles are unwrapped.
     decimals
-        Name -> k decimal numbers with every digit that was computed.
+        Name -> k decimal numbers with all computed digits.
     units
         The unit of each state.
     events, event_count
-        What happened, with doubles for all numbers.
+        The events, with doubles for all numbers.
     event_decimals
-        When, with every digit that was computed.
+        Their times, with all computed digits.
     residuals
         The largest |residual| over its scale at the samples, for every constraint, hidden
         constraint and conserved quantity; invariants were not driven, and are measured from their
         value after the last reset.
     start_moved
-        The largest change of a start value that consistency in quadruple precision took.
+        The largest change of a start value to make it consistent in quadruple precision.
     tolerance
         Relative tolerance of a step.
     end_time
-        The time that was reached, s.
+        The time reached, s.
     message
         Why it ended early; empty where every sample was reached.
     steps, compile_seconds, wall_seconds
-        What it cost.
+        The cost.
     """
 
     times: np.ndarray
@@ -130,11 +130,11 @@ def reference_run(
     Parameters
     ----------
     system, until, initial
-        As for `daesolve.solve`.
+        As in `daesolve.solve`.
     tolerance
         Relative tolerance of a step, from 1e-33.
     progress
-        Called now and then with the time reached.
+        Called from time to time with the time reached.
     **options
         See `RunOptions`; the formulation, the solver and its tolerances are fixed.
 
@@ -143,8 +143,8 @@ def reference_run(
     MissingBackendError
         heyoka is not installed, or was built without quadruple precision.
     UnsupportedError
-        The equations or the guard of an event have an operation without a Taylor series; it is
-        named.
+        The equations or the guard of an event contain an operation without a Taylor series; the
+        message names it.
     DaesolveError
         The request cannot be run; see `daesolve.solve`.
     """
@@ -183,7 +183,7 @@ class _QuadRun:
         self._measure_references()
 
     def trajectory(self, times: np.ndarray, progress: Progress | None) -> ReferenceRun:
-        """Integrate over the sample times, in whatever order they are."""
+        """Integrate over the sample times, which may be in any order."""
         begin = time.perf_counter()
         motion = QuadMotion(self.prepared, self.start, self.p, self.tolerance)
         compiled = time.perf_counter()

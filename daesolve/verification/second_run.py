@@ -1,11 +1,11 @@
-"""A run repeated in another way: with other eyes, or cheaply by the same method, tightened.
+"""Repeats a run in another way: with other choices, or cheaply with a tighter tolerance.
 
 A driven residual is small at almost any accuracy; only another run shows how far the trajectory
 itself can be trusted. The states of two runs are compared at the times that both sampled.
 
 Two runs meet a reset at times that differ by their errors. A sample between these times is before
-the reset in one run and after it in the other; the difference there is that of the reset, not that
-of the runs, so it is left out and counted. The resets themselves are compared one by one.
+the reset in one run and after it in the other; the difference there comes from the reset, not from
+the runs, so the sample is left out and counted. The resets themselves are compared one by one.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ NEAR_THE_END = 10.0
 
 
 By = Solver | Literal["same", True]
-"""What repeats a run: a solver; its own, tightened; or, if True, one with other eyes."""
+"""How to repeat a run: with a solver; with its own, tightened; or, if True, with other choices."""
 
 
 def check_verifier(prepared: Prepared, solver: Solver) -> None:
-    """Refuse a solver that could not repeat a run, before it is run.
+    """Refuse a solver that cannot repeat a run, before the run.
 
     Raises
     ------
     UnsupportedError
-        It cannot take what is to be run.
+        It cannot integrate the run.
     """
     check_pair(prepared.formulation, solver)
     refusal = solver.refusal(prepared.problem)
@@ -70,15 +70,15 @@ def verify(prepared: Prepared, run: Trajectory, at: At = None, by: By = True) ->
     at
         The sample times of the run.
     by
-        What to repeat it with. True looks with other eyes (`other_eyes`). "same" tightens the
-        tolerance of the run's own solver and keeps every choice: what both runs take for granted
-        it does not see. Where that gives the same in every digit (series that end, along straight
-        flights) that proves nothing, and another method repeats the run.
+        How to repeat it. True uses other choices (`other_eyes`). "same" tightens the tolerance of
+        the run's own solver and keeps every choice, so it cannot check assumptions that both runs
+        share. If that reproduces every digit (finite series along straight flights), it proves
+        nothing, and another method repeats the run.
 
     Raises
     ------
     UnsupportedError
-        The solver asked for cannot take what was run.
+        The requested solver cannot integrate this run.
     """
     if by == "same":
         solver = prepared.solver.refined()
@@ -131,7 +131,7 @@ def _differences(
 ) -> Mapping[str, float]:
     """Return how far the states differ over the samples, without any at the end.
 
-    They are not a number where the repetition ended otherwise: what it did not reach is unknown.
+    They are NaN where the repetition ended otherwise: what it did not reach is unknown.
     """
     if repeated.outcome is not run.outcome:
         return dict.fromkeys(run.states, math.nan)
@@ -141,7 +141,7 @@ def _differences(
 
 
 class Sampled(Protocol):
-    """Whatever has states at sample times."""
+    """Anything that has states at sample times."""
 
     @property
     def times(self) -> np.ndarray:
@@ -155,7 +155,7 @@ class Sampled(Protocol):
 
     @property
     def events(self) -> Sequence[EventRecord]:
-        """What happened, in the order of time."""
+        """The events, in the order of time."""
         ...
 
     @property
@@ -166,7 +166,7 @@ class Sampled(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class End:
-    """States at the end of a run and nothing else."""
+    """Only states at the end of a run."""
 
     end_time: float
     end_state: Mapping[str, float]
@@ -183,7 +183,7 @@ class End:
 
     @property
     def events(self) -> Sequence[EventRecord]:
-        """Nothing is known of them."""
+        """The events, which are unknown."""
         return ()
 
 
@@ -198,8 +198,8 @@ class ResetAgreement:
     count, standard_count
         How many each had in all.
     apart_from
-        When the first happened that is not the same in both, s; None where all are. What the
-        states differ from then on is no error of a run but another motion.
+        The time of the first reset that differs between them, s; None if all agree. A difference of
+        the states after it is not an error of a run but a different motion.
     farthest
         The largest difference of the times of a reset that is the same in both, s.
     """
@@ -230,16 +230,16 @@ class Difference:
         The largest difference of a state over the common samples, relative to the largest value
         among the states of its unit; infinite where a state is not finite.
     state
-        The state of which it is.
+        The state with this difference.
     by_state
         The largest difference of each state, in its unit.
     resets
-        How the resets agree; None where neither run has any.
+        How the resets agree; None if neither run has any.
     omitted
-        The samples left out, since one run met a reset before and the other one after them.
+        The samples left out, because one run met a reset before them and the other after them.
     apart_from
-        The first common time, s, at which a state differs by more than 1e-6 of its size, of those
-        that ever do.
+        The first common time, s, at which a state differs by more than 1e-6 of its size, for each
+        state that ever does.
     """
 
     largest: float
@@ -256,7 +256,7 @@ class Difference:
 def difference(
     run: Sampled, standard: Sampled, units: Mapping[str, str], ignored: Collection[str] = ()
 ) -> Difference | None:
-    """Compare the states of a standard with those of a run; None where no time is common.
+    """Compare the states of a standard with those of a run; None if no time is common.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def compare_resets(
     Returns
     -------
     ResetAgreement or None
-        None where neither run has any, or one is an end alone.
+        None if neither run has any, or one is an end alone.
     list of (float, float)
         The times between which one run has met a reset and the other has not, as long as they
         have the same ones and such times do not overlap.
@@ -354,7 +354,7 @@ def _instants(run: Sampled, ignored: Collection[str]) -> list[_Instant]:
 
 
 def resets_sentence(found: Mapping[str, Difference]) -> str:
-    """Say whether runs, by their names, went through the resets of their standard."""
+    """Say whether the named runs went through the resets of their standard."""
     known = {name: one.resets for name, one in found.items() if one.resets is not None}
     if not known:
         return ""
@@ -376,6 +376,6 @@ def _sizes(run: Sampled, units: Mapping[str, str]) -> dict[str, float]:
     for name, values in run.states.items():
         unit = units.get(name, name)
         largest[unit] = max(largest.get(unit, 0.0), float(np.max(np.abs(values), initial=0.0)))
-    # What a constraint holds at zero is rounding, which is no size.
+    # What a constraint holds at zero is rounding, which does not count as a size.
     rounded = ROUNDED * max(largest.values(), default=0.0)
     return {name: max(largest[units.get(name, name)], rounded) or 1.0 for name in run.states}

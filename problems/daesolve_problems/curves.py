@@ -1,4 +1,4 @@
-"""Curves in the x-z plane that a wheel rolls on.
+"""Curves in the x-z plane on which a wheel rolls.
 
 A curve is f(x, z, p) = 0, and the wheel is on the side where f < 0: n = grad f / |grad f| points
 from its centre to the contact. Gravity acts along -z.
@@ -45,7 +45,7 @@ class Curve:
         The curve's own parameters: name -> (default, unit) or (default, unit, interval), as in
         `daesolve.parameters`.
     height
-        h as a function of x and p where the curve is z = h(x) and the wheel above it.
+        h as a function of x and p if the curve is z = h(x) with the wheel above it.
     label
         A name for messages and figures.
     """
@@ -65,7 +65,7 @@ class Curve:
         Raises
         ------
         PosingError
-            The residual is no scalar CasADi expression in x, z and the curve's parameters.
+            The residual is not a scalar CasADi expression in x, z and the curve's parameters.
         """
         point = ca.SX.sym("point", 2)  # pyright: ignore[reportArgumentType, reportCallIssue]
         p = self._declared
@@ -115,7 +115,7 @@ class Curve:
         Parameters
         ----------
         values
-            Parameters by name; others than the curve's own are passed over.
+            Parameters by name; those of others are ignored.
         points
             Shape (n, 2), in m.
 
@@ -127,7 +127,7 @@ class Curve:
         columns, own = np.asarray(points, dtype=float).T, self.own_values(values)
         if columns.shape != (2, 1):
             return self.geometry(columns, own).full()
-        # For a single point the conversion of arrays would take longer than all else.
+        # For a single point the conversion of arrays would take longer than everything else.
         found, (buffer, evaluate) = np.empty((6, 1)), self.geometry.buffer()
         for index, array in enumerate((np.ascontiguousarray(columns), own)):
             buffer.set_arg(index, memoryview(array))  # pyright: ignore[reportArgumentType, reportCallIssue]
@@ -201,13 +201,13 @@ def contact_point(
         on it. Or `polar_angle` (rad), for implicit curves: the first point in which f grows
         through zero along the ray from the origin that makes this angle with the downward
         vertical, positive towards +x. Points are looked for up to `FARTHEST` from the axes.
-        Other names are passed over.
+        Other names are ignored.
 
     Raises
     ------
     OutOfRangeError
-        There is no such point, or not exactly one of the two is given, or `polar_angle` is given
-        for an explicit curve.
+        There is no such point, not exactly one of the two is given, or `polar_angle` is given for
+        an explicit curve.
     """
     names = [name for name in ("contact_x", "polar_angle") if name in given]
     if curve.height is not None:

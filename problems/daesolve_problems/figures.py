@@ -1,4 +1,4 @@
-"""What figures of runs share: the series of a run's document, panels over time, paths."""
+"""Helpers for figures of runs: the series of a run's document, panels over time, paths."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def series(document: Document, *keys: str) -> np.ndarray:
 
 
 def column(document: Document, name: str) -> np.ndarray:
-    """Return the samples of a state, a reaction or an output, NaN where there is none."""
+    """Return the samples of a state, a reaction or an output, NaN if there is none."""
     for kind in KINDS:
         if name in document[kind]:
             return series(document, kind, name)
@@ -41,7 +41,7 @@ def states(document: Document) -> dict[str, np.ndarray]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of a size in inches; Matplotlib is imported for it, and not before."""
+    """Return an empty figure of a size in inches; Matplotlib is only imported here."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
@@ -53,7 +53,7 @@ Place = Callable[[Document], np.ndarray]
 Places = Callable[[Document], Mapping[str, np.ndarray]]
 """The same of several points by name."""
 LEAST_VIEW = 1e-12
-"""What no axis magnifies: the rounding of what is at rest."""
+"""Rounding at rest, which no axis magnifies."""
 
 
 def draw_curve(
@@ -75,11 +75,11 @@ def near_events(run: Trajectory, even: int = 401, beside: int = 120) -> np.ndarr
     Parameters
     ----------
     run
-        Whose events they are.
+        The run with the events.
     even
-        How many there are from the first sample to the last at even steps.
+        The number of even samples from the first to the last.
     beside
-        How many there are on each side of an event, at distances that grow in proportion.
+        The number of samples on each side of an event, at geometrically growing distances.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def mark_peaks(axes: Axes, document: Document, names: Mapping[str, str]) -> None
     Parameters
     ----------
     axes
-        On which lines are drawn over time.
+        The axes with lines over time.
     document
         Of the run.
     names
@@ -141,7 +141,8 @@ def plane(axes: Axes) -> None:
     points = [np.asarray(line.get_xydata(), dtype=float) for line in axes.lines]
     spans = [np.ptp(p[np.isfinite(p).all(axis=1)], axis=0).max(initial=0.0) for p in points]
     if max(spans, default=0.0) < LEAST_VIEW:
-        # Limits that are set are widened by the aspect; data limits are not, and nothing is told.
+        # Limits that are set are widened by the aspect; data limits are not, and no warning is
+        # given.
         x, y = points[0][0]
         corners = [(x - LEAST_VIEW, y - LEAST_VIEW), (x + LEAST_VIEW, y + LEAST_VIEW)]
         axes.update_datalim(corners)
@@ -175,7 +176,7 @@ def draw_paths(document: Document, places: Places) -> Figure:
 
 
 def panels_over_time(count: int, height: float = 3.0) -> tuple[Figure, list[Axes]]:
-    """Return a figure with so many panels over time, side by side, its height in inches."""
+    """Return a figure with panels over time, side by side, with a height in inches."""
     figure = new_figure(8.0, height)
     panels = list(figure.subplots(1, count, squeeze=False).ravel())
     for axes in panels:

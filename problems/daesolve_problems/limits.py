@@ -1,4 +1,4 @@
-"""What stiff creep leads to in a problem, twice: from the equations at a state, and from motions.
+"""The limit of stiff creep, found twice: from the equations at a state, and from motions.
 
 The two have nothing in common but the slips: `daesolve.nonholonomic.creep_limit` looks at the slow
 motion at some states and does not integrate, the sweep integrates the full system at several eps
@@ -37,7 +37,7 @@ def told_limit(
     *,
     apart: bool = True,
 ) -> ds.Answer:
-    """Tell the limit of creep by all slips, by each combination, and as it is measured.
+    """Return the limit of creep for all slips, for each combination, and as measured.
 
     Parameters
     ----------
@@ -48,13 +48,13 @@ def told_limit(
     sizes
         The values of eps of the sweep.
     apart
-        Whether combinations of slips are looked at: then the forces of slips belong to these.
+        Whether combinations of slips are examined: then the forces of slips belong to these.
     """
     whole = creep_limit(system, slips, family, times=times)
     answer: dict[str, Any] = {"kind": whole.kind, "said": str(whole), **_described(whole)}
     if apart and len(slips) > 1:
         found = creep_limits(system, slips, family, times=times)
-        answer["combinations"] = {", ".join(names): _told(one) for names, one in found.items()}
+        answer["combinations"] = {", ".join(names): _summary(one) for names, one in found.items()}
     shares: list[np.ndarray] = []
     for eps in sizes:
         run = motion(eps)
@@ -88,7 +88,7 @@ def _described(limit: CreepLimit) -> dict[str, Any]:
     }
 
 
-def _told(limit: CreepLimit) -> str:
+def _summary(limit: CreepLimit) -> str:
     """Return the kind, and how many combinations roll where it is mixed."""
     if limit.reason:
         return f"none: {limit.reason}"

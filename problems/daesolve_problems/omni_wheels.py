@@ -1,8 +1,8 @@
-"""What all vehicles on omni-wheels share: how many wheels, where they stand, what they are called.
+"""What all vehicles on omni-wheels share: the number, places and names of their wheels.
 
 Wheel i stands at (wheel_x_i, wheel_y_i) on the platform, n_i = (cos, sin) of heading_i is the
-direction of its axle, roller_angle_i that of its rollers' axes. Where the wheels stand at equal
-angles about the platform, their axles are radial.
+direction of its axle, roller_angle_i that of its rollers' axes. If the wheels stand at equal angles
+about the platform, their axles are radial.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def check_counts(wheels: int, rollers: int) -> None:
     Raises
     ------
     OutOfRangeError
-        There are fewer than three wheels, or than three rollers a wheel.
+        There are fewer than three wheels, or fewer than three rollers per wheel.
     """
     if wheels < FEWEST_WHEELS:
         raise OutOfRangeError(
@@ -49,7 +49,7 @@ def numbered(name: str, *counts: int) -> list[str]:
 def equal_directions(count: int) -> list[tuple[float, float]]:
     """Return (cos, sin) of angles that divide a turn into equal parts, the first of them zero.
 
-    Taken in degrees, so that what is symmetric is so to the last digit.
+    Computed in degrees, so that symmetric angles are symmetric to the last digit.
     """
     degrees = [360.0 * index / count for index in range(count)]
     return [
@@ -60,7 +60,7 @@ def equal_directions(count: int) -> list[tuple[float, float]]:
 def wheel_parameters(wheels: int) -> dict[str, tuple[float, str, ds.Interval]]:
     """Return the places and directions of wheels anywhere, to be declared.
 
-    A wheel whose x and y are both zero stands where the symmetric vehicle has it (`wheel_place`).
+    A wheel whose x and y are both zero has its place in the symmetric vehicle (`wheel_place`).
     """
     entries: dict[str, tuple[float, str, ds.Interval]] = {}
     for i in range(1, wheels + 1):

@@ -1,4 +1,4 @@
-"""How near the reduced models of a problem come to the full one, and whether they hold.
+"""How close the reduced models of a problem are to the full one, and whether they are valid.
 
 The order is the least-squares slope of log(error) over log(parameter); an error is the largest
 difference from the full model over the samples of a run, from a time on, of any state of a group.
@@ -25,7 +25,7 @@ FULL = "full"
 SLOPES = (1, 2)
 """Drawn as guides."""
 MARGIN = 0.2
-"""Left for what the guides are called, relative to the width of the curves."""
+"""Space for the labels of the guides, relative to the width of the curves."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Orders:
     parameter
         The name of the small parameter.
     values
-        Those that it was given, at least two.
+        Its values, at least two.
     errors
         Name of a curve -> its error at each value.
     """
@@ -141,11 +141,11 @@ def measured_orders(
     case
         The case; its model does not count.
     models
-        What is compared with the model `full`.
+        The models to compare with the model `full`.
     groups
         Name -> states or outputs that are measured together; a curve is called "model name".
     parameter, values
-        The small parameter and what it is given.
+        The small parameter and its values.
     at
         Sample times, s; the last is the horizon.
     since
@@ -154,7 +154,7 @@ def measured_orders(
     Raises
     ------
     OutOfRangeError
-        A run does not come to its end.
+        A run does not reach its end.
     """
     errors: dict[str, list[float]] = {
         f"{model} {group}": [] for model in models for group in groups
@@ -179,7 +179,7 @@ def of_model(case: BoundCase, model: str, changes: Mapping[str, Any] | None = No
 def judged(
     model: ds.nonholonomic.DiracModel, state: Mapping[str, float], parameters: Mapping[str, float]
 ) -> ds.Answer:
-    """Tell how the fast motion goes on at a state, and whether the reduced models hold there.
+    """Report the fast motion at a state, and whether the reduced models are valid there.
 
     Parameters
     ----------

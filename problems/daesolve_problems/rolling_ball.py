@@ -21,17 +21,18 @@ No chart of directions is needed: a tracks the foot of the ball whichever way th
 e_x, e_y, but for a multiple of s . nu, which `contact` keeps at zero; together they say s = 0 as
 long as nu_z < 1: on every surface z = h(x, y), where nu points downwards, on a vertical wall and
 under an overhang, but not where a ball hangs straight under a ceiling. The reaction R and the
-torque are free unknowns; that the torque is the moment of R is an equation of its own.
+torque are free unknowns; a separate equation makes the torque the moment of R.
 
 The ball is homogeneous (moment of inertia 2/5 M r^2), its orientation a unit quaternion. The
 pendulum is a point mass on a massless arm that turns without friction about an axle through the
-centre, fixed in the ball: the ball's own y axis, no loss of generality, as all axes of a ball are
-alike. phi is the angle of the arm from the ball's own -z axis, right-handed about the axle.
+centre, fixed in the ball: the ball's own y axis, without loss of generality because all axes of a
+ball are equivalent. phi is the angle of the arm from the ball's own -z axis, right-handed about the
+axle.
 
 On an incline the bare ball has the acceleration g sin(slope) / (1 + 2/5) and keeps its spin about
 the normal; on a surface of revolution it has Routh's two integrals, linear in the velocities. With
-the pendulum these are gone, and the energy is left. Where all of it moves in a plane down an
-incline, the momentum (1 + 2/5) M v + m v_bob along the slope grows by (M + m) g sin(slope) t.
+the pendulum only the energy is conserved. Where all of it moves in a plane down an incline, the
+momentum (1 + 2/5) M v + m v_bob along the slope grows by (M + m) g sin(slope) t.
 """
 
 from __future__ import annotations
@@ -324,9 +325,9 @@ def _check_place(gradient: np.ndarray, curvature: np.ndarray, radius: float) -> 
 def scales(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Measure the contact by the radius, and the energy by E0 - V_min where there is a lowest V.
+    """Scale the contact by the radius, and the energy by E0 - V_min if there is a lowest V.
 
-    That is in the bowl and on the level; elsewhere the ball may fall without end.
+    There is one in the bowl and on the level; elsewhere the ball may fall without end.
     """
     surface, pendulum = structure["surface"], structure["pendulum"]
     _, gradient = _contact(given, parameters, surface)

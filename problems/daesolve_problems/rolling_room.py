@@ -1,4 +1,4 @@
-"""Where a disc of radius r can roll on a traced curve, and where it touches it a second time.
+"""Where a disc of radius r can roll on a traced curve, and where it touches the curve twice.
 
 A disc fits in P where r K(P) < 1, K(P) being the greatest curvature of a circle that is tangent to
 the curve in P and passes through another point of it (`daesolve_problems.tangent_circles`). That is
@@ -65,9 +65,9 @@ class Admissibility:
     radius
         Of the disc, in m.
     stretch
-        The arc lengths that it was asked for, in m.
+        The requested arc lengths, in m.
     admissible
-        Whether the disc touches the curve in the rolling contact alone, all along the stretch.
+        Whether the disc touches the curve only at the rolling contact, all along the stretch.
     fits_at_start
         Whether it does so at the start.
     largest_local_radius
@@ -75,10 +75,10 @@ class Admissibility:
     largest_radius
         Of a disc that can roll all along the stretch, in m: the least upper bound.
     tightest
-        The rolling contact (x, z), in m, in which a disc of the largest radius is stopped; None
-        where every disc fits.
+        The rolling contact (x, z), in m, in which a disc of the largest radius is stopped; None if
+        every disc fits.
     second_contacts
-        The first ones backwards and forwards from the start, None where there is none on the
+        The first ones backwards and forwards from the start, None if there is none on the
         stretch; both at the start itself where the disc does not fit there.
     """
 
@@ -105,7 +105,7 @@ def admissibility(track: Track, radius: float, stretch: Stretch | None = None) -
     """Find out whether a disc can roll along a stretch, and where it is stopped if not.
 
     Second contacts are looked for on the whole track and at least `SIGHT` radii beyond the stretch,
-    and on other pieces of the curve that stand in the wheel's way: a ceiling, an island.
+    and on other pieces of the curve in the wheel's way: a ceiling, an island.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def _tightest(
 
 
 def _with_peaks(s: Array, required: Array, peaks: list[tuple[float, float]]) -> tuple[Array, Array]:
-    """Count peaks between samples as samples, lest the disc be let through."""
+    """Count peaks between samples as samples, so that the disc is not let through."""
     extra = np.array(peaks)
     places, index = np.unique(np.concatenate((s, extra[:, 1])), return_inverse=True)
     needed = np.full(places.size, -math.inf)

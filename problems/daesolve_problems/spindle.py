@@ -1,6 +1,6 @@
 """Rollers whose contour is an arc of their wheel's circle, and wheels that carry them.
 
-n rollers surround a wheel of the radius l. A roller takes the central angle 2 al, al = pi / n; at
+n rollers surround a wheel of the radius l. A roller spans the central angle 2 al, al = pi / n; at
 the angle b from its middle, as the wheel's centre sees it, it is as thick as is needed to reach
 the wheel's circle,
 
@@ -19,8 +19,8 @@ s = sin(b) and u = c - cos(al) + e, it has the volume and the moments of inertia
     A/m = B / (2 m) + (2 pi l^5 / V) int u^2 s^2 c db  across it, through its middle,
 
 the integrals taken from 0 to al. They have closed forms in al, sin(al) and cos(al), whose terms
-are of the order of 1 while their sums are as small as al^9. A Gauss rule that is exact to
-rounding keeps all digits, for any number of rollers, and is what stands here.
+are of the order of 1 while their sums are as small as al^9. A Gauss rule that is exact to rounding
+keeps all digits for any number of rollers, and is used here.
 
 K. V. Gerasimov, Dynamics of an omni-wheel vehicle with the inertia of its rollers and with
 friction, Moscow State University (2018), chapter 3, (2.1), has the pointed roller.
@@ -93,7 +93,7 @@ class Spindle:
         return self.along / 2.0 + self.wheel_radius**2 * spread
 
     def lowest(self, cosine: float) -> tuple[float, tuple[float, float]]:
-        """Return how high its centre is where it touches a plane, and where it touches.
+        """Return the height of its centre when it touches a plane, and the point of contact.
 
         Its arc touches where |c| <= sin(al), c = cos of the angle between its axis and the normal;
         beyond, the edge of its lower end does.
@@ -192,8 +192,8 @@ class Wheel:
     def upright(self) -> Any:
         """Return the moment about the vertical through its centre, kg m^2.
 
-        Rollers take part in it by A and their mass alone, not by B: what they turn about their own
-        axes is counted apart. For n >= 3 it does not depend on how the wheel has turned.
+        Rollers contribute only by A and their mass, not by B: their rotation about their own axes
+        is counted separately. For n >= 3 it does not depend on how the wheel has turned.
         """
         ring = self.roller_across + self.roller_mass * self.roller.axis_distance**2
         return self.disc_mass * self.disc_radius**2 / 4.0 + self.roller.rollers * ring / 2.0

@@ -26,7 +26,7 @@ class Surface:
         (x, y, z, p) -> f, a CasADi expression of coordinates in m; p holds every parameter of the
         problem by name.
     parameters
-        Those of the surface's own, as for `daesolve.parameters`.
+        The surface's own parameters, as in `daesolve.parameters`.
     label
         A name for the report.
 

@@ -55,7 +55,7 @@ class Surroundings:
     near
         Points nearer to each other than this, in m, are taken as one.
     known
-        K at the samples of the track, in 1/m, NaN where nobody has asked yet; None where pieces
+        K at the samples of the track, in 1/m, NaN where not yet computed; None if pieces
         count that do not belong to the track alone.
     """
 

@@ -65,7 +65,7 @@ class Contacts:
         )
 
     def centres(self, radius: float) -> Array:
-        """Return where the centre of a wheel of this radius (m) is, shape (n, 2)."""
+        """Return the centre of a wheel of this radius (m), shape (n, 2)."""
         return self.points - radius * self.normals
 
 
@@ -96,17 +96,17 @@ def contacts(curve: Curve, values: Mapping[str, float], s: Array, near: ArrayLik
 class Track(Contacts):
     """A curve traced by arc length from a start contact, at s = 0, in both directions.
 
-    A closed curve is sampled twice round, from -L to L; an open one as far as was asked for, or
-    to where it ends.
+    A closed curve is sampled twice round, from -L to L; an open one to the requested length, or to
+    where it ends.
 
     Parameters
     ----------
     s, points, normals, curvature
-        As of `Contacts`; s ascends.
+        As in `Contacts`; s ascends.
     curve, values
-        What was traced.
+        The curve, and its parameters by name.
     perimeter
-        The arc length L after which the curve closes, in m; None where it is open.
+        The arc length L after which the curve closes, in m; None if it is open.
     stops
         Whether tracing stopped short backwards and forwards: there the curve ends, jumps or has a
         kink.
@@ -129,7 +129,7 @@ class Track(Contacts):
         Raises
         ------
         OutOfRangeError
-            The stretch does not hold the start, or is no part of the track.
+            The stretch does not contain the start, or is not part of the track.
         """
         low, high = self.ends
         if stretch is None:
@@ -252,7 +252,7 @@ class _UnitTangent:
         return np.array((-f_z / size, f_x / size) if size > 0.0 else (math.nan, math.nan))
 
     def misses(self, point: Array, by: float) -> bool:
-        """Tell whether a point is farther than that from the curve, or f has no value there."""
+        """Return whether a point is farther than that from the curve, or f has no value there."""
         self(0.0, point)
         f, f_x, f_z = self._rows[:3].tolist()
         return not abs(f) <= by * math.hypot(f_x, f_z)
@@ -305,7 +305,7 @@ def _integrate(
 
 
 def reach(track: Track, radius: float, height: float = math.inf) -> Stretch:
-    """Tell how far a wheel gets whose centre may not rise above a height.
+    """Return how far a wheel gets if its centre may not rise above a height.
 
     Parameters
     ----------

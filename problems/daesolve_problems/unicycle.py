@@ -1,9 +1,9 @@
-"""A vehicle on one wheel, which is a sleigh of Chaplygin.
+"""A vehicle on one wheel, which moves like Chaplygin's sleigh.
 
 A frame with one upright wheel slides on a level plane without friction, while the wheel rolls
-without slip and without resistance. The two unknown reactions are the force of the ground along the
-axle and that across it, in the direction of rolling. Neither does work, and the energy is
-conserved. No motor turns the wheel.
+without slip and without resistance. The two unknown reactions are the forces of the ground along
+the axle and across it, in the direction of rolling. Neither does work, and the energy is conserved.
+No motor turns the wheel.
 
 The wheel stands upright and is fixed to a frame that slides without friction. x, y is its point of
 contact; n is the direction of its axle, turned by psi, and tau = e_z x n that of rolling. The
@@ -142,27 +142,24 @@ def paths(document: Document) -> Figure:
 
 
 def velocities(document: Document) -> Figure:
-    """Draw u and omega, scaled so that u^2 + omega^2 is the energy; and how it is kept."""
+    """Draw u and omega, scaled so that u^2 + omega^2 is the energy."""
     state, numbers = states(document), document["parameters"]
     mass = numbers["mass"] + numbers["wheel_inertia"] / numbers["wheel_radius"] ** 2
     offset = numbers["mass"] * numbers["centre_normal"] / mass
     moment = numbers["inertia_about_contact"] - mass * offset**2
-    energy = series(document, "outputs", "energy")
-    figure, (above, below) = panels_over_time(2)
+    figure, (axes,) = panels_over_time(1)
     for values, label in (
         (np.sqrt(mass / 2.0) * (state["v_tau"] + offset * state["omega"]), "√(M/2) u"),
         (np.sqrt(moment / 2.0) * state["omega"], "√(J̃/2) ω"),
     ):
-        above.plot(series(document, "times"), values, linewidth=1.2, label=label)
-    above.set_ylabel("√J")
-    above.legend()
-    below.plot(series(document, "times"), energy - energy[0], linewidth=0.8)
-    below.set_ylabel("E − E₀ (J)")
+        axes.plot(series(document, "times"), values, linewidth=1.2, label=label)
+    axes.set_ylabel("√J")
+    axes.legend()
     return figure
 
 
 def forces(document: Document) -> Figure:
-    """Draw the forces of the ground, and what the blade of the sleigh bears along the axle."""
+    """Draw the forces of the ground, and the force on the blade of the sleigh along the axle."""
     state, numbers = states(document), document["parameters"]
     lever = numbers["wheel_inertia"] / numbers["wheel_radius"]
     swept = -lever * state["omega"] * state["v_tau"] / numbers["wheel_radius"]
@@ -190,7 +187,7 @@ problem = ds.Problem(
     drawing=drawing,
     figures={
         "paths of the contact and the mass centre": paths,
-        "velocities and energy": velocities,
+        "velocities": velocities,
         "forces of the ground": forces,
     },
     cases=[

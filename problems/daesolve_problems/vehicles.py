@@ -1,4 +1,4 @@
-"""What vehicles on wheels that stand upright look like from above."""
+"""Drawings from above of vehicles on upright wheels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def wheel_above(
     Parameters
     ----------
     centre, axle
-        Where it stands, and the direction of its axle.
+        Its place, and the direction of its axle.
     radius
         m
     turn

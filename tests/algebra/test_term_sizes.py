@@ -33,3 +33,7 @@ def test_one_less_a_cosine_has_the_size_of_one():
 
 def test_the_rounding_of_a_large_angle_is_in_its_sine():
     assert size(ca.sin(X), 1e6) == pytest.approx(1e6 * abs(np.cos(1e6)), rel=1e-3)
+
+
+def test_a_square_beyond_every_double_is_infinite():
+    assert size(X**2 - 1, 1e300) == float("inf")

@@ -281,7 +281,7 @@ def test_a_directory_that_cannot_be_made_is_refused_before_the_run(tmp_path):
     (tmp_path / "file").touch()
     directory = tmp_path / "file" / "run"
     refused = call(*SHORT, "--out", directory, code=2)
-    assert f"{str(directory)!r} cannot be made" in refused.stderr
+    assert f"{str(directory)!r} cannot be created" in refused.stderr
 
 
 @pytest.mark.slow

@@ -32,6 +32,7 @@ OPTIONS = {
     "doctor": ["--json"],
     "resume": ["--until", "--any-version", "--source", "--workers", "--scheduler", "--json", "--quiet"],
     "report": ["--source"],
+    "plot": ["--drift", "--out", "--format"],
     "animate": ["--to", "--seconds", "--fps", "--from", "--until", "--width", "--source", "--quiet"],
     "analyse": ["--case", "--model", "--set", "--initial", "--json"],
     "sweep": ["--over", "--samples", "--seed", "--case", "--set", "--until", "--solver", "--rtol",
@@ -40,12 +41,13 @@ OPTIONS = {
     "new": [],
     "page": ["--to", "--case", "--until"],
 }  # fmt: skip
-FLAGS = {"--json", "--quiet", "--any-version", "--batch"}
+FLAGS = {"--json", "--quiet", "--any-version", "--batch", "--drift"}
 SHORT = {"run": ["--until", "0.01"], "sweep": ["--until", "0.01", "--workers", "0"],
          "compare": ["--until", "0.01"], "page": ["--until", "0.01"]}  # fmt: skip
 SUBJECT = {
     "resume": "runs",
     "report": "runs",
+    "plot": "runs",
     "animate": "runs",
     "new": "",
     "list": "",

@@ -89,6 +89,26 @@ def test_what_is_missing_or_wrong_is_said_in_a_sentence(mine):
         assert sentence in call("run", mine / "mine.py", *words, code=2).stderr
 
 
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--set stiffness", ("--set", "stiffness=1", "--set", "stiffness=2")),
+        ("--initial x", ("--initial", "x=1", "--initial", "x=2")),
+        ("--rate energy", ("--rate", "energy=1", "--rate", "energy=off")),
+        ("--rate", ("--rate", "1", "--rate", "auto")),
+    ],
+)
+def test_a_name_that_an_option_gives_twice_is_refused(mine, option, words):
+    given = call("run", mine / "mine.py", "--input", "push=1", *words, code=2)
+    assert f"{option} is given twice" in " ".join(given.stderr.split())
+
+
+def test_a_file_of_parameters_that_gives_a_name_twice_is_refused(mine, tmp_path):
+    (tmp_path / "twice.json").write_text('{"stiffness": 1, "stiffness": 2}', encoding="utf-8")
+    words = ("run", mine / "mine.py", "--input", "push=1", "--parameters", tmp_path / "twice.json")
+    assert "'stiffness' is given twice" in " ".join(call(*words, code=2).stderr.split())
+
+
 def test_a_sweep_varies_beside_an_input_and_over_one(mine, tmp_path):
     given = ("--input", f"push={mine / 'measured.csv'}:force")
     words = ("sweep", mine / "mine.py", "--workers", 0)

@@ -78,12 +78,12 @@ def test_a_branch_is_written_with_its_figure(wheel: Path, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("orbit", "--over", "slope=0:1"), "the analysis 'orbit' takes no --over"),
-        (("orbit", "--step", "0.1"), "the analysis 'orbit' takes no --step"),
-        (("circle-map", "--steady"), "the analysis 'circle-map' takes no --steady"),
+        (("orbit", "--over", "slope=0:1"), "the analysis 'orbit' does not use --over"),
+        (("orbit", "--step", "0.1"), "the analysis 'orbit' does not use --step"),
+        (("circle-map", "--steady"), "the analysis 'circle-map' does not use --steady"),
         (("branch", "--section", "strike", "--over", "slope=0.04:0.06", "--step", "0"), "the step"),
         (("orbit", "--section", "strike", "--steady"), "a steady motion has neither"),
-        (("rank", "--section", "strike"), "the analysis 'rank' takes no --section"),
+        (("rank", "--section", "strike"), "the analysis 'rank' does not use --section"),
         (("branch", "--section", "strike"), "--over NAME=LOW:HIGH is missing"),
         (("branch", "--section", "strike", "--over", "slope"), "--over needs NAME=LOW:HIGH"),
         (("orbit",), "a period or a section must be given"),
@@ -138,7 +138,7 @@ def test_what_is_stopped_goes_on_to_the_same_bits(
     assert 4 <= len(kept(part)) < len(kept(whole))
     if number is signal.SIGINT:
         assert running.returncode == 3
-        assert "interrupted; the same command goes on from what" in said
+        assert "interrupted; repeat the command to continue from the results in" in said
         assert "Traceback" not in said
     subprocess.run(command(wheel, analysis, part), check=True, capture_output=True)
     assert kept(part) == kept(whole)
@@ -164,11 +164,11 @@ def test_processes_share_a_map_to_the_same_bits(wheel: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--cells", "3x3"), "--cells takes NX:NY, two whole numbers, not '3x3'"),
+        (("--cells", "3x3"), "--cells needs NX:NY, two whole numbers, not '3x3'"),
         (("--cells", "1:3"), "two whole numbers >= 2"),
         (("--workers", "-1"), "workers is -1, but must be a whole number >= 0"),
         (("--workers", "1", "--scheduler", "tcp://a:1"), "leave one of them out"),
-        (("--step", "0.1"), "the analysis 'stability-map' takes no --step"),
+        (("--step", "0.1"), "the analysis 'stability-map' does not use --step"),
     ],
 )
 def test_a_map_that_cannot_be_asked_for_is_refused(

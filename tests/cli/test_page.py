@@ -51,7 +51,7 @@ def test_a_python_file_has_its_page_without_the_path_of_this_machine(mine, tmp_p
     [
         (["page", "pendulun", "--to", "{}/pages"], "pendulum"),
         (["page", "pendulum", "--to", "{}/pages", "--case", "fall"], "release"),
-        (["page", "pendulum", "--to", "{}/mine.py"], "cannot be made"),
+        (["page", "pendulum", "--to", "{}/mine.py"], "cannot be created"),
         (["page", "{}/none.py", "--to", "{}/pages"], "does not exist"),
     ],
 )

@@ -91,6 +91,7 @@ def test_status_3_where_no_member_succeeded(mine, tmp_path):
         (("--over", "mass=-1,2"), "must be > 0"),
         (("--over", "mass"), "--over needs NAME=V1,V2"),
         (("--over", "mass=1", "--over", "mass=2"), "given twice"),
+        (("--over", "mass=1,2", "--set", "mass=5"), "given twice, by --over and by --set"),
         (("--over", "mass=uniform(1,2)"), "samples are missing"),
         (("--over", "mass=unifrom(1,2)"), "did you mean 'uniform'"),
         (("--over", "mass=uniform(1)"), "uniform needs (A,B), two numbers"),

@@ -50,7 +50,7 @@ def test_a_project_that_uses_the_fixture(pytester: pytest.Pytester) -> None:
             "*test_loose*",
             ">       swing(drift, limits=*",
             "E * energy *measured *1e-9 *",
-            "*UnknownNameError: there is a limit for 'energie'*",
+            "*UnknownNameError: the limit 'energie' matches*",
             ">       assert swing(*).event_count == 3",
             "E *assert 0 == 3",
             "*= drift =*",

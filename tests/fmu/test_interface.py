@@ -175,7 +175,7 @@ def test_a_start_that_no_constraint_agrees_with_is_an_error(wall: Path) -> None:
     unit.enterInitializationMode(startTime=0.0)
     with pytest.raises(Exception, match="error"):
         unit.exitInitializationMode()
-    assert "no start that keeps the values that were set meets rod" in log.lines[-1]
+    assert "no start with the given values satisfies rod" in log.lines[-1]
     unit.freeInstance()
 
 

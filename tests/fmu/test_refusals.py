@@ -37,7 +37,7 @@ def two_walls() -> ds.MechanicalSystem:
     [
         ("bouncing-ball-3d", "tennis", "at the contacts 'floor' is decided by complementarity"),
         ("prism", "two-solutions", "the pairs of supports is decided by complementarity"),
-        ("n-trailer", "back", "the input 'steer' stands in the constraint 'steered'"),
+        ("n-trailer", "back", "the input 'steer' appears in the constraint 'steered'"),
     ],
 )
 def test_cases_that_no_expression_decides_are_refused(

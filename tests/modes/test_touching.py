@@ -113,3 +113,19 @@ def test_a_body_at_rest_a_hair_within_an_open_contact_stays_on_it(kind, depth):
     run = ds.solve(body, 0.1, {"z": 0.5 - depth, "z_dot": 0.0, "x_dot": 0.2, "y_dot": 0.1})
     assert run.events[0].name == "floor_closed"
     assert run.end_state["z"] - 0.5 == pytest.approx(0.0, abs=2 * depth)
+
+
+@pytest.mark.parametrize("size", [1e-8, 1e-12])
+def test_lengths_near_what_counts_as_a_gap_of_zero_are_reported_or_refused(size):
+    q = ds.coordinates(z="m")
+    floor = ds.Contact("floor", q.z, restitution=0.7, closed=False)
+    ball = ds.MechanicalSystem(
+        q, kinetic=q.dot.z**2 / 2, potential=9.81 * size * q.z, goals=[floor]
+    )
+    start = {"z": size, "z_dot": 0.0}
+    if size < 1e-10:
+        with pytest.raises(ds.errors.OutOfRangeError, match="a gap below 1e-12 m as zero"):
+            ds.solve(ball, 1.0, start)
+    else:
+        notes = ds.solve(ball, 1.0, start).description["notes"]
+        assert any("a gap below 1e-12 m as zero" in note for note in notes)

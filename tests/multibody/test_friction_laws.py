@@ -376,5 +376,5 @@ def test_numbers_that_cannot_be_are_refused(make, sentence):
 def test_a_slip_of_three_components_and_a_name_that_is_no_word_are_refused(law):
     with pytest.raises(PosingError, match="one component or a column of two"):
         law.act("floor", ca.SX(3, 1), ca.SX(1))
-    with pytest.raises(PosingError, match="is not a word"):
+    with pytest.raises(PosingError, match="must be a word"):
         law.act("the floor", ca.SX(2, 1), ca.SX(1))

@@ -103,3 +103,10 @@ def test_a_file_imports_the_modules_beside_it(tmp_path, monkeypatch, late):
         encoding="utf-8",
     )
     assert registry.problem(str(path)).case().solve().end_state["x"] == pytest.approx(6.0)
+
+
+def test_the_directory_of_a_run_does_not_hide_the_problem_of_its_name(tmp_path, monkeypatch):
+    (tmp_path / "pendulum").mkdir()
+    (tmp_path / "pendulum" / "manifest.json").write_text("{}", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert registry.problem("pendulum").name == "pendulum"

@@ -89,7 +89,7 @@ def test_to_impose_at_once_gets_wrong_as_rollers_get_thin_at_their_ends():
         said = case.analyse("limit").values["imposing_at_once"]
         ratios.append(said["ratio"])
         wrong.append(said["error_of_place"])
-        assert ("to impose its rolling at once is right" in said["said"]) == (end == 0.01)
+        assert ("imposing its rolling at once is right" in said["said"]) == (end == 0.01)
     assert ratios == sorted(ratios)
     assert wrong == sorted(wrong)
     assert wrong[0] < 0.1

@@ -13,7 +13,8 @@ from daesolve.errors import ArchiveError, UnknownNameError
 from daesolve.reporting import document, load, rebuild, with_opening
 from daesolve.reporting.figures import outputs
 from daesolve.reporting.figures.curves import draw_curve
-from daesolve.reporting.opening import FILE, keep_opening, with_kept_opening
+from daesolve.reporting.opening import with_kept_opening
+from daesolve.storage.files import OPENING
 
 PERIOD = 2.0 * np.pi
 
@@ -84,10 +85,9 @@ def test_the_name_of_a_quantity_is_checked(told):
 
 
 def test_a_stored_run_keeps_its_beginning_and_its_report_shows_it(tmp_path):
-    run = ds.solve(
+    ds.solve(
         oscillator(), until=270.0, initial={"x": 1.0}, at=ds.every(2.7), store=tmp_path / "run"
     )
-    keep_opening(tmp_path / "run", run, load(tmp_path / "run"))
     told = with_kept_opening(load(tmp_path / "run"), tmp_path / "run")
     begun = told["opening"]
     np.testing.assert_allclose(begun["states"]["x"], np.cos(begun["times"]), atol=1e-12)
@@ -104,7 +104,7 @@ def test_a_stored_run_keeps_its_beginning_and_its_report_shows_it(tmp_path):
     ],
 )
 def test_a_damaged_beginning_is_refused(tmp_path, sparse, content):
-    (tmp_path / FILE).write_bytes(content)
+    (tmp_path / OPENING).write_bytes(content)
     with pytest.raises(ArchiveError, match="does not contain the beginning"):
         with_kept_opening(document(sparse, {}), tmp_path)
 
@@ -112,7 +112,7 @@ def test_a_damaged_beginning_is_refused(tmp_path, sparse, content):
 def test_a_word_among_the_numbers_of_a_beginning_is_refused(tmp_path, told, sparse):
     begun = json.loads(json.dumps(told["opening"]))
     begun["states"]["x"][0] = "<script>"
-    (tmp_path / FILE).write_text(json.dumps(begun))
+    (tmp_path / OPENING).write_text(json.dumps(begun))
     with pytest.raises(ArchiveError, match="does not contain the beginning"):
         with_kept_opening(document(sparse, {}), tmp_path)
 

@@ -9,15 +9,8 @@ from daesolve.reporting.facts import agreement, labels
 from daesolve.reporting.figures.accuracy import largest_unaccounted, terms, unaccounted
 from daesolve.reporting.figures.panels import ROWS
 from daesolve.reporting.figures.style import svg
-from daesolve.reporting.sampling import (
-    MOST_EVENTS,
-    Series,
-    envelope,
-    rate_name,
-    resolved,
-    tally,
-    turning_points,
-)
+from daesolve.reporting.sampling import MOST_EVENTS, envelope, resolved, tally
+from daesolve.trajectory.joining import Series, rate_name, turning_points
 
 
 def drawn(draw, documents):
@@ -243,6 +236,20 @@ def test_a_thinned_run_shows_its_beginning(told, sparse):
         assert times[-1] == told["times"][299]
         values = np.interp(times, told["times"], told["states"][name])
         np.testing.assert_allclose(line.get_ydata(), values, atol=1e-4)
+
+
+def test_the_path_of_sparse_samples_shows_the_beginning_as_a_line(told, sparse):
+    kinds = ("states", "reactions", "outputs")
+    first = {kind: {n: v[:300] for n, v in told[kind].items()} for kind in kinds}
+    (axes,) = figures.path([sparse]).axes
+    assert not [line for line in axes.lines if line.get_linestyle() == "-"]
+    sparse["opening"] = {"times": told["times"][:300], **first}
+    (axes,) = figures.path([sparse]).axes
+    (line,) = [line for line in axes.lines if line.get_linestyle() == "-"]
+    # The rod has a length of 1 m, and a cubic through close samples keeps it.
+    np.testing.assert_allclose(np.hypot(*line.get_data()), 1.0, atol=1e-4)
+    assert line.get_label() == f"the first {told['times'][299]:.3g} s"
+    assert "samples" in axes.lines[0].get_label()
 
 
 def test_long_figures_are_split_into_sheets(told):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.drawing import Dot, Drawing
-from daesolve.reporting import animate, document, keep_opening, load, with_drawing
+from daesolve.drawing import Dot, Drawing, Linear
+from daesolve.reporting import animate, document, with_drawing
 from daesolve.reporting.filming import filmed
 from daesolve.reporting.opening import with_opening
 from tests.reporting.conftest import IDENTITY, pendulum
@@ -54,8 +54,7 @@ def test_the_beginning_is_that_of_the_closed_form(long):
 
 
 def test_a_stored_run_shows_the_beginning_that_was_kept(tmp_path):
-    run = ds.solve(pendulum(), LONG, {"x": -1.0}, store=tmp_path / "run")
-    keep_opening(tmp_path / "run", run, load(tmp_path / "run"))
+    ds.solve(pendulum(), LONG, {"x": -1.0}, store=tmp_path / "run")
     is_a_beginning(filmed(tmp_path / "run"))
 
 
@@ -80,6 +79,79 @@ def test_close_samples_of_a_long_run_are_their_own_beginning(tmp_path):
     first, whole = filmed(tmp_path / "run")
     assert first.followable
     assert whole.pictures[-1].time == 2000.0
+
+
+RIPPLE = 1e-5
+
+
+def swing(end, frequency, ripple=0.0):
+    """A point that goes to and fro on a line of 2 m, in as many samples as the motion needs."""
+    times = np.linspace(0.0, end, 4001)
+    x = np.cos(2.0 * np.pi * frequency * times)
+    z = ripple * np.cos(40.0 * np.pi * frequency * times)
+    states = {"x": x, "y": 0.5 * times / end, "z": z}
+    return moving_columns(times, states)
+
+
+def moving_columns(times, states):
+    document = {
+        "problem": "point", "case": None, "times": times.tolist(), "start_time": times[0],
+        "until": times[-1], "states": {n: v.tolist() for n, v in states.items()},
+        "reactions": {}, "outputs": {}, "events": [], "parameters": {}, "notes": [],
+    }  # fmt: skip
+    drawing = Drawing([Dot((Linear({"x": 1.0, "z": 1.0}), "y"))])
+    return with_drawing(document, lambda _: drawing)
+
+
+@pytest.mark.parametrize(("frequency", "pictures"), [(0.5, 250), (2.0, 250), (4.0, 500)])
+def test_a_fast_motion_has_more_pictures(frequency, pictures):
+    """10 s hold 20 f turns: up to 50 of them are followed in 250 pictures, up to 100 in 500."""
+    (film,) = filmed(swing(10.0, frequency))
+    assert film.followable
+    assert len(film.pictures) == pytest.approx(pictures, rel=0.1)
+    assert film.turns == pytest.approx(20.0 * frequency, abs=1)
+
+
+def test_a_motion_that_is_too_fast_is_slowed_down_no_more_than_it_must_be():
+    """100 turns can be followed; of 8 Hz these take 6.25 s of the run."""
+    first, whole = filmed(swing(10.0, 8.0))
+    assert not whole.followable
+    assert first.followable
+    assert 0.75 * 6.25 < first.pictures[-1].time <= 1.05 * 6.25
+
+
+def test_what_is_too_small_to_be_seen_does_not_slow_a_film_down():
+    """The ripple is 20 times faster and 1e-5 of the picture wide."""
+    (film,) = filmed(swing(10.0, 0.5, ripple=RIPPLE))
+    assert film.followable
+    assert film.pictures[-1].time == 10.0
+
+
+def test_pictures_a_period_apart_do_not_make_a_fast_motion_slow():
+    """40 s in 251 pictures: at 6.25 Hz each picture has the point where the one before had it."""
+    first, whole = filmed(swing(40.0, 6.25))
+    assert whole.turns == pytest.approx(500, abs=2)
+    assert not whole.followable
+    assert first.followable
+    assert first.turns == pytest.approx(12.5 * first.pictures[-1].time, abs=1)
+
+
+def test_rounding_does_not_keep_a_film_from_being_joined():
+    chance = np.random.default_rng(1)
+    told = swing(10.0, 0.5)
+    told["states"]["z"] = (1e-16 * chance.normal(size=len(told["times"]))).tolist()
+    (film,) = filmed(told)
+    assert film.joined
+
+
+def test_a_rate_that_is_asked_for_is_kept():
+    films = filmed(swing(10.0, 4.0), rate=25.0)
+    assert all(len(film.pictures) == pytest.approx(250, rel=0.1) for film in films)
+
+
+def test_a_gif_has_25_pictures_a_second_by_default(tmp_path):
+    shown = animate(swing(2.0, 2.0), tmp_path / "a.gif", seconds=1.0, width=200)
+    assert len(shown.pictures) == pytest.approx(25, rel=0.1)
 
 
 def test_a_short_run_and_a_part_that_is_asked_for_are_one_film(run, long):

@@ -12,6 +12,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import UnknownNameError
+from daesolve.reporting import ReportError
 from daesolve.reporting.notebook.blocks import of_markdown
 from tests.browser import open_browser
 from tests.reporting.conftest import pendulum
@@ -168,8 +169,17 @@ def test_a_plot_has_the_series_that_are_named(run, tmp_path):
     assert all(file.stat().st_size > 1000 for file in files)
     with pytest.raises(UnknownNameError, match="'z'"):
         run.plot("z")
-    with pytest.raises(UnknownNameError, match=r"\.svg, \.png, \.pdf"):
+    with pytest.raises(UnknownNameError, match=r"\.png, \.svg, \.pdf"):
         plot.save(tmp_path / "x.doc")
+    with pytest.raises(ReportError, match="does not exist"):
+        plot.save(tmp_path / "absent" / "x.png")
+
+
+def test_the_time_is_no_series_over_time_and_a_name_is_drawn_once(run):
+    with pytest.raises(UnknownNameError, match="'t'"):
+        run.plot("t")
+    figures = run.plot("x", "x").figures
+    assert len(figures) == len(run.plot("x").figures)
 
 
 def test_an_animation_is_saved_as_what_its_name_says(run, tmp_path):
@@ -227,6 +237,44 @@ def test_an_animation_plays_in_its_frame(browser, shown, tmp_path):
     tab.wait_for_timeout(500)
     assert clock.inner_text() != before
     assert complaints == []
+    tab.context.close()
+
+
+PLAYER = "() => getComputedStyle(document.body).backgroundColor"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", THEMES)
+def test_an_animation_has_the_colours_of_the_notebook(browser, shown, theme, tmp_path):
+    """The theme of the notebook counts; a scheme that is emulated would hold in every frame."""
+    page, found = tmp_path / "page.html", []
+    for mark in THEMES[theme]:
+        page.write_text(f'<!DOCTYPE html><meta charset="utf-8"><body {mark}>{shown["animation"]}')
+        tab = browser.new_context(offline=True, color_scheme="null").new_page()
+        tab.goto(page.as_uri())
+        tab.frame_locator("iframe").locator("#time").wait_for()
+        found.append(tab.frames[-1].evaluate(PLAYER))
+        tab.context.close()
+    assert found == ["rgb(244, 245, 244)", "rgb(19, 22, 24)"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", THEMES)
+def test_paper_is_white_and_shows_what_is_folded(browser, shown, theme, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text(f'<!DOCTYPE html><meta charset="utf-8"><body {THEMES[theme][1]}>{shown["run"]}')
+    tab = browser.new_context(offline=True).new_page()
+    tab.goto(page.as_uri())
+    notes = (
+        "() => document.querySelector('details p').checkVisibility({contentVisibilityAuto: true})"
+    )
+    height = "() => document.querySelector('details').getBoundingClientRect().height"
+    folded = tab.evaluate(height)
+    tab.emulate_media(media="print")
+    assert tab.evaluate(height) > 1.5 * folded
+    assert tab.evaluate(notes)
+    ground = "() => getComputedStyle(document.querySelector('.daesolve')).backgroundColor"
+    assert tab.evaluate(ground) == "rgb(254, 254, 254)"
     tab.context.close()
 
 

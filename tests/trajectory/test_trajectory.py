@@ -195,3 +195,9 @@ def test_another_process_sends_its_run_back():
 
 def swing(gravity):
     return ds.problem("pendulum").case(gravity=gravity).solve(0.2, solver="dop853")
+
+
+def test_the_notes_of_a_run_are_those_of_its_description(run):
+    assert isinstance(run.notes, tuple)
+    assert list(run.notes) == run.description["notes"]
+    assert replace(run, description={}).notes == ()

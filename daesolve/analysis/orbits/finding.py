@@ -25,7 +25,7 @@ from daesolve.analysis.orbits.first_look import (
 )
 from daesolve.analysis.orbits.flights import Flow, Node, Passage, flown
 from daesolve.analysis.orbits.least_period import multiple_of_least
-from daesolve.analysis.orbits.monodromy import Multipliers, multipliers
+from daesolve.analysis.orbits.monodromy import REST, Multipliers, multipliers
 from daesolve.analysis.orbits.newton import Found, solve
 from daesolve.analysis.orbits.orbit import PeriodicOrbit
 from daesolve.analysis.orbits.orders import CONTINUOUS, jump_between
@@ -243,11 +243,11 @@ def finished(
         orders = (spectrum,) if np.array_equal(other.values, spectrum.values) else (spectrum, other)
         notes += _jumps(orders)
     notes += [*_nearly_conserved(task, shot), *remarks(task, shot, spectrum)]
-    notes += _of_least(task, shot)
-    digits, of_multipliers, said = _how_exact(task, found, spectrum, verify)
-    notes += said
     first = shot.guess.nodes[0]
     run = flown(replace(_starting_at(flow, first), until=first.time + shot.period))
+    notes += _of_least(task, shot, run)
+    digits, of_multipliers, said = _how_exact(task, found, spectrum, verify)
+    notes += said
     doubt = 10.0 * found.accuracy
     verdict = "one-sided" if found.slopes.notes else spectrum.verdict(doubt)
     if verdict == "stable" and task.conserves:
@@ -309,8 +309,11 @@ def _nearly_conserved(task: Task, shot: Shot) -> list[str]:
     ]
 
 
-def _of_least(task: Task, shot: Shot) -> list[str]:
-    """Describe the period if it is a multiple of the least one."""
+def _of_least(task: Task, shot: Shot, run: Trajectory) -> list[str]:
+    """Describe the period if it is a multiple of the least one, or if nothing moves."""
+    moved = np.array([np.ptp(run[name]) for name in task.flow.names]) / task.manifold.sizes
+    if np.max(moved) <= REST:
+        return ["nothing moves: this is an equilibrium, and every time is a period of it"]
     times = multiple_of_least(task, shot)
     if times == 1:
         return []
@@ -409,7 +412,7 @@ def _initial(
     if isinstance(guess, PeriodicOrbit):
         return guess.state
     if isinstance(guess, Trajectory):
-        return guess.end_state
+        return {**guess.end_values, **guess.end_state}
     if guess is not None and not isinstance(guess, Mapping):
         raise OutOfRangeError(
             f"the guess is {guess!r}, but must be a mapping of names to values, a run or an orbit"

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
-from typing import TypeAlias
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy
 
-from daesolve.analysis.manifold import kept_by_states
 from daesolve.analysis.orbits.flights import Flight, Flow, Node, flown
 from daesolve.analysis.orbits.monodromy import Multipliers
 from daesolve.analysis.orbits.shooting import Shot, Task
 from daesolve.integration.record import Boundary
 
+EPSILON = float(np.finfo(float).eps)
 NEAR = 1e-2
 """The singular value near a degenerate point, relative to the largest along an orbit."""
+DEPENDENT = 1e-9
+"""The singular value up to which constraints depend on each other, relative to the largest."""
 LOOKED_INTO = 0.2
 """The same for a sample near which the minimum is searched."""
 BESIDE = (0.1, -0.3, 0.7)
 """The variation of states that shows whether a rate is zero by chance."""
-Seen: TypeAlias = tuple[float, Flight, float, float]
-"""A singular value of the constraints: its size, flight, time, and the time between samples."""
 
 
 def remarks(task: Task, shot: Shot, spectrum: Multipliers) -> list[str]:
@@ -37,7 +37,8 @@ def remarks(task: Task, shot: Shot, spectrum: Multipliers) -> list[str]:
         found.append(f"{begin} {many} zero, because the earlier state is forgotten")
     near = nearest_degenerate(task, shot)
     if near < NEAR:
-        digits = max(0.0, 2.0 * math.log10(near) - math.log10(np.finfo(float).eps))
+        left = 2.0 * math.log10(max(near, EPSILON)) - math.log10(EPSILON)
+        digits = max(0.0, left)
         found.append(
             f"the motion passes within {near:.1g} of a degenerate point, where constraints depend "
             f"on each other: about {digits:.0f} digits are left"
@@ -48,41 +49,52 @@ def remarks(task: Task, shot: Shot, spectrum: Multipliers) -> list[str]:
 def nearest_degenerate(task: Task, shot: Shot) -> float:
     """Return the least singular value of the constraints along an orbit, relative to the largest.
 
-    Both are those of one mode: an open contact is no constraint. It is infinity if there are no
-    constraints.
+    Modes count apart, because each holds other constraints. It is infinity if there are none.
     """
-    manifold = task.manifold
-    by_mode: dict[tuple[str, ...], list[Seen]] = {}
-    if not kept_by_states(manifold.dynamics):
-        return math.inf
+    modes: dict[bytes, list[_Look]] = {}
     for flight in shot.flights:
         run = flown(replace(flight.prepared, until=flight.end.time))
         states = np.column_stack([run[name] for name in task.flow.names])
         step = float(np.max(np.diff(run.times), initial=0.0))
         for time, x in zip(run.times.tolist(), states, strict=True):
-            p = flight.values_at(time)
-            value = manifold.independence(time, x, p)
-            if math.isfinite(value):
-                by_mode.setdefault(manifold.mode(p), []).append((value, flight, time, step))
-    return min((_least(task, found) for found in by_mode.values()), default=math.inf)
+            mode, grips = task.manifold.grips(time, x, flight.values_at(time))
+            if grips.size:
+                modes.setdefault(mode, []).append(_Look(grips, flight, time, step))
+    return min((_nearest(task, mode, looks) for mode, looks in modes.items()), default=math.inf)
 
 
-def _least(task: Task, found: list[Seen]) -> float:
-    """Return the least singular value that was seen in one mode, relative to the largest."""
-    manifold = task.manifold
-    largest = max(one[0] for one in found)
-    least, flight, time, step = min(found, key=lambda one: one[0])
-    mode = manifold.mode(flight.values_at(time))
-    if least > LOOKED_INTO * largest or step == 0.0:
+@dataclass(frozen=True, eq=False)
+class _Look:
+    """The singular values of the constraints at a sample, largest first."""
+
+    grips: np.ndarray
+    flight: Flight
+    time: float
+    step: float
+
+    @property
+    def rank(self) -> int:
+        return int(np.sum(self.grips > DEPENDENT * self.grips[0]))
+
+
+def _nearest(task: Task, mode: bytes, looks: Sequence[_Look]) -> float:
+    """Return the least singular value in a mode, relative to the largest there."""
+    # Rows that depend on each other everywhere, such as those of dependent goals, do not count.
+    last = max(look.rank for look in looks) - 1
+    largest = max(float(look.grips[last]) for look in looks)
+    nearest = min(looks, key=lambda look: look.grips[last])
+    least, flight, time = float(nearest.grips[last]), nearest.flight, nearest.time
+    if least > LOOKED_INTO * largest or nearest.step == 0.0:
         return least / largest
 
     def at(moment: float) -> float:
         point = flight.run.at(moment)
         x = np.array([point[name] for name in task.flow.names])
-        p = flight.values_at(moment)
-        return manifold.independence(moment, x, p) if manifold.mode(p) == mode else least
+        there, grips = task.manifold.grips(moment, x, flight.values_at(moment))
+        return float(grips[last]) if there == mode else largest
 
-    low, high = max(time - step, flight.start.time), min(time + step, flight.end.time)
+    low = max(time - nearest.step, flight.start.time)
+    high = min(time + nearest.step, flight.end.time)
     refined = scipy.optimize.minimize_scalar(at, bounds=(low, high), method="bounded")
     return min(least, float(refined.fun)) / largest
 

@@ -3,13 +3,13 @@
  * Hairer, Norsett and Wanner, Solving ODEs I, II.5 and II.6, and the appendix.
  */
 
-/* Of the step, where each stage is. */
+/* Where each stage is, as a fraction of the step. */
 static const double PARTS[12] = {
     0.0, 0.05260015195876773, 0.0789002279381516, 0.1183503419072274, 0.2816496580927726,
     0.3333333333333333, 0.25, 0.3076923076923077, 0.6512820512820513, 0.6, 0.8571428571428571, 1.0,
 };
 
-/* Of the rates of the stages before, what leads to each stage. */
+/* The weights of the rates of the previous stages in each stage. */
 static const double INCREMENTS[12][12] = {
   {
     0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
@@ -58,33 +58,33 @@ static const double INCREMENTS[12][12] = {
   },
 };
 
-/* Of the stages, in the step. */
+/* The weights of the stages in the step. */
 static const double WEIGHTS[12] = {
     0.054293734116568765, 0.0, 0.0, 0.0, 0.0, 4.450312892752409, 1.8915178993145003,
     -5.801203960010585, 0.3111643669578199, -0.1521609496625161, 0.20136540080403034,
     0.04471061572777259,
 };
 
-/* Of the stages and the rate at the end, in the step less its companion of order 5. */
+/* The weights of the stages and of the final rate in the step minus its companion of order 5. */
 static const double FIFTH[13] = {
     0.01312004499419488, 0.0, 0.0, 0.0, 0.0, -1.2251564463762044, -0.4957589496572502,
     1.6643771824549864, -0.35032884874997366, 0.3341791187130175, 0.08192320648511571,
     -0.022355307863886294, 0.0,
 };
 
-/* The same of its companion of order 3. */
+/* The same for its companion of order 3. */
 static const double THIRD[13] = {
     -0.18980075407240762, 0.0, 0.0, 0.0, 0.0, 4.450312892752409, 1.8915178993145003,
     -5.801203960010585, -0.4226823213237919, -0.1521609496625161, 0.20136540080403034,
     0.02265179219836082, 0.0,
 };
 
-/* Of the step, where the further stages of the dense output are. */
+/* Where the further stages of the dense output are, as fractions of the step. */
 static const double DENSE_PARTS[3] = {
     0.1, 0.2, 0.7777777777777778,
 };
 
-/* What leads to each of these. */
+/* The weights of the previous stages in each of these. */
 static const double DENSE_INCREMENTS[3][16] = {
   {
     0.056167502283047954, 0.0, 0.0, 0.0, 0.0, 0.0, 0.25350021021662483, -0.2462390374708025,
@@ -103,7 +103,7 @@ static const double DENSE_INCREMENTS[3][16] = {
   },
 };
 
-/* Of all stages, in the last four coefficients of the interpolant. */
+/* The weights of all stages in the last four coefficients of the interpolant. */
 static const double DENSE[4][16] = {
   {
     -8.428938276109013, 0.0, 0.0, 0.0, 0.0, 0.5667149535193777, -3.0689499459498917,

@@ -2,13 +2,13 @@
  *
  * The rules are those of `daesolve.modes.guard_book`: a guard is due where it is at zero, to
  * rounding, on its way out, and armed. A switch that has fired is armed again once it has been
- * inside; what a reset sends back is so at once.
+ * inside; a guard that a reset sends back is armed again at once.
  */
 
-#define TOGETHER 1e-12 /* of the largest value met, what counts as zero of a guard */
-#define AT_ONCE 1e-9   /* of it, how near to zero a guard passes with another at most */
-#define PAST 1e-6      /* of it, how far past zero a mode does not agree with the state */
-#define ANSWERED 1e-6  /* of a guard's rate, what is left at least where a reset answers it */
+#define TOGETHER 1e-12 /* fraction of the largest value met that counts as zero of a guard */
+#define AT_ONCE 1e-9   /* fraction of it within which a guard passes together with another */
+#define PAST 1e-6      /* fraction of it past zero at which a mode contradicts the state */
+#define ANSWERED 1e-6  /* least fraction of a guard's rate that is left after a reset answers it */
 #define MOST_AT_ONCE 32
 #define INSTANT 1e-13
 
@@ -42,7 +42,7 @@ static fmi3Status begin_guards(Unit *unit) {
   Saved *now = &unit->now;
   for (int k = 0; k < MODEL_GUARDS; ++k) now->armed[k] = 1;
   if (!measure(unit))
-    return say(unit, fmi3Error, "at the start, t = %.10g s, a guard is no number", now->time);
+    return say(unit, fmi3Error, "at the start, t = %.10g s, a guard is not a number", now->time);
   now->entered = now->time;
   now->last = -INFINITY;
   for (int k = 0; k < MODEL_GUARDS; ++k) {
@@ -51,7 +51,7 @@ static fmi3Status begin_guards(Unit *unit) {
     if (MODEL_KIND[k] != GUARD_IDLE && MODEL_STOPS[k] && !MODEL_RESETS[MODEL_OWNER[k]] &&
         along > now->zero[k]) {
       now->stopped = 1;
-      return say(unit, fmi3Warning, "the motion ends where it starts: %s",
+      return say(unit, fmi3Warning, "the motion ends at its start: %s",
                  MODEL_EVENT[MODEL_OWNER[k]]);
     }
     if (MODEL_BARS_START[k] && along > fmax(now->zero[k], 1e-12))
@@ -66,11 +66,11 @@ static int at_border(const Unit *unit, int guard) {
   return place == BORDER_ALWAYS || unit->now.p[place] > 0.0;
 }
 
-/* Mark the guards that are due where the unit is; return how many. */
+/* Mark the guards that are due at the current state; return how many. */
 static int mark_due(Unit *unit, int *fired) {
   const Saved *now = &unit->now;
   int count = 0;
-  /* Where values do not agree with the state these are put right first. */
+  /* Values that contradict the state are corrected first. */
   for (int k = 0; k < MODEL_GUARDS; ++k) {
     if (MODEL_KIND[k] == GUARD_IDLE || !MODEL_WHENEVER[k] || !now->armed[k]) continue;
     double size = fmax(now->largest[MODEL_OWNER[k]], now->reached[k]);
@@ -92,7 +92,7 @@ static int mark_due(Unit *unit, int *fired) {
   return count;
 }
 
-/* Mark the guards that pass with one that does: their order would be chance. */
+/* Mark the guards that pass together with one that is due: their order would be arbitrary. */
 static void mark_nearly(Unit *unit, int *fired) {
   const Saved *now = &unit->now;
   for (int k = 0; k < MODEL_GUARDS; ++k) {
@@ -116,7 +116,7 @@ static void note_fired(Unit *unit) {
   now->entered = now->time;
 }
 
-/* Take note of how a jump left the guards that fired. */
+/* Record how a jump left the guards that fired. */
 static void note_answered(Unit *unit) {
   Saved *now = &unit->now;
   for (int k = 0; k < MODEL_GUARDS; ++k) {
@@ -135,7 +135,7 @@ static void note_answered(Unit *unit) {
   }
 }
 
-/* Put state and values after a reset in their place, once they have been looked at. */
+/* Adopt the state and values after a reset, once they have been checked. */
 static fmi3Status accept_jump(Unit *unit, int event) {
   Saved *now = &unit->now;
   const char *name = MODEL_EVENT[event];
@@ -172,7 +172,7 @@ static fmi3Status reset_event(Unit *unit, int event) {
   return fmi3OK;
 }
 
-/* Impose what several events ask for at one instant, together. */
+/* Impose the constraints of several events at one instant, together. */
 static fmi3Status reset_jointly(Unit *unit, const int *asked, int one, int other) {
   unsigned long long mask = 0;
   int width = 0;
@@ -189,12 +189,12 @@ static fmi3Status reset_jointly(Unit *unit, const int *asked, int one, int other
     return accept_jump(unit, one);
   }
   return say(unit, fmi3Error,
-             "at t = %.10g s %s and %s impose constraints at one instant: what they do together is "
-             "not in this unit", unit->now.time, MODEL_EVENT[one], MODEL_EVENT[other]);
+             "at t = %.10g s %s and %s impose constraints at one instant: their joint effect "
+             "is not part of this unit", unit->now.time, MODEL_EVENT[one], MODEL_EVENT[other]);
 }
 
-/* Do what the guards that fired ask for: together, what imposes constraints last; or one after the
- * other where an event says so. */
+/* Apply the resets of the guards that fired: together, those that impose constraints last; or one
+ * after the other if an event says so. */
 static fmi3Status reset_all(Unit *unit) {
   int asked[COUNT(MODEL_EVENTS)] = {0}, imposing = 0, sequential = 0, one = 0, other = 0;
   for (int k = 0; k < MODEL_GUARDS; ++k)
@@ -218,9 +218,9 @@ static fmi3Status reset_all(Unit *unit) {
 }
 
 #if MODEL_CONTACTS
-#define STILL 1e-10   /* of its terms, the rate of a gap below which it does not change */
-#define ROUNDED 1e-13 /* of its terms, the rate of a gap that is rounding */
-#define TIED 1e-9     /* of what a load is, the reaction below which its rate decides */
+#define STILL 1e-10   /* fraction of its terms below which the rate of a gap counts as zero */
+#define ROUNDED 1e-13 /* fraction of its terms below which the rate of a gap is rounding */
+#define TIED 1e-9     /* fraction of a load below which the rate of the reaction decides */
 #define TOUCHING 1e-12
 #define MOST_IMPACTS 1000
 
@@ -230,7 +230,7 @@ static fmi3Status no_load(Unit *unit) {
              "determined", unit->now.time, MODEL_CONTACT);
 }
 
-/* Whether the contact, closed, goes on to push where the unit is. */
+/* Whether the contact, if closed, keeps pushing at the current state. */
 static int keeps_pushing(Unit *unit, int before, double normal, double size, double zero) {
   Saved *now = &unit->now;
   now->p[MODEL_HOLD] = 1.0;
@@ -242,8 +242,8 @@ static int keeps_pushing(Unit *unit, int before, double normal, double size, dou
   return fabs(reaction) <= tie ? !falls : reaction > 0.0;
 }
 
-/* Open or close the contact, with the impact that this takes: `modes.contact_law` for one that is
- * smooth, where complementarity is a question of signs. */
+/* Open or close the contact, with the impact that this causes: as `modes.contact_law` for one
+ * smooth contact, for which complementarity is a matter of signs. */
 static fmi3Status decide_contact(Unit *unit) {
   Saved *now = &unit->now;
   int before = now->p[MODEL_HOLD] == 1.0, impacts = 0, stopped = 0;
@@ -262,7 +262,7 @@ static fmi3Status decide_contact(Unit *unit) {
     if (!closing) {
       if (closed) closed = keeps_pushing(unit, before, normal, size, ended);
       if (closed < 0) return no_load(unit);
-      /* However slowly it closes, a gap that nothing holds must not go on to. */
+      /* However slowly it closes, a gap that nothing holds must not continue to close. */
       closing = slow = !before && !closed && speed < -ROUNDED * terms;
     }
     if (!closing) break;
@@ -313,14 +313,14 @@ static void shift_indicators(Unit *unit) {
     int way = MODEL_WAY[k] ? MODEL_WAY[k] : -now->side[k];
     double along = way * unit->guards[k];
     int near = now->armed[k] && along >= -now->zero[k];
-    /* As little as keeps it above zero: what comes back is met again no deeper than before. */
+    /* Just enough to keep it above zero: a guard that returns is met no deeper than before. */
     double least = 16.0 * EPSILON * now->largest[MODEL_OWNER[k]];
     now->shift[k] = near ? fmax(along, 0.0) + fmax(least, DBL_MIN) : 0.0;
   }
 }
 
-/* Whether what fires follows the last reset at once: no time lies between, or none of the guards
- * has gone farther from zero meanwhile than what counts as zero. */
+/* Whether what fires follows the last reset at once: no time has passed, or no guard has since
+ * gone farther from zero than what counts as zero. */
 static int at_one_instant(const Unit *unit) {
   const Saved *now = &unit->now;
   double since = now->time - now->last;
@@ -330,7 +330,7 @@ static int at_one_instant(const Unit *unit) {
   return 1;
 }
 
-/* Do what is due where the unit is, until nothing is. */
+/* Process everything that is due at the current state, until nothing is. */
 static fmi3Status settle(Unit *unit, int located) {
   Saved *now = &unit->now;
   if (MODEL_GUARDS == 0) return fmi3OK;
@@ -338,7 +338,7 @@ static fmi3Status settle(Unit *unit, int located) {
   if (located >= 0) forced[located] = 1;
   for (;;) {
     if (!measure(unit))
-      return say(unit, fmi3Error, "at t = %.10g s a guard is no number", now->time);
+      return say(unit, fmi3Error, "at t = %.10g s a guard is not a number", now->time);
     memcpy(unit->fired, forced, sizeof unit->fired);
     memset(forced, 0, sizeof forced);
     mark_due(unit, unit->fired);
@@ -367,7 +367,8 @@ static fmi3Status settle(Unit *unit, int located) {
 #endif
     if (!rate_at(unit, now->time, now->x, unit->stages[0]) || !measure(unit))
       return say(unit, fmi3Error,
-                 "the reset at t = %.10g s leaves a state from which no motion goes on", now->time);
+                 "the reset at t = %.10g s leaves a state from which no motion continues",
+                 now->time);
     note_answered(unit);
     mark_switched(unit, forced);
     if (stops) {
@@ -385,7 +386,7 @@ static fmi3Status settle(Unit *unit, int located) {
   return fmi3OK;
 }
 
-/* When the next guard of time alone passes, s; never where there is none. */
+/* When the next guard of time alone passes, s; never if there is none. */
 static double next_event_time(Unit *unit) {
   const Saved *now = &unit->now;
   double next = INFINITY;
@@ -399,7 +400,7 @@ static double next_event_time(Unit *unit) {
   return next;
 }
 
-/* Take note of where an accepted step has led. */
+/* Record where an accepted step has led. */
 static void note_step(Unit *unit) {
   Saved *now = &unit->now;
   if (MODEL_GUARDS == 0 || !measure(unit)) return;
@@ -410,8 +411,8 @@ static void note_step(Unit *unit) {
   }
 }
 
-/* The indicators: above zero inside, and not above where the guard is past zero. One that is not
- * armed stays above: nothing happens where it passes. */
+/* The indicators: above zero inside, and not above if the guard is past zero. One that is not
+ * armed stays above: nothing happens when it passes. */
 static void indicators(Unit *unit, double *values) {
   const Saved *now = &unit->now;
   for (int place = 0; place < MODEL_INDICATORS; ++place) {

@@ -1,4 +1,4 @@
-/* What FMI 3.0 asks of a unit, declared for this one: types, states and callbacks. */
+/* The declarations of FMI 3.0 that this unit needs: types, states and callbacks. */
 #ifndef DAESOLVE_FMI3_H
 #define DAESOLVE_FMI3_H
 

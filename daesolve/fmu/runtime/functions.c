@@ -37,7 +37,7 @@ static int model_reset(Unit *unit, Generated *function) {
   return function && call(unit, function, from, to);
 }
 
-/* Take what is held or measured from its value now. */
+/* Set what is held or measured to its current value. */
 static int model_references(Unit *unit) {
   const double *from[] = {&unit->now.time, unit->now.x, unit->now.p};
   double *to[] = {unit->after_p};
@@ -64,7 +64,7 @@ static int model_contact(Unit *unit, double *speed, double *terms, double *throw
   return 1;
 }
 
-/* Impose the constraints that hold in p, and leave the contact with a part of its speed. */
+/* Impose the constraints that hold in p; the contact keeps a fraction of its speed. */
 static int model_impact(Unit *unit, double thrown) {
   memset(unit->factors, 0, sizeof unit->factors);
   unit->factors[MODEL_CONTACT_ROW] = thrown;

@@ -40,7 +40,7 @@ static fmi3Status say(Unit *unit, fmi3Status status, const char *format, ...) {
   return status;
 }
 
-/* Check that a call is allowed where the unit is. */
+/* Check that a call is allowed in the current mode. */
 static fmi3Status allowed(Unit *unit, const char *what, unsigned modes) {
   if (!unit) return fmi3Error;
   if (modes & IN(unit->now.mode)) return fmi3OK;
@@ -74,7 +74,7 @@ static fmi3Instance made(fmi3String name, fmi3String token, fmi3Boolean logging,
   unit->exchanges = exchanges;
   if (!name || !*name || !token || strcmp(token, MODEL_TOKEN) != 0) {
     say(unit, fmi3Error, !name || !*name ? "an instance needs a name"
-                                         : "the instantiation token is that of another unit");
+                                         : "the instantiation token belongs to another unit");
     free(unit);
     return NULL;
   }
@@ -91,7 +91,7 @@ API fmi3Status NAME(fmi3SetDebugLogging)(fmi3Instance instance, fmi3Boolean on, 
   for (size_t k = 0; k < count; ++k)
     if (!categories || !categories[k] ||
         (strcmp(categories[k], "logEvents") && strcmp(categories[k], "logStatusError")))
-      return say(unit, fmi3Error, "there is no such category of messages");
+      return say(unit, fmi3Error, "this category of messages does not exist");
   unit->logging = on;
   return fmi3OK;
 }
@@ -139,7 +139,7 @@ API fmi3Status NAME(fmi3EnterInitializationMode)(fmi3Instance instance, fmi3Bool
   fmi3Status status = allowed(unit, "fmi3EnterInitializationMode", IN(INSTANTIATED));
   if (status != fmi3OK) return status;
   if (!isfinite(start) || (has_stop && !(stop >= start)))
-    return say(unit, fmi3Error, "the start or the stop time is none");
+    return say(unit, fmi3Error, "the start time or the stop time is not valid");
   if (has_tolerance && !(tolerance > 0.0 && tolerance < 1.0))
     return say(unit, fmi3Error, "the tolerance is %.3g, but must lie between 0 and 1", tolerance);
   unit->now.time = unit->now.start = start;
@@ -158,7 +158,7 @@ API fmi3Status NAME(fmi3ExitInitializationMode)(fmi3Instance instance) {
   status = make_consistent(unit);
   if (status != fmi3OK) return failed(unit, status);
   if (!rate_now(unit))
-    return failed(unit, say(unit, fmi3Error, "at the start the rates are no numbers"));
+    return failed(unit, say(unit, fmi3Error, "the rates at the start are not numbers"));
   status = begin_guards(unit);
   if (status >= fmi3Error) return failed(unit, status);
   if (!unit->exchanges && !unit->now.stopped) status = settle(unit, -1);
@@ -242,7 +242,7 @@ static fmi3Status get_one(Unit *unit, fmi3ValueReference reference, double *valu
   if (reference == 0) { *value = now->time; return fmi3OK; }
   if (reference < FIRST_RATE) { *value = now->x[reference - FIRST_STATE]; return fmi3OK; }
   if (reference < FIRST_VALUE) {
-    if (!rate_now(unit)) return say(unit, fmi3Discard, "the rates are no numbers here");
+    if (!rate_now(unit)) return say(unit, fmi3Discard, "the rates are not numbers here");
     *value = unit->rate[reference - FIRST_RATE];
     return fmi3OK;
   }
@@ -252,13 +252,13 @@ static fmi3Status get_one(Unit *unit, fmi3ValueReference reference, double *valu
       return fmi3OK;
     }
   } else if (reference < FIRST_INDICATOR) {
-    if (!shown_now(unit)) return say(unit, fmi3Discard, "an output is no number here");
+    if (!shown_now(unit)) return say(unit, fmi3Discard, "an output is not a number here");
     *value = unit->shown[reference - FIRST_SHOWN];
     return fmi3OK;
   } else if (reference < END) {
     double all[COUNT(MODEL_INDICATORS)];
     if (!guards_at(unit, now->time, now->x, unit->others, unit->slopes))
-      return say(unit, fmi3Discard, "an event indicator is no number here");
+      return say(unit, fmi3Discard, "an event indicator is not a number here");
     indicators(unit, all);
     *value = all[reference - FIRST_INDICATOR];
     return fmi3OK;
@@ -284,7 +284,7 @@ static fmi3Status set_value(Unit *unit, int place, double value) {
   Saved *now = &unit->now;
   int kind = MODEL_VALUE_KIND[place], early = now->mode <= INITIALIZING;
   const char *name = MODEL_VALUE[place];
-  if (kind == VALUE_HIDDEN) return say(unit, fmi3Error, "there is no such variable");
+  if (kind == VALUE_HIDDEN) return say(unit, fmi3Error, "this variable does not exist");
   if (value < MODEL_LOW[place] || value > MODEL_HIGH[place] ||
       (MODEL_OPEN_LOW[place] && value <= MODEL_LOW[place]))
     return say(unit, fmi3Error, "%s is %.10g, beyond its range", name, value);
@@ -316,7 +316,7 @@ API fmi3Status NAME(fmi3SetFloat64)(fmi3Instance instance, const fmi3ValueRefere
   for (size_t k = 0; k < count; ++k) {
     fmi3ValueReference reference = references[k];
     if (!isfinite(values[k]))
-      return say(unit, fmi3Error, "the value for the value reference %u is no finite number",
+      return say(unit, fmi3Error, "the value for the value reference %u is not a finite number",
                  reference);
     if (reference >= FIRST_VALUE && reference < FIRST_SHOWN) {
       status = set_value(unit, (int)(reference - FIRST_VALUE), values[k]);
@@ -329,8 +329,8 @@ API fmi3Status NAME(fmi3SetFloat64)(fmi3Instance instance, const fmi3ValueRefere
         unit->rate_known = unit->shown_known = 0;
       }
     } else {
-      status = say(unit, fmi3Error, "the variable with the value reference %u is not set from "
-                   "outside", reference);
+      status = say(unit, fmi3Error, "the variable with the value reference %u cannot be set",
+                   reference);
     }
     if (status != fmi3OK) return status;
   }
@@ -381,7 +381,7 @@ API fmi3Status NAME(fmi3SetTime)(fmi3Instance instance, fmi3Float64 time) {
   Unit *unit = instance;
   fmi3Status status = allowed(unit, "fmi3SetTime", IN(CONTINUOUS) | IN(EVENT_MODE));
   if (status != fmi3OK) return status;
-  if (!isfinite(time)) return say(unit, fmi3Error, "the time is no finite number");
+  if (!isfinite(time)) return say(unit, fmi3Error, "the time is not a finite number");
   unit->now.time = time;
   unit->rate_known = unit->shown_known = 0;
   return fmi3OK;
@@ -395,7 +395,7 @@ API fmi3Status NAME(fmi3SetContinuousStates)(fmi3Instance instance, const fmi3Fl
   if (count != MODEL_STATES || !values)
     return say(unit, fmi3Error, "the unit has %d continuous states", MODEL_STATES);
   if (!all_finite(values, MODEL_STATES))
-    return say(unit, fmi3Error, "a continuous state is set to what is no finite number");
+    return say(unit, fmi3Error, "a continuous state must be a finite number");
   memcpy(unit->now.x, values, MODEL_STATES * sizeof(double));
   unit->rate_known = unit->shown_known = 0;
   return fmi3OK;
@@ -420,7 +420,7 @@ API fmi3Status NAME(fmi3GetContinuousStateDerivatives)(fmi3Instance instance,
   if (count != MODEL_STATES || !values)
     return say(unit, fmi3Error, "the unit has %d continuous states", MODEL_STATES);
   if (!rate_now(unit))
-    return say(unit, fmi3Discard, "at t = %.10g s the rates are no numbers", unit->now.time);
+    return say(unit, fmi3Discard, "at t = %.10g s the rates are not numbers", unit->now.time);
   memcpy(values, unit->rate, MODEL_STATES * sizeof(double));
   return fmi3OK;
 }
@@ -444,7 +444,7 @@ API fmi3Status NAME(fmi3GetEventIndicators)(fmi3Instance instance, fmi3Float64 v
   if (count != MODEL_INDICATORS || (count && !values))
     return say(unit, fmi3Error, "the unit has %d event indicators", MODEL_INDICATORS);
   if (count && !guards_at(unit, unit->now.time, unit->now.x, unit->others, unit->slopes))
-    return say(unit, fmi3Discard, "at t = %.10g s an event indicator is no number",
+    return say(unit, fmi3Discard, "at t = %.10g s an event indicator is not a number",
                unit->now.time);
   if (count) indicators(unit, values);
   return fmi3OK;
@@ -489,9 +489,9 @@ API fmi3Status NAME(fmi3DoStep)(fmi3Instance instance, fmi3Float64 from, fmi3Flo
   Saved *now = &unit->now;
   double until = from + length;
   if (!isfinite(until) || !(length > 0.0))
-    return say(unit, fmi3Error, "a step of %.10g s from t = %.10g s is none", length, from);
+    return say(unit, fmi3Error, "a step of %.10g s from t = %.10g s is not possible", length, from);
   if (fabs(from - now->time) > 1e-9 * fmax(length, fabs(now->time)))
-    return say(unit, fmi3Error, "the step is to begin at t = %.10g s, but the unit is at %.10g s",
+    return say(unit, fmi3Error, "the step should begin at t = %.10g s, but the unit is at %.10g s",
                from, now->time);
   if (now->stop_defined && until > now->stop + 1e-9 * fmax(length, fabs(now->stop)))
     return say(unit, fmi3Error, "the step ends at t = %.10g s, beyond the stop time", until);
@@ -509,7 +509,7 @@ API fmi3Status NAME(fmi3GetOutputDerivatives)(fmi3Instance instance, const fmi3V
                                               size_t count, const fmi3Int32 orders[],
                                               fmi3Float64 values[], size_t size) {
   UNUSED(r); UNUSED(count); UNUSED(orders); UNUSED(values); UNUSED(size);
-  return say(instance, fmi3Error, "the unit gives no derivatives of outputs in time");
+  return say(instance, fmi3Error, "the unit has no time derivatives of outputs");
 }
 
 /* -- the whole state ---------------------------------------------------------------------------- */
@@ -524,7 +524,7 @@ API fmi3Status NAME(fmi3GetFMUState)(fmi3Instance instance, fmi3FMUState *state)
   Unit *unit = instance;
   if (!unit || !state) return fmi3Error;
   Stored *stored = *state ? *state : calloc(1, sizeof *stored);
-  if (!stored) return say(unit, fmi3Error, "there is no memory for the state");
+  if (!stored) return say(unit, fmi3Error, "out of memory for the state");
   strncpy(stored->token, MODEL_TOKEN, sizeof stored->token - 1);
   stored->size = sizeof(Saved);
   stored->saved = unit->now;
@@ -573,7 +573,7 @@ API fmi3Status NAME(fmi3DeserializeFMUState)(fmi3Instance instance, const fmi3By
       strncmp(stored->token, MODEL_TOKEN, sizeof stored->token - 1) != 0 ||
       stored->saved.mode < INSTANTIATED || stored->saved.mode > FAILED) {
     free(stored);
-    return say(unit, fmi3Error, "these bytes are no state of this unit");
+    return say(unit, fmi3Error, "these bytes are not a state of this unit");
   }
   if (*state) free(*state);
   *state = stored;
@@ -601,9 +601,9 @@ API fmi3Status NAME(fmi3GetDirectionalDerivative)(
     if (r >= FIRST_STATE && r < FIRST_RATE) unit->seed_x[r - FIRST_STATE] = seed[k];
     else if (r >= FIRST_VALUE && r < FIRST_SHOWN && MODEL_VALUE_KIND[r - FIRST_VALUE])
       unit->seed_p[r - FIRST_VALUE] = seed[k];
-    else return say(unit, fmi3Error, "nothing is differentiated by the value reference %u", r);
+    else return say(unit, fmi3Error, "nothing can be differentiated by the value reference %u", r);
   }
-  if (!tangent_now(unit)) return say(unit, fmi3Discard, "a derivative is no number here");
+  if (!tangent_now(unit)) return say(unit, fmi3Discard, "a derivative is not a number here");
   for (size_t k = 0; k < unknown_count; ++k) {
     fmi3ValueReference r = unknowns[k];
     if (r >= FIRST_STATE && r < FIRST_RATE) sensitivity[k] = unit->seed_x[r - FIRST_STATE];
@@ -611,7 +611,7 @@ API fmi3Status NAME(fmi3GetDirectionalDerivative)(
       sensitivity[k] = unit->tangent_rate[r - FIRST_RATE];
     else if (r >= FIRST_SHOWN && r < FIRST_INDICATOR)
       sensitivity[k] = unit->tangent_shown[r - FIRST_SHOWN];
-    else return say(unit, fmi3Error, "the value reference %u is not differentiated", r);
+    else return say(unit, fmi3Error, "the value reference %u cannot be differentiated", r);
   }
   return fmi3OK;
 }
@@ -622,7 +622,7 @@ API fmi3Status NAME(fmi3GetAdjointDerivative)(
     size_t seed_count, fmi3Float64 sensitivity[], size_t sensitivity_count) {
   UNUSED(unknowns); UNUSED(unknown_count); UNUSED(knowns); UNUSED(known_count); UNUSED(seed);
   UNUSED(seed_count); UNUSED(sensitivity); UNUSED(sensitivity_count);
-  return say(instance, fmi3Error, "the unit gives no adjoint derivatives");
+  return say(instance, fmi3Error, "the unit has no adjoint derivatives");
 }
 
 API fmi3Status NAME(fmi3GetNumberOfVariableDependencies)(fmi3Instance instance,

@@ -1,13 +1,13 @@
-/* A consistent start: where parameters or states were set, the others follow.
+/* A consistent start: the states that were not set follow from those that were.
  *
  * First the positions meet the constraints, by Newton's method with the smallest changes, measured
  * in nominal values; then the velocities meet theirs. What was set is kept.
  */
 
 #define MOST_CORRECTIONS 50
-#define MET 1e-14 /* of the terms of a constraint, what is none left */
+#define MET 1e-14 /* fraction of its terms below which a residual counts as zero */
 
-/* The smallest weighted change that solves jacobian * change = -links; what depends is passed. */
+/* The smallest weighted change with jacobian * change = -links; dependent rows are skipped. */
 static void least_change(Unit *unit, int rows, double *change) {
   const Saved *now = &unit->now;
   double *gram = unit->gram, *found = unit->solution;
@@ -72,7 +72,7 @@ static fmi3Status meet(Unit *unit, Generated *function, int rows, const char *co
     for (int n = 0; n < MODEL_STATES; ++n) now->x[n] += unit->place[n];
   }
   if (rows == 0) return fmi3OK;
-  return say(unit, fmi3Error, "no start that keeps the values that were set meets %s",
+  return say(unit, fmi3Error, "no start with the given values satisfies %s",
              worst < 0 ? "the constraints" : names[worst]);
 }
 
@@ -88,7 +88,7 @@ static fmi3Status make_consistent(Unit *unit) {
     const double *given[] = {now->x, now->p};
     double *guess[] = {unit->after_x};
     if (!call(unit, model_rule, given, guess) || !all_finite(unit->after_x, MODEL_STATES))
-      return say(unit, fmi3Error, "no start follows from these parameters");
+      return say(unit, fmi3Error, "these parameters lead to no start");
     for (int n = 0; n < MODEL_STATES; ++n)
       if (!now->moved[n]) now->x[n] = unit->after_x[n];
   }
@@ -96,7 +96,7 @@ static fmi3Status make_consistent(Unit *unit) {
   if (status == fmi3OK)
     status = meet(unit, model_velocities, MODEL_VELOCITIES, MODEL_VELOCITY_NAMES);
   if (status != fmi3OK) return status;
-  /* Tables and sampled laws begin anew here, and then what is held or measured. */
+  /* Tables and sampled laws restart here, followed by what is held or measured. */
   const double *from[] = {&now->time, now->x, now->p};
   double *to[] = {unit->after_p};
   if (call(unit, model_begin, from, to) && all_finite(unit->after_p, MODEL_VALUES))

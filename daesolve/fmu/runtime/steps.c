@@ -1,17 +1,17 @@
 /* Dormand and Prince's method of order 8(5,3) with dense output of order 7, and event location.
  *
- * Hairer, Norsett and Wanner, Solving ODEs I, II.5 and II.6. A step ends at the latest where it is
- * asked to, or at the next event of time. A guard that passes zero within a step is found on the
+ * Hairer, Norsett and Wanner, Solving ODEs I, II.5 and II.6. A step ends at the latest where it
+ * should, or at the next event of time. A guard that passes zero within a step is found on the
  * dense output, and then by steps of the method itself from the same start, by Newton's method: the
- * instant is as exact as a number can say it, and the state there as exact as that of any step.
+ * instant is exact to rounding, and the state there as exact as that of any step.
  */
 
 #define SAFETY 0.9
 #define SHORTEN 0.2
 #define LENGTHEN 10.0
-#define INTERIOR 0.1 /* of a guard at the ends of a step, how near to zero it is looked at between */
+#define INTERIOR 0.1 /* fraction of a guard at the ends of a step; below, it is examined between */
 #define REFINED 40
-#define FAILS -2 /* where rates are no numbers */
+#define FAILS -2 /* if rates are not numbers */
 
 static const double EPSILON = 2.220446049250313e-16;
 
@@ -26,7 +26,7 @@ static int all_finite(const double *values, int count) {
   return sum == 0.0;
 }
 
-/* The state at the end of a step of length h from `now`, without a look at its error. */
+/* The state at the end of a step of length h from `now`, without an error estimate. */
 static int stages_of(Unit *unit, double h, double *end) {
   const Saved *now = &unit->now;
   for (int stage = 1; stage <= 12; ++stage) {
@@ -95,7 +95,7 @@ static void dense_at(Unit *unit, double h, double part, double *x) {
   }
 }
 
-/* How far a guard is past zero, in the direction in which it counts from where it was. */
+/* How far a guard is past zero, in the direction that counts from its last side. */
 static double past(const Unit *unit, int guard, double value) {
   int way = MODEL_WAY[guard];
   return way ? way * value : -unit->now.side[guard] * value;
@@ -108,8 +108,8 @@ static double past_at(Unit *unit, int guard, double h, double part) {
   return past(unit, guard, unit->others[guard]);
 }
 
-/* The part of a step at which a guard is past zero or nearest to it, by its cubic and then by the
- * dense output; its value there is `most`. */
+/* The fraction of a step at which a guard is past zero or nearest to it, by its cubic and then by
+ * the dense output; its value there is `most`. */
 static double nearest_part(Unit *unit, int guard, double h, double low, double high, double *most) {
   for (int k = 0; k < 24; ++k) {
     double one = low + (high - low) / 3.0, other = high - (high - low) / 3.0;
@@ -123,7 +123,8 @@ static double nearest_part(Unit *unit, int guard, double h, double low, double h
   return part;
 }
 
-/* The part of a step at which a guard passes, on the dense output: inside at low, past at high. */
+/* The fraction of a step at which a guard passes, by the dense output: inside at low, past at
+ * high. */
 static double passing_part(Unit *unit, int guard, double h, double low, double high) {
   double at_low = past_at(unit, guard, h, low), at_high = past_at(unit, guard, h, high);
   if (at_low > 0.0) return low;
@@ -139,7 +140,7 @@ static double passing_part(Unit *unit, int guard, double h, double low, double h
   return 0.5 * (low + high);
 }
 
-/* The part of a step at which a guard that was just sent back is well inside; negative where its
+/* The fraction of a step at which a guard that was just sent back is well inside; negative if its
  * excursion is below rounding: it stays where it is. */
 static double inside_part(Unit *unit, int guard, double h, double a, double da, double b,
                           double db) {
@@ -150,7 +151,7 @@ static double inside_part(Unit *unit, int guard, double h, double a, double da, 
   return -1.0;
 }
 
-/* Look whether a guard that was inside passes zero within the step; where the first does. */
+/* Check whether a guard that was inside passes zero within the step, and where the first does. */
 static int first_passing(Unit *unit, double h, double *part) {
   const Saved *now = &unit->now;
   int found = -1, dense = 0;
@@ -190,7 +191,7 @@ static int first_passing(Unit *unit, double h, double *part) {
   return found;
 }
 
-/* Go to where a guard passes zero, by steps from where the unit is; `stages[0]` is known. */
+/* Go to where a guard passes zero, by steps from the current state; `stages[0]` is known. */
 static int locate(Unit *unit, int guard, double h, double part) {
   Saved *now = &unit->now;
   double low = 0.0, high = h, s = part * h;
@@ -244,7 +245,8 @@ static fmi3Status step(Unit *unit, double limit, int *located) {
   Saved *now = &unit->now;
   *located = -1;
   if (!rate_at(unit, now->time, now->x, unit->stages[0]))
-    return say(unit, fmi3Error, "at t = %.10g s the rates of the states are no numbers", now->time);
+    return say(unit, fmi3Error, "at t = %.10g s the rates of the states are not numbers",
+               now->time);
   if (!(now->length > 0.0)) now->length = first_length(unit, limit);
   double least = 10.0 * spacing(now->time), length = now->length, error = 0.0;
   int rejected = 0, clipped = 0;
@@ -261,7 +263,7 @@ static fmi3Status step(Unit *unit, double limit, int *located) {
     if (length < least)
       return say(unit, fmi3Error,
                  "at t = %.10g s no step is short enough for the tolerance %.3g: the motion is "
-                 "singular there, or the tolerance too small", now->time, now->tolerance);
+                 "singular there, or the tolerance is too small", now->time, now->tolerance);
   }
   double factor = error == 0.0 ? LENGTHEN : fmin(LENGTHEN, SAFETY * pow(error, -1.0 / 8.0));
   double next = length * (rejected ? fmin(1.0, factor) : factor);
@@ -270,14 +272,14 @@ static fmi3Status step(Unit *unit, double limit, int *located) {
   double end = clipped ? limit : now->time + length;
   if (MODEL_GUARDS > 0) {
     if (!guards_at(unit, end, unit->trial, unit->before, unit->before_rates))
-      return say(unit, fmi3Error, "at t = %.10g s a guard is no number", end);
+      return say(unit, fmi3Error, "at t = %.10g s a guard is not a number", end);
     double part;
     int guard = first_passing(unit, length, &part);
     if (guard == FAILS)
-      return say(unit, fmi3Error, "before t = %.10g s the rates are no numbers", end);
+      return say(unit, fmi3Error, "before t = %.10g s the rates are not numbers", end);
     if (guard >= 0) {
       if (part > 0.0 && !locate(unit, guard, length, part))
-        return say(unit, fmi3Error, "before t = %.10g s the rates are no numbers", end);
+        return say(unit, fmi3Error, "before t = %.10g s the rates are not numbers", end);
       *located = guard;
       return fmi3OK;
     }
@@ -292,7 +294,7 @@ static fmi3Status go_on(Unit *unit, double until) {
   Saved *now = &unit->now;
   while (now->time < until && !now->stopped) {
     if (!measure(unit))
-      return say(unit, fmi3Error, "at t = %.10g s a guard is no number", now->time);
+      return say(unit, fmi3Error, "at t = %.10g s a guard is not a number", now->time);
     double due = next_event_time(unit), limit = due < until ? due : until;
     int located = -1;
     if (limit > now->time) {

@@ -1,4 +1,4 @@
-/* One unit of FMI 3.0, in one translation unit: nothing but its functions is seen from outside. */
+/* One unit of FMI 3.0, in one translation unit: only its functions are visible outside. */
 
 #include <float.h>
 #include <math.h>

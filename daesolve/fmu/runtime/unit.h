@@ -1,7 +1,7 @@
-/* An instance of the unit, and what its parts ask of each other.
+/* An instance of the unit, and the interfaces of its parts.
  *
- * What a saved state holds is `Saved`, numbers alone: it is copied as it is, and two instances with
- * the same bytes in it go on alike to the last bit. All else of an instance is memory to work in.
+ * A saved state is `Saved`, numbers only: it is copied as it is, and two instances with the same
+ * bytes in it continue identically to the last bit. All else of an instance is working memory.
  */
 #ifndef DAESOLVE_UNIT_H
 #define DAESOLVE_UNIT_H
@@ -10,7 +10,7 @@
 #include "model.h"
 
 #define COUNT(n) ((n) > 0 ? (n) : 1)
-#define STAGES 16 /* of the method, with those of its dense output */
+#define STAGES 16 /* of the method, including those of its dense output */
 #define MESSAGE 512
 
 typedef enum {
@@ -20,15 +20,15 @@ typedef enum {
 typedef struct {
   double time, start, stop;
   double tolerance; /* of a step, relative, and of each state as a part of its nominal value */
-  double length;    /* of the next step, s; zero where none was taken yet */
+  double length;    /* of the next step, s; zero if none was taken yet */
   double entered;   /* when guards were last measured to fire or to begin, s */
   double last;      /* when resets happened last, s */
   double x[COUNT(MODEL_STATES)];
   double p[COUNT(MODEL_VALUES)];
   double largest[COUNT(MODEL_EVENTS)];  /* of the guards of an event */
-  double zero[COUNT(MODEL_GUARDS)];     /* what counts as none of each guard */
-  double early[COUNT(MODEL_GUARDS)];    /* where a guard fired before it was at zero: how far */
-  double reached[COUNT(MODEL_GUARDS)];  /* how far guards go that are seen at zero alone */
+  double zero[COUNT(MODEL_GUARDS)];     /* what counts as zero of each guard */
+  double early[COUNT(MODEL_GUARDS)];    /* how far before zero a guard fired */
+  double reached[COUNT(MODEL_GUARDS)];  /* how far guards go that are located only at zero */
   double shift[COUNT(MODEL_GUARDS)];    /* of the indicator after its own event */
   int32_t armed[COUNT(MODEL_GUARDS)];
   int32_t side[COUNT(MODEL_GUARDS)];    /* on which a guard that counts either way is, 1 or -1 */
@@ -64,10 +64,10 @@ typedef struct {
   int shown_known, rate_known;
 } Unit;
 
-/* Write a sentence to the logger; it returns its status. */
+/* Write a sentence to the logger, and return the status. */
 static fmi3Status say(Unit *unit, fmi3Status status, const char *format, ...);
 
-/* The functions of the model at a place; they return 0 where a number is none. */
+/* The functions of the model at a state; they return 0 if a value is not a number. */
 static int rate_at(Unit *unit, double t, const double *x, double *rate);
 static int guards_at(Unit *unit, double t, const double *x, double *guards, double *rates);
 
@@ -79,7 +79,7 @@ static double next_event_time(Unit *unit);
 static void note_step(Unit *unit);
 static void indicators(Unit *unit, double *values);
 
-/* Going on in time by itself (steps.c), and the start (start.c). */
+/* Integration (steps.c) and the start (start.c). */
 static fmi3Status go_on(Unit *unit, double until);
 static fmi3Status make_consistent(Unit *unit);
 

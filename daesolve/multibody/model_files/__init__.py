@@ -1,4 +1,4 @@
-"""Mechanisms from files of other programs: MJCF and URDF, by MuJoCo's parser."""
+"""Mechanisms from model files of other programs: MJCF and URDF, read by MuJoCo's parser."""
 
 from daesolve.multibody.model_files.freedoms import Freedom
 from daesolve.multibody.model_files.left_out import LeftOut

@@ -80,7 +80,7 @@ def counted_by_actuators(model: FileModel) -> set[int]:
 
 
 def add_actuators(found: Assembly, left: Left) -> Inputs:
-    """Put the actuators of a model into its mechanism, and return their inputs."""
+    """Add the actuators of a model to its mechanism, and return their inputs."""
     defaults: dict[str, float | None] = {}
     units: dict[str, str] = {}
     taken: dict[int, str] = {}
@@ -136,7 +136,7 @@ def _force(actuator: FileActuator, control: ca.SX, gear: float, place: ca.SX, ra
 
 
 def controls_of(found: Assembly, inputs: Inputs, ctrl: np.ndarray) -> Mapping[str, float]:
-    """Return the values of inputs by the controls of a keyframe, those that are not zero."""
+    """Return the nonzero values of inputs in the controls of a keyframe."""
     names = iter(inputs.posed)
     values: dict[str, float] = {}
     for actuator in found.model.actuators:

@@ -31,7 +31,7 @@ ROUNDING = 1e-15
 
 @dataclass(frozen=True, eq=False)
 class Carrier:
-    """What moves as one: a body with all that is welded to it, or the ground.
+    """What moves as one: a body with everything that is welded to it, or the ground.
 
     Parameters
     ----------
@@ -56,12 +56,12 @@ class Carrier:
 
 @dataclass(eq=False)
 class Assembly:
-    """Bodies and parts, as they are put together.
+    """Bodies and parts during assembly.
 
     Parameters
     ----------
     model
-        What the file says.
+        The model in the file.
     words
         That are given out.
     carriers
@@ -100,7 +100,7 @@ def assembled(model: FileModel, counted: set[int]) -> Assembly:
     Parameters
     ----------
     model
-        What the file says.
+        The model in the file.
     counted
         The numbers of joints whose whole turns count.
     """

@@ -1,9 +1,8 @@
-"""What reads a model file in a process of its own: `python child.py FILE`.
+"""Reads a model file in a separate process: `python child.py FILE`.
 
-A file of somebody else's may ask for more memory than there is, or make the parser fall. The parser
-of MuJoCo is written in C++, and what happens to it happens to the process. So it has one of its
-own, which prints what it found as JSON: `{"model": ...}`, or `{"error": sentence}`. Nothing of
-daesolve is imported here.
+A foreign file may need more memory than there is, or crash the parser. MuJoCo's parser is written
+in C++, and a crash ends the whole process. So it runs in a separate one, which prints its results
+as JSON: `{"model": ...}`, or `{"error": sentence}`. Nothing of daesolve is imported here.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ MOST_MISSING = 1000
 
 
 def main(path: str) -> None:
-    """Print what a model file holds."""
+    """Print the contents of a model file."""
     _limit_memory()
     try:
         answer = {"model": extracted(*compiled(Path(path)))}
@@ -48,7 +47,7 @@ def _limit_memory() -> None:
 def compiled(path: Path) -> tuple[Any, list[str]]:
     """Return the compiled model of a file, and the names of files that are missing.
 
-    Pictures are not needed, nor shapes of bodies whose inertia the model says.
+    Pictures are not needed, nor are the shapes of bodies whose inertia the model gives.
     """
     mujoco: Any = importlib.import_module("mujoco")
     spec = mujoco.MjSpec.from_file(str(path))
@@ -104,7 +103,7 @@ def _without(spec: Any, message: str, mujoco: Any) -> list[str]:
 
 
 def extracted(model: Any, missing: list[str]) -> dict[str, Any]:
-    """Return what a compiled model says of its mechanics, as plain data."""
+    """Return the mechanics of a compiled model as plain data."""
     option = model.opt
     return {
         "gravity": _list(option.gravity),

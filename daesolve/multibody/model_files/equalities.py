@@ -1,4 +1,4 @@
-"""What holds two bodies or two joints of a model file together: connect, weld, joint."""
+"""Equalities between two bodies or two joints of a model file: connect, weld, joint."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class JointEquality:
     name
         A word.
     first, second
-        The joints; the second is None where the first is held.
+        The joints; the second is None if the first is held.
     coefficients
         a_0 to a_4.
     """
@@ -52,7 +52,7 @@ class JointEquality:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         held = self.first.place - float(self.first.joint.reference[0])
         if self.second is None:
             held = held - float(self.coefficients[0])
@@ -85,7 +85,7 @@ def counted_by_equalities(model: FileModel) -> set[int]:
 
 
 def add_equalities(found: Assembly, left: Left) -> None:
-    """Put the equalities of a model into its mechanism."""
+    """Add the equalities of a model to its mechanism."""
     model = found.model
     held = holding(model)
     numbers = {number for number, _ in held}

@@ -18,7 +18,7 @@ from daesolve.posing.symbols import ANY, Parameters
 from daesolve.system.system import Output
 
 TOLD_ANEW = 3.0
-"""rad, how far an angle turns before that from which it is counted is chosen anew; below pi."""
+"""rad, how far an angle turns before that from which it is counted is chosen again; below pi."""
 STARTS = {
     "hinge": (("angle",), ("rate",)),
     "slide": (("displacement",), ("speed",)),
@@ -28,7 +28,7 @@ STARTS = {
         ("x_dot", "y_dot", "z_dot", "w1", "w2", "w3"),
     ),
 }
-"""What the coordinates and velocities of a joint are called, after its name."""
+"""The suffixes of the coordinates and velocities of a joint."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Freedom:
     name
         A word.
     joint
-        As the file has it.
+        The joint in the file.
     way
         How far a slide is moved from its reference, m.
     direction
@@ -156,7 +156,7 @@ class Freedom:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         joint = self.joint
         forces = [
             AppliedForce(rate, -float(factor) * rate)

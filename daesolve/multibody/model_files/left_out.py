@@ -1,4 +1,4 @@
-"""What a model file says and a mechanism does not have: named, and never dropped in silence."""
+"""What a model file contains and a mechanism does not: it is reported, never dropped silently."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ EFFECTS = {
     "height fields": "they are not drawn",
     "pairs of geoms": "they do not touch",
 }
-"""By the kind of what is left out, what follows."""
+"""The effect of leaving something out, by kind."""
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Something that a file has and its mechanism has not.
+    """Something in a file that its mechanism does not have.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Left:
 
 
 def add_what_is_not_read(model: FileModel, left: Left) -> None:
-    """Name what no part of a mechanism is made of.
+    """List everything that does not become part of the mechanism.
 
     Raises
     ------

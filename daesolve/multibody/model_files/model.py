@@ -1,4 +1,4 @@
-"""What a model file says, compiled: bodies, joints, equalities, actuators, by their numbers."""
+"""A compiled model file: bodies, joints, equalities and actuators by number."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ class FilePlace(_Entry):
 
 @dataclass(frozen=True, eq=False)
 class FileGeom(_Entry):
-    """What a body looks like.
+    """The appearance of a body.
 
     Parameters
     ----------
@@ -252,9 +252,9 @@ class FileModel:
     joints, equalities, actuators, sites, geoms, tendons, keys
         In the order of the file.
     counts
-        How many there are of what is not read.
+        How many there are of each kind that is not read.
     missing
-        The names of files that are not there, and are not needed.
+        The names of missing files that are not needed.
     """
 
     gravity: np.ndarray
@@ -277,7 +277,7 @@ class FileModel:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Self:
-        """Return it from plain data, as the process that compiled it prints them."""
+        """Return it from plain data, as printed by the process that compiled it."""
         kinds: dict[str, type[_Entry]] = {
             "bodies": FileBody,
             "joints": FileJoint,

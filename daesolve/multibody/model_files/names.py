@@ -1,4 +1,4 @@
-"""Words for what a model file calls by any name, or by none."""
+"""Words for the parts of a model file, which may have any name or none."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Words:
         Parameters
         ----------
         name
-            Any text; what is no letter, digit or underscore becomes an underscore.
+            Any text; what is not a letter, digit or underscore becomes an underscore.
         otherwise
             The word where there is nothing left of it; its last part is put behind one that is
             taken.

@@ -1,4 +1,4 @@
-"""A model file compiled: by MuJoCo's parser, in a process of its own."""
+"""Compiles a model file with MuJoCo's parser in a separate process."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from daesolve.multibody.model_files.sources import sources
 SECONDS = 30.0
 """How long a file may take to be compiled."""
 SUFFIXES = (".xml", ".mjcf", ".urdf")
-"""How the names of model files end."""
+"""The suffixes of model files."""
 
 
 def parsed(path: Path, within: Path | None = None, seconds: float = SECONDS) -> FileModel:
-    """Return what a model file says.
+    """Return the model in a file.
 
     Parameters
     ----------
     path
         Of an MJCF or URDF file.
     within
-        The directory that no file of the model may lie outside of; that of the file where None.
+        The directory that must contain all files of the model; None means the directory of the
+        file.
     seconds
         How long it may take.
 
     Raises
     ------
     ModelFileError
-        There is no such file, or it holds no model.
+        The file does not exist, or contains no model.
     MissingPackageError
         MuJoCo, whose parser reads it, is not installed.
     """

@@ -56,12 +56,12 @@ class FileStart:
 
 @dataclass(frozen=True, eq=False)
 class Weightless:
-    """Bodies of which a part of the weight is taken off.
+    """Bodies with compensated weight.
 
     Parameters
     ----------
     lifted
-        Mass centres, each with the mass that does not weigh, kg.
+        Mass centres, each with the compensated mass, kg.
     gravity
         m/s^2, (3,).
     """
@@ -71,7 +71,7 @@ class Weightless:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to a mechanism."""
+        """Its contribution to a mechanism."""
         total = ca.SX(0)
         for position, mass in self.lifted:
             total = total + mass * ca.dot(ca.SX(self.gravity), position)
@@ -80,23 +80,23 @@ class Weightless:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FileMechanism(Mechanism):
-    """A mechanism that stands in a file; `daesolve.multibody.read` makes it.
+    """A mechanism from a model file; create it with `daesolve.multibody.read`.
 
     Parameters
     ----------
     path
         Of the file.
     assembly
-        What became of what the file says.
+        The bodies and parts made from the file.
     inputs
         Of its actuators, each with the default 0.
     left_out
-        What the file has and the mechanism has not.
+        What the file contains and the mechanism does not.
 
     Examples
     --------
-    `read("arm.xml").system()` is an ordinary system; `start_with({"elbow_angle": 0.3})` its states
-    by what joints show; `starts` has the keyframes of the file.
+    `read("arm.xml").system()` is an ordinary system; `start_with({"elbow_angle": 0.3})` returns its
+    states from values of joints; `starts` has the keyframes of the file.
     """
 
     path: Path
@@ -106,7 +106,7 @@ class FileMechanism(Mechanism):
 
     @property
     def freedoms(self) -> Mapping[str, Freedom]:
-        """The motions of its joints, by their names."""
+        """The motions of its joints, by name."""
         return {freedom.name: freedom for freedom in self.assembly.freedoms.values()}
 
     @property
@@ -116,7 +116,7 @@ class FileMechanism(Mechanism):
 
     @cached_property
     def sites(self) -> Mapping[str, Frame]:
-        """The sites of the file, by their names: frames of bodies or of the ground."""
+        """The sites of the file, by name: frames of bodies or of the ground."""
         words = Words()
         return {
             words.word(site.name, f"site_{number}"): self.assembly.frame(
@@ -127,7 +127,7 @@ class FileMechanism(Mechanism):
 
     @cached_property
     def starts(self) -> Mapping[str, FileStart]:
-        """The keyframes of the file, by their names."""
+        """The keyframes of the file, by name."""
         words = Words()
         found: dict[str, FileStart] = {}
         for number, key in enumerate(self.assembly.model.keys):
@@ -143,30 +143,30 @@ class FileMechanism(Mechanism):
 
     @cached_property
     def start_values(self) -> Mapping[str, float]:
-        """The start values of joints, where nothing is moved and all is at rest."""
+        """The start values of joints in the reference position, at rest."""
         values: dict[str, float] = {}
         for freedom in self.freedoms.values():
             values |= freedom.start_values
         return values
 
     def start_with(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Return the states of all bodies, by start values of joints: a `guess` for `solve`.
+        """Return the states of all bodies from start values of joints: a `guess` for `solve`.
 
         Parameters
         ----------
         values
-            Those that differ from `start_values`.
+            Values that differ from `start_values`.
 
         Raises
         ------
         UnknownNameError
-            No joint has such a value.
+            No joint has a value of this name.
         """
         qpos, qvel = self._coordinates_of(values)
         return self.start_from(qpos, qvel)
 
     def told_with(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Return the discrete values that go with start values.
+        """Return the discrete values that belong to start values.
 
         Those from where angles are counted, and on which side the middle one of three hinges is.
 
@@ -201,7 +201,7 @@ class FileMechanism(Mechanism):
     def system(self, **further: Any) -> MechanicalSystem:
         """Return the equations of motion; see `Mechanism.system`.
 
-        What was left out of the file is among the notes of every run.
+        The notes of every run list what was left out of the file.
         """
         own: dict[str, Any] = {"inputs": self.inputs} if self.inputs.names else {}
         own["notes"] = tuple(map(str, self.left_out))
@@ -235,25 +235,25 @@ class FileMechanism(Mechanism):
 def read(path: str | Path, *, within: str | Path | None = None) -> FileMechanism:
     """Return the mechanism of a model file, MJCF or URDF.
 
-    What is read is what MuJoCo's compiler makes of the file: defaults and includes resolved, masses
-    and inertias of geoms computed. Bodies, joints, springs, dampers, friction and rotors of joints,
-    equalities, actuators of joints, sites, keyframes and gravity are taken; what is not is listed
-    as `left_out`.
+    MuJoCo's compiler reads the file: it resolves defaults and includes, and computes masses and
+    inertias of geoms. The mechanism takes over bodies, joints, springs, dampers, friction and
+    rotors of joints, equalities, actuators of joints, sites, keyframes and gravity; `left_out`
+    lists everything else.
 
     Parameters
     ----------
     path
         Of the file.
     within
-        The directory that no file of the model may lie outside of, those that it includes and
-        those of its shapes; the directory of the file where None.
+        The directory that must contain all files of the model, including those of its shapes; None
+        means the directory of the file.
 
     Raises
     ------
     ModelFileError
-        There is no such file, it holds no model, or one without anything that moves.
+        The file does not exist, or contains no model with moving bodies.
     UnsupportedError
-        A joint that cannot be taken.
+        A joint is not supported.
     MissingPackageError
         MuJoCo, whose parser reads it, is not installed.
     """

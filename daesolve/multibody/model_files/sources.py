@@ -1,7 +1,7 @@
-"""The files that a model file consists of: itself, and those that it includes or takes shapes from.
+"""The files of a model: the file itself, those that it includes, and those of its shapes.
 
-They are looked through before a parser sees them: that none includes itself, or leads out of the
-directory of the model, and that what is repeated is not more than a mechanism may have.
+They are checked before a parser reads them: no file may include itself or lie outside the directory
+of the model, and repetitions must not exceed what a mechanism may have.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DEEPEST = 500
 ROOTS = {"mujoco": "MJCF", "robot": "URDF"}
 """The outermost elements of model files."""
 ANYWHERE = ("http://", "https://", "package://", "model://", "file://")
-"""Beginnings of names that are no paths, of which the parser takes the last part."""
+"""Beginnings of names that are not paths, of which the parser takes the last part."""
 
 
 @dataclass(eq=False)
@@ -80,7 +80,7 @@ class _Looked:
         self.repeated.pop()
 
     def refuses(self, *_: object) -> NoReturn:
-        """Refuse what could grow without end."""
+        """Refuse anything that could grow without limit."""
         raise ModelFileError(f"{self.path} declares entities, which a model file does not need")
 
 
@@ -99,12 +99,12 @@ def sources(path: Path, within: Path | None = None) -> list[Path]:
     path
         Of the file.
     within
-        The directory that no file may lie outside of; that of the file where None.
+        The directory that must contain all files; None means the directory of the file.
 
     Raises
     ------
     ModelFileError
-        There is no such file, or it is no XML of a model; it includes itself, or lies outside of
+        The file does not exist, or is not the XML of a model; it includes itself, or lies outside
         the directory; or there are more bodies than a mechanism may have.
     """
     try:
@@ -196,12 +196,12 @@ def _content(path: Path) -> bytes:
 
 
 def digest_of_model(path: Path) -> str:
-    """Return the SHA-256 of a model file and of all files that it takes something from.
+    """Return the SHA-256 of a model file and of all files that it uses.
 
     Raises
     ------
     ModelFileError
-        As for `sources`.
+        As in `sources`.
     """
     whole = hashlib.sha256()
     for file in sources(path):

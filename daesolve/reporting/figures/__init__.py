@@ -1,7 +1,7 @@
 """The figures of every report: motion, path, drift, energy, reactions.
 
-Each takes one run's document or several and returns a figure; several runs share axes, with a
-legend of what distinguishes them.
+Each takes the document of one run or several and returns a figure; several runs share axes, with a
+legend that distinguishes them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from daesolve.reporting.contacts import contact_names
-from daesolve.reporting.facts import labels
+from daesolve.reporting.facts import labels, short
 from daesolve.reporting.figures.accuracy import ENERGIES, drift, energy, terms
 from daesolve.reporting.figures.contacts import contacts
+from daesolve.reporting.figures.curves import FAINT
 from daesolve.reporting.figures.panels import arrange, draw
 from daesolve.reporting.figures.style import (
     INK,
@@ -35,15 +36,14 @@ from daesolve.reporting.figures.style import (
     ticks,
 )
 from daesolve.reporting.sampling import (
-    LEAST_RANGE,
     SEEN,
     Document,
     NamedEvents,
-    Series,
+    beginnings,
     event_statistics,
-    joinable,
     series,
 )
+from daesolve.trajectory.joining import LEAST_RANGE, Series, joinable
 
 __all__ = [
     "contacts",
@@ -67,9 +67,9 @@ DECADES = 30.0
 
 
 def standard(documents: Sequence[Document]) -> dict[str, Callable[[], list[Figure]]]:
-    """Return what draws the figures that every report has, by title, in the order of the page.
+    """Return the functions that draw the figures of every report, by title, in order.
 
-    A figure that would have nothing to show is left out.
+    A figure with nothing to show is left out.
     """
     sampled = [document for document in documents if len(document["times"]) > 1]
     watched = [entry for d in documents for entry in d.get("drift_history", {}).values()]
@@ -111,7 +111,7 @@ def reactions(documents: Sequence[Document]) -> list[Figure]:
 
 
 def inputs(documents: Sequence[Document]) -> list[Figure]:
-    """Draw what drives a system against time."""
+    """Draw the inputs against time."""
     return _against_time(documents, "outputs", input_names(documents))
 
 
@@ -153,7 +153,7 @@ def _against_time(documents: Sequence[Document], kind: str, names: Sequence[str]
 
 
 def plane(documents: Sequence[Document]) -> tuple[str, str] | None:
-    """Return the two coordinates that span the plane of motion, if there are such and they move."""
+    """Return the two coordinates that span the plane of motion, if they exist and move."""
     names = _names(documents, "states")
     units = documents[0].get("units", {})
     for pair in (("x", "y"), ("x", "z")):
@@ -181,8 +181,7 @@ def path(documents: Sequence[Document]) -> Figure:
         for place, document in enumerate(documents):
             found = series(document, "states")
             if all(name in found and found[name].times.size for name in pair):
-                curve = (found[pair[0]], found[pair[1]])
-                _trace(axes, curve, place, documents)
+                _trace(axes, pair, place, documents)
         axes.set_aspect("equal", adjustable="datalim")
         axes.set_xlabel(f"{pair[0]} ({unit})" if unit else pair[0])
         axes.set_ylabel(f"{pair[1]} ({unit})" if unit else pair[1])
@@ -207,10 +206,10 @@ def _spans(documents: Sequence[Document], pair: tuple[str, str]) -> list[float]:
     return spans
 
 
-def _trace(
-    axes: Axes, pair: tuple[Series, Series], place: int, documents: Sequence[Document]
-) -> None:
-    x, y = pair
+def _trace(axes: Axes, names: tuple[str, str], place: int, documents: Sequence[Document]) -> None:
+    """Draw the path of a run: a line where samples can be joined, else dots and its beginning."""
+    found, begun = series(documents[place], "states"), _begun(documents[place])
+    x, y = (found[name] for name in names)
     alone, above = len(documents) == 1, min(len(documents) - 1 - place, 3)
     label = labels(documents)[place]
     if joinable([x, y], SEEN) and len(x.times) <= MOST_JOINED:
@@ -232,11 +231,28 @@ def _trace(
             markersize=size + 2.4 * above,
             markeredgewidth=0,
             color=colour(place),
+            alpha=FAINT if begun else 1.0,
             label=words if alone else f"{label} ({words})",
         )
+        if begun:
+            first = begun[names[0]], begun[names[1]]
+            span = float(np.ptp(first[0].times))
+            words = f"the first {short(span, 3)} s"
+            axes.plot(
+                first[0].joined()[1],
+                first[1].joined()[1],
+                color=colour(place),
+                linewidth=0.9 + 1.5 * above,
+                label=words if alone else f"{label} ({words})",
+            )
     start = axes.plot(x.values[:1], y.values[:1], "o", markersize=6, color=INK, fillstyle="none")
     if alone:
         start[0].set_label("first sample")
+
+
+def _begun(document: Document) -> dict[str, Series]:
+    """Return the states of the beginning, where that is known apart and can be joined."""
+    return beginnings(document, "states") if document.get("opening") else {}
 
 
 def _names(documents: Sequence[Document], kind: str) -> list[str]:
@@ -251,7 +267,7 @@ def _is_velocity(documents: Sequence[Document], name: str) -> bool:
 
 
 def events(documents: Sequence[Document]) -> Figure:
-    """Draw the number of events against time, the times between them, and what impacts took."""
+    """Draw the number of events over time, the times between them, and losses in impacts."""
     statistics = [event_statistics(document) for document in documents]
     if not any(run.named for run in statistics):
         return empty("nothing happened")

@@ -28,7 +28,8 @@ from daesolve.reporting.figures.style import (
     tick,
     ticks,
 )
-from daesolve.reporting.sampling import Document, Series, event_statistics, resolved, series
+from daesolve.reporting.sampling import Document, event_statistics, resolved, series
+from daesolve.trajectory.joining import Series
 
 LAWS = ((0.5, "√t"), (1.0, "t"))
 """How an error grows that nothing corrects: by rounding at random (Brouwer), and by a bias."""
@@ -175,10 +176,10 @@ def _at_the_edge(axes: Axes, words: str, height: float) -> None:
 
 
 def energy(documents: Sequence[Document]) -> Figure:
-    """Draw what changed the energy against time, and below what is left when all is accounted for.
+    """Draw the energy and its changes against time, and below them the unexplained rest.
 
-    Work is that of forces and reactions as it was metered; the loss in an
-    impact is the difference of the kinetic energies before and after.
+    Work is the metered work of forces and reactions; the loss in an impact is the difference of the
+    kinetic energies before and after.
     """
     found = [terms(document) for document in documents]
     if not any(found):
@@ -252,7 +253,7 @@ def unaccounted(found: Mapping[str, Series]) -> Series:
 
 
 def largest_unaccounted(document: Document) -> float | None:
-    """Return the largest change of the energy at a sample that no term accounts for, J."""
+    """Return the largest change of the energy at a sample that no term explains, J."""
     found = terms(document)
     if not found:
         return None
@@ -280,7 +281,7 @@ def _deviation(axes: Axes, entry: Series, shade: str) -> None:
 
 
 def work_precision(document: Document) -> Figure:
-    """Draw the errors of a comparison, a line for each pair through its tolerances.
+    """Draw the errors of a comparison: for each pair, a line through its tolerances.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Curves of one quantity over another: lines only where samples follow the motion.
 
-Even samples of a motion that turns back between them are no points of a line: joined, they show
-chords of a curve that is not there. Then every sample is a dot, and a line goes through the
-beginning, which is sampled at and within the accepted steps.
+Even samples of a motion that turns back between them must not be joined: a line would show chords
+of a curve that does not exist. Then every sample is a dot, and a line goes through the beginning,
+which is sampled at and within the accepted steps.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from matplotlib.typing import ColorType
 
 from daesolve.errors import unknown_name
 from daesolve.reporting.facts import short
-from daesolve.reporting.sampling import SEEN, Document, beginnings, in_order, joinable, resolved
+from daesolve.reporting.sampling import SEEN, Document, beginnings, in_order, resolved
+from daesolve.trajectory.joining import joinable
 
 KINDS = ("states", "reactions", "outputs")
 Quantity = str | Callable[[Document], np.ndarray]
@@ -87,7 +88,7 @@ def mark_peak(axes: Axes, time: float, value: float, colour: ColorType) -> None:
 
 
 def _values(document: Document, of: Quantity) -> np.ndarray:
-    """Return the samples of a quantity, NaN where there is none."""
+    """Return the samples of a quantity, NaN if there is none."""
     if callable(of):
         return np.asarray(of(document), dtype=float)
     for kind in KINDS:

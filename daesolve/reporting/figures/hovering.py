@@ -49,13 +49,13 @@ def with_values(figure: Figure, text: str) -> str:
 
 
 def _name(line: Line2D) -> str | None:
-    """Return what a curve is called; None of what is no curve of the figure's own."""
+    """Return what a curve is called; None of what is not a curve of the figure's own."""
     label = str(line.get_label())
     return None if label.startswith("_") else label
 
 
 def _points(axes: Axes, line: Line2D, name: str) -> list[tuple[float, float, str]]:
-    """Return places of a curve in the figure, pixels, and what is to be said there."""
+    """Return places of a curve in the figure, pixels, and the text to show there."""
     x = np.asarray(line.get_xdata(orig=False), dtype=float)
     y = np.asarray(line.get_ydata(orig=False), dtype=float)
     low, high = sorted(axes.get_xlim()), sorted(axes.get_ylim())

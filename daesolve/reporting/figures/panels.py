@@ -25,18 +25,14 @@ from daesolve.reporting.figures.style import (
     style,
 )
 from daesolve.reporting.sampling import (
-    FEWEST,
-    LEAST_RANGE,
     MOST_TURNS,
     Document,
-    Series,
     beginnings,
     envelope,
-    opening,
     resolved,
     series,
-    turning_points,
 )
+from daesolve.trajectory.joining import FEWEST, LEAST_RANGE, Series, opening, turning_points
 
 BINS = 125
 SAMPLES_IN_BIN = 25

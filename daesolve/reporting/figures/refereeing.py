@@ -49,7 +49,7 @@ class Still:
 
 
 def gaps(verdict: Verdict) -> Figure | None:
-    """Draw the largest gap of the loops over time; None where there are no loops."""
+    """Draw the largest gap of the loops over time; None if there are no loops."""
     if not verdict.own.motion.gaps.size:
         return None
     return _curves(
@@ -122,7 +122,7 @@ def _logarithmic(axes: Axes) -> None:
 
 
 def at_the_end(stills: Sequence[Still]) -> Figure | None:
-    """Draw the bodies at the end, side by side and at one scale; None where nothing is drawn."""
+    """Draw the bodies at the end, side by side and at one scale; None if nothing is drawn."""
     shown = [still.bodies for still in stills]
     boxes = [entry.box for bodies in shown for entry in bodies]
     boxes = [box for box in boxes if np.isfinite(box).all()]

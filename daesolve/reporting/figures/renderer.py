@@ -63,7 +63,7 @@ FFMPEG_OPTIONS = ["-pix_fmt", "yuv420p", "-crf", "18", "-movflags", "+faststart"
 
 
 def paint(axes: Axes, entry: Placed, *, strength: float = 1.0, size: float = 1.0) -> None:
-    """Draw a shape where it is, if it is to be seen.
+    """Draw a shape where it is, if it is visible.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Renderer:
     figure
         An even number of pixels wide and high.
     show
-        Puts a picture of the film in place of the one before.
+        Puts a picture of the film instead of the one before.
     changing
         What differs from picture to picture, in the order of drawing.
     """
@@ -238,7 +238,7 @@ def _following(film: Film, width: int) -> Renderer:
 
 
 def _pane(axes: Axes, film: Film) -> Callable[[Picture], None]:
-    """Return what draws the bodies of a picture in axes, in place of those before."""
+    """Return what draws the bodies of a picture in axes, instead of those before."""
     for entry in film.surroundings:
         paint(axes, entry)
     for shape in film.drawing.shapes:

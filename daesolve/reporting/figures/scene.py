@@ -30,7 +30,8 @@ from daesolve.reporting.facts import short
 from daesolve.reporting.figures.renderer import ABOVE, look_at, name, paint, paint_samples
 from daesolve.reporting.figures.style import PANEL_WIDTH, RULE, common_legend, strip, style
 from daesolve.reporting.film import MARGIN, TINY, around, framed
-from daesolve.reporting.sampling import SEEN, Document, columns, joinable
+from daesolve.reporting.sampling import SEEN, Document, columns
+from daesolve.trajectory.joining import joinable
 
 INSTANTS = 5
 CANDIDATES = 200
@@ -79,7 +80,7 @@ class Snapshot:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What is to be seen of a run.
+    """What can be seen of a run.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ class Scene:
 
 
 def scene(document: Document) -> Figure | None:
-    """Draw the scene of a run; None where the run has no drawing or no samples.
+    """Draw the scene of a run; None if the run has no drawing or no samples.
 
     Raises
     ------

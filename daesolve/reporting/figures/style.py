@@ -154,13 +154,13 @@ def svg(figure: Figure, name: str) -> str:
 
 
 def alone(text: str) -> str:
-    """Return an <svg> element of a page as a file of its own: with its name space and colours."""
+    """Return an <svg> element of a page as a standalone file, with its name space and colours."""
     whole = text.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
     return re.sub(r"var\(--[a-z0-9-]+\)", lambda found: _COLOURS[found[0]], whole) + "\n"
 
 
 def save_figure(figure: Figure, directory: Path, name: str) -> list[Path]:
-    """Write a figure as SVG and PNG into a directory that is there, and return the files."""
+    """Write a figure as SVG and PNG into an existing directory, and return the files."""
     files = [directory / f"{NOT_IN_FILES.sub('-', name)}.{ending}" for ending in ("svg", "png")]
     _without_broken_mathematics(figure)
     for file in files:
@@ -169,7 +169,7 @@ def save_figure(figure: Figure, directory: Path, name: str) -> list[Path]:
 
 
 def _without_broken_mathematics(figure: Figure) -> None:
-    """Show words as they are that have dollar signs and are no mathematics, such as a unit."""
+    """Show words as they are that have dollar signs and are not mathematics, such as a unit."""
     parser = MathTextParser("path")
     for artist in figure.findobj(Text):
         words = artist.get_text() if isinstance(artist, Text) else ""
@@ -223,7 +223,7 @@ def settle(axes: Axes, values: Sequence[np.ndarray], least: float = 0.0) -> None
 
 
 def empty(sentence: str) -> Figure:
-    """Return a figure that says why there is nothing to see."""
+    """Return a figure that says why there is nothing to show."""
     with style():
         figure = Figure(figsize=(PANEL_WIDTH, 0.6))
         figure.text(0.5, 0.5, sentence, ha="center", va="center", color=QUIET)

@@ -1,4 +1,4 @@
-"""What notebooks show: a block of HTML for each kind of result, figures, animations."""
+"""Notebook output: a block of HTML for each kind of result, figures, animations."""
 
 from __future__ import annotations
 
@@ -41,6 +41,6 @@ _BLOCKS: dict[type, Callable[..., str]] = {
 
 
 def html_of(thing: object) -> str:
-    """Return the HTML of something that notebooks show."""
+    """Return the HTML of a result for a notebook."""
     kind = next(kind for kind in type(thing).__mro__ if kind in _BLOCKS)
     return _BLOCKS[kind](thing)

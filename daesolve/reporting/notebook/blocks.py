@@ -1,4 +1,4 @@
-"""What a notebook shows as HTML: a heading, cards, tables and figures, with their own style.
+"""HTML for notebooks: headings, cards, tables and figures, with their own style.
 
 A block has its own ground, so that it can be read whatever the notebook's theme; it is dark where
 the notebook says that it is: JupyterLab, VS Code, and pages by Sphinx.
@@ -34,7 +34,7 @@ class Part:
     Parameters
     ----------
     heading
-        Empty where there is none.
+        Empty if there is none.
     body
         HTML.
     folded

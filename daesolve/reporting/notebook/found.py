@@ -1,4 +1,4 @@
-"""What was found, in a notebook: comparisons, sweeps, sections, periodic orbits, branches."""
+"""Results in a notebook: comparisons, sweeps, sections, periodic orbits, branches."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from daesolve.solving.comparison import Comparison
 MEMBERS_SHOWN, COLUMNS_SHOWN = 10, 8
 ORBITS_SHOWN = 8
 EXACT = 10
-"""Digits of a number by which one goes on."""
+"""Digits of a number that is used further."""
 ROUNDED = 1e-9
 """What is not wider than this, in sizes of a state, is not drawn as an axis."""
 LONG = {"member", "message", "notes"}
@@ -31,7 +31,7 @@ TONES = {"stable": "good", "unstable": "warn"}
 
 
 def comparison_block(found: Comparison) -> str:
-    """Return what a notebook shows of a comparison: each run, and the work for the precision."""
+    """Return the notebook block of a comparison: each run, and the work for the precision."""
     document = comparison_document(found, {})
     rows = [
         (
@@ -66,7 +66,7 @@ def comparison_block(found: Comparison) -> str:
 
 
 def sweep_block(found: Sweep) -> str:
-    """Return what a notebook shows of a sweep: how its members ended, and the first of them."""
+    """Return the notebook block of a sweep: how its members ended, and the first of them."""
     counted = Counter(outcomes(found.directory).values())
     cards = [
         Card("Done", f"{found.done:,} of {found.count:,}", str(found.directory)),
@@ -103,7 +103,7 @@ def _cell(value: Any) -> str:
 
 
 def section_block(found: Section) -> str:
-    """Return what a notebook shows of a section: its points, in the plane of two states."""
+    """Return the notebook block of a section: its points, in the plane of two states."""
     names = _varying(found)[:2]
     parts: list[Part | None] = []
     if len(found) and len(names) == 2:
@@ -128,13 +128,13 @@ def _varying(found: Section) -> list[str]:
 
 
 def orbit_block(orbit: PeriodicOrbit) -> str:
-    """Return what a notebook shows of a periodic orbit: its period, its multipliers."""
+    """Return the notebook block of a periodic orbit: its period, its multipliers."""
     digits = NOTHING if math.isnan(orbit.digits) else f"{orbit.digits:.1f}"
     cards = [
         Card("Verdict", orbit.verdict, "of small changes", TONES.get(orbit.verdict, "plain")),
         Card("Period", f"{orbit.period:.{EXACT}g} s", f"{len(orbit.events)} events"),
-        Card("Largest multiplier", short(abs(orbit.leading), 6), "its size, in a period"),
-        Card("Misses itself by", short(orbit.residual), f"confirmed digits: {digits}"),
+        Card("Largest multiplier", short(abs(orbit.leading), 6), "its size, per period"),
+        Card("Closure error", short(orbit.residual), f"confirmed digits: {digits}"),
     ]
     rows = [(_complex(value), short(abs(value), EXACT)) for value in orbit.multipliers.tolist()]
     trivial = [(name, short(miss)) for name, miss in orbit.trivial.items()]
@@ -151,8 +151,8 @@ def orbit_block(orbit: PeriodicOrbit) -> str:
         cards,
         [
             Part("Multipliers", table(("multiplier", "size"), rows)) if rows else None,
-            Part("Where it starts", table(("", "value", "unit"), start, (0, 2)), folded=True),
-            Part("Trivial multipliers", table(("", "missed by"), trivial), folded=True)
+            Part("Start", table(("", "value", "unit"), start, (0, 2)), folded=True),
+            Part("Trivial multipliers", table(("", "error"), trivial), folded=True)
             if trivial
             else None,
             Part("Notes", table(("",), [(note,) for note in orbit.notes]), folded=True)
@@ -169,7 +169,7 @@ def _complex(value: complex) -> str:
 
 
 def branch_block(branch: Branch) -> str:
-    """Return what a notebook shows of a branch: its drawing, and what is special on it."""
+    """Return the notebook block of a branch: its drawing, and what is special on it."""
     values = [entry.value for entry in branch.entries]
     name = branch.axis.name
     verdicts = Counter(branch.verdicts)

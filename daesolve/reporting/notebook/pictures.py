@@ -1,4 +1,4 @@
-"""What a notebook draws: figures, and an animation that plays in it."""
+"""Pictures in a notebook: figures, and an animation that plays in it."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from markupsafe import Markup
 
 from daesolve.errors import UnknownNameError
 from daesolve.reporting.animation import animate, players
+from daesolve.reporting.document import ReportError
 from daesolve.reporting.filming import Films
 from daesolve.reporting.notebook.blocks import Part, block, drawn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-HEIGHT = 560
+HEIGHT = 660
 """Of the player of an animation, pixels."""
-KINDS = (".svg", ".png", ".pdf")
+KINDS = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class Plot:
     Parameters
     ----------
     figures
-        Matplotlib's, to be changed or shown elsewhere.
+        Matplotlib figures, which you can change or show elsewhere.
     """
 
     figures: tuple[Figure, ...]
@@ -43,18 +44,20 @@ class Plot:
         return block("", parts=[Part("", drawn(self.figures))])
 
     def save(self, file: Path | str) -> list[Path]:
-        """Write the figures, each to a file of its own; return the files.
+        """Write each figure to its own file; return the files.
 
         Parameters
         ----------
         file
-            Its suffix says the kind: .svg, .png or .pdf. Of several figures, the second is
-            written to `NAME-2`, and so on.
+            Its suffix sets the kind: .svg, .png or .pdf. A second figure is written to `NAME-2`,
+            and so on.
 
         Raises
         ------
         UnknownNameError
             The suffix is none of the three.
+        ReportError
+            The directory does not exist.
         OSError
             A file cannot be written.
         """
@@ -64,6 +67,8 @@ class Plot:
                 f"unknown figure format {first.suffix!r}: choose a file ending in "
                 f"{', '.join(KINDS)}"
             )
+        if not first.parent.is_dir():
+            raise ReportError(f"the directory {str(first.parent)!r} for the figure does not exist")
         files = [
             first if number == 1 else first.with_stem(f"{first.stem}-{number}")
             for number in range(1, len(self.figures) + 1)
@@ -80,9 +85,9 @@ class Animation:
     Parameters
     ----------
     run, options
-        Of what, and how it was asked for.
+        The run, and the options of the animation.
     films
-        What is shown.
+        The films.
     """
 
     run: Any
@@ -109,7 +114,7 @@ class Animation:
         Parameters
         ----------
         file
-            Its suffix says the kind: .html, .gif or .mp4.
+            Its suffix sets the kind: .html, .gif or .mp4.
         **options
             `width` in pixels, `progress`; see `daesolve.reporting.animate`.
 

@@ -1,4 +1,4 @@
-"""What is posed, in a notebook: a system with its equations, a problem, a case."""
+"""Posed systems in a notebook: a system with its equations, a problem, a case."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PARAMETERS_SHOWN = 14
 
 
 def system_block(system: MechanicalSystem | ControlSystem) -> str:
-    """Return what a notebook shows of a system: its size, and its equations."""
+    """Return the notebook block of a system: its size, and its equations."""
     dynamics = system.dynamics
     labels = dynamics.labels
     counts = [
@@ -44,7 +44,7 @@ def _parameters(values: Mapping[str, Any], units: Mapping[str, Any]) -> Part | N
 
 
 def problem_block(problem: Problem) -> str:
-    """Return what a notebook shows of a problem: its models, structure and cases."""
+    """Return the notebook block of a problem: its models, structure and cases."""
     rows = [(case.name, f"{facts.short(case.until, 6)} s", case.note) for case in problem.cases]
     cases = Part("Cases", table(("case", "until", ""), rows, (0, 2)))
     structure = {name: facts.exact(v) for name, v in problem.default_structure().items()}
@@ -59,7 +59,7 @@ def problem_block(problem: Problem) -> str:
 
 
 def case_block(bound: BoundCase) -> str:
-    """Return what a notebook shows of a case: what is run, and from where."""
+    """Return the notebook block of a case: what is run, and from where."""
     case = bound.case
     start = {**bound.full_start, **bound.initial}
     system = bound.system

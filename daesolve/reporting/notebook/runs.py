@@ -1,4 +1,4 @@
-"""A run in a notebook: what it is worth at a glance, its series, its drift, its animation."""
+"""A run in a notebook: its verdict at a glance, its series, its drift, its animation."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from daesolve.errors import is_one_of, unknown_name
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.reporting import facts
 from daesolve.reporting.document import ROWS, document, load
@@ -26,20 +27,20 @@ NO_SAMPLES = "there are no samples to show"
 
 
 def run_block(run: Trajectory) -> str:
-    """Return what a notebook shows of a run: verdict, drift, notes."""
-    told = _told(run)
-    cards = [card for card in facts.cards(told) if card.value != facts.NOTHING]
-    start, until = told.get("start_time", 0.0), told["until"]
-    pair = f"{told['formulation']} + {told['solver']}"
+    """Return the notebook block of a run: verdict, drift, notes."""
+    record = _record_of(run)
+    cards = [card for card in facts.cards(record) if card.value != facts.NOTHING]
+    start, until = record.get("start_time", 0.0), record["until"]
+    pair = f"{record['formulation']} + {record['solver']}"
     span = f"{facts.short(start, 6)} s to {facts.short(until, 6)} s"
-    named = facts.title(told) if told["problem"] else "Trajectory"
-    ended = facts.banner(told)
+    named = facts.title(record) if record["problem"] else "Trajectory"
+    ended = facts.banner(record)
     why = None if ended is None else Part("", paragraph(ended.detail))
-    return block(named, f"{pair}, {span}", cards, [why, _drift(told), _notes(told)])
+    return block(named, f"{pair}, {span}", cards, [why, _drift(record), _notes(record)])
 
 
-def _drift(told: Mapping[str, Any]) -> Part | None:
-    sparks = sparklines([told])[0]
+def _drift(record: Mapping[str, Any]) -> Part | None:
+    sparks = sparklines([record])[0]
     rows = [
         (
             name,
@@ -49,43 +50,46 @@ def _drift(told: Mapping[str, Any]) -> Part | None:
             facts.bounded(entry["final_relative"]),
             facts.correction(entry),
         )
-        for name, entry in told["drift"].items()
+        for name, entry in record["drift"].items()
     ]
     head = ("goal", "over time", "fed back", "largest", "final", "correction")
     return Part("Drift", table(head, rows, (0, 1, 2))) if rows else None
 
 
-def _notes(told: Mapping[str, Any]) -> Part | None:
-    count = told["event_count"]
-    lines = [f"The start was made consistent: {change}" for change in facts.changes(told)]
+def _notes(record: Mapping[str, Any]) -> Part | None:
+    count = record["event_count"]
+    lines = [f"The start was made consistent: {change}" for change in facts.changes(record)]
     lines += [f"{count:,} events"] if count else []
-    lines += facts.notes(told)
+    lines += facts.notes(record)
     body = Markup("").join(map(paragraph, lines))
     return Part("Start, events, notes", body, folded=True) if lines else None
 
 
 def plot_of(run: Any, names: Sequence[str]) -> Plot:
     """Return the series of a run against time; see `Trajectory.plot`."""
-    for name in names:
-        run[name]
-    told = _told(run)
-    chosen = {kind: [n for n in names if _kind_of(told, n) == kind] for kind in KINDS}
+    record = _record_of(run)
+    kinds = {name: _kind_of(record, name) for name in names}
+    chosen = {kind: [n for n, its in kinds.items() if its == kind] for kind in KINDS}
     if names:
-        panels = [arrange([told], kind, of_kind) for kind, of_kind in chosen.items() if of_kind]
+        panels = [arrange([record], kind, of_kind) for kind, of_kind in chosen.items() if of_kind]
     else:
-        groups = position_names([told]), velocity_names([told])
-        panels = [arrange([told], "states", group) for group in groups if group]
+        groups = position_names([record]), velocity_names([record])
+        panels = [arrange([record], "states", group) for group in groups if group]
     figures = [figure for each in panels for figure in draw(each, NO_SAMPLES)]
     return Plot(tuple(figures or draw([], NO_SAMPLES)))
 
 
-def _kind_of(told: Mapping[str, Any], name: str) -> str | None:
-    return next((kind for kind in KINDS if name in told[kind]), None)
+def _kind_of(record: Mapping[str, Any], name: str) -> str:
+    for kind in KINDS:
+        if is_one_of(name, record[kind]):
+            return kind
+    known = [n for kind in KINDS for n in record[kind]]
+    raise unknown_name("state, reaction or output", name, known)
 
 
 def plot_of_drift(run: Any) -> Plot:
     """Return the residuals of a run over time; see `Trajectory.plot_drift`."""
-    return Plot((drift([_told(run)]),))
+    return Plot((drift([_record_of(run)]),))
 
 
 def animation_of(run: Any, options: Mapping[str, Any]) -> Animation:
@@ -93,7 +97,7 @@ def animation_of(run: Any, options: Mapping[str, Any]) -> Animation:
     return Animation(run, dict(options), filmed(run, **options))
 
 
-def _told(run: Trajectory) -> dict[str, Any]:
+def _record_of(run: Trajectory) -> dict[str, Any]:
     """Return the document of a run, with as many samples as figures need, and its beginning."""
     if isinstance(run.samples, StoredSamples):
         directory = run.samples.stored.directory

@@ -2,9 +2,9 @@
 
 A rigid frame moves on a level plane on two bogies that turn freely and without friction about their
 mass centres. Each bogie is a skate: it glides without friction along itself and cannot move
-sideways, which stands for a pair of wheels that roll without slip, their inertia being counted in
-the masses. The two unknown reactions are the forces of the ground across the skates. Conserved are
-the energy and the absolute rates at which the two bogies turn.
+sideways; it represents a pair of wheels that roll without slip, with their inertia included in the
+masses. The two unknown reactions are the forces of the ground across the skates. Conserved are the
+energy and the absolute rates at which the two bogies turn.
 
 The frame's axes e1, e2 turn by psi; its mass centre lies in a e1. The bogies are carried in
 b_1 e2 and -b_2 e2, turned by theta_1, theta_2 relative to the frame, with normals
@@ -21,9 +21,9 @@ open. The vehicle turns abruptly near by, or runs into it in finite time.
 
 Modules
 -------
-`models` has the equations, `reduction` what the skates leave of them and the start, `theory` what
-happens near the degenerate points, `growth` what where one skate stands across, `circle` the map
-that the motion makes of one angle, `questions` what can be asked, `pictures` the figures.
+`models` has the equations, `reduction` the reduced equations and the start, `theory` the motion
+near the degenerate points, `growth` the motion where one skate stands across, `circle` the circle
+map of one angle, `questions` the analyses, `pictures` the figures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from __future__ import annotations
 import daesolve as ds
 from daesolve_problems.bogies.growth import growth
 from daesolve_problems.bogies.models import full, reduced
-from daesolve_problems.bogies.pictures import drawing, motion_and_integrals, reactions
+from daesolve_problems.bogies.pictures import drawing, motion, reactions
 from daesolve_problems.bogies.questions import degeneracy, passage
 from daesolve_problems.bogies.reduction import full_start, reduced_start, scales
 
@@ -50,7 +50,7 @@ problem = ds.Problem(
     scales=scales,
     analyses={"degeneracy": degeneracy, "growth": growth, "passage": passage},
     figures={
-        "motion and integrals": motion_and_integrals,
+        "path and rates of turn": motion,
         "reactions near the degenerate point": reactions,
     },
     drawing=drawing,

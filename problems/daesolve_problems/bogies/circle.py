@@ -1,9 +1,9 @@
-"""The circle map of the two bogies: what becomes of their direction after each half turn of delta.
+"""The circle map of the two bogies: their direction after each half turn of delta.
 
-With the absolute rates C_1 and C_2 kept, delta = theta_2 - theta_1 grows at the even rate D =
-C_2 - C_1, so that all of the motion is one angle: theta_1 after each T = 2 pi / |D|, modulo pi.
-Time may be scaled, so that only C_k / V count. The four degenerate points lie at delta = 0 and pi,
-two at each.
+As the absolute rates C_1 and C_2 are conserved, delta = theta_2 - theta_1 grows at the constant
+rate D = C_2 - C_1, so one angle describes the motion: theta_1 after each T = 2 pi / |D|, modulo pi.
+Time can be scaled, so only C_k / V count. The four degenerate points lie at delta = 0 and pi, two
+at each.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def circle_of(case: BoundCase, difference: float, first: float = 3.0) -> ds.anal
 
 @dataclass(frozen=True)
 class Shift:
-    """Where a locked motion is after a period, seen from where it was.
+    """The displacement of a locked motion after a period.
 
     Parameters
     ----------
     along
-        How far its place went, m.
+        How far its place moved, m.
     turned
-        How far its frame turned, rad.
+        The turn of its frame, rad.
     speed
         Of the drift of its place, m/s; where the frame turns it goes around instead.
     """
@@ -74,7 +74,7 @@ def drift(case: BoundCase, circle: ds.analysis.CircleMap, ratio: tuple[int, int]
     Raises
     ------
     OutOfRangeError
-        Nothing is locked stably at this ratio.
+        No motion is locked stably at this ratio.
     """
     stable = [point for point in circle.fixed_points(ratio) if point.stable]
     if not stable:
@@ -109,7 +109,7 @@ def separatrices(case: BoundCase, first: float, difference: float) -> list[Separ
     """Return the motions through the four degenerate points, from one section to the next.
 
     They begin along the roots of the local theory, of which the error is of the order of `NEAR`
-    squared, and go on by the equations without multipliers.
+    squared, and continue with the equations without multipliers.
     """
     given = {**case.full_start, "integral_1": first, "integral_2": first + difference}
     theory = LocalTheory.of(given, case.full_parameters)

@@ -5,9 +5,9 @@ frame turns about the second pivot, however that bogie is turned:
 
     N = sin(theta_1) cos(theta_2) (b_2, 0, -1),   dN/dtheta_2 parallel to N.
 
-So the second pivot stands still and goes back: its path has a cusp. To turn that bogie does not
-change the direction of the motion, in the first order: manoeuvres of size epsilon lead aside by
-epsilon^3 instead of epsilon^2. The free motion is as smooth as elsewhere, its forces are finite.
+So the second pivot stands still and goes back: its path has a cusp. Turning that bogie does not
+change the direction of the motion to first order: manoeuvres of size epsilon displace it sideways
+by epsilon^3 instead of epsilon^2. The free motion is as smooth as elsewhere, its forces are finite.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ SPAN = 0.6
 
 
 def growth(case: BoundCase) -> ds.Answer:
-    """Show what happens where a skate stands across: cusps, and manoeuvres that lead less far.
+    """Show the motion where a skate stands across: cusps, and shorter sideways manoeuvres.
 
-    `orders` are those of the distance that a manoeuvre of one bogie leads aside; `passages` are the
-    first of the case where a skate stands across, with the speed of the other pivot along its skate
-    and its rate, and the largest force over a second about them.
+    `orders` are the orders of the sideways displacement by a manoeuvre of one bogie; `passages` are
+    the first of the case where a skate stands across, with the speed of the other pivot along its
+    skate and its rate, and the largest force over a second about them.
     """
     across, aside = math.pi / 2, BESIDE
     places = {
@@ -125,7 +125,7 @@ def _orders(gains: Mapping[str, np.ndarray]) -> Figure:
     axes = figure.add_subplot()
     for name, gain in gains.items():
         axes.loglog(SIZES, gain, "o-", markersize=3, linewidth=1.0, label=name)
-    axes.set(xlabel="size of the manoeuvre", ylabel="how far it leads aside")
+    axes.set(xlabel="size of the manoeuvre", ylabel="sideways displacement")
     axes.legend(frameon=False)
     return figure
 

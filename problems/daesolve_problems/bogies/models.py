@@ -1,4 +1,4 @@
-"""The vehicle with its two skates as constraints, and what they leave of the motion."""
+"""The vehicle with its two skates as constraints, and its reduced motion."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ def full() -> ds.MechanicalSystem:
 
 
 def reduced() -> ds.ControlSystem:
-    """Pose the motion that constraints and integrals leave, without a multiplier.
+    """Pose the motion reduced by constraints and integrals, without multipliers.
 
     Its states `level` (with the sign of the motion), `integral_1` and `integral_2` are constants;
-    the velocities are outputs. No slip is left to be measured, for N has none by construction.
+    the velocities are outputs. There is no slip to measure, because N has none by construction.
     """
     x = ds.states(
         x="m",

@@ -1,4 +1,4 @@
-"""The figures of the vehicle, and what it looks like from above."""
+"""The figures of the vehicle, and its drawing from above."""
 
 from __future__ import annotations
 
@@ -24,12 +24,10 @@ HALF_SKATE = 0.25
 """Half the length of a drawn skate, in distances of the bogies."""
 
 
-def motion_and_integrals(document: Document) -> Figure:
-    """Draw the path, the rates of turn, and by how much energy and integrals have changed."""
-    figure = new_figure(9.0, 6.4)
-    grid = figure.add_gridspec(2, 2)
-    path, rates = figure.add_subplot(grid[:, 0]), figure.add_subplot(grid[0, 1])
-    kept = figure.add_subplot(grid[1, 1], sharex=rates)
+def motion(document: Document) -> Figure:
+    """Draw the path and the rates of turn."""
+    figure = new_figure(9.0, 3.6)
+    path, rates = figure.subplots(1, 2)
     times = np.array(document["times"], dtype=float)
     turning = column(document, "psi_dot")
     draw_curve(path, document, "x", "y", linewidth=1.0)
@@ -37,20 +35,13 @@ def motion_and_integrals(document: Document) -> Figure:
     path.plot(*start, "o", color="C3", markersize=5, label="start")
     plane(path)
     path.legend(frameon=False)
-    energy = column(document, "energy")
-    changes = {"energy (relative)": energy / energy[0] - 1.0}
     rates.plot(times, turning, linewidth=1.0, label="psi_dot")
     for k in (1, 2):
         own = column(document, f"theta_dot_{k}")
         rates.plot(times, own, linewidth=1.0, label=f"theta_dot_{k}")
-        changes[f"integral_{k} (rad/s)"] = own + turning - own[0] - turning[0]
-    for name, change in changes.items():
-        kept.plot(times, change, linewidth=0.8, label=name)
     rates.set_ylabel("rate of turn (rad/s)")
-    kept.set_ylabel("change since the start")
-    kept.set_xlabel("t (s)")
+    rates.set_xlabel("t (s)")
     rates.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, **SMALL)
-    kept.legend(**SMALL)
     return figure
 
 

@@ -1,4 +1,4 @@
-"""What can be asked about the vehicle besides its motion."""
+"""Analyses of the vehicle besides its motion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from daesolve_problems.bogies.theory import NEAR, LocalTheory, Root
 
 
 def degeneracy(case: BoundCase) -> ds.Answer:
-    """Tell by the local theory how motions of these integrals meet the degenerate points.
+    """Report by the local theory how motions with these integrals meet the degenerate points.
 
     Points with S = sin theta_1 sin theta_2 = 1 and with S = -1 are distinguished.
     """

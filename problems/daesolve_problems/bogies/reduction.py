@@ -1,4 +1,4 @@
-"""What two skates leave of three velocities: one direction, and the level of the energy along it.
+"""The reduction by two skates: one direction of motion is left, and the energy level along it.
 
     N = (b_2 s_1 c_2 + b_1 c_1 s_2,  -(b_1 + b_2) c_1 c_2,  sin(theta_2 - theta_1)),
     |N|_G^2 = N_1^2 + (N_2 + a N_3)^2 + rho_c^2 N_3^2,  rho_c^2 = (I - 2 j) / m - a^2,
@@ -95,7 +95,7 @@ def full_start(
 ) -> dict[str, float]:
     """Place the vehicle, with the velocities that the reduction gives.
 
-    `distance` stands for theta_1 = theta_2 = pi/2 + distance.
+    `distance` means theta_1 = theta_2 = pi/2 + distance.
     """
     placed = reduced_start(given, parameters, structure)
     velocities = Turned.of(placed, parameters).velocities(placed)
@@ -112,8 +112,8 @@ def reduced_start(
     Raises
     ------
     OutOfRangeError
-        The level is not positive, the sign is none, no such body can be, or the skates leave the
-        direction of the motion open.
+        The level is not positive, the sign is invalid, the body is impossible, or the skates leave
+        the direction of motion open.
     """
     check(given, parameters)
     state = {name: given.get(name, 0.0) for name in ("x", "y", "psi")}
@@ -136,12 +136,12 @@ def reduced_start(
 
 
 def check(given: Mapping[str, float], parameters: Mapping[str, float]) -> None:
-    """Refuse levels, signs and bodies that cannot be.
+    """Refuse impossible levels, signs and bodies.
 
     Raises
     ------
     OutOfRangeError
-        Which it is, and what would be right.
+        The message says which, and what would be right.
     """
     if not given["level"] > 0.0:
         raise OutOfRangeError(
@@ -160,7 +160,7 @@ def check(given: Mapping[str, float], parameters: Mapping[str, float]) -> None:
 def scales(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Measure the energy by itself, rates of turn by the largest that the energy allows."""
+    """Scale the energy by its own value, rates of turn by the largest that it allows."""
     turning = given["level"] / math.sqrt(central_square(parameters))
     energy = parameters["mass"] * given["level"] ** 2
     energy += parameters["bogie_inertia"] * sum(given[name] ** 2 for name in INTEGRALS)

@@ -1,4 +1,4 @@
-"""What happens near a degenerate point, to leading order.
+"""The motion near a degenerate point, to leading order.
 
 With theta_k - theta_k* = e_k, s = b_1 e_1 + b_2 e_2, delta = e_2 - e_1 = D tau, B = b_1 + b_2,
 kappa^2 = a^2 + rho_c^2, P = b_1 C_1 + b_2 C_2, D = C_2 - C_1 and S = sin theta_1 sin theta_2 at the
@@ -12,7 +12,7 @@ Before the point (tau < 0) a root of F with F' > 0 attracts: motions run into th
 x = root, with psi' = (P - x) / B. There is one where |D| < D_c = 2 B V / (3 sqrt(3) kappa^2) and
 -k sgn(D) P lies in a window; else motions pass the point by, from one root with F' < 0 to another.
 
-These are leading terms, compared with numbers and not proved to be the whole of it.
+These are leading terms; they agree with numerical results, but are not proved to be complete.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ class LocalTheory:
 
     @property
     def window(self) -> tuple[float, float] | None:
-        """Between which values of |P| motions do run into one; None where |D| forbids it."""
+        """Between which values of |P| motions do run into one; None if |D| forbids it."""
         turns = self._turns(1.0)
         if turns is None:
             return None
@@ -150,7 +150,7 @@ class LocalTheory:
         return side * self.wheelbase * self.level * self.difference / size
 
     def _turns(self, side: float) -> tuple[float, float] | None:
-        """Return where F' = 0; None where F only falls."""
+        """Return where F' = 0; None if F only falls."""
         across = math.sqrt(self.square) * abs(self.difference)
         # F' = 0 lies where k D x > 0; F' is largest at `steepest`, and below zero beyond `reach`
         towards = math.copysign(1.0, side * self.difference)

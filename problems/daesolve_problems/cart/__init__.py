@@ -4,13 +4,13 @@ A frame slides on a level plane without friction on two pairs of wheels, each of
 vertical axle on the frame, perhaps against a spring. Wheels are thin, turn freely on their axles,
 and roll without slip and without resistance; their own inertia counts. The six unknown reactions
 are the forces of the ground: for each pair one along the axle, on both wheels together, and for
-each wheel one across it. None of them does work, so that the energy, with that of the springs, is
-conserved where no torque drives the wheels.
+each wheel one across it. None of them does work, so the energy, including the springs', is
+conserved unless a torque drives the wheels.
 
 Modules
 -------
-`models` has the equations with wheels and with skates, `starting` where the cart starts, `pictures`
-what it looks like.
+`models` has the equations with wheels and with skates, `starting` the start, `pictures` the drawing
+and the figures.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ and the moment i_k about its axle, and stands l_k from the middle of it. Reactio
 ground: on both wheels along the axle (`skate_k`) and on each across it (`rolling_k_i`).
 `torque_k_i` turns a wheel, and nothing else.
 
-In `skates` the phi_k_i' of `rolling_k_i` stand in energy and forces. What is left are the equations
-of a sleigh whose skate k has the mass m_k + 2 i_k / h_k^2, for a pair has two wheels, (3.13); the
-phi_k_i are quadratures. What keeps that skate on its line is not the force on the wheels:
+In `skates` the phi_k_i' of `rolling_k_i` are substituted in energy and forces. The result is a
+sleigh whose skate k has the mass m_k + 2 i_k / h_k^2, because a pair has two wheels, (3.13); the
+phi_k_i are quadratures. The force that keeps that skate on its line is not the force on the wheels:
 
     skate_k_apparent = skate_k + omega_k (phi_k_1' + phi_k_2') i_k / h_k.
 """
@@ -107,7 +107,7 @@ class Pair:
 
     @property
     def goals(self) -> list[ds.Nonholonomic]:
-        """What keeps its wheels from slipping."""
+        """The constraints that keep its wheels from slipping."""
         k = self.number
         sideways = self.along - self.turning * self["axle_centre_tau"]
         goals = [ds.Nonholonomic(f"skate_{k}", sideways, unit="N")]
@@ -147,7 +147,7 @@ def wheels() -> ds.MechanicalSystem:
 
 
 def skates() -> ds.MechanicalSystem:
-    """Pose the cart with skates in place of wheels: five velocities, two constraints."""
+    """Pose the cart with skates instead of wheels: five velocities, two constraints."""
     return ds.nonholonomic.eliminate(wheels(), TURNS).system
 
 

@@ -1,4 +1,4 @@
-"""What the cart looks like from above, its paths, its energy, and the forces on its wheels."""
+"""The drawing of the cart from above, its paths, and the forces on its wheels."""
 
 from __future__ import annotations
 
@@ -93,24 +93,8 @@ def paths(document: Document) -> Figure:
     return draw_paths(document, _places)
 
 
-def energies(document: Document) -> Figure:
-    """Draw the energy with the work of the torques, and what they fail to balance."""
-    times = series(document, "times")
-    energy = series(document, "outputs", "energy")
-    metered = "work" in document["outputs"]
-    work = series(document, "outputs", "work") if metered else np.zeros_like(times)
-    figure, (above, below) = panels_over_time(2, 2.6)
-    above.plot(times, energy, linewidth=1.2, label="T + V")
-    above.plot(times, work, linewidth=1.2, label="work of the torques")
-    above.set_ylabel("J")
-    above.legend()
-    below.plot(times, energy - energy[0] - work, linewidth=0.8)
-    below.set_ylabel("E − E₀ − work (J)")
-    return figure
-
-
 def forces(document: Document) -> Figure:
-    """Draw the force of the ground along each axle, and what a skate in its place would bear."""
+    """Draw the force of the ground along each axle, and the force on an equivalent skate."""
     times = series(document, "times")
     figure, panels = panels_over_time(2)
     for k, axes in zip(PAIRS, panels, strict=True):
@@ -136,7 +120,6 @@ def rolling_forces(document: Document) -> Figure:
 
 FIGURES = {
     "paths of the frame and the axles": paths,
-    "energy and work": energies,
     "forces along the axles": forces,
     "forces across the axles": rolling_forces,
 }

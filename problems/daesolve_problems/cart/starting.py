@@ -1,7 +1,7 @@
-"""Where the cart starts, and how its wheels turn there.
+"""The start of the cart, and the rates of its wheels there.
 
-Start values are the states that both models share. What violates the constraints is moved by the
-least kinetic energy of the change; since wheels roll in the guess, both models start alike.
+Start values are the states that both models share. Values that violate the constraints change with
+the least kinetic energy; since wheels roll in the guess, both models start alike.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The cart whose pairs are symmetric about their pivots: it moves as the problem `bogies` does.
+"""The cart whose pairs are symmetric about their pivots: it moves like the problem `bogies`.
 
-Put into the Lagrangian, a pair of wheels is a skate that is heavier by 2 i / h^2, with a moment of
-inertia larger by 2 i l^2 / h^2, and the square of a constraint, which proposition 1 of the paper
-lets drop out.
+In the Lagrangian, a pair of wheels is a skate that is heavier by 2 i / h^2, with a moment of
+inertia larger by 2 i l^2 / h^2, plus the square of a constraint, which drops out by proposition 1
+of the paper.
 """
 
 from __future__ import annotations

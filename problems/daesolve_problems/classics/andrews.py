@@ -24,7 +24,7 @@ A spring (stiffness c0, length at rest l0) joins C to D = B + sd n(gamma) + sc s
 centres lie ra along the crank, da from the pin on rod 2, ea and fa before E on rods 4 and 6, and
 (sa, sb), (ta, tb), (ua, ub) off the pivots in axes of the plates.
 
-Letters and signs of the reactions, M q'' = f - G^T u, are those of Hairer and Wanner.
+Letters and signs of the reactions, M q'' = f - G^T u, follow Hairer and Wanner.
 """
 
 import math

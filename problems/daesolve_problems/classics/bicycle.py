@@ -1,16 +1,16 @@
 """The bicycle of Whipple: four rigid bodies, two knife-edged wheels, no slip.
 
 Rear frame with its rider, front frame and two wheels are rigid; the hinges have no friction, and
-nobody steers. The wheels roll on a level plane without slip and without resistance. The six unknown
-reactions are the components of the forces of the ground on either wheel; they do no work, and the
-energy is conserved. Upright, the bicycle is stable by itself between two speeds, and the cases lie
-below, between and above them.
+the steering is free. The wheels roll on a level plane without slip and without resistance. The six
+unknown reactions are the components of the forces of the ground on both wheels; they do no work,
+and the energy is conserved. The upright bicycle is self-stable between two speeds, and the cases
+lie below, between and above them.
 
 Axes as in the paper: x forward, y to the right, z down, the ground at z = 0. x, y, z is the centre
 of the rear wheel; the rear frame is turned by yaw (about z), lean (about x) and pitch (about y),
 the front frame against it by steer, about an axis that is tilted backwards by `tilt` (lambda) and
 meets the ground `trail` (c) ahead of the front contact. The wheels are turned by `rear_rotation`
-and `front_rotation`. Velocities are taken along the heading (`speed`, forwards, and
+and `front_rotation`. Velocities are measured along the heading (`speed`, forwards, and
 `lateral_speed`, to the right), so that nothing depends on x, y, yaw or the angles of the wheels,
 and a steady turn is a steady motion.
 

@@ -5,7 +5,8 @@ sideways. That is a non-holonomic constraint, and its one unknown reaction is th
 across the blade, which does no work. The energy is conserved; yet almost every motion ends in the
 same way, straight on, the mass centre ahead of the blade.
 
-x, y is the blade, phi its direction; the mass centre lies `centre` ahead of the blade.
+x, y is the position of the blade, phi its direction; the mass centre lies `centre` ahead of the
+blade.
 
     -x' sin(phi) + y' cos(phi) = 0
 

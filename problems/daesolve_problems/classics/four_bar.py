@@ -1,9 +1,9 @@
 """The four-bar linkage with N windows: parallel bars, whose constraints lose rank when they lie.
 
 Thin rigid rods, hinged to each other and to the ground without friction, move in a vertical plane
-under their weight. Their constraints are their lengths, and the unknown reactions those of these
-lengths, one for each rod. They leave one freedom, and the energy is conserved. This is the standard
-test of a mechanism that runs through positions at which its constraints lose rank.
+under their weight. Their constraints are their lengths, and the unknown reactions the forces that
+keep these lengths, one for each rod. They leave one freedom, and the energy is conserved. This is
+the standard test of a mechanism that runs through positions at which its constraints lose rank.
 
 N + 1 bars stand on the ground, side by side, N bars join their tops: thin uniform rods of one mass
 and length. Point i (from 1; B_0 of the literature is 1) is the top of the i-th standing bar, whose

@@ -2,8 +2,8 @@
 
 A body on a smooth inclined plane touches it with a blade at its mass centre; along the blade there
 is no friction, across it no motion. That is a non-holonomic constraint, and its one unknown
-reaction is the force of the plane across the blade, which does no work. Conserved are the energy
-and the rate of turn, for neither weight nor reaction has a moment about the mass centre.
+reaction is the force of the plane across the blade, which does no work. The energy and the rate of
+turn are conserved, because neither weight nor reaction has a moment about the mass centre.
 
 x points down the slope, y along the level line, phi is the direction of the blade.
 

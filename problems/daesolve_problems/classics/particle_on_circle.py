@@ -1,9 +1,9 @@
 """A particle on a circle, pulled round by forces: a test of index 3 with a known answer.
 
 A point of mass one is held on the unit circle without friction, while a given force of constant
-size pulls it along: its speed grows with the time. The one unknown reaction is L, that of the
-circle, which points along the radius. Nothing is conserved, for the force does work; the energy
-less this work stays what it was.
+size pulls it along: its speed grows with the time. The one unknown reaction is L, the radial force
+of the circle. Nothing is conserved, because the force does work; the energy minus this work is
+constant.
 
     u = x',  u' = 2 y + x L,    v = y',  v' = -2 x + y L,    x^2 + y^2 = 1
 

@@ -1,4 +1,4 @@
-"""What the bodies of the classics look like."""
+"""The drawings of the classics."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A rigid body with the surface of an ellipsoid rolls on a rough level plane without slip; nothing
 resists its rolling or its turning about the vertical, and contact is not lost. The three unknown
 reactions are the components of the force of the plane at the contact, none of which does work. The
-energy is conserved; the angular momentum about the vertical is not, which lets the body reverse its
+energy is conserved, but not the angular momentum about the vertical, so the body can reverse its
 spin.
 
 x, y, z is the mass centre, z downwards, the plane at z = 0; v1, v2, v3 its velocity and w1, w2, w3

@@ -7,10 +7,10 @@ none of which does work. Its energy is conserved, and so are two more integrals,
 velocities, whose coefficients are hypergeometric functions of the lean.
 
 x, y, z is the centre, z upwards. The disc is turned by alpha (about the vertical), leaned by beta
-(about its heading; it stands upright at 0) and spun by gamma (about its axle). Velocities are taken
-along the heading (`speed`) and to the left of it (`lateral_speed`), so that nothing depends on x,
-y, alpha and gamma, and a circle is a steady motion. With A = `inertia_diameter` and
-C = `inertia_axle`:
+(about its heading; it stands upright at 0) and spun by gamma (about its axle). Velocities are
+measured along the heading (`speed`) and to the left of it (`lateral_speed`), so that nothing
+depends on x, y, alpha and gamma, and a circle is a steady motion. With A = `inertia_diameter` and C
+= `inertia_axle`:
 
     T = m v^2 / 2 + A (beta'^2 + (alpha' cos beta)^2) / 2 + C (gamma' + alpha' sin beta)^2 / 2
     clearance z - r cos beta = 0

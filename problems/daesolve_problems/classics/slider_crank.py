@@ -1,9 +1,9 @@
 """A slider-crank of rigid bodies in absolute coordinates: six constraints, one freedom.
 
 Crank, rod and slider move in a vertical plane under their weight, joined by hinges and a guide
-without friction. Each body has coordinates of its own, except that the slider has only the one
-along its guide; the six unknown reactions are the components of the forces in the pivot, in the pin
-and in the wrist. Nothing drives the crank, and the energy is conserved.
+without friction. Each body has its own coordinates, but the slider only the one along its guide;
+the six unknown reactions are the components of the forces in the pivot, in the pin and in the
+wrist. Nothing drives the crank, and the energy is conserved.
 
 The crank (body 1) turns about the origin, the rod (body 2) joins it to the slider (body 3), which
 moves along y = 0. Crank and rod are thin and uniform; x_i, y_i is the mass centre of body i, phi_i

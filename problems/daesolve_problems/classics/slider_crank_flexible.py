@@ -4,7 +4,7 @@ A rigid crank and a slider, joined by an elastic rod, move in a plane without we
 friction. Two sine waves across the rod and a parabola along it describe its deformation, four
 coordinates besides the two angles and the place of the slider. The three unknown reactions are the
 components of the force in the wrist, and the torque by which a motor keeps the crank's rate. The
-motor does work, so that the energy is not conserved; less this work it stays what it was.
+motor does work, so the energy is not conserved; minus this work it is constant.
 
 The crank (length l1, inertia about its pivot J1, angle phi1) turns by phi1 = Omega t. The rod (l2,
 J2 about the pin, angle phi2) leads to the slider (M3) at x3. In axes of the rod, at the part xi of
@@ -62,7 +62,7 @@ def rod(along: float, pi: float) -> ds.MechanicalSystem:
     along
         The factor of [8 1; 1 2] in the mass of the displacements along the rod.
     pi
-        What the integrals across the rod take for it.
+        The value of pi in the integrals across the rod.
     """
     q = ds.coordinates(
         phi1=ds.ANGLE, phi2=ds.ANGLE, x3="m", **dict.fromkeys(("q1", "q2", "q3", "q4"), "m")

@@ -2,9 +2,9 @@
 
 A rigid block stands on two feet on a rough plane, which may slope or shake. Each foot is a contact
 with Coulomb's friction: it slides, sticks, lifts off and strikes the plane again. The unknown
-reactions are the normal force and the friction of each foot; where both feet stick, only the sum of
-their frictions is determined. Nothing is conserved: what friction takes is metered foot by foot,
-and what impacts take stands in their records.
+reactions are the normal force and the friction of each foot; while both feet stick, only the sum of
+their friction forces is determined. Nothing is conserved: the friction loss is metered foot by
+foot, and impacts record their losses.
 
 With the half width b, the height h of the mass centre and the angle alpha of the plane, a block
 that slides down on both feet has
@@ -12,8 +12,8 @@ that slides down on both feet has
     x'' = g (sin alpha - mu cos alpha),    N = m g cos alpha (1 -+ mu h / b) / 2,
 
 so that its rear foot lifts off where mu > b / h. On a table of the speed V sin(W t) it sticks as
-long as the table asks for less than mean mu g; for larger V it turns its slip round without
-sticking. Feet of different friction give it different accelerations to either side,
+long as the table asks for less than mean mu g; for larger V its slip reverses without sticking.
+Feet of different friction give it different accelerations to either side,
 
     x'' = -+ mean mu g / (1 -+ (mu_front - mu_rear) h / 2 b).
 
@@ -56,7 +56,7 @@ def posed() -> ds.MechanicalSystem:
 
 
 def feet_over_time(document: Document) -> Figure:
-    """Draw what loads the feet, and their slip."""
+    """Draw the loads of the feet, and their slip."""
     times = series(document, "times")
     figure, (loads, slips) = panels_over_time(2)
     for number, foot in enumerate(("rear", "front")):
@@ -108,7 +108,7 @@ problem = ds.Problem(
             "shaken-hard",
             parameters={**SHAKEN, "shake_speed": 1.0},
             until=20.0 * math.pi / 20.0,
-            note="shaken five times as fast, it turns its slip round without sticking",
+            note="shaken five times as fast: its slip reverses without sticking",
         ),
     ],
 )

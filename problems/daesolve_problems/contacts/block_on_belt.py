@@ -3,8 +3,8 @@
 A rigid block stands on two feet on a belt that runs on. A spring ties it to a wall. The belt takes
 the block along until the spring pulls it off; it slips back, and comes near to the speed of the
 belt again. The unknown reactions are the normal force and the friction of each foot, of which only
-the sum is determined while both stick. Nothing is conserved: the belt does work, and friction takes
-some of it.
+the sum is determined while both stick. Nothing is conserved: the belt does work, and friction
+dissipates some of it.
 
 The spring is attached d above the mass centre, so that it shifts the load from foot to foot. Feet
 of different friction feel that: slipping, the block swings as if the spring were stiffer, with

@@ -17,7 +17,7 @@ from daesolve_problems.figures import Document, series
 FEET = {"rear": -1.0, "front": 1.0}
 """The feet, and on which side of the centre they are."""
 AT_LEAST_ONE = Interval(1.0, math.inf)
-"""What friction of rest may be, over that of slip."""
+"""The range of static over sliding friction."""
 SHORTEST = 0.1
 """Of the way that a drawing shows, the block is at least so large."""
 LONGEST = 1.5
@@ -62,7 +62,7 @@ def block(
     incline
         By which the plane falls towards x, rad.
     pull
-        The potential of what else pulls it, J.
+        The potential of further loads, J.
     """
     feet = [
         ds.Contact(
@@ -92,7 +92,7 @@ def coordinates() -> DifferentiableVector:
 
 
 def foot_place(q: DifferentiableVector, p: Parameters, side: float) -> ca.SX:
-    """Return where a foot is along the plane, m."""
+    """Return the position of a foot along the plane, m."""
     return q.x + side * p.half_width * ca.cos(q.theta) + p.height * ca.sin(q.theta)
 
 
@@ -119,7 +119,7 @@ def lifted(
 
 
 def drawing(document: Document) -> Drawing:
-    """Draw the block on its plane, with what the plane does to its feet."""
+    """Draw the block on its plane, with the forces on its feet."""
     half, height = (document["parameters"][name] for name in ("half_width", "height"))
     weight = document["parameters"]["mass"] * document["parameters"]["gravity"]
     x = series(document, "states", "x")

@@ -1,4 +1,4 @@
-"""A rigid body free in space, and how it is seen: a unit quaternion, and turning about its axes."""
+"""A free rigid body in space: its unit quaternion, its angular velocity, and its drawing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ORIENTATION = tuple(f"orientation_{part}" for part in ("w", *AXES))
 alike: Any = ca
 """CasADi's functions: they treat numbers and symbols alike, which its stub does not say."""
 EYE = (0.43, -0.79, 0.43)
-"""From where a drawing looks: from aside, and from above the floor."""
+"""The direction of view of a drawing: from the side, above the floor."""
 
 
 def coordinates() -> tuple[DifferentiableVector, SymbolVector]:
@@ -29,7 +29,7 @@ def coordinates() -> tuple[DifferentiableVector, SymbolVector]:
 
 
 def kinematics(q: DifferentiableVector, v: SymbolVector) -> ca.SX:
-    """Return the rates of the coordinates: that of the quaternion is itself times omega, halved."""
+    """Return the rates of the coordinates: for the quaternion, half itself times omega."""
     scalar, axis, omega = q.orientation_w, orientation(q)[1:], v.vector[3:]
     turning = (scalar * omega + ca.cross(axis, omega)) / 2
     return ca.vertcat(v.vector[:3], -ca.dot(axis, omega) / 2, turning)
@@ -41,7 +41,7 @@ def orientation(q: DifferentiableVector) -> ca.SX:
 
 
 def unit(q: DifferentiableVector) -> ds.Invariant:
-    """Return that the quaternion has the length one."""
+    """Return the constraint that the quaternion has length one."""
     norm = ca.sumsqr(orientation(q))
     return ds.Invariant("orientation_norm", norm, drive=True, on="positions")
 

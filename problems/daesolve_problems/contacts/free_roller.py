@@ -3,8 +3,8 @@
 A homogeneous roller, a circular arc turned about its chord, is thrown over a level floor. It flies
 under its weight, lands with impacts, slides on its arc or on the edge of an end, rolls, and rocks
 over its edges. Three reactions are unknown: the normal force of the floor, which never pulls, and
-two of dry friction. Nothing is conserved: friction and impacts take energy, but where it rolls it
-keeps what it has left, as nothing resists rolling.
+two of dry friction. Nothing is conserved: friction and impacts dissipate energy. Only rolling,
+which nothing resists, dissipates none.
 
 The arc belongs to the circle of a wheel of the radius l that n such rollers surround: at the angle
 b from its middle the roller is rho = l cos(b) - d thick, |b| <= pi / n. With its axis e and the
@@ -22,14 +22,14 @@ of contact, the slip s = v + w x r and the force F,
     m v' = F - m g n,    (A w + (B - A)(w . e) e)' = r x F,
     F = N (n - mu s / |s|) while it slides; s = 0, |F - N n| <= mu N while it rolls.
 
-A roller that is cut off may come to stand on its end: then a whole rim touches, rigid bodies no
-longer tell where, and the run ends (`floor_flat`).
+A roller that is cut off may come to stand on its end: then a whole rim touches, the point of
+contact is undetermined, and the run ends (`floor_flat`).
 
 A start has the place of the centre `x`, `y` and its `height` over where it would touch, the
 `heading` of its axis about the vertical and its `tilt` above the level; its velocity `speed_x`,
 `speed_y`, `speed_z`, and `spin` about its axis, `pitch` about the level line across it (positive
-lowers its front), `yaw` about the vertical. Without a height it lies on the floor; speeds that are
-not given are zero in the air, and on the floor those with which it rolls.
+lowers its front), `yaw` about the vertical. Without a height it lies on the floor. Speeds left out
+are zero in the air; on the floor they are those of rolling.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ START = (
 )
 SPEEDS, SPINS = ("x_dot", "y_dot", "z_dot"), ("w1", "w2", "spin")
 SHARE = ds.Interval(0.0, 1.0)
-"""What an impact may return."""
+"""The range of coefficients of restitution."""
 CONTOUR = 9
 """Points of a drawn arc."""
 RING = 16
@@ -191,7 +191,7 @@ def _axis(heading: float, tilt: float) -> np.ndarray:
 
 
 def balance(case: BoundCase) -> ds.Answer:
-    """Run a case, and tell where its energy goes: to friction, to impacts, and what is left."""
+    """Run a case, and report its energy: losses in friction and impacts, and the rest."""
     run = case.solve()
     p, shape = case.full_parameters, shape_of(case.full_parameters, case.full_structure)
     energies = [_energy(run, sample, p, shape) for sample in (0, -1)]
@@ -229,7 +229,7 @@ def contact_over_time(document: Document) -> Figure:
     gap.set_ylabel("gap (mm)")
     parts = [series(document, "outputs", f"floor_slip_{k}") for k in (1, 2)]
     slip.plot(times, np.hypot(*parts), linewidth=1.2)
-    slip.set_ylabel("speed of what is lowest, along the floor (m/s)")
+    slip.set_ylabel("speed of the lowest point along the floor (m/s)")
     axis = np.clip(series(document, "outputs", "axis_z"), -1.0, 1.0)
     tilt.plot(times, np.degrees(np.arcsin(axis)), linewidth=1.2)
     tilt.set_ylabel("tilt of the axis (degrees)")
@@ -244,7 +244,7 @@ def contour(shape: spindle.Spindle) -> tuple[np.ndarray, np.ndarray]:
 
 
 def wires(pose: Pose, shape: spindle.Spindle, label: str = "") -> list[Shape]:
-    """Return what a roller looks like whose axis is the third of a pose: its contour, and rings."""
+    """Return the drawing of a roller along the third axis of a pose: its contour, and rings."""
     along, radii = contour(shape)
     nothing = np.zeros_like(along)
     sides = [np.column_stack([radii, nothing, along]), np.column_stack([-radii, nothing, along])]
@@ -270,7 +270,7 @@ def drawing(document: Document) -> Drawing:
     return Drawing(
         [
             *tiles(centre, 1.5 * shape.half_length),
-            Trace(touch, label="what is lowest, over the floor"),
+            Trace(touch, label="lowest point, over the floor"),
             *wires(pose, shape, "roller"),
             Arrow(touch, (0.0, 0.0, "push"), label="normal force"),
         ],

@@ -1,15 +1,14 @@
-"""Newton's cradle: balls that touch, and what an impact of several at once does.
+"""Newton's cradle: balls that touch, and impacts of several at once.
 
 Equal balls hang side by side on strings of equal length and touch each other; one or more are
 pulled aside and let go. Balls only push. The unknown reactions are the forces between neighbours.
 Between impacts, and at impacts where restitution is one, the energy is conserved.
 
-All balls that touch take part in an impact, and rigid bodies do not determine what it does: a law
-must be named. With restitution e = 1 one ball that strikes two at rest leaves them, by Newton's and
-Poisson's laws, with -1/3, 2/3 and 2/3 of its speed; where neighbours strike one after the other,
-with 0, 0 and 1, as the toy does. Balls that are a hair's breadth apart do that by themselves,
-whatever law is named (`spacing`). Where balls come from both sides the order of the impacts
-decides, and must be named too.
+All balls that touch take part in an impact, and rigid bodies do not determine its result: a law
+must be chosen. With restitution e = 1 one ball that strikes two at rest leaves them, by Newton's
+and Poisson's laws, with -1/3, 2/3 and 2/3 of its speed; where neighbours strike one after the
+other, with 0, 0 and 1, as the toy does. Balls that are a hair's breadth apart do so under any law
+(`spacing`). If balls come from both sides, the order of the impacts decides, and must be given too.
 
 With phi_k the angle of a string, l its length and r the radius of a ball,
 
@@ -43,7 +42,7 @@ if TYPE_CHECKING:
     from daesolve_problems.figures import Document
 
 FEWEST, MOST = 2, 12
-"""Balls: an impact of more neighbours at once is too many combinations."""
+"""The largest number of balls: an impact of more at once has too many combinations."""
 
 
 def _numbers(balls: int) -> Parameters:
@@ -107,7 +106,7 @@ def _system(
 def start(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Let all balls hang at rest but those that are given."""
+    """Let all balls hang at rest, except the given ones."""
     names = [f"phi_{way}{k}" for way in ("", "dot_") for k in range(1, structure["balls"] + 1)]
     return {**dict.fromkeys(names, 0.0), **given}
 
@@ -115,14 +114,14 @@ def start(
 def start_on_the_line(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Let the balls touch, at rest but for the speeds that are given."""
+    """Let the balls touch, at rest except for the given speeds."""
     balls, apart = structure["balls"], 2.0 * parameters["radius"] + parameters["spacing"]
     places = {f"x_{k + 1}": k * apart for k in range(balls)}
     return {**places, **{f"x_dot_{k + 1}": 0.0 for k in range(balls)}, **given}
 
 
 def swings(document: Document) -> Figure:
-    """Draw where the balls are, and how fast."""
+    """Draw the positions and speeds of the balls."""
     times = series(document, "times")
     figure, (places, speeds) = panels_over_time(2)
     names = [name for name in document["states"] if "_dot_" not in name]

@@ -1,4 +1,4 @@
-"""Painlevé's rod: it slides over a rough floor, leaning against its way, and may jam.
+"""Painlevé's rod: it slides over a rough floor, leaning against its motion, and may jam.
 
 The lower end of a rod slides over a level floor towards the side from which the rod leans away. The
 reaction of the floor is unknown, normal force and friction together, and only pushes. The energy
@@ -16,8 +16,8 @@ There a rod that turns slowly has no motion (Painlevé's paradox), and one that 
 phi'^2 > g / (l sin(phi)), has two: it flies off, or slides on. A rod that comes to the first angle
 from below jams if mu > 8 / (3 sqrt(3)) and it turns fast enough: p and the right-hand side fall to
 zero together, N grows without bounds at a finite speed, and an impulse ends the slip. Such an
-impact without a collision is L = -A^-1 (0, c), with c the slip before it and A the answer of the
-end to impulses; it goes on where there is no motion as well.
+impact without a collision is L = -A^-1 (0, c), with c the slip before it and A the response of the
+end to impulses; it also continues motions from if there is none.
 
 A start has the `angle`, the `rate` with which it grows, and the `slip` of the lower end.
 """
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SHARE = Interval(0.0, 1.0)
-"""What an impact may return."""
+"""The range of coefficients of restitution."""
 
 
 def numbers() -> Parameters:
@@ -95,9 +95,9 @@ def start(
 
 
 def paradox_angles(friction: float) -> tuple[float, float] | None:
-    """Return between which angles friction presses the end to the floor by itself, rad.
+    """Return the range of angles where friction alone presses the end to the floor, rad.
 
-    None where it never does.
+    None if it never does.
     """
     root = 9.0 * friction**2 - 16.0
     if root <= 0.0:

@@ -3,7 +3,7 @@
 A rigid block that leans on one foot is let go: it falls back, strikes the ground with the other
 foot, and rocks on about that one. The ground is so rough that no foot slides. The unknown reactions
 are the normal force and the friction of each foot. Each impact takes the same share of the energy,
-whatever its strength; nothing is conserved over all.
+whatever its strength; nothing is conserved overall.
 
 With the half width b, the height h of the mass centre, tan alpha = b / h and R^2 = b^2 + h^2, it
 turns about a foot by theta'' = p^2 sin(alpha - theta), p^2 = m g R / I. Where a foot strikes, the
@@ -48,7 +48,7 @@ def rate_ratio(parameters: Mapping[str, float]) -> float:
 
 
 def rocking(case: BoundCase) -> ds.Answer:
-    """Run a case, and compare what its impacts leave with the closed form."""
+    """Run a case, and compare the rates after its impacts with the closed form."""
     run = case.solve()
     impacts = [event for event in run.events if event.impact is not None]
     rates = [(event.detail["theta_dot"], (event.after or {})["theta_dot"]) for event in impacts]

@@ -11,8 +11,8 @@ With the angle theta of the crank, its length r and its moment of inertia J, the
     (x - r cos theta)^2 + (y - r sin theta)^2 = l^2,    -d <= y <= d,    T = -mu N sgn x'.
 
 At its dead centres the slider stands still for an instant and turns round: its slip passes through
-zero, without sticking where the crank goes on. In the model `guides` there is no clearance, y = 0:
-a pair of supports of which one at most is loaded. A torque may drive the crank.
+zero without sticking, as the crank moves on. In the model `guides` there is no clearance, y = 0: a
+pair of supports of which one at most is loaded. A torque may drive the crank.
 
 A start has the angle `theta` and the rate `theta_dot` of the crank, the slider on the lower wall.
 """
@@ -129,7 +129,7 @@ def start(
 
 
 def guide(document: Document) -> Figure:
-    """Draw where the slider is between its walls, and how fast the crank turns."""
+    """Draw the position of the slider between its walls, and the rate of the crank."""
     times = series(document, "times")
     figure, (across, rate) = panels_over_time(2)
     across.plot(times, 1e3 * column(document, "y"), linewidth=1.0)

@@ -4,14 +4,14 @@ A uniform rigid rod flies under its weight in a vertical plane; each of its ends
 floor, slide on it and stick. The unknown reactions are the normal force and the friction of each
 end. In flight the energy is conserved; at each impact restitution and friction take some of it.
 
-With the mass m, the half length l and the angle phi of the rod from the floor, an end that touches
-answers to impulses along its gap and along its slip by
+With the mass m, the half length l and the angle phi of the rod from the floor, a touching end
+responds to impulses along its gap and along its slip with
 
     A_NN = (1 + 3 cos^2 phi) / m,    A_NT = -+3 sin phi cos phi / m,    A_TT = (1 + 3 sin^2 phi) / m
 
-as both tilt it: an impulse along the gap changes the slip. With it, laws of impact differ. Whether
-an end that comes with the slip c and the speed w sticks is decided by c / (1 + e) w: between
-(-mu A_TT - A_NT) / (A_NN + mu A_NT) and (mu A_TT - A_NT) / (A_NN - mu A_NT) it sticks.
+because both tilt it: an impulse along the gap changes the slip. So impact laws differ here. Whether
+an end that arrives with the slip c and the speed w sticks depends on c / (1 + e) w: between (-mu
+A_TT - A_NT) / (A_NN + mu A_NT) and (mu A_TT - A_NT) / (A_NN - mu A_NT) it sticks.
 
 A start has the height `y` of the centre, the angle `theta` and the rates `x_dot`, `y_dot`,
 `theta_dot`; `x` is 0.
@@ -95,7 +95,7 @@ def paths(document: Document) -> Figure:
 
 
 def drawing(document: Document) -> Drawing:
-    """Draw the rod over the floor, with what the floor does to its ends."""
+    """Draw the rod over the floor, with the forces on its ends."""
     numbers = document["parameters"]
     half, x = numbers["half_length"], series(document, "states", "x")
     scale = LONGEST * half / (numbers["mass"] * numbers["gravity"])

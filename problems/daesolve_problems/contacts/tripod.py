@@ -2,8 +2,7 @@
 
 A rigid body stands on three feet on a level floor. Pushed, it slides and spins; each foot is
 braked by Coulomb's friction against the direction in which it slides. Three normal reactions and
-six components of friction are unknown. Nothing is conserved but the body's shape: friction takes
-all energy.
+six components of friction are unknown. Nothing is conserved: friction dissipates all energy.
 
 With the feet at r_k from the centre, the centre at the height h, the slips c_k = v + w x r_k and
 the loads N_k,
@@ -11,11 +10,10 @@ the loads N_k,
     m v' = -mu sum N_k d_k,    J_z w' = -mu sum (r_k x N_k d_k)_z,    d_k = c_k / |c_k|,
 
 where the moment of friction shifts the loads: 0 = sum N_k r_k - mu h sum N_k d_k about the level
-axes. Three feet are as many as determine N. A slip in space has no sign: it turns while it
-comes to zero, which it does in a finite time, mostly not that of the others. So one foot stops
+axes. With three feet the loads N are just determined. A slip in space has no sign: it turns while
+it falls to zero in a finite time, mostly not at the same time as the others. So one foot stops
 first, and the body turns about it for the last milliseconds. At rest the friction of the feet is
-not determined, only its sum and its moment are: they hold as long as some share of it is
-possible.
+not determined, only its sum and its moment are: they hold as long as some share of it is possible.
 
 A start has the speeds `speed_x`, `speed_y` and the `spin` about the vertical. The floor may shake
 along x, with the speed `floor_speed` sin(`floor_rate` t), or fall towards x by `incline`.
@@ -55,7 +53,7 @@ if TYPE_CHECKING:
 
 FEET = ("foot_1", "foot_2", "foot_3")
 AT_LEAST_ONE = Interval(1.0, math.inf)
-"""What friction of rest may be, over that of slip."""
+"""The range of static over sliding friction."""
 
 
 def numbers() -> Parameters:
@@ -119,7 +117,7 @@ def posed() -> ds.MechanicalSystem:
 def start(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Let it stand on its feet, turned by `angle`, with `speed_x`, `speed_y` and `spin`."""
+    """Stand the body on its feet, turned by `angle`, with `speed_x`, `speed_y` and `spin`."""
     still = dict.fromkeys(("x", "y", "z_dot", "omega_x", "omega_y"), 0.0)
     moving = {f"{axis}_dot": given.get(f"speed_{axis}", 0.0) for axis in ("x", "y")}
     upright = turned_about_vertical(given.get("angle", 0.0))

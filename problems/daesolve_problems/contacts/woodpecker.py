@@ -4,7 +4,7 @@ A sleeve with a little play hangs on a vertical rod; a spring ties a bird to it.
 sticks to the rod at an edge; the bird swings, tilts it the other way, and it slides down a little,
 until the beak of the bird strikes the rod and throws it back. The unknown reactions are the normal
 force and the friction of three contacts: the beak, the lower and the upper edge of the sleeve.
-Nothing is conserved: what gravity gives in a period, friction and impacts take.
+Nothing is conserved: friction and impacts dissipate the work of gravity in each period.
 
 With the height y of the sleeve, its tilt phi_S and that of the bird phi_B, both small,
 
@@ -15,8 +15,8 @@ With the height y of the sleeve, its tilt phi_S and that of the bird phi_B, both
     lower    gap r_S - r_0 + h_S phi_S                slip y' + r_S phi_S'
     upper    gap r_S - r_0 - h_S phi_S                slip y' + r_S phi_S'
 
-The beak comes back with half of its speed, the sleeve does not bounce. With these data the toy has
-a stable cycle of 0.145976 s, in which it falls 19.4 mm.
+The beak rebounds with half of its speed, the sleeve does not bounce. With these data the toy has a
+stable cycle of 0.145976 s, in which it falls 19.4 mm.
 
 A start has the rate `phi_B_dot` of the bird, the sleeve at rest on its lower edge; without
 `phi_B` the bird is where that edge is about to slip.
@@ -121,7 +121,7 @@ def start(
 
 
 def about_to_slip(p: Mapping[str, float]) -> float:
-    """Return the bird's angle at which the lower edge, which sticks, begins to slip, rad.
+    """Return the bird's angle at which the sticking lower edge begins to slip, rad.
 
     With a stuck sleeve the bird swings alone, a = (c (phi_S - phi_B) - m_B g l_G) / (J_B + m_B
     l_G^2). Friction T = (m_S + m_B) g + m_B l_G a balances the weight, and the moment about the
@@ -146,7 +146,7 @@ def about_to_slip(p: Mapping[str, float]) -> float:
 
 
 def period(case: BoundCase) -> ds.Answer:
-    """Run a case, and return the last period, the fall in it, and what took the energy."""
+    """Run a case, and return the last period, the fall in it, and the energy losses."""
     run = case.solve()
     slips = [event for event in run.events if event.name == "lower_slips"]
     if len(slips) < 2:

@@ -3,8 +3,8 @@
 A mass lies on a belt that runs on with a steady speed v; a spring and a damper tie it to a wall.
 The belt takes it along until the spring pulls it off; it slips back, and is caught where it comes
 to the speed of the belt again. The one unknown reaction is the friction while it sticks, up to mu_s
-N; while it slips, mu_k N. Nothing is conserved: the belt does work, and friction and damper take
-it.
+N; while it slips, mu_k N. Nothing is conserved: the belt does work, and friction and damper
+dissipate it.
 
     m x'' + c x' + k x = F,     |F| <= mu_s N where x' = v,     F = mu_k N where x' < v
 
@@ -112,7 +112,7 @@ class Cycle:
 
 
 def cycle(p: Values) -> Cycle | None:
-    """Return the cycle of these parameters, None where there is none."""
+    """Return the cycle of these parameters, None if there is none."""
     mass, speed, load = p["mass"], p["belt_speed"], p["load"]
     decay = p["damping"] / (2.0 * mass)
     squared = p["stiffness"] / mass - decay**2
@@ -123,7 +123,7 @@ def cycle(p: Values) -> Cycle | None:
     sine = (decay * speed - excess / mass) / turning
 
     def over(time: float) -> float:
-        """By how much the mass is faster than the belt, without friction's turn there."""
+        """Return the speed of the mass over the belt, without the reversal of friction there."""
         swing = speed * math.cos(turning * time) + sine * math.sin(turning * time)
         return math.exp(-decay * time) * swing - speed
 
@@ -147,7 +147,7 @@ def cycle(p: Values) -> Cycle | None:
 
 
 def closed_form(case: Any) -> ds.Answer:
-    """Tell the cycle of a case in closed form."""
+    """Return the cycle of a case in closed form."""
     found = cycle(case.full_parameters)
     if found is None:
         return ds.Answer({"cycle": "none: the mass slips for ever, or never"})

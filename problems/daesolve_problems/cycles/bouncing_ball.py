@@ -16,10 +16,10 @@ appear in pairs at the fold G = n pi (1 - e)/(1 + e); the one with sin(phi) > 0 
 often above it, bounces become ever smaller: the ball comes to rest on the table, rides on it, and
 leaves where the table falls away faster than g.
 
-In the cases w = g = 1, so that the amplitude is G. A start is at phase 0 of the table; the ball is
-where its take-off at `phase` (rad) with the `speed` (upwards, m/s), less than a period ago, takes
-it. Without them it is on the orbit of one bounce in `periods` periods (1), the stable one, or the
-other for `side` = -1; below the fold, where there is none, it takes off as at the fold.
+In the cases w = g = 1, so that the amplitude is G. A start is at phase 0 of the table; the ball has
+taken off at `phase` (rad) with the `speed` (upwards, m/s), less than a period ago. Without them it
+is on the orbit of one bounce in `periods` periods (1), the stable one, or the other for `side` =
+-1; below the fold, if there is none, it takes off as at the fold.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _chosen(given: Values) -> tuple[int, int]:
 
 
 def closed_form(case: Any) -> ds.Answer:
-    """Tell the orbit of one bounce, and where it appears and doubles."""
+    """Return the orbit of one bounce, and where it appears and doubles."""
     p, (periods, side) = case.full_parameters, _chosen(case.full_start)
     found: dict[str, Any] = {"fold": fold(p, periods), "doubling": doubling(p, periods)}
     if p["amplitude"] >= found["fold"]:

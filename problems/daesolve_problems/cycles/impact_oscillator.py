@@ -1,7 +1,8 @@
 """A driven oscillator that strikes a wall: impacts, grazing, and how its stability is lost.
 
 A mass on a spring with a damper is driven by F cos(w t), and strikes a rigid wall, which throws it
-back with r times its speed. The one unknown reaction is that of the wall. Nothing is conserved.
+back with r times its speed. The one unknown reaction is the force of the wall. Nothing is
+conserved.
 
     m x'' + c x' + k x = F cos(w t),     x <= clearance,     x'+ = -r x'- there
 
@@ -17,8 +18,8 @@ gives X and X' at the impact as multiples of u, and X^2 + X'^2/w^2 = amplitude^2
 of the multipliers is r^2 exp(-c T/m), and their sum grows without bounds, as 1/u, where the orbit
 comes to graze the wall.
 
-A start is at phase 0 of the drive. Without `x` and `x_dot` it is on the sine where that does not
-reach the wall, else on the orbit with one impact in `periods` periods of the drive (1).
+A start is at phase 0 of the drive. Without `x` and `x_dot` it is on the sine if that does not reach
+the wall, otherwise on the orbit with one impact in `periods` periods of the drive (1).
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def response(p: Values) -> complex:
 
 
 def resistance(p: Values) -> complex:
-    """Return the force that a sine of 1 m at the frequency of the drive asks for, N."""
+    """Return the force that drives a sine of 1 m at the frequency of the drive, N."""
     frequency = p["frequency"]
     return complex(p["stiffness"] - p["mass"] * frequency**2, p["damping"] * frequency)
 
@@ -159,7 +160,7 @@ def _flown(p: Values, struck: float, speed: float, after: float) -> np.ndarray:
 
 
 def _touches_between(p: Values, struck: float, speed: float, between: float) -> bool:
-    """Tell whether a flight from one impact to the next is seen beyond the wall."""
+    """Return whether a flight from one impact to the next is seen beyond the wall."""
     times = between * np.linspace(0.0, 1.0, LOOKS)[1:-1]
     gaps = [p["clearance"] - _flown(p, struck, speed, time)[0] for time in times]
     return min(gaps) < 0.0
@@ -210,7 +211,7 @@ def trace(p: Values, struck: float, speed: float, periods: int = 1) -> float:
 
 
 def closed_form(case: Any) -> ds.Answer:
-    """Tell where the sine grazes the wall, and the orbit of one impact."""
+    """Return where the sine grazes the wall, and the orbit of one impact."""
     p, periods = case.full_parameters, int(case.full_start.get("periods", 1.0))
     found: dict[str, Any] = {"grazing force": abs(resistance(p)) * abs(p["clearance"])}
     if abs(response(p)) > p["clearance"]:

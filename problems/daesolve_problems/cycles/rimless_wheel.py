@@ -4,7 +4,7 @@ Spokes of the length l, 2 alpha apart, carry a hub with all of the mass m, or, w
 gyration k, a part of it spread out. The wheel turns about the tip of the spoke that stands, which
 does not slip, until the next one strikes the slope, without bounce. In the model `tip` the reaction
 of the slope is eliminated; in `contacts` those of every tip, along the normal and along the slope,
-are unknown. Nothing is conserved over a step: what gravity gives, impacts take.
+are unknown. Nothing is conserved over a step: impacts dissipate the work of gravity.
 
 theta is the angle of the spoke that stands, from the vertical, forwards:
 
@@ -21,7 +21,7 @@ and the multiplier of this orbit is mu^2. It exists where that takes the wheel o
 position, theta'^2 > 2 g l (1 - cos(slope - alpha))/(l^2 + k^2): at the least slope its period grows
 without bounds. A wheel that is too slow falls back on the spoke behind (event `falls_back`), one
 that is too fast leaves the ground (`lifts_off`): both end a run of `tip`. In `contacts` the wheel
-goes on: it rocks to rest, or jumps.
+continues: it rocks to rest, or jumps.
 
 `spokes`, their number, sets alpha to pi over it; in `tip`, alpha may also be any `half_angle`.
 
@@ -174,7 +174,7 @@ def rate_at(p: Values, theta: float, rate: float) -> float:
 
 
 def step_time(p: Values) -> float | None:
-    """Return the period of the steady wheel, s; None where it does not come over its spoke."""
+    """Return the period of the steady wheel, s; None if it does not come over its spoke."""
     rate, half, slope = steady_rate(p), p["half_angle"], p["slope"]
     if rate == 0.0 or (slope < half and rate_at(p, 0.0, rate) == 0.0):
         return None
@@ -190,7 +190,7 @@ def step_time(p: Values) -> float | None:
 
 
 def closed_form(case: Any) -> ds.Answer:
-    """Tell the steady wheel of a case in closed form."""
+    """Return the steady wheel of a case in closed form."""
     p = _with_angle(case.full_parameters, case.full_structure)
     period = step_time(p)
     if period is None:

@@ -3,8 +3,8 @@
 Two stiff legs of length one without mass are hinged at the hip, which carries all the mass; the
 feet are points whose mass is vanishingly small against it. The foot that stands does not slip; at
 heel-strike the other one takes over, without bounce. There are no constraints left in these
-equations, and so no unknown reactions. Nothing is conserved over a step: what gravity gives on the
-slope, heel-strikes take. Times are in units of sqrt(leg length/gravity).
+equations, and so no unknown reactions. Nothing is conserved over a step: heel-strikes dissipate the
+work of gravity on the slope. Times are in units of sqrt(leg length/gravity).
 
 theta is the angle of the leg that stands, from the normal of the slope, phi that between the legs:
 
@@ -18,7 +18,7 @@ change places, and the angular momentum about the foot that lands leaves
     theta -> -theta,     theta' -> cos(2 theta) theta'
     phi -> -2 theta,     phi' -> cos(2 theta) (1 - cos(2 theta)) theta'
 
-so that a state after a strike is given by theta and theta' alone. Periodic walks of two kinds exist
+so theta and theta' determine the state after a strike. Periodic walks of two kinds exist
 down from slope zero. As slope -> 0, theta = (slope tanh(tau/2)^2)^(1/3) and theta' = -theta
 coth(tau/2), with the period tau = 3.812091795 (long), the root of tan(tau/2) = -3 tanh(tau/2), or
 tau = pi (short). The long one is stable up to the slope 0.01508843794; beyond, periods double.

@@ -2,9 +2,9 @@
 
 An eccentric disc turns at a constant rate and lifts a follower by its roller. The stem of the
 follower slides in two bushings; each touches it on one side at most, and which one depends on the
-load. A spring and the weight keep the roller on the cam. The unknown reactions are the force of
-the cam and the two forces of the bushings, which rub. Nothing is conserved: the cam does work, and
-friction takes some of it. At the top and at the bottom of the lift the slip turns round.
+load. A spring and the weight keep the roller on the cam. The unknown reactions are the force of the
+cam and the two forces of the bushings, which rub. Nothing is conserved: the cam does work, and
+friction dissipates some of it. At the top and the bottom of the lift the slip reverses.
 
 The cam has the radius R and its centre turns at the eccentricity e about the shaft; the roller, of
 the radius r, has no friction. With the offset d of the stem, L = R + r and the pressure angle alpha
@@ -143,7 +143,7 @@ def lift(document: Document) -> Figure:
 
 
 def drawing(document: Document) -> Drawing:
-    """Draw cam, roller and stem between the edges of the bushings, with what these do."""
+    """Draw cam, roller and stem between the edges of the bushings, with their forces."""
     p = document["parameters"]
     stem, begin, length = p["stem"] or 0.002, p["bushing_from"], p["bushing_length"]
     centre = Polar((0.0, 0.0), "eccentricity", "cam_angle")

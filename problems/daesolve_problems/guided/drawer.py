@@ -1,9 +1,9 @@
-"""A drawer that is pulled beside its middle: on plain sides it jams, on wheels it opens.
+"""A drawer that is pulled off its middle: on plain sides it jams, on wheels it opens.
 
 A drawer runs in its case, which touches it at the case's front edge and at the drawer's back
-corners, on one side each. Pulled beside the middle it turns until it is wedged in between the two,
-and both rub. The unknown reactions are the forces of the edge and of the back; which side touches
-is unknown too. Nothing is conserved: the pull does work, and friction takes some of it.
+corners, on one side each. Pulled off the middle it turns until it is wedged between the two, and
+both rub. The unknown reactions are the forces of the edge and of the back; which side touches is
+unknown too. Nothing is conserved: the pull does work, and friction dissipates some of it.
 
 With the pull F at the distance e from the middle, and l = d - x the part of the depth d that is
 still in the case, both sides press with F e / l, and the drawer jams where
@@ -11,9 +11,9 @@ still in the case, both sides press with F e / l, and the drawer jams where
     2 f e > l,
 
 however hard it is pulled. Wheels at its back corners (structure `wheels`) and rollers at the edge
-of the case (`rollers`) replace friction f of the sides by that of their axles: with the radius a
-of an axle, R of its wheel and k = f a / R, a wheel without mass resists with k / sqrt(1 - k^2) of
-its load.
+of the case (`rollers`) replace the friction f of the sides by the friction of their axles: with the
+radius a of an axle, R of its wheel and k = f a / R, a wheel without mass resists with k / sqrt(1 -
+k^2) of its load.
 
 A start has the opening `x` and the speed `x_dot`; the drawer is closed and at rest unless given.
 """
@@ -87,13 +87,13 @@ def drawer(wheels: bool = False, rollers: bool = False) -> ds.MechanicalSystem:
 def start(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Start closed and at rest, where nothing else is given."""
+    """Start closed and at rest by default."""
     rest = dict.fromkeys(("x", "y", "turn", "x_dot", "y_dot", "turn_dot"), 0.0)
     return {**rest, **given}
 
 
 def opening(document: Document) -> Figure:
-    """Draw how far the drawer is open, and what its sides press with."""
+    """Draw the opening of the drawer, and the forces of its sides."""
     times = series(document, "times")
     figure, (place, forces) = panels_over_time(2)
     place.plot(times, column(document, "x"), linewidth=1.2)
@@ -106,7 +106,7 @@ def opening(document: Document) -> Figure:
 
 
 def drawing(document: Document) -> Drawing:
-    """Draw the drawer from above in its case, with the pull and what the sides do."""
+    """Draw the drawer from above in its case, with the pull and the forces of the sides."""
     p = document["parameters"]
     depth, width = p["depth"], p["width"]
     ahead, aside, radius = depth / 2.0, width / 2.0, p["wheel_radius"]

@@ -2,10 +2,10 @@
 
 A fast rotor in two rings, all of them rigid and balanced: the outer ring turns about an axis fixed
 in space, the inner one, the housing, about an axis in the outer. Given moments act on the two
-rings, and perhaps a damping; weight has no moment, and no motor drives the rotor. Nothing is
-constrained, so that there is no reaction: what is asked is how far the slow precession follows,
-without the inertia of the rings, from Dirac's primary constraints. The rotor's own momentum is
-conserved; the energy is not, for the moments do work.
+rings, and perhaps a damping; weight has no moment, and no motor drives the rotor. There are no
+constraints, and so no reactions. The question is how well Dirac's primary constraints, without the
+inertia of the rings, describe the slow precession. The rotor's own momentum is conserved, but not
+the energy, because the moments do work.
 
 The outer ring is turned by alpha about an axis fixed in space, the housing by beta about the inner
 axis in that ring, the rotor by gamma about its own axis in the housing. All bodies are balanced:
@@ -25,14 +25,14 @@ p_alpha = h sin beta, p_beta = 0 follow. That they persist is the theory of prec
 
     h cos(beta) beta' = Q_alpha,    -h cos(beta) alpha' = Q_beta,
 
-in which alpha' and beta' follow from the angles as in non-holonomic constraints. `dirac` and
-`refined` are generated from the full model by `daesolve.nonholonomic.small_velocities`; nothing
-here gives them these equations.
+in which alpha' and beta' follow from the angles as in non-holonomic constraints.
+`daesolve.nonholonomic.small_velocities` generates `dirac` and `refined` from the full model; these
+equations are not given to it.
 
 Modules
 -------
-`models` has the systems and their starts, `questions` and `nutation` what can be asked besides
-their motion, `pictures` the figures and the drawing.
+`models` has the systems and their starts, `questions` and `nutation` the analyses, `pictures` the
+figures and the drawing.
 """
 
 from __future__ import annotations

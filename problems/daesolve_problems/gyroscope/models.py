@@ -1,4 +1,4 @@
-"""The three models of the gyroscope, and where they start."""
+"""The three models of the gyroscope, and their starts."""
 
 from __future__ import annotations
 
@@ -61,19 +61,19 @@ def reduction() -> ds.nonholonomic.DiracModel:
 
 
 def dirac() -> ds.ControlSystem:
-    """Pose Dirac's equations: precession alone, right to the order eps."""
+    """Pose Dirac's equations: only precession, correct to the order eps."""
     return reduction().system
 
 
 def refined() -> ds.ControlSystem:
-    """Pose the refined equations: precession right to the order eps^2."""
+    """Pose the refined equations: precession correct to the order eps^2."""
     return reduction().refined
 
 
 def full_start(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Let the rotor have its momentum, and rings without a velocity that of the precession.
+    """Give the rotor its momentum, and rings without a given velocity that of the precession.
 
     Raises
     ------

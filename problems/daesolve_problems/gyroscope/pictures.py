@@ -1,4 +1,4 @@
-"""The gyroscope's figures, and what it looks like."""
+"""The gyroscope's figures and drawing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def angles(runs: Mapping[str, ds.Trajectory]) -> Figure:
 
 
 def nutation(runs: Mapping[str, ds.Trajectory]) -> Figure:
-    """Draw the way of the rotor's axis, and the velocities, which nutate about the slow ones."""
+    """Draw the path of the rotor's axis, and the velocities, which nutate about the slow ones."""
     figure = new_figure(8.0, 4.0)
     panels = figure.subplots(1, 2)
     for panel, names, unit in zip(panels, (ANGLES, SMALL), ("rad", "rad/s"), strict=True):
@@ -69,11 +69,11 @@ def way_of_the_axis(document: Mapping[str, Any]) -> Figure:
 
 
 RING, HOUSING, ROTOR = 1.0, 0.8, 0.55
-"""Radii in the drawing; sizes are no parameters of the problem."""
+"""Radii in the drawing; the problem has no parameters for sizes."""
 
 
 def drawing(document: Mapping[str, Any]) -> Drawing:
-    """Draw the outer ring, the housing in it, the rotor, and the way of the rotor's axis.
+    """Draw the outer ring, the housing in it, the rotor, and the path of the rotor's axis.
 
     The outer ring turns about the vertical by alpha, the housing in it about the inner axis, which
     raises the rotor's axis by beta, and the rotor about its own by gamma.

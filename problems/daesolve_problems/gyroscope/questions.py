@@ -1,4 +1,4 @@
-"""What can be asked about the gyroscope besides its motion."""
+"""Analyses of the gyroscope besides its motion."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from daesolve_problems.orders import judged, measured_orders, of_model
 
 REDUCED = ("dirac", "refined")
 EPS = (0.04, 0.02, 0.01, 0.005)
-"""Where errors are measured."""
+"""Times at which errors are measured."""
 LAYER = 0.3
 """s; where there is damping errors count from here on, when nutation has died out."""
 SAMPLES = 2001
@@ -23,8 +23,8 @@ SAMPLES = 2001
 def orders(case: BoundCase) -> ds.Answer:
     """Measure the errors of the reduced models against eps: of order 1 and 2 on a slow motion.
 
-    Without damping nutation goes on: errors of angles are then of the order 1 in both models, and
-    those of velocities stay.
+    Without damping nutation continues: errors of angles are then of the order 1 in both models, and
+    errors of velocities remain.
     """
     until = case.case.until
     since = LAYER if case.full_parameters["damping"] > 0.0 else 0.0
@@ -58,13 +58,13 @@ def models(case: BoundCase) -> ds.Answer:
 
 
 def validity(case: BoundCase) -> ds.Answer:
-    """Tell how the fast motion goes on at the start, and whether the reduced models hold."""
+    """Report the fast motion at the start, and whether the reduced models are valid."""
     state = full_start(case.full_start, case.full_parameters, case.full_structure)
     return judged(reduction(), state, case.full_parameters)
 
 
 def limit(case: BoundCase) -> ds.Answer:
-    """Tell whether the rings stand still in the limit, or precess by Dirac's constraints.
+    """Report whether the rings stand still in the limit, or precess by Dirac's constraints.
 
     There is no creep: fast rotation holds the velocities of the rings, which take the place of
     slips.

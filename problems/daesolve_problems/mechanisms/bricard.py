@@ -19,7 +19,7 @@ gives its reference for thin rods; a bar needs a moment about its own axis, so t
 l/10, the case `bars`.
 
 The model `hinges` has all six, and thus redundant constraints, of which the cases drop one. In
-`cross`, Hooke's joint in place of the last hinge leaves out the one row that says nothing new.
+`cross`, Hooke's joint replaces the last hinge, which leaves out the redundant row.
 """
 
 from __future__ import annotations

@@ -2,20 +2,20 @@
 
 An engine, a gearbox and a load turn about one axis. A clutch couples the engine and the gearbox,
 another the gearbox and the load. Each is pressed together, from 0 (open) to 1. While it slips it
-carries a torque in proportion, while it sticks whatever keeps both sides together, up to
-`static_share` times as much. The unknown reactions are the torques of clutches that stick.
-Nothing is conserved: clutches that slip heat up.
+carries a proportional torque; while it sticks, the torque that keeps both sides together, up to
+`static_share` times as much. The unknown reactions are the torques of clutches that stick. Nothing
+is conserved: clutches that slip heat up.
 
     engine_inertia omega_1' = torque - C_1
     gearbox_inertia omega_2' = C_1 - C_2
     load_inertia omega_3' = C_2 - drag omega_3 - load
 
-C_k = pressure_k capacity_k sign(slip) while clutch k slips, a reaction while it sticks. The torque
-of the engine, that of the load and both pressures are inputs: numbers, expressions of time,
-measured tables.
+C_k = pressure_k capacity_k sign(slip) while clutch k slips, a reaction while it sticks. The torques
+of the engine and the load and both pressures are inputs: numbers, expressions of time, measured
+tables.
 
-`heat_k` is what clutch k has turned into heat, `engine_work` what the engine has put in, and
-`load_work` what the load has taken.
+`heat_k` is the heat of clutch k, `engine_work` the work of the engine, and `load_work` the work
+taken by the load.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def drawing(document: Document) -> Drawing:
 
 
 def speeds(document: Document) -> Figure:
-    """Draw the speeds of the shafts, what clutches carry, and their heat."""
+    """Draw the speeds of the shafts, the torques of the clutches, and their heat."""
     times = series(document, "times")
     figure, panels = panels_over_time(3)
     for name in SHAFTS:

@@ -12,14 +12,15 @@ the x axis, and the feet of the cranks at (∓ c/2, 0), the loop closes where
            a sin φ_1 + b sin φ_2 =       a sin φ_3 + b sin φ_4.
 
 It has two freedoms. The angles are `left`, `left_rod`, `right`, `right_rod`, the torques
-`motor_left` and `motor_right`, the outputs `tip_x` and `tip_y` say where the tip is.
+`motor_left` and `motor_right`, the outputs `tip_x` and `tip_y` are the position of the tip.
 
 The case `pd` holds the cranks by a controller that reads angles and rates every 5 ms and sets
 
     M_k = -k (φ_k - ψ_k) - d φ_k',
 
 within ±`most` N m, and holds them in between. `circle` leads the tip round a circle by computed
-torque: with e the distance from the wanted place, e'' + 2 ω e' + ω² e = 0 whatever the bars weigh.
+torque: with e the distance from the wanted place, e'' + 2 ω e' + ω² e = 0 for any masses of the
+bars.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def controlled(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]
 
 
 def wanted(p: Parameters) -> ca.SX:
-    """Return where the tip is to be in the case `circle`, (2,) m, as a function of time."""
+    """Return the wanted place of the tip in the case `circle`, (2,) m, as a function of time."""
     angle = p.turning * ds.time
     return ca.vertcat(p.radius * ca.sin(angle), p.centre + p.radius * ca.cos(angle))
 

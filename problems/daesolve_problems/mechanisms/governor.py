@@ -2,8 +2,8 @@
 
 Rigid bodies under their weight turn about a vertical axis: hinges, bearing and guide have no
 friction, and only the dampers take energy. The twenty unknown reactions are the forces and moments
-of these joints, five components each; springs and dampers are given forces. Conserved is the moment
-of momentum about the vertical, and without the dampers the energy too.
+of these joints, five components each; springs and dampers are given forces. The moment of momentum
+about the vertical is conserved, and without the dampers the energy too.
 
 The shaft turns freely about the vertical. At its upper end, on both sides, the rods hang on hinges,
 each with a ball at its lower end. A spring with a damper joins the middle of each rod to the
@@ -13,9 +13,9 @@ unstretched: the balls rise and fall, and with them the slider.
 Springs and dampers are stiff: their own motion dies out within damping/stiffness = 0.05 s and some
 slider/damping = 7.5e-5 s, while the rods swing once a second. Bars and the slider are bodies of one
 density: square bars with the side `width`, a cube with the side `cube`. The moment of momentum
-about the vertical does not change, the energy falls by what the dampers take.
+about the vertical does not change, the energy falls by the work of the dampers.
 
-Benchmark A05 of the IFToMM library: all lengths, masses and the start are its.
+All lengths, masses and the start come from benchmark A05 of the IFToMM library.
 """
 
 from __future__ import annotations

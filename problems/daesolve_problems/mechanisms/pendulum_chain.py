@@ -1,11 +1,11 @@
 """A chain of rods that hangs from a fixed end: planar bodies, joined by hinges.
 
 Thin rigid rods under their weight hang from each other in a vertical plane, joined by hinges
-without friction. Every rod has three coordinates of its own, and every hinge two constraints; the
+without friction. Every rod has three coordinates, and every hinge two constraints; the
 unknown reactions are the two components of the force in each hinge. The energy is conserved.
 
 All rods are thin, of one mass and length. The chain starts at rest, straight, turned by an angle
-from the downward vertical. With two rods or more it moves chaotically where it swings high.
+from the downward vertical. With two rods or more it moves chaotically if it swings high.
 
 The code of its equations grows linearly with the number of rods, by 152 instructions a rod: 267
 for 2, 3003 for 20, 30363 for 200.
@@ -108,7 +108,7 @@ problem = ds.Problem(
             structure={"rods": 40},
             start={"angle": 0.5},
             until=5.0,
-            note="forty rods, which move as a heavy rope",
+            note="forty rods, which move like a heavy rope",
         ),
     ],
 )

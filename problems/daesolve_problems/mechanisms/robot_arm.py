@@ -2,9 +2,9 @@
 
 Uniform thin rods under their weight, and a point mass, the load, at the hand. The angles are
 `waist` (about the vertical), `shoulder` and `elbow` (above the horizontal; the elbow's relative to
-the upper arm), without friction. Nothing is constrained, there are no reactions; the torques of
-three motors are inputs, `motor_waist`, `motor_shoulder`, `motor_elbow`. Without them energy is
-conserved and, the column being vertical, the moment of momentum about it.
+the upper arm), without friction. There are no constraints or reactions; the torques of three motors
+are inputs, `motor_waist`, `motor_shoulder`, `motor_elbow`. Without them energy is conserved and,
+the column being vertical, the moment of momentum about it.
 
 With r_k = ρ_k (cos α, sin α) the place of a mass element of an arm in the vertical plane that turns
 with the waist w, at the angle α = s or s + e,
@@ -12,13 +12,14 @@ with the waist w, at the angle α = s or s + e,
     T = J w'² / 2 + ∫ (ρ'² + z'² + ρ² w'²) dm / 2,    V = ∫ g z dm.
 
 Motors are to lead it along q_k(t) = c_k + A_k sin(ω_k t). *Inverse dynamics* gives the torques that
-do so: the case `feedforward` acts with these alone. *Computed torque* adds what it sees,
+do so: the case `feedforward` uses only these. *Computed torque* adds feedback,
 
     q_k'' = q_d'' - 2 κ (q_k' - q_d') - κ² (q_k - q_d),
 
 put into the same equations (case `computed-torque`): from anywhere the error e obeys
-e(t) = (e_0 + (e_0' + κ e_0) t) exp(-κ t), whatever the arm weighs. The case `sampled` does so in a
-computer, which looks every 2 ms: then there is an error, of the order of the period.
+e(t) = (e_0 + (e_0' + κ e_0) t) exp(-κ t), whatever the masses of the arm are. The case `sampled`
+does the same with a computer that samples every 2 ms: this causes an error of the order of the
+period.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from daesolve.typing import Parameters
 
 JOINTS = ("waist", "shoulder", "elbow")
 PATH = {"waist": (0.0, 1.0, 1.0), "shoulder": (0.8, 0.4, 1.7), "elbow": (-1.2, 0.6, 2.3)}
-"""c, A in rad and ω in rad/s of the motion that is wanted."""
+"""c, A in rad and ω in rad/s of the wanted motion."""
 PERIOD = 0.002
 """s"""
 
@@ -91,14 +92,14 @@ def arm() -> ds.MechanicalSystem:
 
 
 def path() -> dict[str, ca.SX]:
-    """Return the motion that is wanted, rad, as a function of time."""
+    """Return the wanted motion, rad, as a function of time."""
     return {name: c + a * ca.sin(w * ds.time) for name, (c, a, w) in PATH.items()}
 
 
 def asked(seen: Mapping[str, Any], sharpness: Any) -> dict[str, ca.SX]:
-    """Return the accelerations that are asked for, by what is seen of angles and rates.
+    """Return the wanted accelerations from measured angles and rates.
 
-    Without sharpness they are those of the path, whatever is seen.
+    Without sharpness they are those of the path.
     """
     found: dict[str, ca.SX] = {}
     for name, wanted in path().items():
@@ -124,7 +125,7 @@ def computed(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
 
 @lru_cache(maxsize=4)
 def fed_forward(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
-    """Return the torques along the path, which look at nothing but time."""
+    """Return the torques along the path, which depend only on time."""
     assert isinstance(system, ds.MechanicalSystem)
     laws = ds.analysis.computed_torque(system, asked(_seen(system), 0.0))
     wanted = path()
@@ -144,7 +145,7 @@ def sampled(system: ds.MechanicalSystem | ds.ControlSystem) -> dict[str, Any]:
 def start(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Start on the path, but for what the joints are off it."""
+    """Start on the path, except for the given offsets of the joints."""
     found: dict[str, float] = {}
     for name, (c, a, w) in PATH.items():
         found |= {name: c + given.get(f"{name}_off", 0.0), f"{name}_dot": a * w}
@@ -152,7 +153,7 @@ def start(
 
 
 def start_names(structure: Mapping[str, Any]) -> list[str]:
-    """Return by which names a start says how far the joints are off the path, rad."""
+    """Return the names of the offsets of the joints from the path, rad."""
     return [f"{name}_off" for name in JOINTS]
 
 
@@ -202,7 +203,7 @@ problem = ds.Problem(
             start=OFF,
             until=4.0,
             inputs=sampled,
-            note="the same in a computer that samples every 2 ms",
+            note="the same with a computer that samples every 2 ms",
         ),
         ds.Case(
             "feedforward",

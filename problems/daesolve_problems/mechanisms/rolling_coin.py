@@ -12,10 +12,10 @@ contact), leaned by beta to the inside, is followed steadily at
 
     alpha'^2 = m g r sin(beta) / (cos(beta) ((A - C) sin(beta) + C R/r + m r (R - r sin(beta)))).
 
-`rolling-disc` has the same motions in angles of its own.
+`rolling-disc` has the same motions in other angles.
 
 A start has the lean `beta` and the rates `alpha_dot`, `beta_dot` and `gamma_dot` (of the roll
-against the heading), or, in place of rates, the radius `circle_radius` of a steady circle about the
+against the heading), or, instead of rates, the radius `circle_radius` of a steady circle about the
 origin.
 """
 
@@ -109,7 +109,7 @@ def steady_circle(beta: float, circle: float, parameters: Mapping[str, float]) -
     Raises
     ------
     OutOfRangeError
-        The coin cannot roll steadily so.
+        The coin cannot roll steadily in this way.
     """
     radius, gravity = parameters["radius"], parameters["gravity"]
     sine, cosine = np.sin(beta), np.cos(beta)
@@ -141,7 +141,7 @@ def path_of_the_contact(document: Mapping[str, Any]) -> Figure:
 
 
 def drawing(document: Mapping[str, Any]) -> Drawing:
-    """Draw the coin and its track; its axes do not spin with it, so that nothing shows its spin."""
+    """Draw the coin and its track; its axes do not spin with it, so the drawing shows no spin."""
     pose, radius = Pose("coin"), document["parameters"]["radius"]
     positions = np.column_stack(series_of(document, "coin_x", "coin_y", "coin_z"))
     turns = np.column_stack(series_of(document, *(f"coin_q{k}" for k in range(4))))

@@ -2,8 +2,8 @@
 
 A rigid body with an axis of symmetry turns under its weight about a fixed point of that axis,
 without friction. The three unknown reactions are the components of the force at that point.
-Conserved are the energy, the angular momentum about the vertical and the spin about the axis, which
-make the problem integrable.
+The energy, the angular momentum about the vertical and the spin about the axis are conserved, which
+makes the problem integrable.
 
 The body's axes do not spin with it: `top_spin` is the rate of its spin seen from space. So a run
 costs the same, and is as accurate, however fast it spins. With A the moment of inertia across its
@@ -92,7 +92,7 @@ def posed() -> ds.MechanicalSystem:
 def start(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Place the top, precessing steadily unless the start says otherwise."""
+    """Place the top, by default precessing steadily."""
     motion = dict(given)
     if "precession" not in motion:
         motion["precession"] = steady_precession(given, parameters)
@@ -137,7 +137,7 @@ def path_of_the_centre(document: Mapping[str, Any]) -> Figure:
 def drawing(document: Mapping[str, Any]) -> Drawing:
     """Draw the top as a cone with a disc, about its axis, and the path of its mass centre.
 
-    Its axes do not spin with it, so that nothing shows its spin; its radius is no parameter.
+    Its axes do not spin with it, so the drawing shows no spin; its radius is not a parameter.
     """
     pose, reach = Pose("top"), document["parameters"]["distance"]
     positions = np.column_stack(series_of(document, "top_x", "top_y", "top_z"))

@@ -3,9 +3,9 @@
 A rigid platform moves on a level floor on omni-wheels, each of which turns freely about its axle
 and stands on one of the massive rollers on its rim. Wheels stay upright, and axles have no
 friction; between roller and floor there is Coulomb's friction, made linear at very small slips. The
-unknown reactions are the normal forces of the floor, which friction is proportional to. Nothing is
-conserved: friction takes energy, and how much is integrated along the motion. Where a wheel goes
-over to its next roller no velocity jumps, only the slip where rollers end blunt.
+unknown reactions are the normal forces of the floor, to which friction is proportional. Nothing is
+conserved: friction dissipates energy, and this loss is integrated along the motion. Where a wheel
+changes to its next roller no velocity jumps, only the slip if rollers have blunt ends.
 
 N wheels stand at equal angles about the platform, at the distance R from its centre O, their axles
 n_i radial; tau_i = e_z x n_i. Roller j of wheel i is at the angle psi_ij from straight below and
@@ -15,11 +15,10 @@ wheel about its axle and B that of a roller about its axis.
 
 Modules
 -------
-`geometry` has sizes and inertias, `starting` and `loads` where the vehicle starts and what presses
-its wheels to the floor; `reduced` has the equations in independent velocities, `stands` their
-symbols; `maximal` has them body by body, each placed by `placing`; `comparing` and `pictures`
-compare a run with the vehicle whose rollers have no inertia, and show it; `series` does so as the
-rollers get lighter.
+`geometry` has sizes and inertias, `starting` the start, and `loads` the normal reactions there;
+`reduced` has the equations in independent velocities, `stands` their symbols; `maximal` has them
+body by body, each placed by `placing`; `comparing` and `pictures` compare a run with the vehicle
+without inertia of the rollers, and show it; `series` does so for ever lighter rollers.
 """
 
 from __future__ import annotations

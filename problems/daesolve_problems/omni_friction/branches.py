@@ -12,8 +12,8 @@ from daesolve.typing import Parameters
 from daesolve_problems.omni_wheels import numbered
 
 OVERSHOT = 1e-5
-"""The part of delta by which the slip passes it before friction changes its branch; what friction
-is wrong by in between is the square of it."""
+"""The fraction of delta by which the slip passes it before friction changes its branch; the error
+of friction in between is its square."""
 
 
 def direction(slip: ca.SX, saturated: ca.SX, delta: ca.SX) -> ca.SX:

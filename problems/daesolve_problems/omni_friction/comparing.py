@@ -1,8 +1,8 @@
-"""How far a run is from the vehicle whose rollers have no inertia, to which it tends.
+"""The distance of a run from the vehicle without inertia of the rollers, to which it tends.
 
 The rollers' share of the mass tends to zero; at each share the motion is compared with that of the
-matched vehicle of `omni-inertialess`, of the same masses and moments but for what rollers turn
-about their own axes.
+matched vehicle of `omni-inertialess`, with the same masses and moments, except the moments of
+rollers about their own axes.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ PLACE = ("x", "y", "theta")
 
 
 def matched(parameters: Values, structure: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what makes `omni-inertialess` the limit of the vehicle with rollers and friction.
+    """Return the parameters with which `omni-inertialess` is the limit of this vehicle.
 
-    The rollers keep the mass that they have, and what it does as a part of wheel and vehicle; what
-    they turn about their own axes is left out.
+    The rollers keep their mass, which counts as a part of wheel and vehicle; only their moments
+    about their own axes are left out.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def turned_back(angle: np.ndarray) -> np.ndarray:
 
 
 def dissipated_share(case: BoundCase, run: ds.Trajectory) -> float:
-    """Return what friction took of the energy that there was at the first sample."""
+    """Return the share of the energy at the first sample that friction dissipated."""
     return float((run["friction_work"][0] - run["friction_work"][-1]) / run["energy"][0])
 
 
@@ -120,4 +120,4 @@ MEASURES = {
     "angle_deviation": ds.Measure(angle_deviation, "rad"),
     "dissipated_share": ds.Measure(dissipated_share),
 }
-"""What is measured of each member of a sweep."""
+"""The measures of each member of a sweep."""

@@ -43,7 +43,7 @@ def parameters() -> Parameters:
 
 @dataclass(frozen=True, eq=False)
 class Vehicle:
-    """What the equations contain, as numbers or as expressions of the parameters.
+    """The coefficients of the equations, as numbers or expressions of the parameters.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ class Vehicle:
     centre
         The mass centre of the whole in axes of the platform, from O, m.
     inertia
-        I', of the whole about the vertical through O, kg m^2; rollers take part in it without
-        what they turn about their own axes.
+        I', of the whole about the vertical through O, kg m^2; rollers contribute without their
+        moments about their own axes.
     """
 
     wheel: Wheel
@@ -127,9 +127,9 @@ def check_sizes(p: Mapping[str, float], rollers: int) -> None:
 
 
 def harmonics(wheels: int) -> list[list[float]]:
-    """Return the waves around the platform that a plane has no part of, (N - 3) of N numbers.
+    """Return the waves around the platform that are orthogonal to a plane, (N - 3) of N numbers.
 
-    Wheels that share their load as equal springs under a stiff platform carry a + b . n_i, which
+    Wheels that share their load like equal springs under a stiff platform carry a + b . n_i, which
     is orthogonal to each of them.
     """
     axles = equal_directions(wheels)

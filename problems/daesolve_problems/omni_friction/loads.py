@@ -1,4 +1,4 @@
-"""The normal reactions at a start, and how much friction leaves them determined.
+"""The normal reactions at a start, and the friction up to which they are determined.
 
 The equations are those of `reduced`, in numbers. D_i = R - mu h u_n / max(|u|, delta) is positive
 whatever the slip is, and the reactions unique, as long as mu < R / h at the largest h, that of the
@@ -24,7 +24,7 @@ from daesolve_problems.omni_wheels import equal_directions
 
 @dataclass(frozen=True)
 class Loads:
-    """What presses the wheels to the floor.
+    """The normal reactions of the wheels.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def check_pressed(
 
 
 def normal_reactions(case: BoundCase) -> ds.Answer:
-    """Tell what presses the wheels to the floor at the start, and whether that may fail."""
+    """Report the normal reactions at the start, and whether they may become undetermined."""
     structure = case.problem.meaning(case.full_structure)
     found = loads(case.full_start, case.full_parameters, structure)
     friction = case.full_parameters["friction"]

@@ -48,7 +48,7 @@ INDEPENDENT = 3
 
 @dataclass(frozen=True, eq=False)
 class Bodies:
-    """The bodies of the vehicle, and what chooses between its rollers.
+    """The bodies of the vehicle, and the choice between its rollers.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Bodies:
     p, d
         Parameters, discrete values.
     compliant
-        Whether more than three wheels share their load as equal springs do.
+        Whether more than three wheels share their load like equal springs.
     """
 
     wheels: int
@@ -214,7 +214,7 @@ class Stand:
 
     @cached_property
     def load(self) -> SymbolVector:
-        """The normal reaction, where no gap of its own brings it."""
+        """The normal reaction if no gap determines it."""
         carried = self.model.compliant and self.i > INDEPENDENT
         return ds.reactions(**({f"support_{self.i}": "N"} if carried else {}))
 
@@ -243,7 +243,7 @@ class Stand:
 
     @cached_property
     def contribution(self) -> Contribution:
-        """What it adds to the mechanism."""
+        """Its contribution to the mechanism."""
         outputs = {
             f"normal_{self.i}": (self.normal, "N"),
             f"slip_n_{self.i}": (self.directed[0], "m/s"),

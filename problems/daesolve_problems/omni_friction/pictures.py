@@ -1,4 +1,4 @@
-"""What the vehicle looks like from above, and the thesis' figures 3.7 to 3.12.
+"""The drawing of the vehicle from above, and the thesis' figures 3.7 to 3.12.
 
 The vehicle is drawn as the one whose rollers do not slip; `omni_vehicle` says how wheels and
 rollers are seen from above.
@@ -39,7 +39,7 @@ CENTRE = ("x", "y")
 SIGHT = 2.6
 """The width of what an animation looks at, in largest distances from the vehicle's centre."""
 NOTHING = 1e-12
-"""What no axis magnifies: the rounding of what is at rest."""
+"""Rounding at rest, which no axis magnifies."""
 
 
 # -- the vehicle ---------------------------------------------------------------------------------
@@ -102,9 +102,9 @@ def motion(document: Document) -> Figure:
 
 
 def deviation(document: Document) -> Figure:
-    """Draw how far the motion is from the vehicle without inertia of its rollers, and the slip.
+    """Draw the distance from the vehicle without inertia of its rollers, and the slip.
 
-    As in the figures 3.8 to 3.12; the other vehicle starts as this one does at the first sample.
+    As in the figures 3.8 to 3.12; the other vehicle starts like this one at the first sample.
     """
     figure = new_figure(10.4, 6.4)
     grid = figure.subplots(2, 2)
@@ -136,7 +136,7 @@ def beside_each_other(documents: Mapping[str, Document]) -> Figure:
     Parameters
     ----------
     documents
-        Of the runs, by what stands above their columns.
+        Of the runs, by the titles of their columns.
     """
     figure = new_figure(5.2 * len(documents), 7.6)
     grid = figure.subplots(3, len(documents), squeeze=False)
@@ -147,7 +147,7 @@ def beside_each_other(documents: Mapping[str, Document]) -> Figure:
 
 
 def compared(case: BoundCase) -> ds.Answer:
-    """Run a case, and measure how far it gets from the vehicle without inertia of its rollers."""
+    """Run a case, and measure its distance from the vehicle without inertia of its rollers."""
     values, found = measured(case)
     return ds.Answer(values, {"deviation": deviation(found)})
 

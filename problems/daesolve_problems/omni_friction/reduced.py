@@ -19,10 +19,10 @@ The floor's normal reactions N_i keep the vehicle from rising and from tilting:
     D_i = R - mu h u_n / max(|u|, delta),    h = l - rho cos(psi),
     G_i = J chi_i' omega - B chi_i' sum_j Om_ij sin(psi_ij).
 
-With more than three wheels these are too few; wheels that share the load as equal springs do
-(`compliant`) have N_i = a + b . n_i besides.
+With more than three wheels these are too few; wheels that share the load like equal springs
+(`compliant`) also have N_i = a + b . n_i.
 
-Friction stands in D_i: for mu < R / l the reactions are determined, whatever the slip is. Beyond,
+D_i contains friction: for mu < R / l the reactions are determined, whatever the slip is. Beyond,
 some slip makes D_i fall to zero, and the reactions without bounds (Painleve's paradox).
 
 K. V. Gerasimov, Dynamics of an omni-wheel vehicle with the inertia of its rollers and with
@@ -47,14 +47,14 @@ BALANCES = 3
 
 
 def reduced(wheels: int, rollers: int, compliant: bool) -> ds.MechanicalSystem:
-    """Pose the vehicle in the velocities that joints and floor leave: no joint has a reaction.
+    """Pose the vehicle in independent velocities: no joint has a reaction.
 
     Raises
     ------
     OutOfRangeError
         There are too few wheels or rollers.
     UndeterminedMotionError
-        There are more than three wheels, and no rule of how they share the load.
+        There are more than three wheels, and no rule for sharing the load.
     """
     model = symbols(wheels, rollers)
     stands = [model.stand(i) for i in range(1, wheels + 1)]
@@ -141,9 +141,9 @@ def _shares(stands: list[Stand], compliant: bool) -> list[ds.Relation]:
     if count > BALANCES and not compliant:
         surplus = f"{count - BALANCES} normal reaction{'s' * (count > BALANCES + 1)}"
         raise UndeterminedMotionError(
-            f"{count} wheels on a plane have {surplus} more than the {BALANCES} balances of "
-            "forces and moments determine, and friction makes the motion depend on them: set "
-            f"compliant to share the load as equal springs do, or use {BALANCES} wheels"
+            f"{count} wheels on a plane have {surplus} more than the {BALANCES} balances of forces "
+            "and moments determine, and friction makes the motion depend on them: set compliant "
+            f"to share the load like equal springs, or use {BALANCES} wheels"
         )
     return [
         ds.Relation(

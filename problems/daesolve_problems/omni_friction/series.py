@@ -51,7 +51,7 @@ def pair(
     case
         The vehicle; its motion and its share do not count.
     name
-        The case of the motion.
+        The case with the motion.
     shares
         The rollers' shares of the mass of a wheel.
     """

@@ -1,7 +1,7 @@
-"""Where the vehicle starts: wheels without slip along their tangents, contact rollers rolling.
+"""The start of the vehicle: wheels without slip along their tangents, contact rollers rolling.
 
 Start values are x, y, theta, the velocity (v_x, v_y) of O in fixed axes (or x_dot, y_dot), omega,
-and the angles chi_i of the wheels, all zero where they are not given; the rates chi_dot_i and
+and the angles chi_i of the wheels, all zero by default; the rates chi_dot_i and
 spin_i_j follow unless they are given. Rollers that touch nothing are at rest in their wheels.
 """
 
@@ -140,7 +140,7 @@ def _velocities(given: Values, car: Vehicle, direction: tuple[float, float]) -> 
 
 
 def velocity(given: Values) -> tuple[float, float]:
-    """Return the velocity of O in fixed axes, m/s; x_dot and y_dot stand before v_x and v_y."""
+    """Return the velocity of O in fixed axes, m/s; x_dot and y_dot override v_x and v_y."""
     v_x, v_y = given.get("v_x", 0.0), given.get("v_y", 0.0)
     return given.get("x_dot", v_x), given.get("y_dot", v_y)
 

@@ -4,8 +4,8 @@ A rigid platform moves on a level floor on omni-wheels or mecanum wheels whose r
 mass nor friction in their axles. Such a wheel, which turns freely about its own axle, keeps its
 lowest point from moving along the axis of the roller there, and only that: one non-holonomic
 constraint a wheel. The unknown reactions are the horizontal forces of the floor along these axes,
-one a wheel; they do no work, and the energy is conserved. This is the limit of massive rollers that
-rub, as their mass becomes small.
+one a wheel; they do no work, and the energy is conserved. This is the limit of massive rollers with
+friction as their mass vanishes.
 
 Modules
 -------

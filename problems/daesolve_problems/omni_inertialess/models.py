@@ -19,15 +19,15 @@ constant. Hence, E the unit matrix,
 section 3.1 of the thesis with these misprints set right:
 
 * J is [[0, -1], [1, 0]], with theta' = w; printed is its transpose, which needs theta' = -w.
-* R stands in the second equation too, where an undefined r is printed.
+* R also appears in the second equation, where an undefined r is printed.
 * I_w is the moment of a wheel about its axle, not about its diameter.
 * I is the moment of the whole vehicle, wheels included, not of the platform alone.
 
 `corrected` are these equations; the angles chi_i are integrated besides. Their mass matrix is that
 of T, but their other terms are not those that Lagrange's equations make of this T: the constraints
 must not be put into T before. `constrained` has chi_i among its coordinates and the constraints as
-goals, with the multipliers lambda_i; nothing in it is taken from the thesis. `printed` has the J
-that is printed, and the other three corrections; it conserves T with -J for J, not the energy.
+goals, with the multipliers lambda_i; it uses nothing from the thesis. `printed` has the J as
+printed, and the other three corrections; it conserves T with -J for J, not the energy.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _vehicle(wheels: int, *, with_angles: bool) -> _Vehicle:
 
 
 def _equations(car: _Vehicle, turn: float) -> tuple[ca.SX, ca.SX]:
-    """Return the mass matrix and the force of the equations with turn * J in place of J."""
+    """Return the mass matrix and the force of the equations with turn * J instead of J."""
     p, (v_1, v_2, omega) = car.p, ca.vertsplit(car.u)
     moment_x, moment_y = p.mass * p.centre_x, p.mass * p.centre_y
     matrix = ca.vertcat(

@@ -1,4 +1,4 @@
-"""What the vehicle looks like from above, and how it moves."""
+"""The drawing of the vehicle from above, and its motion."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ MARKS = 6
 SIGHT = 2.8
 """The width of what an animation looks at, in largest distances from the vehicle's centre."""
 NOTHING = 1e-12
-"""What no axis magnifies: the rounding of what is at rest."""
+"""Rounding at rest, which no axis magnifies."""
 
 
 def _values(document: Document) -> tuple[dict[str, float], int]:
@@ -62,7 +62,7 @@ def _values(document: Document) -> tuple[dict[str, float], int]:
 
 
 def drawing(document: Document) -> Drawing:
-    """Draw the vehicle from above, the paths of its centre and, where it is another, of its mass.
+    """Draw the vehicle from above, and the paths of its centre and its mass centre.
 
     Lines across a wheel turn with it; a line through its middle is the axis of the roller below.
     """

@@ -1,4 +1,4 @@
-"""Where the wheels are, what each of them constrains, and what the masses come to.
+"""The places of the wheels, their constraints, and the masses.
 
 O is the platform's own point, v = (v_1, v_2) its velocity in the platform's axes, w = theta' the
 platform's rate of turn. Wheel i stands at r_i on the platform; n_i = (cos, sin) of heading_i is its
@@ -43,7 +43,7 @@ alike: Any = ca
 def parameters(wheels: int) -> Parameters:
     """Return masses and sizes, and where the wheels are.
 
-    A wheel whose x and y are both zero stands where the symmetric vehicle has it. Zero in
+    A wheel whose x and y are both zero has its place in the symmetric vehicle. Zero in
     `roller_angle_i` takes `roller_angle`.
 
     Raises

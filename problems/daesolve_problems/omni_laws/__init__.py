@@ -1,21 +1,22 @@
 """One omni-wheel vehicle under three laws of contact.
 
 A rigid platform moves on a floor, level or sloping, on omni-wheels or mecanum wheels anywhere, each
-of which turns freely about its axle and stands on one of the rollers on its rim. Three laws say
-what the floor does to a roller: it keeps it from slipping, where rollers have no inertia
-(`inertialess`); it does so, and brings each roller that comes to the floor to its speed at once
-(`impacts`); or it rubs with dry friction (`friction`). The unknown reactions are the forces of the
-floor. Without friction the energy is conserved but for the impacts; friction takes it all along.
+of which turns freely about its axle and stands on one of the rollers on its rim. There are three
+laws of contact: the floor keeps rollers without inertia from slipping (`inertialess`); it keeps
+massive rollers from slipping, and brings each roller that comes to the floor to its speed at once
+(`impacts`); or it acts by dry friction (`friction`). The unknown reactions are the forces of the
+floor. Without friction the energy is conserved except in the impacts; friction dissipates it all
+the time.
 
-The vehicle is described once: all laws take the same parameters and the same start, and a parameter
-that a law has no use for is refused. `daesolve analyse omni-laws laws` runs all three, `limit` says
-how they pass into each other.
+The vehicle is described once: all laws have the same parameters and the same start, and a parameter
+that a law does not use is refused. `daesolve analyse omni-laws laws` runs all three, `limit`
+reports how they pass into each other.
 
 Modules
 -------
-`description` says what the vehicle is, `equations` what all laws share; `ideal` and `sliding` have
-the laws, `loads` what presses wheels to the floor, `starting` where the vehicle starts;
-`questions`, `limits` and `expansions` compare the laws, `pictures` shows the vehicle.
+`description` has the vehicle, `equations` what all laws share; `ideal` and `sliding` have the laws,
+`loads` the normal reactions, `starting` the start; `questions`, `limits` and `expansions` compare
+the laws, `pictures` shows the vehicle.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What an omni-wheel vehicle is, whatever the law of its contacts: one set of parameters.
+"""An omni-wheel vehicle under any law of its contacts: one set of parameters.
 
-A homogeneous disc carries N alike wheels anywhere, in any direction. Each is a thin disc with n
+A homogeneous disc carries N equal wheels anywhere, in any direction. Each is a thin disc with n
 homogeneous rollers (`spindle`), whose axes are inclined to the wheel's plane by psi_i, at the
 distance r = l cos(pi / n) - roller_end_radius from the axle; `omni_vehicle.wheels` has places,
 directions and contacts. All mass centres are as high as the axles. The floor falls in the direction
@@ -49,12 +49,12 @@ alike: Any = ca
 
 
 def parameters(law: str, wheels: int) -> Parameters:
-    """Return sizes, masses and places, the same for every law, and what some of them need besides.
+    """Return sizes, masses and places, the same for every law, and the further needs of some laws.
 
-    Those are `roller_inertia`, where rollers have any, `friction` and `slip_velocity`, where
-    contacts slip. Zero in `roller_inertia` or `roller_transverse_inertia` means that it follows
-    from the shape of the rollers; in `roller_angle_i`, that wheel i has `roller_angle`. A wheel
-    whose x and y are both zero stands where the symmetric vehicle has it.
+    These are `roller_inertia`, if rollers have any, `friction` and `slip_velocity`, if contacts
+    slip. Zero in `roller_inertia` or `roller_transverse_inertia` means that it follows from the
+    shape of the rollers; in `roller_angle_i`, that wheel i has `roller_angle`. A wheel whose x and
+    y are both zero has its place in the symmetric vehicle.
     """
     entries: dict[str, tuple[float, str, ds.Interval]] = {
         "platform_mass": (1.0, "kg", ds.POSITIVE),

@@ -1,4 +1,4 @@
-"""The equations that all laws of contact share, freed of what acts at the contacts.
+"""The equations that all laws of contact share, without the forces at the contacts.
 
 Velocities are v = (v_1, v_2) of the platform's middle in its own axes, w = theta', the rates chi_i'
 of the wheels, and the rates Om_ij of the rollers about their axes, counted in space. With M, C, I',
@@ -9,8 +9,8 @@ J_i, B as in `description`, J = [[0, -1], [1, 0]], and g the pull of gravity alo
     J_i chi_i'' - B cos(psi_i) w sum_j Om_ij cos(chi_ij) = ...
     B Om_ij' = ...
 
-where dots stand for what the force F of the floor on each contact does by Jourdain's principle: its
-slip u is linear in the velocities, and F . du / dv is the force on velocity v.
+where dots mean the generalised forces of the floor by Jourdain's principle: the slip u of a contact
+is linear in the velocities, and F . du / dv is the force on velocity v.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Model:
     car
         What they describe.
     massive
-        Whether rollers have velocities of their own.
+        Whether rollers have their own velocities.
     """
 
     wheels: int
@@ -122,7 +122,7 @@ class Model:
         )
 
     def pushed(self, stand: Stand, force: ca.SX) -> ca.SX:
-        """Return what a force (F_n, F_tau) on a contact is in the velocities."""
+        """Return a force (F_n, F_tau) on a contact as generalised forces."""
         return ca.jacobian(stand.slip, self.v.vector).T @ force
 
 
@@ -212,7 +212,7 @@ class Stand:
 
     @property
     def lagging(self) -> ca.SX:
-        """The slip that is left where the roller's spin, of no inertia, takes u_n away, m/s."""
+        """The slip left after the spin of a roller without inertia takes u_n away, m/s."""
         cosine, sine = self.wheel.tilt
         along: ca.SX = self.contact.along * sine / (cosine * ca.cos(self.angle))
         across: ca.SX = self.contact.across + self.contact.wheel * self.rate
@@ -261,7 +261,7 @@ def model_of(law: str, wheels: int, rollers: int, further: dict[str, float] | No
 
 
 def next_stands(model: Model, fired: ca.SX) -> list[Stand]:
-    """Return how the wheels stand after those in `fired` went over to their next rollers."""
+    """Return how the wheels stand after those in `fired` changed to their next rollers."""
     found: list[Stand] = []
     for i in range(1, model.wheels + 1):
         chi, contact_number = model.q[f"chi_{i}"], model.d[f"contact_{i}"]
@@ -270,7 +270,7 @@ def next_stands(model: Model, fired: ca.SX) -> list[Stand]:
 
 
 def roller_switch(model: Model, impose: Sequence[str], order: Order) -> ds.Event:
-    """Return the event at which wheels go over to their next rollers, and what is imposed there."""
+    """Return the event at which wheels change to their next rollers, and what is imposed there."""
 
     def changes(fired: ca.SX) -> dict[str, ca.SX]:
         changed: dict[str, ca.SX] = {}

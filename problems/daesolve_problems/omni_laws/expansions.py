@@ -1,4 +1,4 @@
-"""By hand: to first order in a small parameter, how far two laws are apart on two motions.
+"""By hand: the distance between two laws on two motions, to first order in a small parameter.
 
 The vehicle is symmetric, on a level floor, its rollers' axes lie in the wheels' planes, and it
 starts with every wheel on the middle of a roller whose neighbours rest in the wheel. Without
@@ -14,12 +14,12 @@ l^2) and rho_e the radius of a roller at its ends, to first order in B:
   where the roller comes to the floor for the first time, and not at all later.
 
 Friction of mu N takes the time t_s = B c_i v_0 / (rho_e^2 mu N) to bring that roller to its speed.
-The velocity d that an impact takes at once it takes evenly over t_s, so that the vehicle gets ahead
-of one with impacts by d t_s / 2. Meanwhile the roller gets thicker, at the rate rho' = l sin(chi_m)
-|chi'|, and so less spin is asked of it: to first order in t_s the impulse of friction is that of
-the impact and of the rolling after it, less the part rho' t_s / (2 rho_e) of the impact's, and by
-that part of d the vehicle stays faster. Three wheels of which two slide bear N = M g / (3 + mu h /
-R), h = l - rho_e cos(chi_m).
+It reduces the velocity evenly over t_s by the d of an impact, so the vehicle gets ahead of one with
+impacts by d t_s / 2. Meanwhile the roller gets thicker, at the rate rho' = l sin(chi_m) |chi'|, and
+so needs less spin: to first order in t_s the impulse of friction is that of the impact and of the
+rolling after it, minus the part rho' t_s / (2 rho_e) of the impact's, and the vehicle stays faster
+by that part of d. Three wheels of which two slide bear N = M g / (3 + mu h / R), h = l - rho_e
+cos(chi_m).
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ Array = NDArray[np.float64]
 FINE = 2000
 """Into how many parts a piece between two changes is divided for the integral over time."""
 SYMMETRIC = 1e-12
-"""How far from the symmetric vehicle's, relatively, places may be."""
+"""The relative distance of places from those of the symmetric vehicle up to which it holds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A motion to which the expansion is known.
+    """A motion for which the expansion is known.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Motion:
 
 
 def motion(car: Description, p: Values, given: Values) -> Motion | None:
-    """Return the motion of a vehicle, None where the expansion says nothing of it."""
+    """Return the motion of a vehicle; None if the expansion does not cover it."""
     count, reach = len(car.frame.wheels), car.frame.platform_radius
     for wheel, (cosine, sine) in zip(car.frame.wheels, equal_directions(count), strict=True):
         off = math.hypot(wheel.x - reach * cosine, wheel.y - reach * sine)
@@ -89,7 +89,7 @@ def motion(car: Description, p: Values, given: Values) -> Motion | None:
 
 
 def by_inertia(moving: Motion, times: Array) -> dict[str, Array]:
-    """Return by how much each unit of B, in kg m^2, changes the motion without inertia.
+    """Return the change of the motion without inertia per unit of B, kg m^2.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def _straight(moving: Motion) -> Callable[[Array], dict[str, Array]]:
 
 
 def effective_mass(car: Description) -> float:
-    """Return m, what the symmetric vehicle's velocity along the floor moves, kg."""
+    """Return m, the effective mass of the symmetric vehicle along the floor, kg."""
     radius = car.frame.wheel_radius
     return float(car.mass + len(car.frame.wheels) * car.axial[0] / (2.0 * radius**2))
 

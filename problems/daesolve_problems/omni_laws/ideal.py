@@ -3,15 +3,15 @@
 `impacts`: the contact roller rolls, u_n = u_tau = 0. Where a wheel goes over to its next roller the
 constraints of that roller are imposed at once, in the metric of the masses: Carnot's loss.
 
-`inertialess`: rollers have mass but do not turn about their own axes, so that the roller's spin
-takes away whatever would make it slip, and one constraint a wheel is left, u_tau with u_n = 0:
+`inertialess`: rollers have mass but do not turn about their own axes, so the roller's spin takes
+away any slip across its axis, and one constraint a wheel is left, u_tau with u_n = 0:
 
     V . tau + lambda w + l chi' + (V . n) tan(psi) / cos(chi) = 0.
 
 Its coefficients depend on where the roller touches, unless psi = 0, and jump where a wheel goes
 over to its next roller: lambda = -r tan(chi) tan(psi) changes its sign. So inclined rollers lose
-energy at their changes even without inertia. The thesis' model (`omni-inertialess`) takes the
-contact in the middle of the wheel, chi = 0 throughout; where psi = 0 the two are one.
+energy at their changes even without inertia. The thesis' model (`omni-inertialess`) puts the
+contact in the middle of the wheel, chi = 0 throughout; for psi = 0 the two are the same.
 """
 
 from __future__ import annotations

@@ -4,10 +4,10 @@
 other moments kept. `friction` to `impacts` as friction gets strong: its measure is mu g, and since
 the coefficient mu may not pass R / h (Painleve), g is raised, with the pull along the slope kept.
 
-A roller that comes to the floor slips for t_s = B |u| / (rho_e^2 mu N). To impose its constraints
-at once is right where t_s is small beside the time to the next change: the impulses of friction are
-then J^T times something, as those of the impact are, and the velocity in which nothing slips, to
-which both lead, is one alone, whatever the law of friction is.
+A roller that comes to the floor slips for t_s = B |u| / (rho_e^2 mu N). Imposing its constraints at
+once is right if t_s is small compared with the time to the next change: the impulses of friction
+are then in the range of J^T, like those of the impact, and both lead to the same unique velocity
+without slip, whatever the law of friction is.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from daesolve_problems.omni_laws.starting import start
 from daesolve_problems.orders import slope
 
 LEAST = 3
-"""How many differences an order is fitted to at least."""
+"""The least number of differences to which an order is fitted."""
 MARGIN = 30.0
 """Differences below so many times the error of the runs are left out of a fit."""
 HORIZON = 0.5
 """s; until when motions are compared, unless the case ends before."""
 SAMPLES = 101
 SHARES = (1.0, 1e-1, 1e-2, 1e-3)
-"""What the rollers' moment of inertia is multiplied by."""
+"""Factors of the rollers' moment of inertia."""
 STRENGTHS = (1.0, 10.0, 30.0, 100.0)
-"""What gravity is multiplied by."""
+"""Factors of gravity."""
 FINE, COARSE = (ds.RadauIIA(rtol=r, atol=1e-2 * r) for r in (1e-9, 1e-8))
 GROUPS = {"place": ("x", "y"), "angle": ("theta",)}
 UNITS = {"place": "m", "angle": "rad"}
@@ -72,7 +72,7 @@ class Convergence:
         return [k for k, value in enumerate(self.differences[name]) if value > least]
 
     def order(self, name: str) -> float | None:
-        """Return the order of a difference, None where too few of them are more than errors."""
+        """Return the order of a difference, None if too few of them are more than errors."""
         kept = self.above(name)[-LEAST:]
         if len(kept) < LEAST:
             return None
@@ -88,8 +88,8 @@ class Convergence:
 def under(case: BoundCase, law: str, **changes: Any) -> BoundCase:
     """Return the same vehicle and start under another law.
 
-    What the law has no use for is left out: friction without slip, inertia without it, the rates of
-    rollers that have none, the order of what is imposed where nothing is.
+    Values that the law does not use are left out: friction without slip, and without inertia of the
+    rollers their inertia, their rates, and the order in which constraints are imposed.
     """
     assert isinstance(case.problem, ds.Problem)
     structure = dict(case.structure)
@@ -115,12 +115,12 @@ def solved(case: BoundCase, times: np.ndarray, **options: Any) -> ds.Trajectory:
     Raises
     ------
     OutOfRangeError
-        It does not come to its end.
+        The run does not reach its end.
     """
     run = case.solve(float(times[-1]), at=times, **options)
     if run.outcome is not ds.Outcome.COMPLETED:
         raise OutOfRangeError(
-            f"the law '{case.model}' does not come to t = {times[-1]:g} s: {run.message}"
+            f"the law '{case.model}' does not reach t = {times[-1]:g} s: {run.message}"
         )
     return run
 
@@ -135,7 +135,7 @@ def apart(run: ds.Trajectory, other: ds.Trajectory) -> dict[str, float]:
 
 
 def times_of(case: BoundCase) -> np.ndarray:
-    """Return when motions are compared, s."""
+    """Return the times at which motions are compared, s."""
     return np.linspace(0.0, min(HORIZON, case.case.until), SAMPLES)
 
 
@@ -174,7 +174,7 @@ def strong_friction(case: BoundCase, strengths: Sequence[float] = STRENGTHS) -> 
 
 
 def heavier(p: Mapping[str, float], strength: float) -> dict[str, float]:
-    """Return gravity raised, and the slope on which it pulls along the floor as before."""
+    """Return a larger gravity, and the slope on which its pull along the floor is unchanged."""
     gravity = strength * p["gravity"]
     return {"gravity": gravity, "slope": math.asin(math.sin(p["slope"]) / strength)}
 
@@ -198,7 +198,7 @@ def _measured(
 
 @dataclass(frozen=True)
 class Slipping:
-    """How long a roller that comes to the floor slips, beside the time between changes.
+    """How long a roller that comes to the floor slips, compared with the time between changes.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class Slipping:
 
 
 def slipping(case: BoundCase) -> Slipping | None:
-    """Return what the motion at the start says of it; None where no wheel turns and slips."""
+    """Return this ratio from the motion at the start; None if no wheel turns and slips."""
     bound = under(case, FRICTION)
     structure = bound.problem.meaning(bound.full_structure)
     p = bound.values

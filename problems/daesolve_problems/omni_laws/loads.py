@@ -1,4 +1,4 @@
-"""What presses the wheels to the floor: no rise and no tilt, for wheels anywhere.
+"""The normal reactions that keep the vehicle from rising and tilting, for wheels anywhere.
 
 A contact is pushed by N_i along e_z and by F_i = N_i f_i along the floor. That the vehicle neither
 rises nor tilts is, in axes of the platform, g_z = g cos(slope),
@@ -10,7 +10,7 @@ rises nor tilts is, in axes of the platform, g_z = g cos(slope),
 
 where a roller's own momentum turns with its wheel, and its friction has a moment about its axis;
 the moments along the axles are balanced by the turning of the wheels. Three wheels determine this;
-with more, which share the load as equal springs under a stiff platform, N_i = a + b . r_i besides.
+with more, which share the load like equal springs under a stiff platform, also N_i = a + b . r_i.
 
 The equations are those of (a, b): of three unknowns, whatever the number of wheels. Where friction
 makes their determinant zero the reactions are not determined (Painleve's paradox).
@@ -34,7 +34,7 @@ alike: Any = ca
 
 @dataclass(frozen=True, eq=False)
 class Pressed:
-    """What the load on a wheel depends on, in numbers or expressions.
+    """The quantities on which the load of a wheel depends, in numbers or expressions.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def lever(car: Description, wheel: Wheel, chi: Any, pull: tuple[Any, Any]) -> An
 
 
 def balance_rows(pressed: Sequence[Pressed]) -> list[list[Any]]:
-    """Return what N_i has in the three balances, a row a balance."""
+    """Return the coefficients of N_i in the three balances, one row per balance."""
     rows: list[list[Any]] = [[], [], []]
     for one in pressed:
         n_x, n_y = one.wheel.axle
@@ -115,7 +115,7 @@ def determinant(pressed: Sequence[Pressed]) -> Any:
 
 
 def share_rows(wheels: Sequence[Wheel]) -> list[list[Any]]:
-    """Return what makes the reactions linear over the platform, a row for each wheel past three.
+    """Return the rows that make the reactions linear, one for each wheel past three.
 
     Each takes N_k for what N_1, N_2 and N_3 have there: over triangles, whose areas may be zero.
     """

@@ -1,4 +1,4 @@
-"""What the vehicle looks like from above, and its motions by the three laws side by side."""
+"""The drawing of the vehicle from above, and its motions by the three laws side by side."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CENTRE = ("x", "y")
 SIGHT = 2.6
 """The width of what an animation looks at, in largest distances from the vehicle's centre."""
 NOTHING = 1e-12
-"""What no axis magnifies: the rounding of what is at rest."""
+"""Rounding at rest, which no axis magnifies."""
 
 
 def drawing(document: Document) -> Drawing:

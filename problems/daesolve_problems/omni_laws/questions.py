@@ -1,4 +1,4 @@
-"""What can be asked of the vehicle besides its motion: the laws side by side, and their limits."""
+"""Analyses of the vehicle: the laws side by side, and their limits."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ from daesolve_problems.omni_laws.pictures import convergence, side_by_side
 
 STATES = ("x", "y", "theta", "v_1", "v_2", "omega")
 SMALL_ENOUGH = 0.1
-"""The ratio of times below which to impose at once is called right."""
+"""The ratio of times below which imposing at once counts as right."""
 
 
 def laws(case: BoundCase) -> ds.Answer:
-    """Run the vehicle by all three laws: where it ends, how far apart, what energy is lost."""
+    """Run the vehicle by all three laws: where it ends, how far apart, how much energy is lost."""
     times = np.linspace(0.0, case.case.until, 401)
     runs: dict[str, ds.Trajectory] = {}
     refused: dict[str, str] = {}
@@ -78,7 +78,7 @@ def _lost(run: ds.Trajectory) -> float:
 
 
 def limit(case: BoundCase) -> ds.Answer:
-    """Say how the laws pass into each other, with orders, and when to impose at once is right."""
+    """Report how the laws pass into each other, with orders, and when imposing at once is right."""
     moving = _moving(case)
     light, strong = without_inertia(case), strong_friction(case)
     figures = {
@@ -91,8 +91,8 @@ def limit(case: BoundCase) -> ds.Answer:
     car = described(FRICTION, bound.values, structure["wheels"], structure["rollers"])
     values: dict[str, Any] = {
         "until": until,
-        "impacts_to_inertialess": _told(light, "roller_inertia", _by_hand(moving, case)),
-        "friction_to_impacts": _told(strong, "inverse_friction", _ahead(moving, bound, until)),
+        "impacts_to_inertialess": _summary(light, "roller_inertia", _by_hand(moving, case)),
+        "friction_to_impacts": _summary(strong, "inverse_friction", _ahead(moving, bound, until)),
         "friction_limit": friction_limit(car, bound.values),
         "imposing_at_once": _judged(slipping(case), light, strong),
     }
@@ -124,21 +124,21 @@ def _ahead(moving: Motion | None, bound: BoundCase, until: float) -> dict[str, f
     return {"place": abs(found) * bound.values["friction"] * bound.values["gravity"]}
 
 
-def _told(found: Convergence, small: str, by_hand: dict[str, float]) -> dict[str, Any]:
+def _summary(found: Convergence, small: str, by_hand: dict[str, float]) -> dict[str, Any]:
     """Return a limit as in JSON; what is below the errors of the runs has no order."""
     table = [
         {small: value, **{name: found.differences[name][k] for name in GROUPS}}
         for k, value in enumerate(found.small)
     ]
-    told: dict[str, Any] = {"differences": table, "errors_of_the_runs": dict(found.floors)}
+    summary: dict[str, Any] = {"differences": table, "errors_of_the_runs": dict(found.floors)}
     for name in GROUPS:
         order, rate = found.order(name), found.rate(name)
-        told[f"order_of_{name}"] = "below the errors of the runs" if order is None else order
+        summary[f"order_of_{name}"] = "below the errors of the runs" if order is None else order
         if order is not None and rate is not None:
-            told[f"{name}_over_{small}"] = rate
+            summary[f"{name}_over_{small}"] = rate
         if name in by_hand:
-            told[f"{name}_over_{small}_by_hand"] = by_hand[name]
-    return told
+            summary[f"{name}_over_{small}_by_hand"] = by_hand[name]
+    return summary
 
 
 def _judged(found: Slipping | None, light: Convergence, strong: Convergence) -> dict[str, Any]:
@@ -147,22 +147,22 @@ def _judged(found: Slipping | None, light: Convergence, strong: Convergence) -> 
     The error is the difference of friction and impacts over what the rollers' inertia does at all,
     the difference of impacts and inertialess, with the case's own values.
     """
-    told: dict[str, Any] = {}
+    summary: dict[str, Any] = {}
     for name in GROUPS:
         wrong, whole = strong.differences[name][0], light.differences[name][0]
         if 0 in strong.above(name) and 0 in light.above(name):
-            told[f"error_of_{name}"] = wrong / whole
+            summary[f"error_of_{name}"] = wrong / whole
     if found is None:
         said = (
             "no wheel turns while its next roller differs by more than slip_velocity: almost "
             "nothing has to be accelerated"
         )
-        return {"said": said, **told}
+        return {"said": said, **summary}
     right = found.ratio < SMALL_ENOUGH
     said = (
         f"a roller of wheel {found.wheel} that comes to the floor slips for {found.lasts:.3g} s, "
-        f"and the next comes after {found.between:.3g} s: to impose its rolling at once is "
-        f"{'right' if right else 'not right'}, the ratio being {found.ratio:.2g}"
+        f"and the next comes after {found.between:.3g} s: imposing its rolling at once is "
+        f"{'right' if right else 'not right'} (ratio {found.ratio:.2g})"
     )
     return {
         "said": said,
@@ -170,7 +170,7 @@ def _judged(found: Slipping | None, light: Convergence, strong: Convergence) -> 
         "slips_for": found.lasts,
         "between_changes": found.between,
         "slip": found.slip,
-        **told,
+        **summary,
     }
 
 

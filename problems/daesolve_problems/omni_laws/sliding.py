@@ -35,7 +35,7 @@ def friction(wheels: int, rollers: int, imposition: Order, compliant: bool) -> d
     OutOfRangeError
         There are too few wheels or rollers, or an order of what is imposed is given.
     UndeterminedMotionError
-        There are more than three wheels, and no rule of how they share the load.
+        There are more than three wheels, and no rule for sharing the load.
     """
     if imposition != "simultaneous":
         raise OutOfRangeError(
@@ -44,9 +44,9 @@ def friction(wheels: int, rollers: int, imposition: Order, compliant: bool) -> d
         )
     if wheels > FEWEST_WHEELS and not compliant:
         raise UndeterminedMotionError(
-            f"{wheels} wheels have more normal reactions than the 3 balances of forces and "
-            "moments determine, and friction makes the motion depend on them: set compliant "
-            "to share the load as equal springs under a stiff platform do, or use 3 wheels"
+            f"{wheels} wheels have more normal reactions than the 3 balances of forces and moments "
+            "determine, and friction makes the motion depend on them: set compliant to share the "
+            "load like equal springs under a stiff platform, or use 3 wheels"
         )
     saturated = dict.fromkeys(numbered("saturated", wheels), 0.0)
     model = model_of(FRICTION, wheels, rollers, saturated)

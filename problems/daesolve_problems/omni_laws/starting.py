@@ -1,9 +1,9 @@
-"""Where the vehicle starts, by the same names for every law.
+"""The start of the vehicle, with the same names for every law.
 
 Start values are x, y, theta, the velocity v_1, v_2 of the platform's middle in its own axes, omega,
 the angles chi_i of the contact rollers from straight below, their numbers contact_i, and the rates
-spin_i_j of the rollers about their axes, counted in space. What is not given is zero, but wheels
-and contact rollers roll, and rollers that touch nothing are at rest in their wheels.
+spin_i_j of the rollers about their axes, counted in space. Values left out are zero, except that
+wheels and contact rollers roll, and other rollers are at rest in their wheels.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
     ------
     OutOfRangeError
         A roller does not touch the floor, or cannot roll where it does; a wheel is not pressed to
-        the floor; or the law has no use for a start value.
+        the floor; or the law does not use a start value.
     """
     wheels, rollers, law = structure["wheels"], structure["rollers"], law_of(parameters)
     known = {**parameters, **description.derived(parameters, wheels, rollers)}

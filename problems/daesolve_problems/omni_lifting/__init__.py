@@ -3,8 +3,8 @@
 A rigid platform on three wheels or more, whose rollers touch a level floor with Coulomb's friction.
 Nothing keeps it level: it tilts about the wheels that stand, leaves the floor, flies, and lands
 with impacts. The unknown reactions are the normal force, which never pulls, and the friction of
-every roller that touches. Nothing is conserved: friction and impacts take energy; what turns and
-touches nothing keeps its spin.
+every roller that touches. Nothing is conserved: friction and impacts dissipate energy; only rollers
+that touch nothing keep their spin.
 
 N wheels stand at equal angles about the platform, at the distance R from its middle, their axles
 radial and without friction; the platform's mass centre lies `platform_height` over the axles. In
@@ -14,19 +14,19 @@ the rates V_i of the wheels and W_ij of the rollers about their axes, seen from 
     m v' = F - m g e_z,            J V_i' + n_i . (w x h_i) = M_i,            B W_ij' = M_ij,
     I w' + w x (I w + J sum V_i n_i) + sum V_i n_i x h_i = M - sum M_i n_i - sum M_ij e_ij,
 
-I without J and B. Masses are constant in these velocities. F, M, M_i and M_ij are what the floor
-does to the whole, to a wheel and to a roller. Where all wheels stand upright this is the vehicle
-that stays level; where one is lifted, that ends and this goes on.
+I without J and B. Masses are constant in these velocities. F, M, M_i and M_ij are the force and the
+moments of the floor on the whole, on a wheel and on a roller. As long as all wheels stand upright,
+this is the same as the level vehicle; when one is lifted, that model ends and this one continues.
 
-A start has the place `x`, `y` of the platform's mass centre and the `height` of what is lowest over
-the floor, the `heading`, the `tilt` about the level direction `tilt_towards` of the platform, the
-velocity `speed_x`, `speed_y`, `speed_z`, the rates `yaw` about the vertical and `tilt_rate`, and
-the rates V_i of the wheels, `wheel_i`. On the floor, wheels whose rates are not given start without
-slip, and so do the rollers that touch; rollers that do not are at rest in their wheels.
+A start has the place `x`, `y` of the platform's mass centre and the `height` of the lowest point
+over the floor, the `heading`, the `tilt` about the level direction `tilt_towards` of the platform,
+the velocity `speed_x`, `speed_y`, `speed_z`, the rates `yaw` about the vertical and `tilt_rate`,
+and the rates V_i of the wheels, `wheel_i`. On the floor, wheels whose rates are not given start
+without slip, and so do the rollers that touch; rollers that do not are at rest in their wheels.
 
 Modules
 -------
-`models` has the equations, `starting` where it starts, `pictures` the drawing and figures.
+`models` has the equations, `starting` the start, `pictures` the drawing and figures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sizes of the vehicle, and its equations in velocities in which masses are constant."""
+"""Sizes of the vehicle, and its equations in velocities with constant masses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drawing of the vehicle, what its wheels carry, and how long they fly."""
+"""The drawing of the vehicle, the loads of its wheels, and how long they fly."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def loads_over_time(document: Document) -> Figure:
-    """Draw what each wheel carries, how high it is over the floor, and the tilt."""
+    """Draw the load of each wheel, its height over the floor, and the tilt."""
     times, structure = series(document, "times"), document["structure"]
     figure, (loads, gaps, tilt) = panels_over_time(3)
     for i in range(1, structure["wheels"] + 1):
@@ -89,7 +89,7 @@ def drawing(document: Document) -> Drawing:
 
 
 def lifted(case: BoundCase) -> ds.Answer:
-    """Run a case, and tell how often rollers struck, and how long each wheel was off the floor."""
+    """Run a case, and report how often rollers struck, and how long each wheel flew."""
     run = case.solve()
     wheels, rollers = (case.full_structure[name] for name in ("wheels", "rollers"))
     struck = [event.impact for event in run.events if event.impact]

@@ -1,4 +1,4 @@
-"""Where the vehicle starts, and which of its rollers touch there."""
+"""The start of the vehicle, and the rollers that touch there."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from daesolve_problems.omni_wheels import equal_directions, numbered
 Values = Mapping[str, float]
 UP = np.array([0.0, 0.0, 1.0])
 NEAR = 1e-12
-"""m; a wheel that is so near to the floor stands on it at the start."""
+"""m; a wheel closer to the floor than this stands on it at the start."""
 THINNEST = 1e-6
-"""Of a roller's largest radius, that below which it has no rate with which it would roll."""
+"""Of a roller's largest radius: below it no rate of the roller counts as rolling."""
 
 
 @dataclass(frozen=True, eq=False)

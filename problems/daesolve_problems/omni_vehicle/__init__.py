@@ -2,10 +2,10 @@
 
 A rigid platform moves on a level floor on omni-wheels, each of which turns freely about its axle,
 or by a motor, and stands on one of the rollers on its rim. Wheels stay upright, and the roller on
-the floor neither slips nor is held up by friction in its axle; the inertia of every roller counts.
-The unknown reactions are the two horizontal forces of the floor on each wheel, along its axle and
+the floor does not slip and has no friction in its axle; the inertia of every roller counts. The
+unknown reactions are the two horizontal forces of the floor on each wheel, along its axle and
 across it. The energy is conserved between switches, and so is the momentum of every roller that is
-off the floor; where a wheel rolls on to its next roller, an inelastic impact takes energy.
+off the floor; where a wheel rolls on to its next roller, an inelastic impact dissipates energy.
 
 N wheels stand at equal angles about the platform, at the distance R from its centre S, their axles
 n_i radial. Roller j of wheel i is at the angle chi_ij from straight below, the one on the floor at
@@ -15,8 +15,8 @@ vertical, J that of a wheel about its axle and B that of a roller about its axis
 
 Modules
 -------
-`geometry` has sizes and inertias, `starting` where the vehicle starts; `thesis` has the equations
-with every roller a body of its own, `compact` those in three velocities; `general` and `wheels`
+`geometry` has sizes and inertias, `starting` the start; `thesis` has the equations
+with every roller as a separate body, `compact` those in three velocities; `general` and `wheels`
 have wheels anywhere, with rollers at an angle; `bodies` has what `thesis` and `general` share,
 `motion` and `pictures` show it.
 """

@@ -1,14 +1,14 @@
-"""What the models with every roller a body of its own share: all but geometry and inertia.
+"""What the models with every roller as a separate body share: all but geometry and inertia.
 
 Coordinates x, y, theta, chi_i, phi_ij; velocities nu, chi_i', phi_ij'; the roller that wheel i
 stands on, contact_i; with R and Lambda of the model
 
     v_S = R nu_1 e_xi + R nu_2 e_eta,  nu_3 = Lambda theta'.
 
-Where a wheel rolls on to its next roller, the contact is there at once and perfectly plastic: the
-velocities are projected on the new constraints in the metric of the masses. At wheels that switch
-at one instant this is done at once (`simultaneous`) or one after the other (`sequential`); the
-two differ.
+Where a wheel rolls on to its next roller, the new contact acts at once and is perfectly plastic:
+the velocities are projected onto the new constraints in the metric of the masses. For wheels that
+switch at the same instant this is done at once (`simultaneous`) or one after the other
+(`sequential`); the two differ.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Bodies:
         return sum(((wanted == j) * self.v[f"phi_dot_{i}_{j}"] for j in numbers), ca.SX(0))
 
     def sine(self, i: int, j: int) -> ca.SX:
-        """Return sin(chi_ij); what depends on discrete values alone is a factor of its own."""
+        """Return sin(chi_ij), with discrete values in a separate factor."""
         ahead = pitch(self.rollers) * (j - self.d[f"contact_{i}"])
         chi = self.q[f"chi_{i}"]
         return ca.sin(chi) * ca.cos(ahead) + ca.cos(chi) * ca.sin(ahead)
@@ -129,10 +129,10 @@ def system(
     slip
         The velocity of each contact along n_i and tau_i, m/s.
     carried
-        What platform and wheel i turn roller j about its axis, rad/s: a roller that is free keeps
-        the sum of this and its phi_ij'.
+        The rate at which platform and wheel i turn roller j about its axis, rad/s: a free roller
+        keeps the sum of this and its phi_ij'.
     imposition
-        How wheels that switch at one instant are taken.
+        How wheels that switch at the same instant are treated.
     motors
         Whether a torque acts between the platform and each wheel, about its axle.
     """

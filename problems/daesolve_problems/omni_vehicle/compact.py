@@ -1,8 +1,8 @@
-"""The vehicle by its three velocities: every roller that turns freely keeps its momentum.
+"""The vehicle in its three velocities: every free roller keeps its momentum.
 
 With the momenta B m_ij, m_ij = phi_ij' + theta' sin(chi_ij), the equations of the free rollers
-are m_ij' = 0: the m_ij are discrete values (momentum_i_j), which change at switches alone. What
-is left is, with nu = (nu_1, nu_2, nu_3) and n_i = (c_i, s_i),
+are m_ij' = 0: the m_ij are discrete values (momentum_i_j), which change only at switches. The rest
+is, with nu = (nu_1, nu_2, nu_3) and n_i = (c_i, s_i),
 
     chi_i' = a_i . nu    a_i = (R s_i / l, -R c_i / l, -R / (l Lambda))
     m_i = b_i . nu       b_i = (R c_i / rho_i, R s_i / rho_i, sin(chi_i) / Lambda)
@@ -20,12 +20,12 @@ m_i that of the contact roller, where
 The forces at the contacts are force_n_i = -B m_i' / rho_i and
 force_tau_i = (J chi_i'' - theta' S_i) / l.
 
-At a switch every roller but those that are met keeps its momentum, the one that is left too:
+At a switch every roller keeps its momentum, except those that come to the floor:
 
     G+ nu+ = (G - sum_i B b_i b_i^T) nu- + sum_i B b_i+ m_i,
 
-m_i that of the roller which is met, before. This is the impact of `thesis`. Nothing is divided by
-B, so that rollers without inertia are a regular limit.
+with m_i of the entering roller before the switch. This is the impact of `thesis`. Nothing is
+divided by B, so rollers without inertia are a regular limit.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ class _Compact:
         ]
 
     def ahead(self, i: int, j: int) -> ca.SX:
-        """Return by what angle roller j of wheel i is ahead of the contact roller."""
+        """Return the angle by which roller j of wheel i is ahead of the contact roller."""
         return pitch(self.rollers) * (j - self.d[f"contact_{i}"])
 
     def free(self, i: int) -> list[tuple[int, ca.SX]]:

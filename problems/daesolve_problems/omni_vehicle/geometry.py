@@ -24,7 +24,7 @@ from daesolve_problems.omni_wheels import FEWEST_ROLLERS, check_counts
 
 
 def parameters() -> Parameters:
-    """Return the sizes and masses, and what follows from them unless it is given.
+    """Return the sizes and masses, and the values that follow from them unless given.
 
     Zero in one of the last six means: it follows from the sizes and masses (`vehicle`).
     """
@@ -78,16 +78,16 @@ DERIVED = (
     "wheel_radius", "total_mass", "vehicle_inertia", "wheel_inertia", "roller_inertia",
     "velocity_scale",
 )  # fmt: skip
-"""The parameters that follow from the others where they are zero."""
+"""The parameters that follow from the others if they are zero."""
 
 
 def vehicle(p: Any, wheels: int, rollers: int) -> Vehicle:
-    """Return what the equations contain: what is given, else what follows from the rest.
+    """Return the coefficients of the equations: given values, or those that follow from the rest.
 
     The platform is a homogeneous disc, the hubs are homogeneous cylinders of radius r. The
     rollers have the inertia of a cylinder with the mean radius (l - r) / 2 and the length
-    2 l sin(pi / n) of a sector. What is given stands in place of what follows wherever this
-    enters: a given B in I_S, for instance.
+    2 l sin(pi / n) of a sector. A given value replaces the derived one wherever it enters: a given
+    B in I_S, for instance.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """The vehicle's sizes, and its motion between samples and impacts, from the document of a run.
 
-On a smooth piece a roller that is free keeps phi_ij' + s_ij, and the contact roller's rate follows
+On a smooth piece a free roller keeps phi_ij' + s_ij, and the contact roller's rate follows
 from the velocities of the platform (`wheels`). So the rates of all rollers are known wherever the
 angles of the wheels and the velocities of the platform are.
 """
@@ -128,8 +128,8 @@ def contact_speed(
 def turns(document: Document) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return the angle by which each wheel has turned, and its rate, at the samples.
 
-    `chi_i` is measured from another roller after a switch; the wheel goes on. How many rollers
-    went by between two samples follows from the rates there.
+    `chi_i` is measured from another roller after a switch; the wheel keeps turning. How many
+    rollers went by between two samples follows from the rates there.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def turns(document: Document) -> tuple[dict[str, np.ndarray], dict[str, np.ndarr
 
 
 def continued(times: np.ndarray, angle: np.ndarray, rate: np.ndarray, period: float) -> np.ndarray:
-    """Return an angle that is known but for whole periods without its jumps."""
+    """Return an angle that is known up to whole periods, without its jumps."""
     foretold = 0.5 * (rate[1:] + rate[:-1]) * np.diff(times)
     steps = np.diff(angle)
     whole = period * np.round((foretold - steps) / period)
@@ -184,7 +184,7 @@ class Piece:
 def pieces(document: Document, begin: float, end: float) -> list[Piece]:
     """Return the smooth pieces that begin within a span of time, as far as they are known.
 
-    Known are those between impacts whose states the document holds.
+    They are known between impacts whose states are in the document.
     """
     car = sizes(document)
     return [
@@ -285,7 +285,7 @@ def _with_platform(car: Sizes, nu: np.ndarray, angles: Sequence[np.ndarray]) -> 
 
 
 def _lossless(car: Sizes, nu: np.ndarray, angles: Sequence[np.ndarray]) -> np.ndarray:
-    """Return velocities between samples at that size at which no energy is lost on the way."""
+    """Return velocities between samples, scaled so that no energy is lost between them."""
     energy = _with_platform(car, nu, angles)
     if energy is None or not np.all(energy > 0.0):
         return nu

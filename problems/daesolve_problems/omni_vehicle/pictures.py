@@ -1,9 +1,9 @@
-"""What the vehicle looks like from above, and the thesis' figures 2.4 to 2.6.
+"""The drawing of the vehicle from above, and the thesis' figures 2.4 to 2.6.
 
 A wheel is seen edge-on. The middle of a roller at the angle chi from straight below is at
 r sin(chi) along the wheel, and what lies along the roller is shortened there by cos(chi). The
-rollers on the upper side are seen; the one that the wheel stands on is drawn as if all above it
-were of glass.
+rollers on the upper side are visible; the one on which the wheel stands is drawn as if everything
+above it were transparent.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ OPENING = {"spin": 25.0, "straight": 30.0, "twist": 15.0}
 
 
 def motion(document: Document) -> Figure:
-    """Draw a run as the thesis does: figure 2.4 for `spin`, 2.5 for `straight`, else 2.6.
+    """Draw a run in the style of the thesis: figure 2.4 for `spin`, 2.5 for `straight`, else 2.6.
 
     Where an impact's states are kept, the rollers' rates on both sides of it are shown; between
     samples and impacts they follow from what free rollers keep (2.8).
@@ -218,10 +218,10 @@ FIGURES = {"motion of the vehicle": motion}
 """The problem's own figures, by title."""
 
 NOTHING = 1e-12
-"""What no axis magnifies: the rounding of what is at rest."""
+"""Rounding at rest, which no axis magnifies."""
 MOST_NAMED = 5
 SPEED = "v = √(ν₁² + ν₂²) (1/s)"
-"""What the thesis calls the speed of the centre: the speed over the radius of the platform."""
+"""The speed of the centre in the thesis: the speed over the radius of the platform."""
 Draw = Callable[[Piece], np.ndarray]
 
 
@@ -241,7 +241,7 @@ def _grid(title: str, columns: int, rows: int) -> tuple[Figure, list[Axes]]:
 
 
 def _name_rollers(figure: Figure, document: Document) -> Figure:
-    """Tell which colour is which roller, for all panels."""
+    """Return which colour is which roller, for all panels."""
     from matplotlib.lines import Line2D
 
     count = document["structure"]["rollers"]
@@ -257,7 +257,7 @@ def _name(axes: Axes, what: str, across: str = "t (s)") -> None:
 
 
 def _energy(axes: Axes, document: Document) -> None:
-    """Draw the kinetic energy, which impacts alone change; samples of it where there are none."""
+    """Draw the kinetic energy, which impacts alone change; samples of it if there are none."""
     impacts = [event for event in document["events"] if "impact" in event]
     times, values = document["times"], column(document, "energy")
     if impacts:

@@ -1,8 +1,8 @@
-"""Where the vehicle starts: the velocities that its constraints ask for, and its discrete values.
+"""The start of the vehicle: its consistent velocities and its discrete values.
 
 Start values are x, y, theta, nu_1, nu_2, nu_3, the angles chi_i of the contact rollers, the rates
-phi_dot_i_j of the free ones, and the numbers contact_i of the contact rollers, 1 where they are
-not given. The rates of the wheels and of the contact rollers follow.
+phi_dot_i_j of the free ones, and the numbers contact_i of the contact rollers, by default 1. The
+rates of the wheels and of the contact rollers follow.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def derived(given: Values, parameters: Values, structure: Mapping[str, Any]) -> 
     Raises
     ------
     OutOfRangeError
-        The rollers do not fit on the wheel, or a contact roller is none of its wheel's.
+        The rollers do not fit on the wheel, or a wheel does not have its contact roller.
     """
     found = derived_values(parameters, structure["wheels"], structure["rollers"])
     contacts = contact_rollers(given, parameters, structure)

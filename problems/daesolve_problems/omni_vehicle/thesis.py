@@ -1,4 +1,4 @@
-"""The vehicle with every roller a body of its own, as in the thesis; `bodies` has the rest.
+"""The vehicle with every roller as a separate body, as in the thesis; `bodies` has the rest.
 
     2 T = M v_S^2 + I_S theta'^2 + J sum chi_i'^2
           + B sum (phi_ij'^2 + 2 theta' sin(chi_ij) phi_ij')
@@ -10,7 +10,7 @@ and at each contact roller, n_i along the axle and tau_i = e_z x n_i,
 
 T is exact for n >= 3 rollers that are symmetric about their axes, the centre of mass of the whole
 being that of the platform. The reactions are the forces at the contacts: force_n_i, force_tau_i.
-A roller that is free keeps phi_ij' + theta' sin(chi_ij), the thesis' (2.8).
+A free roller keeps phi_ij' + theta' sin(chi_ij), the thesis' (2.8).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from daesolve_problems.omni_wheels import equal_directions, numbered
 def thesis(
     wheels: int, rollers: int, imposition: Order, motors: bool = False
 ) -> ds.MechanicalSystem:
-    """Pose the vehicle with every roller a body of its own, as in the thesis.
+    """Pose the vehicle with every roller as a separate body, as in the thesis.
 
     Raises
     ------

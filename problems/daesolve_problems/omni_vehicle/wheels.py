@@ -1,4 +1,4 @@
-"""Wheels anywhere on the platform: places, directions, their contacts, and what cannot be.
+"""Wheels anywhere on the platform: places, directions, contacts, and checks.
 
 Wheel i stands at r_i = (wheel_x_i, wheel_y_i) on the platform, n_i = (cos, sin) of heading_i is its
 axle, tau_i = e_z x n_i. Rollers' axes are inclined to the wheel's plane by psi_i = roller_angle_i,
@@ -38,11 +38,11 @@ from daesolve_problems.omni_vehicle import geometry
 from daesolve_problems.omni_wheels import equal_directions, numbered, wheel_parameters, wheel_place
 
 LUMPED = ("total_mass", "vehicle_inertia", "wheel_inertia")
-"""Parameters of the symmetric vehicle that have no meaning here: they follow from the bodies."""
+"""Parameters of the symmetric vehicle that do not apply here: they follow from the bodies."""
 LEAST_TURN = 1e-6
 """How near to a right angle, rad, roller angles may come."""
 LEAST_SHARE = 1e-9
-"""The least singular value, over the largest, at which wheels determine where the vehicle goes."""
+"""The least relative singular value at which wheels determine the motion of the vehicle."""
 alike: Any = ca
 """CasADi's functions: they treat numbers and symbols alike, which its stub does not say."""
 
@@ -118,7 +118,7 @@ class Vehicle:
 
 @dataclass(frozen=True, eq=False)
 class Contact:
-    """A wheel's contact: what slips there, and how it must turn so that nothing does.
+    """The contact of a wheel: its slip, and the rates without slip.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class Contact:
 
 
 def vehicle(p: Any, wheels: int, rollers: int) -> Vehicle:
-    """Return what the equations contain: what is given, else what follows from the rest.
+    """Return the coefficients of the equations: given values, or those that follow from the rest.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def _check_tilts(angles: Mapping[str, float]) -> None:
         if abs(angle) > math.pi / 2 - LEAST_TURN:
             raise OutOfRangeError(
                 f"{name} is {angle:g} rad, but must lie between -pi/2 and pi/2: a roller whose "
-                "axis is parallel to the axle turns as the wheel does and lets nothing roll aside"
+                "axis is parallel to the axle turns with the wheel and cannot roll sideways"
             )
 
 

@@ -3,14 +3,14 @@
 A disc carries n free rollers around its rim, whose arcs together make the circle of a wheel. It
 rolls and slides on a level floor, tips over, leaves the floor, flies and lands. The unknown
 reactions are the normal force and the friction of every roller that touches, and, where the wheel
-is held upright, the moment that keeps its axle level. Friction and impacts take energy; the spin of
-a roller that touches nothing is conserved.
+is held upright, the moment that keeps its axle level. Friction and impacts dissipate energy; the
+spin of a roller that touches nothing is conserved.
 
 Every roller j is a contact with the floor, which never pulls, with Coulomb's friction. In a wheel
 that stands upright one roller takes over from the next where both end: the next one's gap closes
-there without a speed, so that nothing collides, and it slides until it has been spun up. The other
-model lets rollers roll at once, as wheels without slip do: a change of rollers is then an impact,
-in which only the entering roller and the wheel are struck, and energy is lost.
+there without a speed, so nothing collides, and it slides until it has been spun up. The other model
+lets rollers roll at once, without slip: a change of rollers is then an impact, in which only the
+entering roller and the wheel are struck, and energy is lost.
 
 With the wheel's axes (1 ahead at the start, 2 down, 3 along the axle), its mass m, its moments
 I = diag(I_u, I_u, J) to which rollers contribute as bodies that do not spin, the direction e_j of a
@@ -79,7 +79,7 @@ problem = ds.Problem(
             structure={"upright": False},
             start={"speed_x": 1.0, "speed_y": 0.0, "lean": 0.05},
             until=0.6,
-            note="held by nothing, it rolls ahead, leans more and more, and falls on its side",
+            note="unsupported, it rolls ahead, leans more and more, and falls on its side",
         ),
         ds.Case(
             "thrown",

@@ -18,7 +18,7 @@ from daesolve_problems import spindle
 from daesolve_problems.omni_wheels import FEWEST_ROLLERS, equal_directions, numbered
 
 SHARE = ds.Interval(0.0, 1.0)
-"""What an impact may return, and rollers have of the mass."""
+"""The range of restitution, and of the rollers' share of the mass."""
 ROLLING = ("rolling_1", "rolling_2")
 
 
@@ -141,7 +141,7 @@ class Model:
         Parameters
         ----------
         goals, events, discrete, outputs
-            What the floor does.
+            The goals, events, values and outputs of the contact with the floor.
         upright
             Whether the axle is kept level.
         """
@@ -175,7 +175,7 @@ class Model:
 
 
 def rubs(rollers: int, upright: bool) -> ds.MechanicalSystem:
-    """Pose the wheel whose rollers touch the floor with friction, each by itself."""
+    """Pose the wheel whose rollers each touch the floor with friction."""
     model = Model(rollers, numbers(rubs=True))
     contacts = [
         PlaneContact(
@@ -211,8 +211,8 @@ def rolls(rollers: int, upright: bool) -> ds.MechanicalSystem:
     """
     if not upright:
         raise PosingError(
-            "the wheel that rolls without slip stands on one roller at a time: leave upright True, "
-            "or take the model 'rubs'"
+            "a wheel that rolls without slip stands on one roller at a time: leave upright True, "
+            "or use the model 'rubs'"
         )
     model = Model(rollers, numbers(rubs=False))
     discrete = ds.discrete(contact=1.0)

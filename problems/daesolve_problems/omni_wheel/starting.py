@@ -1,10 +1,10 @@
-"""Where the wheel starts, which of its rollers touch there, and where its energy goes.
+"""The start of the wheel, the rollers that touch there, and its energy losses.
 
-A start has the place of the centre `x`, `y` and the `height` of what is lowest over the floor, the
-`heading` in which it rolls, how it leans (`lean`, to its right), and by how much it has turned
-(`turn`); its velocity `speed_x`, `speed_y`, `speed_z`, the rates `rate` about the axle, `lean_rate`
-and `yaw`, and `spin_j` of the rollers, about their axes as seen from space. All are zero where they
-are not given; but on the floor `speed_z`, `rate` and the spin of the roller that touches are those
+A start has the place of the centre `x`, `y` and the `height` of the lowest point over the floor,
+the `heading` in which it rolls, its `lean` to the right, and the angle `turn` by which it has
+turned; its velocity `speed_x`, `speed_y`, `speed_z`, the rates `rate` about the axle, `lean_rate`
+and `yaw`, and `spin_j` of the rollers, about their axes as seen from space. All are zero by
+default, except that on the floor `speed_z`, `rate` and the spin of the touching roller are those
 without slip, and free rollers are at rest in the wheel.
 """
 
@@ -28,7 +28,7 @@ from daesolve_problems.spindle import Spindle, Wheel
 Values = Mapping[str, float]
 UP = np.array([0.0, 0.0, 1.0])
 THINNEST = 1e-6
-"""Of a roller's largest radius, that below which it has no rate with which it would roll."""
+"""Of a roller's largest radius: below it no rate of the roller counts as rolling."""
 
 
 def start_values(structure: Mapping[str, Any]) -> list[str]:
@@ -220,7 +220,7 @@ def _standing(given: Values, parameters: Values, structure: Mapping[str, Any]) -
 
 
 def balance(case: BoundCase) -> ds.Answer:
-    """Run a case, and tell where its energy goes: to friction, to impacts, and what is left."""
+    """Run a case, and report its energy: losses in friction and impacts, and the rest."""
     run = case.solve()
     p, rollers = case.full_parameters, case.full_structure["rollers"]
     wheel = wheel_of(p, rollers)

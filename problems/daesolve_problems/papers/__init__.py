@@ -1,1 +1,1 @@
-"""The papers that gave daesolve its first problems, made again: a module each."""
+"""The papers behind daesolve's first problems, reproduced in a module each."""

@@ -13,7 +13,7 @@ from daesolve_problems.papers.common import figure
 
 
 def unicycle(quick: bool) -> Shown:
-    """Section 3: a wheel moves as a sleigh whose skate is heavier."""
+    """Section 3: a wheel moves like a sleigh with a heavier skate."""
     runs = {
         model: ds.problem("unicycle").case(model=model).solve(at=ds.every(0.01))
         for model in ("wheel", "sleigh")
@@ -24,13 +24,13 @@ def unicycle(quick: bool) -> Shown:
     title = "forces of the ground"
     return Shown(
         [
-            Compared("wheel and sleigh are apart by, after 20 s", "0", apart, "m, rad"),
+            Compared("distance between wheel and sleigh after 20 s", "0", apart, "m, rad"),
             Compared(
-                "the force on the wheel is that on the skate",
+                "the forces on wheel and skate are equal",
                 "multipliers change by α",
                 "no",
                 "",
-                "they differ by ω φ' i / h: who takes the skate's for the wheel's is wrong",
+                "they differ by ω φ' i / h: the skate's force is not the wheel's",
             ),
         ],
         {title: figure(case, wheel, title)},
@@ -49,7 +49,7 @@ def cart(quick: bool) -> Shown:
                 f"{found['bound']}, Hadamard's number",
                 found["dimension"],
                 "",
-                "the number is a bound from below: the conditions of rolling, all four, may be",
+                "the number is a lower bound: all four conditions of rolling may be substituted",
             )
         ],
         {"forces along the axles": figure(case, run, "forces along the axles")},
@@ -75,15 +75,15 @@ def bogies(quick: bool) -> Shown:
     scanned = p["inertia"] / p["mass"] - p["centre"] ** 2
     return Shown(
         [
-            Compared("two skates and reduced equations are apart by", "0", apart, "m, rad"),
+            Compared("distance between two skates and the reduced equations", "0", apart, "m, rad"),
             Compared(
-                "a cart of four wheels with symmetric pairs is apart by, after 3 s",
+                "distance of a cart of four wheels with symmetric pairs, after 3 s",
                 "0",
                 equal,
                 "m, rad",
-                "the cart of section 2, its wheels counted as skates heavier by 2i/h²",
+                "the cart of section 2, with its wheels as skates heavier by 2i/h²",
             ),
-            Compared("θ_k' + ψ' drifts by", "0, an integral", drift, "of its scale"),
+            Compared("drift of θ_k' + ψ'", "0, an integral", drift, "of its scale"),
             Compared(
                 "ρ_c², after (4.7)",
                 f"I and no j in the scan: {scanned:.4g} m²",
@@ -110,7 +110,7 @@ def near_miss(quick: bool) -> Shown:
                 "not given",
                 found["forces_by_mass_distance_squared"]["skate_1"],
                 "m³/s²",
-                "forces grow without bound as the point is neared, their sum more slowly",
+                "forces grow without bound near the point, their sum more slowly",
             ),
             Compared(
                 "resultant, times distance over m",

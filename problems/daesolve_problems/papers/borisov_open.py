@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 OPEN = "an open problem"
-BESIDE = "or passes it so near (1e-7) that its rates have fewer than nine digits"
+BESIDE = "or passes it so closely (1e-7) that its rates have fewer than nine digits"
 FIRST, DIFFERENCE = 3.0, -2.0
-"""C_1 and C_2 - C_1 of the motion that is looked at closely, rad/s."""
+"""C_1 and C_2 - C_1 of the motion that is examined closely, rad/s."""
 TONGUES = [
     (-2.0, 3, (2.8, 3.4)),
     (-3.0, 2, (2.7, 3.3)),
@@ -48,13 +48,13 @@ def circle(quick: bool) -> Shown:
             "locked: both bogies turn 3π",
         ),
         Compared(
-            "multiplier of the motion that attracts",
+            "multiplier of the attracting motion",
             OPEN,
             stable.multiplier,
             "",
-            "energy is conserved, and yet it attracts: no volume is kept",
+            "energy is conserved, and yet it attracts: no volume is preserved",
         ),
-        Compared("multiplier of the motion that repels", OPEN, unstable.multiplier),
+        Compared("multiplier of the repelling motion", OPEN, unstable.multiplier),
         Compared(
             "rotation number at C₁ = 2.3, C₂ = 0.3",
             OPEN,
@@ -85,8 +85,8 @@ def circle(quick: bool) -> Shown:
         _drawn(case, found, ends, quick=quick)
         | {"rotation numbers": staircase(list(numbers), list(numbers.values()))},
         note=(
-            "Where no volume is kept, a motion may attract others on its level of energy and "
-            "integrals: daesolve analyse bogies invariant-measure says that none is."
+            "Where no volume is preserved, a motion may attract others on its level of energy and "
+            "integrals; daesolve analyse bogies invariant-measure shows that none is preserved."
         ),
     )
 
@@ -129,11 +129,11 @@ def growth(quick: bool) -> Shown:
         dims = ", ".join(map(str, values["growth_vectors"][name]))
         rows += [
             Compared(f"growth vector, {name}", "may change", f"({dims})"),
-            Compared(f"order of a manoeuvre that leads aside, {name}", "", values["orders"][name]),
+            Compared(f"order of a sideways manoeuvre, {name}", "", values["orders"][name]),
         ]
     for passage in values["passages"]:
         other = "rear" if passage["where"] == "front across" else "front"
-        why = "its path has a cusp: to turn this bogie does not steer there"
+        why = "its path has a cusp: turning this bogie does not steer there"
         rows += [
             Compared(
                 f"speed of the {other} pivot, {passage['where']}", "", passage["speed"], "m/s", why

@@ -1,4 +1,4 @@
-"""What the papers share: the document of a run for the figures of its problem."""
+"""Helpers of the papers: the document of a run for the figures of its problem."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def told(case: BoundCase, run: ds.Trajectory) -> dict[str, Any]:
+def document_of(case: BoundCase, run: ds.Trajectory) -> dict[str, Any]:
     """Return the document of a run, with its beginning where its samples are sparse."""
     from daesolve.reporting import document, with_opening  # which import Matplotlib
 
@@ -20,7 +20,7 @@ def told(case: BoundCase, run: ds.Trajectory) -> dict[str, Any]:
 
 def figure(case: BoundCase, run: ds.Trajectory, name: str) -> Figure:
     """Draw a figure of the problem's own of a run."""
-    return case.problem.figures[name](told(case, run))
+    return case.problem.figures[name](document_of(case, run))
 
 
 def percent(share: float, digits: int = 3) -> str:

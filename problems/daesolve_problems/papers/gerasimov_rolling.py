@@ -54,13 +54,16 @@ def straight(quick: bool) -> Shown:
     axis, rollers = case.full_parameters["roller_axis_radius"], case.full_structure["rollers"]
     limit = _limit_of_straight_motion(run.description["derived"], axis, rollers)
     late = [event.time for event in run.events if event.time > 20.0]
-    why = "each roller loses energy at its first contact alone, for then it comes with its spin"
+    why = (
+        "each roller loses energy only at its first contact; later it arrives with the spin "
+        "that it kept"
+    )
     return Shown(
         [
             Compared(
                 "T falls", "with every change of rollers", "with the first 16 of them", "", why
             ),
-            Compared("T / T(0) at the end", "falls on", float(energy[-1])),
+            Compared("T / T(0) at the end", "keeps falling", float(energy[-1])),
             Compared("its limit in closed form", "none", limit),
             Compared("period between changes", "not given", float(np.diff(late).mean()), "s"),
             Compared(
@@ -68,7 +71,7 @@ def straight(quick: bool) -> Shown:
                 "0, identically",
                 float(np.max(np.abs(run["nu_3"]))),
                 "1/s",
-                "so it is where both constraints of an instant are imposed together",
+                "true if both constraints of an instant are imposed together",
             ),
         ],
         {MOTION: figure(case, run, MOTION)},
@@ -127,7 +130,7 @@ def _koenig(run: ds.Trajectory) -> Figure:
 
 
 def parameters(quick: bool) -> Shown:
-    """Return what the text gives, and what had to be found."""
+    """Return the parameters in the text, and those that had to be found."""
     case = ds.problem(PROBLEM).case("spin", model=MODEL)
     found = case.solve(0.1).description["derived"]
     larger = 0.05 * 0.025**2 / 2.0
@@ -137,8 +140,8 @@ def parameters(quick: bool) -> Shown:
             f"{PRINTED_B:g}",
             found["roller_inertia"],
             "kg m²",
-            f"the printed one is that of four rollers, {larger:.4g}; with it the vehicle on the "
-            "spot would lose 22 % of its rate in 1000 s, where the thesis has 5 %",
+            f"the printed value is for four rollers, {larger:.4g}; with it the vehicle on the spot "
+            "would lose 22 % of its rate in 1000 s, and not the 5 % of the thesis",
         ),
         Compared("Λ", "not defined", found["vehicle_inertia"] / _scale(found), "", "I_S / (M l²)"),
     ]
@@ -169,13 +172,15 @@ def models(quick: bool) -> Shown:
             Compared("by multipliers", "equivalent", apart("thesis"), "", bodies),
             Compared("wheels at any place and tilt", "not treated", apart("general"), "", bodies),
         ],
-        note=f"Over {until:g} s with changes of rollers. What each misprint alone "
-        "does to the accelerations is computed in the documentation of this paper.",
+        note=(
+            f"Over {until:g} s with changes of rollers. The documentation of this paper "
+            "computes the effect of each misprint on the accelerations."
+        ),
     )
 
 
 def properties(quick: bool) -> Shown:
-    """Properties 1, 2 and 4 to 6 of the equations; 3, B = 0, has an item of its own."""
+    """Properties 1, 2 and 4 to 6 of the equations; 3, B = 0, is a separate item."""
     problem = ds.problem(PROBLEM)
     until = 1.0 if quick else 10.0
     case = problem.case("twist", model="thesis")
@@ -203,31 +208,31 @@ def properties(quick: bool) -> Shown:
             ),
             Compared("5: (2.8) varies by", "0", max(integrals), "rad/s"),
             Compared(
-                "6: velocities 2.5 times as large are, 2.5 times earlier, off by",
+                "6: error of velocities 2.5 times as large, 2.5 times earlier",
                 "equivalent to t → λ t",
                 scaled,
                 "1/s",
                 "ν(t) → λ ν(λ t), and only for λ > 0 where there are impacts",
             ),
         ],
-        note=f"Over {until:g} s, through changes of rollers but for property 4.",
+        note=f"Over {until:g} s, through changes of rollers, except for property 4.",
     )
 
 
 def impacts(quick: bool) -> Shown:
-    """Chapter 2, (1.1) to (1.6) and section 1.3: the impact, twice, and what it takes."""
+    """Chapter 2, (1.1) to (1.6) and section 1.3: the impact, twice, and its energy loss."""
     until = 2.0 if quick else 20.0
     problem = ds.problem(PROBLEM)
     runs = {m: problem.case("twist", model=m).solve(until) for m in (MODEL, "thesis")}
-    told = {
+    results = {
         model: [event.impact for event in run.events if event.impact is not None]
         for model, run in runs.items()
     }
-    pairs = list(zip(told[MODEL], told["thesis"], strict=True))
+    pairs = list(zip(results[MODEL], results["thesis"], strict=True))
     whole = pairs[0][0].kinetic_before
     lost = {
         model: sum(impact.kinetic_before - impact.kinetic_after for impact in found)
-        for model, found in told.items()
+        for model, found in results.items()
     }
     apart = max(abs(one.kinetic_after - other.kinetic_after) for one, other in pairs) / whole
     least = min(one.kinetic_before - one.kinetic_after for one, _ in pairs) / whole
@@ -239,7 +244,8 @@ def impacts(quick: bool) -> Shown:
                 "equal",
                 apart,
                 "of T",
-                "with multipliers F, as (1.6), and by the momenta that are kept, without them",
+                "once with the multipliers F of (1.6), once without them from the conserved "
+                "momenta",
             ),
             Compared(
                 f"energy lost in {len(pairs)} impacts, by (1.6)", "not given", lost["thesis"], "J"
@@ -250,12 +256,12 @@ def impacts(quick: bool) -> Shown:
             ),
             *(
                 Compared(
-                    f"Carnot's theorem, of each impact, {where}, holds to",
+                    f"error of Carnot's theorem in each impact, {where}",
                     "ΔT = −(M Δq̇, Δq̇)/2",
                     max(impact.carnot for impact in found),
                     "of T",
                 )
-                for where, found in zip(("reduced", "by (1.6)"), told.values(), strict=True)
+                for where, found in zip(("reduced", "by (1.6)"), results.values(), strict=True)
             ),
             Compared("least loss of an impact", "≥ 0", least, "of T"),
         ],
@@ -345,9 +351,13 @@ paper = Paper(
         "problem shows in motion",
         "figure 2.1": "a sketch of rollers that are cut off and overlap; the drawing shows the "
         "part of each roller that touches the floor",
-        "figures 2.2 and 2.3": "sketches of the components of a reaction and of the projection; "
-        "what they say is computed under chapter 2, section 1",
-        "(1.1) to (1.5) of chapter 1": "the constraints and the matrix V, which are not compared "
-        "by numbers but used: the slips of the model thesis are (1.3) and (1.4)",
+        "figures 2.2 and 2.3": (
+            "sketches of the components of a reaction and of the projection; their content is "
+            "computed under chapter 2, section 1"
+        ),
+        "(1.1) to (1.5) of chapter 1": (
+            "the constraints and the matrix V, which are used rather than compared: the slips "
+            "of the model thesis are (1.3) and (1.4)"
+        ),
     },
 )

@@ -24,8 +24,10 @@ SAYS = {
 }
 WHY = {
     "spin": "",
-    "straight": "the peak tends to v₀/2, however light the rollers are; its width alone "
-    "goes to zero, so that even samples miss it",
+    "straight": (
+        "the peak tends to v₀/2, however light the rollers are; only its width goes to zero, "
+        "so evenly spaced samples miss it"
+    ),
 }
 
 
@@ -48,14 +50,14 @@ def examples(quick: bool) -> Shown:
                 f"{name}: largest jump of a state at {len(changes)} changes of rollers",
                 "smooth, without impact",
                 max(jumps),
-                why="conclusion 5: slips jump nowhere, for rollers end in points",
+                why="conclusion 5: slips never jump, because rollers end in points",
             )
         )
     return Shown(rows, found)
 
 
 def deviations(number: str, quick: bool) -> Shown:
-    """Return how far the motion is from that without inertia of the rollers, and the slip."""
+    """Return the distance from the motion without inertia of the rollers, and the slip."""
     name, shares = PAIRS[number]
     case = ds.problem(PROBLEM).case(name)
     found, drawn = pair(case, name, shares[:1] if quick else shares)
@@ -69,12 +71,12 @@ def deviations(number: str, quick: bool) -> Shown:
             Compared(f"{share:g}: largest deviation", "a curve", row["deviation"], unit),
             Compared(f"{share:g}: energy lost", "not given", percent(row["dissipated_share"])),
         ]
-    note = "η of the captions is taken for the share of all rollers."
+    note = "The η of the captions is read as the share of all rollers."
     return Shown(rows, {f"figure {number}": drawn}, note=note)
 
 
 def limit(quick: bool) -> Shown:
-    """Say with which order motions approach without bound."""
+    """Return the orders with which motions approach each other without bound."""
     rows: list[Compared] = []
     shares, until = ((1e-1, 1e-2), 0.3) if quick else ((1e-3, 1e-4, 1e-5), 2.0)
     for name, measure, order, why in (
@@ -107,11 +109,11 @@ def older_model(quick: bool) -> Shown:
     )
     away = math.dist(*((run["x"][-1], run["y"][-1]) for run in (right, printed)))
     gained, kept = (run["energy"][-1] / run["energy"][0] - 1.0 for run in (printed, right))
-    turned = "with J as printed velocities turn the other way"
+    turned = "with the printed J, velocities turn the other way"
     return Shown(
         [
             Compared("J", "((0, 1), (−1, 0))", "((0, −1), (1, 0))", why=turned),
-            Compared("the vehicle ends away by", "0", away, "m", "J printed, after 10 s"),
+            Compared("distance of the vehicle at the end", "0", away, "m", "J printed, after 10 s"),
             Compared("energy gained", percent(gained), f"{kept:.0e}", "", "mass centre outside"),
         ]
     )
@@ -131,16 +133,16 @@ def imposing(quick: bool) -> Shown:
         what = f"ends of {1e3 * end:g} mm"
         rows += [
             Compared(
-                f"{what}: a roller slips, over the time between changes",
+                f"{what}: duration of a slip over the time between changes",
                 "at once",
                 said["ratio"],
                 why="B |u| / (ρ_e² μ N) over 2π / (n |χ'|)",
             ),
             Compared(
-                f"{what}: what imposing at once is wrong by",
+                f"{what}: error of imposing at once",
                 "not asked",
                 percent(said["error_of_place"]),
-                why="of the effect that the rollers' inertia has on the place",
+                why="of the effect of the rollers' inertia on the position",
             ),
             Compared(
                 f"{what}: order of friction → impacts in 1/(μ g)",
@@ -159,9 +161,12 @@ def imposing(quick: bool) -> Shown:
     return Shown(
         rows,
         figures,
-        note="With pointed rollers, as chapter 3 has them, rolling cannot be imposed at all: on "
-        "its tip a roller would have to turn infinitely fast. They tend to rollers without "
-        "inertia with the order 1/3 (conclusion 6); thick ends have both limits, of order 1.",
+        note=(
+            "With the pointed rollers of chapter 3, rolling cannot be imposed at all: on its "
+            "tip a roller would have to turn infinitely fast. They tend to rollers without "
+            "inertia with the order 1/3 (conclusion 6); thick ends have both limits, of order "
+            "1."
+        ),
     )
 
 
@@ -188,8 +193,10 @@ def lowest_point(quick: bool) -> Shown:
             Compared("height of the lowest point, over the tilt", "(2.2), (2.3)", worst, "m"),
             Compared("the lowest point, where the axis points up steeply", "B₋", lower),
         ],
-        note="The largest difference from the lowest of all points of the contour; what is left is "
-        "the grid of the search. These equations are printed without a slip.",
+        note=(
+            "The largest difference from the lowest of all points of the contour; the rest "
+            "comes from the grid of the search. These equations are printed without a slip."
+        ),
     )
 
 
@@ -236,7 +243,7 @@ paper = Paper(
         ),
         Item(
             "chapter 2, section 1",
-            "is a slip brought to an end at once?",
+            "does a slip end at once?",
             imposing,
             ["daesolve analyse omni-laws limit --case straight --out DIR"],
         ),
@@ -246,10 +253,12 @@ paper = Paper(
         "define is in the docstrings of the problem, and its drawing shows the vehicle",
         "figures 3.4 and 3.5": "sketches of the model without inertia; the drawing of the problem "
         "omni-inertialess shows it",
-        "figure 3.6": "names the parameters, but the text of the thesis that is at hand gives no "
-        "numbers; those of the problem are the sizes of chapter 2 with four pointed rollers, so "
-        "that curves can be compared in kind and order, not in their values",
+        "figure 3.6": (
+            "names the parameters, but the available text of the thesis gives no numbers; the "
+            "problem uses the sizes of chapter 2 with four pointed rollers, so curves can be "
+            "compared in kind and order, but not in value"
+        ),
         "section 2, the single roller and wheel": "tests of a roller that falls, lands and slides "
-        "on the way to the vehicle; the thesis shows no result of them",
+        "on the way to the vehicle; the thesis shows no results",
     },
 )

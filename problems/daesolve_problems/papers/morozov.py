@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PROBLEM = "rolling-wheel"
-EXCEEDED = "there rolling asks for more: the event friction_exceeded ends the run"
+EXCEEDED = "rolling needs more there: the event friction_exceeded ends the run"
 FEEDBACK = r"\section*{Feedback}"
 BLOCKS = r"(\\begin\{align\*\}.*?\\end\{align\*\})|\\\[\n(.*?)\n\\\]"
 ALONG = "reactions along the curve (the paper's figure 3)"
@@ -29,9 +29,9 @@ def energy(quick: bool) -> Shown:
     """Figure 2: the energy of the wheel with a pendulum."""
     case = ds.problem(PROBLEM).case("pendulum")
     run = case.solve(60.0 if quick else None)
-    told = "small disturbances that die out at once"
+    claim = "small disturbances that die out at once"
     rows = [
-        Compared(f"|{name}|, largest over its scale", told, run.drift[name].max_relative)
+        Compared(f"|{name}|, largest over its scale", claim, run.drift[name].max_relative)
         for name in ("energy", "contact", "rolling")
     ]
     return Shown(rows, {"E(t) − E(0)": _energy_error(run)}, note=_span(run))
@@ -63,7 +63,7 @@ def reactions(quick: bool) -> Shown:
                 "visible, and put down to errors of integration",
                 widths["hoop"],
                 "N",
-                "there is no bundle: the reaction is a function of the place",
+                "there is no bundle: the reaction is a function of the position",
             ),
             Compared(
                 "width of the bundle, with pendulum",
@@ -98,7 +98,7 @@ def _span(run: ds.Trajectory) -> str:
 
 
 def condition(quick: bool) -> Shown:
-    """(4) and (5): the condition of rolling, and what is left of both at rest."""
+    """(4) and (5): the condition of rolling, and the rank of both at rest."""
     case = ds.problem(PROBLEM).case("hoop")
     answer = case.analyse("turning-points")
     attempts = answer.values["attempts"]
@@ -133,12 +133,12 @@ def condition(quick: bool) -> Shown:
             ),
         ],
         dict(answer.figures),
-        note="The column of published values has what the printed conditions give.",
+        note="The column of published values shows the results of the printed conditions.",
     )
 
 
 def rough(quick: bool) -> Shown:
-    """Return what the rolling asks of the ground, and of the curve."""
+    """Return the requirements of rolling on the ground and the curve."""
     case = ds.problem(PROBLEM).case("hoop")
     run = case.solve(10.0, at=ds.every(0.001))
     admissible = case.analyse("admissibility").values
@@ -163,7 +163,7 @@ def rough(quick: bool) -> Shown:
 
 
 def laws(quick: bool) -> Shown:
-    """(7): residuals after a kick off the manifold, with one rate and with laws of their own."""
+    """(7): residuals after a kick off the manifold, with one rate and with separate laws."""
     answer = ds.problem(PROBLEM).case("hoop").analyse("disturbance")
     rows: list[Compared] = []
     for name, words in (("rate", "λ = 10 for each"), ("laws", "independent coefficients")):
@@ -183,7 +183,7 @@ def laws(quick: bool) -> Shown:
 
 
 def formulas(quick: bool) -> Shown:
-    """(6) and (7): the reactions as functions of the state, with coefficients of one's own."""
+    """(6) and (7): the reactions as functions of the state, with chosen coefficients."""
     case = ds.problem(PROBLEM).case("hoop")
     laws = {"contact": (4.0, 20.0), "rolling": (3.0,)}
     text = case.to_latex(document=False, rate=10.0, laws=laws)
@@ -204,7 +204,7 @@ def formulas(quick: bool) -> Shown:
 
 
 def grip(quick: bool) -> Shown:
-    """Introduction: a drive on the axle; rolling that ends where friction does."""
+    """Introduction: a drive on the axle; rolling that ends where friction is exhausted."""
     problem = ds.problem(PROBLEM)
     span = 10.0 if quick else 60.0
     rough = problem.case("hoop").solve(span, at=ds.every(0.001))
@@ -216,7 +216,7 @@ def grip(quick: bool) -> Shown:
     work = climbing.full_parameters["drive_torque"] * (driven["phi"] - driven["theta"])
     gained = driven["energy"] - driven["energy"][0]
     rows = [
-        Compared("friction that the hoop asks for", "rolls without slip", _peak(rough)),
+        Compared("friction that the hoop needs", "rolls without slip", _peak(rough)),
         Compared("hoop on ground of 1.0: rolls until", "for ever", stopped.end_time, "s", EXCEEDED),
         Compared("hoop on ground of 1.12: ends", "for ever", enough.message or "rolls on"),
         Compared("driven wheel: climbs from x = −0.42 m to", "climbs", _farthest(driven), "m"),
@@ -256,7 +256,7 @@ def pendulum_energy(quick: bool) -> Shown:
     """(9): the energy of the bob, by the period of small swings on an axle that is fixed."""
     gravity, length = 9.81, 0.008
     plain = math.sqrt(gravity / length)
-    doubled = "T₂ has the term m l² φ'²/2 besides: a bob with a moment of inertia of its own"
+    doubled = "T₂ has the further term m l² φ'²/2, as if the bob had a moment of inertia"
     return Shown(
         [
             Compared(

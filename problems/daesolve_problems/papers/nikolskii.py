@@ -12,13 +12,13 @@ import daesolve as ds
 from daesolve.papers import Compared, Item, Paper, Shown
 from daesolve.typing import BoundCase
 from daesolve_problems.figures import new_figure
-from daesolve_problems.papers.common import told
+from daesolve_problems.papers.common import document_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEAST = 1e-3
-"""N^2 or (N m)^2: what is more than the rounding of an answer."""
+"""N^2 or (N m)^2: anything larger is more than rounding of an answer."""
 STATED = ("three-solutions", "two-solutions", "none-jam", "unique-but-negative-det")
 
 
@@ -77,7 +77,7 @@ def gauss(quick: bool) -> Shown:
         says = "Z = 0 is the motion, Z > 0 self-locking"
         why = {
             "two-solutions": "Z = 0 at both, and one of them is not physical",
-            "none-jam": "no answer: self-locking, as the paper has it",
+            "none-jam": "no answer: self-locking, as the paper says",
             "unique-but-negative-det": "the only answer, Z = 0, is not physical",
         }[name]
         rows.append(Compared(name, says, listed, "", why))
@@ -107,7 +107,7 @@ def body(quick: bool) -> Shown:
     chosen = next(e for e in report["answers"] if e["variant"] == report["chosen"])
     exact = ", ".join(f"{value:.4f}" for value in chosen["reactions"].values())
     run = case.solve()
-    document = told(case, run)
+    document = document_of(case, run)
     figures = {name: rule(document) for name, rule in case.problem.figures.items()}
     return Shown(
         [
@@ -116,14 +116,15 @@ def body(quick: bool) -> Shown:
                 "9.26, 1.12, 4.34",
                 exact,
                 "",
-                "three terms of (4.1) have wrong signs or places; with them all pads are below",
+                "three terms of (4.1) have wrong signs or places; with them all loaded pads are "
+                "the lower ones",
             ),
             Compared("variant at the start", "(2, 2, 2)", f"{tuple(report['chosen'])}"),
             Compared("all supports stop at the same time", "yes", run.end_time, "s", "confirmed"),
             Compared("changes of the loaded pads", "not given", _switches(run)),
         ],
         figures,
-        note="Published reactions are those of (4.1) as printed, with the numbers of this case.",
+        note="The published reactions follow from (4.1) as printed, with the numbers of this case.",
     )
 
 
@@ -215,7 +216,7 @@ def start(quick: bool) -> Shown:
         why = "" if found.converged else "near the limit the directions turn farther at each step"
         label = f"approximations at {factor:g} times the limit"
         rows.append(Compared(label, words, growth, "", why))
-    note = "Left what the paper's procedures say, right what stiction finds over all directions."
+    note = "Left: the paper's procedures. Right: stiction over all directions."
     return Shown(rows, note=note)
 
 
@@ -241,7 +242,7 @@ def without_indices(quick: bool) -> Shown:
 
 
 def reversal(quick: bool) -> Shown:
-    """Run what turns round and stops: the method along a motion."""
+    """Run motions that reverse and stop: the method along a motion."""
     rows: list[Compared] = []
     found: dict[str, Figure] = {}
     for name, case_name in (("cam-follower", "turns"), ("drawer", "plain"), ("drawer", "wheels")):
@@ -254,7 +255,7 @@ def reversal(quick: bool) -> Shown:
         rows.append(Compared(f"{name}, {case_name}: energy less work", "0", balance))
         if case_name != "wheels":
             kind = next(iter(case.problem.figures))
-            found[f"{name}: {kind}"] = case.problem.figures[kind](told(case, run))
+            found[f"{name}: {kind}"] = case.problem.figures[kind](document_of(case, run))
     return Shown(rows, found)
 
 
@@ -278,8 +279,8 @@ def impact(quick: bool) -> Shown:
             Compared("the least energy that an impact takes", ">= 0", lost, "J"),
         ],
         note=(
-            "Left is the closed form, of two equations for the normal impulse and for that of "
-            "friction, which ends the slip. The paper has no impacts; its reference 2 has them."
+            "Left: the closed form, two equations for the normal impulse and the friction impulse "
+            "that ends the slip. The paper has no impacts; its reference 2 has."
         ),
     )
 

@@ -110,7 +110,7 @@ def gyroscope(quick: bool) -> Shown:
 
 
 def bogie(quick: bool) -> Shown:
-    """Return the frequency of a bogie of two axles, for which rolling leaves no oscillation."""
+    """Return the frequency of a bogie of two axles, for which rolling permits no oscillation."""
     problem = ds.problem("wheelset-bogie")
     case = problem.case("free", model="dirac")
     p = case.full_parameters
@@ -123,7 +123,7 @@ def bogie(quick: bool) -> Shown:
         [
             Compared(
                 "frequency of the bogie by Dirac's constraints",
-                "not zero, where rolling leaves the trivial motion alone",
+                "not zero; rolling leaves only the trivial motion",
                 measured,
                 "rad/s",
                 f"the classical ω₀/√(1 + (a/l)²) = {formula:.6g} rad/s",
@@ -175,7 +175,7 @@ paper = Paper(
         Item("(14)", "the time of the slips", time_constant),
         Item(
             "(15) to (17)",
-            "slips that may not be neglected",
+            "slips that must not be neglected",
             slips,
             ["daesolve analyse wheelset no-slip --out slips"],
         ),
@@ -209,8 +209,10 @@ paper = Paper(
     missing={
         "the figure": "a sketch that names Y, Ψ and the axes; `daesolve animate` draws a run of "
         "the wheelset in motion",
-        "(6), normal reactions": "found by releasing constraints: in the paper's own example they "
-        "are Mg/2, and only as known functions do they enter the equations here",
+        "(6), normal reactions": (
+            "found by releasing constraints: in the paper's example they are Mg/2, and here "
+            "they enter the equations only as known functions"
+        ),
         "after (19), [15]": "higher orders without iterations: the library has the orders 0 and 1",
     },
 )

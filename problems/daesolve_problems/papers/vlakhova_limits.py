@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def singular(quick: bool) -> Shown:
-    """(1), (2), (4), (5), (16): constraints of Lagrangians that are singular as they are given."""
+    """(1), (2), (4), (5), (16): constraints of singular Lagrangians."""
     system = full()
     q, p = system.coordinates, system.parameters
     spin = q.dot.alpha * ca.sin(q.beta) + q.dot.gamma
@@ -171,7 +171,7 @@ def _body(power: float) -> Any:
 
 
 def bound(quick: bool) -> Shown:
-    """After (18): up to which forces there is a slow motion."""
+    """After (18): the forces up to which there is a slow motion."""
     rows: list[Compared] = []
     model = models.reduced(partial(vehicles.normalised, vehicles.WHEELSET), vehicles.saturated)
     for moment in (0.0, 1.2, 1.8):
@@ -230,7 +230,7 @@ def growth(quick: bool) -> Shown:
 
 
 def derailment(quick: bool) -> Shown:
-    """End of section 4: what the model says of derailment."""
+    """End of section 4: derailment in the model."""
     rows: list[Compared] = []
     figures: dict[str, Figure] = {}
     light: dict[str, Any] = {"axle_load": 20e3, "force_amplitude": 25e3, "creep": "saturated"}
@@ -243,16 +243,18 @@ def derailment(quick: bool) -> Shown:
         for words, exact, unit in (
             ("Nadal's limit of L/N", values["nadal_limit"], ""),
             ("flange first at the rail", values["flange_at"][0], "s"),
-            ("L/N as it comes there", "nowhere" if pressed is None else pressed, ""),
+            ("L/N on arrival there", "nowhere" if pressed is None else pressed, ""),
             ("L/N beyond the limit", "never" if derailed is None else derailed, "s"),
         ):
-            told = "" if isinstance(exact, str) else unit
-            rows.append(Compared(f"{name}: {words}", "refers to [7]", exact, told))
+            shown_unit = "" if isinstance(exact, str) else unit
+            rows.append(Compared(f"{name}: {words}", "refers to [7]", exact, shown_unit))
         figures[name] = answer.figures["derailment"]
     return Shown(
         rows,
         figures,
-        note="F_y(T) and M_z(T) by a table. The model ends where the free play of 15 mm does: L is "
-        "the force that would have to hold the axle there. How it would go on, held by a flange, "
-        "is not in it.",
+        note=(
+            "F_y(T) and M_z(T) by a table. The model ends where the free play of 15 mm is "
+            "used up: L is the force that would have to hold the axle there. The motion after "
+            "that, held by a flange, is not modelled."
+        ),
     )

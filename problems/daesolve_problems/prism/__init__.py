@@ -4,25 +4,25 @@ A rigid prism slides along a straight guide under constant loads, with Coulomb's
 supports. Two pairs of supports keep it from rising and from turning; they have no measurable play,
 but in each pair only the upper or only the lower support is loaded. The two unknown reactions are
 the normal forces of the pairs, and which supports carry them is unknown too. Nothing is conserved,
-for loads and friction do work.
+because loads and friction do work.
 
 The prism slides along x. The upper support of pair k (p = 1) and the lower one (p = 2) lie at a_k^p
 along the guide and b_k^p across it from the mass centre. P_x, P_y and M are the force and the
 moment that act on the prism, s the sense of its slip, and N_k the reaction of a pair, positive
-where the lower support is loaded. Each choice (i, j) of loaded supports has equations of its own,
+where the lower support is loaded. Each choice (i, j) of loaded supports has its own equations,
 
     N_1 + N_2 = -P_y,   c_1^i N_1 + c_2^j N_2 = -M,   c_k^p = a_k^p + (-1)^p f_k^p b_k^p s,
     m x'' = P_x - s ((-1)^i f_1^i N_1 + (-1)^j f_2^j N_2),
 
 and is an answer where (-1)^i N_1 >= 0 and (-1)^j N_2 >= 0. There may be one answer to a load, two,
 three or none, and an answer may be unphysical: its determinant c_2^j - c_1^i has another sign than
-without friction. All this depends on the direction of the load in the plane of P_y and M alone.
+without friction. All this depends only on the direction of the load in the plane of P_y and M.
 
 Modules
 -------
-`models` has the system and its start, `guide` what answers to which load, `loads` the same as
-complementarity problems; `regions` and `hysteresis` compute what `questions` answers besides the
-motion, `pictures` has the figures and the drawing.
+`models` has the system and its start, `guide` the answers to each load, `loads` the same as
+complementarity problems; `regions` and `hysteresis` compute the analyses in `questions`, `pictures`
+has the figures and the drawing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which loads a choice of loaded supports answers to: cones in the plane of P_y and M.
+"""The loads that a choice of loaded supports can carry: cones in the plane of P_y and M.
 
-A support that is loaded alone, by t > 0, balances the load -(-1)^p t (1, c_k^p). The variant (i, j)
-answers to what lies between such rays of its two supports. The rays cut the plane into sectors, in
+A support that alone carries t > 0 balances the load -(-1)^p t (1, c_k^p). The variant (i, j)
+carries the loads between such rays of its two supports. The rays cut the plane into sectors, in
 each of which the answers are the same.
 """
 
@@ -26,7 +26,7 @@ SMALLEST = 1e-12
 
 @dataclass(frozen=True)
 class Answer:
-    """What a variant makes of a load that it answers to.
+    """The answer of a variant to a load that it can carry.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Sector:
     start, end
         Angles from the axis of P_y towards that of M, rad, where 1 N and 1 N m are as long.
     variants
-        Those that answer to a load in between.
+        The variants that can carry a load in between.
     physical
         Those of them whose determinant has the sign that it has without friction.
     """
@@ -136,7 +136,7 @@ class Guide:
         return self.levers[2, variant[1]] - self.levers[1, variant[0]]
 
     def is_physical(self, variant: Variant) -> bool:
-        """Tell whether a determinant has the sign that it has without friction."""
+        """Return whether a determinant has the sign that it has without friction."""
         apart = self.places[2, variant[1]] - self.places[1, variant[0]]
         return self.determinant(variant) * apart > 0.0
 
@@ -177,13 +177,13 @@ class Guide:
 
 
 def sliding(case: BoundCase) -> Guide:
-    """Return the prism of a case, as it slides at the start."""
+    """Return the prism of a case, sliding as at the start."""
     values, speed = case.values, start_states(case)["x_dot"]
     return guide(values, math.copysign(1.0, speed) if speed else values["slip_sign"])
 
 
 def start_states(case: BoundCase) -> dict[str, float]:
-    """Return where a case starts; the states that are left out are zero."""
+    """Return the start of a case; states left out are zero."""
     guess, initial = case.guess()
     return guess | initial
 

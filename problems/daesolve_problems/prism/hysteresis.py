@@ -1,4 +1,4 @@
-"""How the prism leaps from branch to branch as the moment is changed up and down."""
+"""How the prism jumps between branches as the moment goes up and down."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Leap:
     moment
         At which a reaction of the branch is zero, N m.
     before, after
-        The variants; None where no answer can be chosen any more.
+        The variants; None if no answer can be chosen any more.
     accelerations
         x'' on either side, m/s^2; NaN where no answer can be chosen.
     message
@@ -72,7 +72,7 @@ class Leap:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """How x'' goes as the moment is changed slowly.
+    """The course of x'' as the moment changes slowly.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def swept(problems: Loads, force_y: float, moments: np.ndarray) -> Sweep:
 
 
 def _continued(problem: HorizontalComplementarity, variant: Variant) -> Variant | None:
-    """Return the variant that goes on with a branch, None where it ends."""
+    """Return the variant that continues a branch, None if it ends."""
     try:
         found = solve(problem, policy="continuity", warm=variant)
     except VariantError:

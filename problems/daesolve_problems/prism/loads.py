@@ -48,7 +48,7 @@ def loads(case: BoundCase) -> Loads:
     Raises
     ------
     FrictionlessIllPosed
-        The supports do not hold the prism in every variant, whatever rubs.
+        The supports do not hold the prism in every variant, even without friction.
     """
     system = case.system
     assert isinstance(system, ds.MechanicalSystem)

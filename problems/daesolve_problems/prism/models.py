@@ -1,4 +1,4 @@
-"""The prism between its guides, and where it starts."""
+"""The prism between its guides, and its start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UP = {1: -1.0, 2: 1.0}
 REACTIONS = {pair: f"normal_{pair}" for pair in PAIRS}
 """Their names: positive where the lower support is loaded."""
 ALONG = {1: -1.0, 2: 1.0}
-"""a of the supports of a pair where nothing else is said, m."""
+"""The default a of the supports of a pair, m."""
 RADIUS_OF_INERTIA = 0.6
 """m; the prism does not turn, so that its motion does not depend on it."""
 
@@ -86,5 +86,5 @@ def _support(q: DifferentiableVector, p: Parameters, side: int, pair: int) -> ds
 
 
 def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> dict[str, float]:
-    """Start at x = 0 with 1 m/s in the direction of the slip, where nothing else is given."""
+    """Start at x = 0, by default with 1 m/s in the direction of the slip."""
     return {"x": 0.0, "x_dot": parameters["slip_sign"], **given}

@@ -1,4 +1,4 @@
-"""The figures of the prism, and what it looks like in its guide."""
+"""The figures of the prism, and its drawing in the guide."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ ARROWS = 12
 LONGEST = 0.4
 """The largest reaction in the drawing, in sizes of the prism."""
 STILL = 1e-9
-"""m/s; below this the prism is taken to be at rest in the drawing."""
+"""m/s; below this the prism counts as at rest in the drawing."""
 
 
 # -- of a run ------------------------------------------------------------------------------------
 
 
 def sliding(document: Document) -> Figure:
-    """Draw where the prism is, and its speed."""
+    """Draw the position and the speed of the prism."""
     times = series(document, "times")
     figure, panels = panels_over_time(2)
     for axes, (name, unit) in zip(panels, {"x": "m", "x_dot": "m/s"}.items(), strict=True):
@@ -60,7 +60,7 @@ def sliding(document: Document) -> Figure:
 
 
 def reactions(document: Document) -> Figure:
-    """Draw the reactions, positive where the lower support is loaded, and who is loaded."""
+    """Draw the reactions, positive where the lower support is loaded, and the loaded supports."""
     times = series(document, "times")
     figure, (over, loaded) = panels_over_time(2)
     rows = [(pair, side) for pair in reversed(PAIRS) for side in reversed(SIDES)]
@@ -88,7 +88,7 @@ FIGURES = {"sliding": sliding, "reactions and loaded supports": reactions}
 
 
 def drawing(document: Document) -> Drawing:
-    """Draw the prism in its guide: supports that are loaded, and what the guide does to them."""
+    """Draw the prism in its guide: the loaded supports, and the forces on them."""
     numbers = document["parameters"]
     places = {
         (pair, side): (numbers[f"{name}_a_{pair}"], numbers[f"{name}_b_{pair}"])

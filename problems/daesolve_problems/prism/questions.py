@@ -1,4 +1,4 @@
-"""What can be asked of the prism besides its motion."""
+"""Analyses of the prism besides its motion."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def regions(case: BoundCase) -> ds.Answer:
     Raises
     ------
     FrictionlessIllPosed
-        The supports do not hold the prism in every variant, whatever rubs.
+        The supports do not hold the prism in every variant, even without friction.
     """
     prism, values = sliding(case), case.values
     sectors = prism.sectors()
@@ -52,17 +52,17 @@ def regions(case: BoundCase) -> ds.Answer:
 
 
 def hysteresis(case: BoundCase) -> ds.Answer:
-    """Sweep the moment up and down, and report where the prism leaps to another branch.
+    """Sweep the moment up and down, and report where the prism jumps to another branch.
 
-    A sweep stays on its branch as long as a neighbouring variant continues it. Where none does,
-    it goes on with the answer to which friction leads as it grows from zero.
+    A sweep stays on its branch as long as a neighbouring variant continues it. Otherwise it jumps
+    to the answer that friction reaches as it grows from zero.
 
     Raises
     ------
     OutOfRangeError
         There is no force across the guide.
     FrictionlessIllPosed
-        The supports do not hold the prism in every variant, whatever rubs.
+        The supports do not hold the prism in every variant, even without friction.
     """
     prism, values = sliding(case), case.values
     force_y = values["force_y"]

@@ -1,4 +1,4 @@
-"""How many answers there are to which load: a map, and its check."""
+"""The number of answers to each load: a map, and its check."""
 
 from __future__ import annotations
 

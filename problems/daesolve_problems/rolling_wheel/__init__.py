@@ -3,15 +3,15 @@
 A rigid hoop under its weight rolls in a vertical plane on a fixed rough curve, without slip and
 without resistance; a point mass may hang from its axle on a massless rod, without friction. Three
 quantities are unknown: the two components of the force of the curve at the contact, and the moment
-of that force about the centre. The energy is conserved where no motor on the axle drives the wheel.
+of that force about the centre. The energy is conserved unless a motor on the axle drives the wheel.
 The contact holds both ways; where the curve would have to pull, the wheel leaves it, and by default
 the run ends there.
 
 Modules
 -------
 `models` has the equations of a wheel that rolls, `rubbing` those of one that may slip and fly,
-`parts` what both consist of, `starting` where it starts and how far it gets, `questions` and
-`turning` what can be asked besides its motion, `pictures` the paper's figures and the drawing.
+`parts` their common parts, `starting` the start and how far the wheel gets, `questions` and
+`turning` the analyses, `pictures` the paper's figures and the drawing.
 """
 
 from __future__ import annotations

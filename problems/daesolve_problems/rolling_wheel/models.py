@@ -12,30 +12,30 @@ alpha = -pi/2. The curve is f(x, z) = 0, the wheel (a hoop of mass M and radius 
 
 The reaction R = (reaction_x, reaction_z) and the torque are free unknowns, as in the paper.
 
-* `physical`: all of the above. That the torque is the moment of R is an equation of its own, which
-  keeps the system regular at turning points. The energy is a consequence.
-* `printed`: the paper's residuals. alpha has a second derivative of its own, alpha_control; the
+* `physical`: all of the above. A separate equation makes the torque the moment of R, which keeps
+  the system regular at turning points. The energy is a consequence.
+* `printed`: the paper's residuals. alpha has an independent second derivative, alpha_control; the
   energy takes the place of the torque balance, and no slip is posed as
 
       x_a'^2 + z_a'^2 - (r theta')^2 - (r alpha')^2 = 0,    (x_a, z_a) the contact,
 
-  which lacks the cross term 2 r^2 theta' alpha' (so that the wheel rolls at another pace wherever
+  which lacks the cross term 2 r^2 theta' alpha' (so the wheel rolls at a different speed wherever
   the curve bends) and is, like the energy, quadratic in the velocities: neither determines the
   reactions at rest, nor the sense of the spin after it.
 * `blend`: energy and torque balance in one row that never vanishes, s = v . t,
 
       s (E' + rate (E - E_0)) + blending (R . t - torque / r) = 0.
 
-* `friction`: what happens where the wheel is not held. gap is its distance from the curve, along n:
+* `friction`: the motion of a wheel that is not held. gap is its distance from the curve, along n:
 
       f(x + (r + gap) cos alpha, z + (r + gap) sin alpha) = 0,
 
-  and in place of contact and rolling stands a contact with friction: the wheel rolls as long as
-  friction can hold it, slips, leaves the curve, flies, lands, and rolls again.
+  and a contact with friction replaces contact and rolling: the wheel rolls as long as friction can
+  hold it, slips, leaves the curve, flies, lands, and rolls again.
 
 With `drive` a motor on the axle pushes the wheel off the pendulum, with drive_torque -
 drive_damping (phi' - theta'), positive towards +x: the paper's propelled pendulum. With `limited`
-rolling ends where it asks for more friction than `grip` times the pressure.
+rolling ends where it needs more friction than `grip` times the pressure.
 
 The paper counts m l^2 phi'^2 / 2 beside the bob's whole kinetic energy; `bob_inertia` = m l^2
 reproduces that.
@@ -72,7 +72,7 @@ from daesolve_problems.rolling_wheel.parts import (
 )
 
 BLENDING: dict[str, Entry] = {"blending": (0.01, "m^2/s^2", ds.POSITIVE)}
-"""The parameter of the model `blend`: below which square of the speed the torque balance counts."""
+"""The parameter of the model `blend`: the squared speed below which the torque balance counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class _Wheel:
     kinetic, potential
         Of wheel and pendulum, J.
     drive
-        The torque of the drive on the pendulum, N m; None where there is none.
+        The torque of the drive on the pendulum, N m; None if there is none.
     """
 
     q: DifferentiableVector
@@ -138,7 +138,7 @@ class _Wheel:
 
     @property
     def force(self) -> dict[str, ca.SX]:
-        """What the reactions and the drive do to the wheel."""
+        """The generalised forces of the reactions and the drive."""
         own = {"x": self.u.reaction_x, "z": self.u.reaction_z, "theta": self.u.torque}
         return with_the_drive(own, self.drive)
 
@@ -156,7 +156,7 @@ def _wheel(
     Raises
     ------
     PosingError
-        The curve is none, or one of its parameters has a name of the wheel's.
+        The curve is not valid, or one of its parameters has the name of a parameter of the wheel.
     """
     p = parameters(curve, pendulum, **(DRIVE if drive else {}), **(more or {}))
     angles = (("alpha",) if controls else ()) + (("phi",) if pendulum else ())
@@ -282,7 +282,7 @@ def physical(
 def printed(
     pendulum: bool, one_sided: bool, curve: Curve, drive: bool = False, limited: bool = False
 ) -> ds.MechanicalSystem:
-    """Pose the wheel as the paper does: four residuals, four controls.
+    """Pose the wheel as in the paper: four residuals, four controls.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What all models of the wheel are made of: parameters, energies, the drive, what stops it."""
+"""The common parts of all models of the wheel: parameters, energies, the drive, stops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DRIVE: dict[str, Entry] = {
     "drive_torque": (0.02, "N m"),
     "drive_damping": (0.0, "N m s", ds.NON_NEGATIVE),
 }
-"""Of a drive on the axle: its torque when nothing turns, and what it loses by turning."""
+"""Of a drive on the axle: its stall torque, and its loss with speed."""
 GRIP: dict[str, Entry] = {"grip": (1.0, "", ds.NON_NEGATIVE)}
 """The parameter of a wheel that rolls as long as friction can hold it."""
 
@@ -43,12 +43,12 @@ def check_drive(pendulum: bool, drive: bool) -> None:
 
 
 def check_energy(drive: bool) -> None:
-    """Refuse a drive where the energy is held.
+    """Refuse a drive in a model that holds the energy.
 
     Raises
     ------
     PosingError
-        There is one.
+        There is a drive.
     """
     if drive:
         raise PosingError(
@@ -58,7 +58,7 @@ def check_energy(drive: bool) -> None:
 
 
 def parameters(curve: Curve, pendulum: bool, **more: Entry) -> Parameters:
-    """Declare what wheel, pendulum and curve are made of."""
+    """Declare the parameters of wheel, pendulum and curve."""
     entries: dict[str, Entry] = {
         "wheel_mass": (1.0, "kg", ds.POSITIVE),
         "radius": (0.01, "m", ds.POSITIVE),
@@ -111,10 +111,10 @@ def energies(q: DifferentiableVector, p: Parameters, *, pendulum: bool) -> tuple
 
 
 def room(at: Auxiliaries, stops: Parameters, clearance: ca.SX) -> ca.SX:
-    """Return what is positive while the wheel touches the curve in one point alone.
+    """Return quantities that are positive while the wheel touches the curve in only one point.
 
-    The curve must not bend more than the wheel. Where it comes back to itself, the wheel touches
-    it a second time before: there the contact enters one of two small circles (of radius 0 where
+    The curve must not bend more than the wheel. Before the curve comes back to itself, the wheel
+    touches it a second time: there the contact enters one of two small circles (of radius 0 if
     nothing stops the wheel).
     """
     room = clearance

@@ -1,4 +1,4 @@
-"""The paper's figure 3, and what the wheel looks like; its figure 2 is in every report."""
+"""The paper's figure 3, and the drawing of the wheel; figure 2 is in every report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be asked about the wheel besides its motion."""
+"""Analyses of the wheel besides its motion."""
 
 from __future__ import annotations
 
@@ -51,10 +51,9 @@ def _dying_out(found: dict[str, ds.analysis.Disturbance]) -> Figure:
 
 
 def admissibility(case: BoundCase) -> ds.Answer:
-    """Tell whether the wheel touches the curve in one point alone wherever it can get.
+    """Report whether the wheel touches the curve in only one point wherever it can get.
 
-    Where it can get farther than the curve is traced, `admissible` is None unless it is stopped
-    before.
+    If it can get beyond the traced curve, `admissible` is None unless it is stopped before.
     """
     about = room(case.full_start, case.full_parameters, case.problem.meaning(case.full_structure))
     found = about.admissibility

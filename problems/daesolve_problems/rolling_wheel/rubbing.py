@@ -36,8 +36,8 @@ def friction(
     Raises
     ------
     PosingError
-        The contact is to hold both ways, rolling is to end where friction does, or there is a drive
-        and no pendulum.
+        The contact should hold both ways, rolling should end where friction is insufficient, or
+        there is a drive but no pendulum.
     """
     check_drive(pendulum, drive)
     _check(one_sided, limited)

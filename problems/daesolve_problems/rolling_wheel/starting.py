@@ -1,4 +1,4 @@
-"""Where the wheel starts, how far it can get, and what stops it there."""
+"""The start of the wheel, how far it can get, and what stops it there."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ SHORTEST, LONGEST = 4.0, 64.0
 WEIGHTS = (
     "wheel_mass", "radius", "gravity", "bob_mass", "pendulum_length", "bob_inertia",
 )  # fmt: skip
-"""The parameters that decide, beside those of the curve, how far the wheel gets."""
+"""The parameters that decide, besides those of the curve, how far the wheel gets."""
 FAR_AWAY = 1e6
-"""Where a stop is that stops nothing, m."""
+"""The place of a stop that stops nothing, m."""
 
 
 def at_contact(given: Values, parameters: Values, structure: Mapping[str, Any]) -> Contacts:
-    """Return the contact at the start: a place that is given goes before the case's own."""
+    """Return the contact at the start: a given place takes precedence over the case's own."""
     curve: Curve = structure["curve"]
     places = [name for name in given if name in PLACES]
     place = contact_point(curve, parameters, {name: given[name] for name in places[-1:]})
@@ -71,7 +71,7 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
 def printed_start(
     given: Values, parameters: Values, structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Start as the printed residuals have it: r theta' = -u sqrt((1 + r kappa) / (1 - r kappa)).
+    """Start by the printed residuals: r theta' = -u sqrt((1 + r kappa) / (1 - r kappa)).
 
     Raises
     ------
@@ -93,7 +93,7 @@ def printed_start(
 
 @dataclass(frozen=True, eq=False)
 class Room:
-    """The curve about the start, and what of it the wheel can roll over.
+    """The curve around the start, and the part over which the wheel can roll.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class Room:
     stretch
         The arc lengths that its energy lets it reach, m.
     admissibility
-        Whether it touches the curve in one point alone there.
+        Whether it touches the curve in only one point there.
     whole
         Whether the stretch was traced to where the wheel cannot get farther.
     energy

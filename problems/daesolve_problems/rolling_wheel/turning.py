@@ -43,7 +43,7 @@ class Attempt:
 
 
 def attempts(rate: float) -> tuple[Attempt, ...]:
-    """Return what is compared; the last is the paper's method with too little feedback."""
+    """Return the models to compare; the last is the paper's method with too little feedback."""
     controlled = ds.Dop853(1e-10, 1e-12)
     return (
         Attempt("physical", "physical", None, rate),

@@ -15,7 +15,7 @@ wheels and C = direction',
 u the speed of Q, m, a and J mass, mass centre (ahead of Q) and moment of inertia of the frame, m_f
 the front mass. If |C| is larger than |psi'| can be, phi goes round and round, and the path of Q has
 infinitely many cusps (cos phi = 0) and inflections (sin phi = 0); else phi comes to rest where
-psi' = C, and the car goes round a circle at last. Where mu is constant, the pin moves evenly on a
+psi' = C, and the car ends up going round a circle. Where mu is constant, the pin moves evenly on a
 circle, and Q draws a circle's tractrix.
 
 A start has the `angle` phi, the `speed` w and the `rate` C.
@@ -107,7 +107,7 @@ def masses(phi: Any, parameters: Values) -> Any:
 
 
 def kind(case: BoundCase) -> ds.Answer:
-    """Say which of Bottema's two cases a motion is, by the closed forms.
+    """Report which of Bottema's two cases a motion is, by the closed forms.
 
     `largest_turn` is the largest |psi'|; where phi comes to rest, `angle` and `radius` are those of
     the circle at last; else `period` is the time of a whole turn of phi.
@@ -171,7 +171,7 @@ def _places(document: Document) -> dict[str, np.ndarray]:
 
 
 def paths(document: Document) -> Figure:
-    """Draw the paths of both axles: that of the rear one has cusps."""
+    """Draw the paths of both axles: the rear one's has cusps."""
     return draw_paths(document, _places)
 
 

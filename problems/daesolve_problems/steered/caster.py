@@ -1,9 +1,9 @@
-"""A caster under a cart: it trails, turns round where it is pushed, and shimmies on a soft pin.
+"""A caster under a cart: it trails, turns round when pushed, and shimmies on a soft pin.
 
 A cart goes along a straight line without friction, on a level plane, and draws a fork with two
-wheels on one axle, which swivels about a vertical pin. The wheels roll without slip, each by
-itself; the unknown reactions are the force of the ground along the axle, the force in the pin, and
-what holds the cart on its line. The energy is conserved but for the work of the dampers.
+wheels on one axle, which swivels about a vertical pin. The wheels roll independently without slip;
+the unknown reactions are the force of the ground along the axle, the force in the pin, and the
+force that holds the cart on its line. The energy is conserved except for the work of the dampers.
 
 The wheels stand l (`trail`) behind the pin, the mass centre a (`centre`). theta is the direction
 of the fork, zero where it trails in the direction of x, s the way of the cart, V = s' its speed.
@@ -143,7 +143,7 @@ def fixed_start(
     Raises
     ------
     OutOfRangeError
-        The pin is to be off its line, or to leave it.
+        The pin should start off its line, or leave it.
     """
     for name in ("y", "y_dot"):
         if given.get(name, 0.0) != 0.0:
@@ -197,7 +197,7 @@ def _moment(p: Values) -> float:
 
 
 def shimmy(case: Any) -> ds.Answer:
-    """Tell how small motions grow, and the speeds between which the caster shimmies."""
+    """Report the growth of small motions, and the speeds between which the caster shimmies."""
     p = case.full_parameters
     speed = case.full_start.get("speed", 0.0)
     if "stiffness" not in p:

@@ -1,10 +1,10 @@
 """A tractor and its trailers: a chain of bodies in the plane, each on an axle with two wheels.
 
 A tractor with a steered front wheel draws any number of trailers over a level plane. Every axle has
-two wheels that roll without slip, each by itself; the unknown reactions are the forces of the
-ground along the axles, that across the steered wheel, and two components of the force in every
-hitch. They do no work, not even while the driver steers: the energy is conserved but for the
-work of the motors at the wheels of the tractor.
+two wheels that roll independently without slip; the unknown reactions are the forces of the ground
+along the axles and across the steered wheel, and two components of the force in every hitch. They
+do no work, not even while the driver steers: the energy is conserved except for the work of the
+motors at the wheels of the tractor.
 
 The hitch of a trailer may lie behind the axle that draws it by c (`hitch`), on it (0), or ahead of
 it. With v_k the speed of the axle k, psi_k the direction of its body, L (`drawbar`) from hitch to
@@ -13,7 +13,7 @@ axle and the hitch angle beta_k = psi_k - psi_(k-1), what was drawn sideways is
     L psi_k' = -v_(k-1) sin(beta_k) - c psi_(k-1)' cos(beta_k)
     v_k = v_(k-1) cos(beta_k) - c psi_(k-1)' sin(beta_k)
 
-so that one freedom is left, the speed. On a straight line the first angle dies out with the way s
+so one freedom is left, the speed. On a straight line the first angle dies out with the way s
 of the tractor, tan(beta/2) = tan(beta_0/2) exp(-s/L), whatever the speed; going back it grows so,
 and the train folds up. On a circle of the radius R_0 of the tractor's axle the trailers come to
 
@@ -21,10 +21,10 @@ and the train folds up. On a circle of the radius R_0 of the tractor's axle the 
 
 The steered wheel is turned against the tractor by delta = steer + swing sin(2 pi t / period). It
 has no mass: its own is part of the tractor's. `steer` is an input: a number, an expression of time,
-or a table of what was measured. The wheels at the axles have moments of inertia.
+or a table of measurements. The wheels at the axles have moments of inertia.
 
 A start has the place `x`, `y` of the tractor's axle, its `heading`, the `speed` of the steered
-wheel, and the hitch angles `hitch_1`, `hitch_2`, ..., zero where they are not given. The run ends
+wheel, and the hitch angles `hitch_1`, `hitch_2`, ..., zero by default. The run ends
 where a hitch angle comes to `fold`, at which bodies would strike each other (the event
 `folded`).
 """
@@ -86,12 +86,12 @@ def train(
     trailers
         How many.
     motions
-        Of the tractor and the trailers at the start; all at the origin at rest where none are told.
+        Of the tractor and the trailers at the start; by default all at rest at the origin.
 
     Returns
     -------
     mechanism, hitches, inputs, steering
-        What the driver does, and the angle of the steered wheel, rad.
+        The mechanism and its hitches, the inputs, and the angle of the steered wheel, rad.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def start(given: Values, parameters: Values, structure: Mapping[str, Any]) -> di
     Raises
     ------
     OutOfRangeError
-        A hitch angle is beyond that at which the train is folded.
+        A hitch angle is beyond the angle of a folded train.
     """
     p, trailers = parameters, structure["trailers"]
     angle, steer = given.get("heading", 0.0), p["steer"]
@@ -247,7 +247,7 @@ def drawing(document: Document) -> Drawing:
 
 
 def hitch_angles(document: Document) -> Figure:
-    """Draw the steering, the hitch angles, and how fast the tractor goes."""
+    """Draw the steering, the hitch angles, and the speed of the tractor."""
     times = series(document, "times")
     figure, (angles, speed) = panels_over_time(2)
     angles.plot(times, column(document, "steering"), "k--", linewidth=1.0, label="steering")

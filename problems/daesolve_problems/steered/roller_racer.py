@@ -1,10 +1,10 @@
-"""A roller racer: its rider wriggles the handlebar, and it goes ahead.
+"""A roller racer: its rider wriggles the handlebar, and it moves ahead.
 
-A seat on an axle with two wheels is joined by a pin to a handlebar on an axle of its own, on a
-level plane. The wheels roll without slip, each by itself, and none of them is driven; the unknown
-reactions are the forces of the ground along both axles, the force in the pin, and, where the
-rider's motion is given, the torque at the pin. The energy is conserved but for the
-work of the rider, and of the damper at the pin.
+A seat on an axle with two wheels is joined by a pin to a handlebar on another axle, on a level
+plane. The wheels roll independently without slip, and none of them is driven; the unknown reactions
+are the forces of the ground along both axles, the force in the pin, and, if the rider's motion is
+given, the torque at the pin. The energy is conserved except for the work of the rider and of the
+damper at the pin.
 
 v is the speed of the rear axle, omega the rate of the seat, phi the angle of the handlebar
 against it. The pin is l (`rear_length`) ahead of the rear axle, the front axle d
@@ -13,13 +13,13 @@ slide along itself where
 
     (l cos(phi) + d) omega - sin(phi) v + d phi' = 0,
 
-and goes on without phi' along the motion xi = (v, omega) = (l cos(phi) + d, sin(phi)). The momentum
-along it, p = <dT/dq', xi>, is not conserved: with no force along xi
+and continues without phi' along the motion xi = (v, omega) = (l cos(phi) + d, sin(phi)). The
+momentum along it, p = <dT/dq', xi>, is not conserved: with no force along xi
 
     p' = <dT/dq', xi'>,
 
-which is linear in p phi' and quadratic in phi' (Krishnaprasad and Tsakiris, 2001): to and fro does
-not cancel, and the racer gains way.
+which is linear in p phi' and quadratic in phi' (Krishnaprasad and Tsakiris, 2001): the effects of
+going to and fro do not cancel, and the racer gains speed.
 
 In the model `steered` the rider's motion is given, phi = mean + swing sin(2 pi t / period); in
 `torque` it is the torque (`torque` sin(2 pi t / period)) that the rider puts in, against a
@@ -204,7 +204,7 @@ def steered_start(
     Raises
     ------
     OutOfRangeError
-        It is to be elsewhere.
+        The handlebar should start elsewhere.
     """
     p = parameters
     for name in ("angle", "rate"):

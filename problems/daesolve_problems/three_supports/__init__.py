@@ -3,15 +3,15 @@
 A rigid body slides and turns between two level planes, with Coulomb's friction at round pads. Three
 pairs of pads keep it from rising and from tilting; they have no measurable play, but in each pair
 only the upper or only the lower pad is loaded. The three unknown reactions are the normal forces of
-the pairs, and which pads carry them is unknown too. Nothing is conserved. Where no load drives it
-and it does not jam, friction brings the body to rest after a finite time; it slides and turns until
-the same instant.
+the pairs, and which pads carry them is unknown too. Nothing is conserved. Unless a load drives it
+or it jams, friction brings the body to rest in a finite time; sliding and turning end at the same
+instant.
 
 Its mass centre has the coordinates (x, y), it turns by phi about the vertical. N_k is the reaction
 of a pair, positive where the lower pad (p = 2) is loaded and not the upper one (p = 1). P and M are
 loads about the mass centre in fixed axes. With the pads' centres at (a, b, h) in axes of the body,
 their velocities V_k, A_k and B_k the turned a and b, and c_k = h f' / |V_k|, each choice of loaded
-pads has equations of its own,
+pads has its own equations,
 
     m x'' = P_x - sum |N_k| f' V_kx / |V_k|,    m y'' = P_y - sum |N_k| f' V_ky / |V_k|,
     0 = P_z + sum N_k,
@@ -28,8 +28,8 @@ equation above is written down.
 
 Modules
 -------
-`models` has the system, `pads` what the pads do in a run,
-`questions` what can be asked besides the motion, `pictures` the figures and the drawing.
+`models` has the system, `pads` the motion of the pads in a run, `questions` the analyses,
+`pictures` the figures and the drawing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the pads do in a run: where they are, how they slide, how they rub."""
+"""The pads in a run: their positions, slips and friction."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def pad_motions(document: Document) -> dict[tuple[int, int], PadMotion]:
 
 
 def pressure_of(structure: Mapping[str, Any]) -> float:
-    """Return the exponent of the pads' pressure that a structure stands for."""
+    """Return the exponent of the pads' pressure for a structure."""
     chosen = structure["pressure_exponent"]
     return PRESSURES[chosen] if isinstance(chosen, str) else chosen
 

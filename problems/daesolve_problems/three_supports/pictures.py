@@ -1,4 +1,4 @@
-"""The figures of a body on three pairs of pads, and what it looks like from above."""
+"""The figures of a body on three pairs of pads, and its drawing from above."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def reactions(document: Document) -> Figure:
 
 
 def stopping(document: Document) -> Figure:
-    """Draw how fast the loaded pads slide, and how far they are from the velocity centre."""
+    """Draw the speeds of the loaded pads, and their distances from the velocity centre."""
     figure, (speeds, ratios) = panels_over_time(2)
     times = series(document, "times")
     for (pair, side), pad in pad_motions(document).items():
@@ -111,26 +111,9 @@ def stopping(document: Document) -> Figure:
     return figure
 
 
-def energy_and_work(document: Document) -> Figure:
-    """Draw the energy and the work of friction, and what their balance leaves."""
-    figure, (over, left) = panels_over_time(2)
-    times = series(document, "times")
-    energy, work = (series(document, "outputs", name) for name in ("energy", "friction_work"))
-    over.plot(times, energy, linewidth=1.2, label="energy")
-    over.plot(times, work, linewidth=1.2, label="friction_work")
-    over.set_ylabel("energy (J)")
-    left.plot(times, energy - work - energy[0], linewidth=0.8)
-    left.set_ylabel("energy - work - first energy (J)")
-    for axes in (over, left):
-        _mark(axes, document)
-    over.legend(**SMALL)
-    return figure
-
-
 FIGURES = {
     "trajectory": trajectory,
     "reactions and loaded pads": reactions,
-    "energy and work of friction": energy_and_work,
     "all pads stop together": stopping,
 }
 """The problem's own figures, by title."""
@@ -185,7 +168,7 @@ def _corners(numbers: Mapping[str, float]) -> list[Place]:
 
 
 def drawing(document: Document) -> Drawing:
-    """Draw the body from above: its pads, which of them are loaded, how they rub.
+    """Draw the body from above: its pads, the loaded ones, and their friction.
 
     A loaded upper pad has spokes, a loaded lower one has none. The velocity centre is the point
     about which the body turns; it is drawn where it is near.

@@ -1,4 +1,4 @@
-"""What can be asked about the body besides its motion: against which loads friction holds it."""
+"""Analyses of the body: the loads against which friction holds it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ DOUBLINGS = 10
 
 
 def held(case: BoundCase) -> ds.Answer:
-    """Tell whether friction holds the body at rest where the case starts, and how much more load.
+    """Report whether friction holds the body at rest at the start, and up to which loads.
 
-    Each load in the plane is changed by itself, down and up, while the others stay.
+    Each load in the plane is changed separately, down and up, while the others stay.
 
     Returns
     -------
@@ -28,7 +28,7 @@ def held(case: BoundCase) -> ds.Answer:
         as `variant`. `limits`, where it is at rest: for each load `down` and `up` the `value` at
         which the body cannot rest any more, and that from which on it could slide as well
         (`slides_from`, earlier where loaded pads lie at two heights), with the direction and the
-        loaded pads; None where friction grows with the load, so that no such load moves the body.
+        loaded pads; None if friction grows with the load, so that no such load moves the body.
     """
     system = case.system
     assert isinstance(system, ds.MechanicalSystem)

@@ -4,14 +4,14 @@ A railway wheelset moves sideways and yaws as it rolls along a straight track at
 its treads are cones, and its axle is rigid. At the contacts wheels creep: they slip a little, and
 the force of the rail is a given function of that slip, linear or bounded by Coulomb's friction. So
 there are no constraints and no reactions, unless slip is forbidden (model `no_slip`), where the
-force and the moment of the rails are unknown. With creep nothing is conserved: it takes energy, and
-the drive that keeps the speed supplies it, which is why the motion may grow (hunting). Without slip
-it is an even sway, whose size is conserved.
+force and the moment of the rails are unknown. With creep nothing is conserved: it dissipates
+energy, and the drive that keeps the speed supplies it, which is why the motion may grow (hunting).
+Without slip the motion is an even sway of constant size.
 
 Modules
 -------
-`vehicles` has the sizes and slips, `models` the equations, `questions` what can be asked besides
-the motion, `pictures` the figures and the drawing; `bogie` is the problem of two axles.
+`vehicles` has the sizes and slips, `models` the equations, `questions` the analyses, `pictures` the
+figures and the drawing; `bogie` is the problem of two axles.
 """
 
 from __future__ import annotations

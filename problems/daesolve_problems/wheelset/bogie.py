@@ -3,12 +3,12 @@
 Two railway wheelsets in a rigid frame move sideways and yaw together as they roll along a straight
 track at a constant speed; treads are cones, axles are rigid. At the contacts wheels creep: they
 slip a little, and the force of the rail is a given function of that slip, linear or bounded by
-Coulomb's friction. So there are no constraints and no reactions. Nothing is conserved: creep takes
-energy, and the drive that keeps the speed supplies it.
+Coulomb's friction. So there are no constraints and no reactions. Nothing is conserved: creep
+dissipates energy, and the drive that keeps the speed supplies it.
 
-Where wheels do not slip it cannot move at all but straight ahead (`models.rolling`): creep must be
-reckoned with. Dirac's model has the bogie oscillate with the classical frequency
-om0 / sqrt(1 + (a / l)^2), a half the wheelbase and l half the track.
+If wheels do not slip, it can only move straight ahead (`models.rolling`), so creep must be
+included. In Dirac's model the bogie oscillates with the classical frequency om0 / sqrt(1 + (a /
+l)^2), a half the wheelbase and l half the track.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """The models of a wheelset or a bogie.
 
 `full` is Lagrange's: M Y'' = sum of creep forces + F, J Psi'' = sum of their moments + M_z. Its
-inertia is small beside creep, so that the velocities follow from the positions after a time T1:
-`dirac` has them balance the forces at once, and `refined` corrects that to the next order; both are
-made by `small_velocities` alone. `no_slip` has the slips zero instead, which is right where nothing
-but creep acts. There the constraints leave no velocity free: it is a control system, whose controls
-are the force and the moment of the rails that rolling without slipping would need. A bogie has no
-such model, for no motion at all meets its constraints (`rolling`, `no_slip_closure`).
+inertia is small compared with creep, so the velocities follow from the positions after a time T1:
+in `dirac` they balance the forces at once, and `refined` corrects this to the next order;
+`small_velocities` derives both. In `no_slip` the slips are zero instead, which is right if only
+creep acts. Its constraints leave no velocity free: it is a control system, whose controls are the
+force and the moment of the rails that rolling without slipping would need. A bogie has no such
+model, because no motion fulfils its constraints (`rolling`, `no_slip_closure`).
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def creeping(
 
 
 def rolling(units: Rule) -> ds.MechanicalSystem:
-    """Pose the vehicle with wheels that must not slip, to ask what this leaves of its motion."""
+    """Pose the vehicle with wheels that must not slip, to examine which motion is left."""
     vehicle = units(harmonic)
     goals = [
         ds.Nonholonomic(name.replace("slip", "no_slip"), slip)
@@ -88,7 +88,7 @@ def rolling(units: Rule) -> ds.MechanicalSystem:
 
 
 def no_slip(units: Rule, creep: Creep, loads: Loads = harmonic) -> ds.ControlSystem:
-    """Pose a wheelset that does not slip; the law of creep matters to the flange's output alone."""
+    """Pose a wheelset that does not slip; the law of creep affects only the flange's output."""
     vehicle = units(loads)
     q = vehicle.coordinates
     x = ds.states(**dict(zip((*q.names, *q.rates.names), (*q.units, *q.rates.units), strict=True)))
@@ -128,7 +128,7 @@ def dirac(units: Rule, creep: Creep, loads: Loads = harmonic) -> ds.ControlSyste
 
 
 def refined(units: Rule, creep: Creep, loads: Loads = harmonic) -> ds.ControlSystem:
-    """Pose the refinement of Dirac's model: velocities right to the next order in eps."""
+    """Pose the refinement of Dirac's model: velocities correct to the next order in eps."""
     return reduced(units, creep, loads).refined
 
 
@@ -189,7 +189,7 @@ def dirac_start(given: Values, parameters: Values, structure: Structure) -> dict
 
 
 def refined_start(given: Values, parameters: Values, structure: Structure) -> dict[str, float]:
-    """Start where the full motion comes to when its fast part has died away."""
+    """Start where the full motion arrives after its fast part has died away."""
     return reduced(**structure).start(given, parameters, order=1)
 
 

@@ -1,4 +1,4 @@
-"""The figures of a wheelset, and what it looks like between its rails."""
+"""The figures of a wheelset, and its drawing between the rails."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def slips_against(found: Mapping[str, Sequence[float]]) -> Figure:
 def root_locus(found: Mapping[str, ds.analysis.RootLocus]) -> Figure:
     """Draw the two slowest eigenvalues in the plane, and growth rates over the speed.
 
-    The fast ones are left out, for their real parts are many times as large; and so is what reduced
-    models have far away from the full one, out of their range.
+    The fast ones are left out, because their real parts are many times as large; so are eigenvalues
+    of reduced models far from those of the full one, outside their range.
     """
     figure = new_figure(9.0, 4.2)
     plane, over = figure.subplots(1, 2)

@@ -1,4 +1,4 @@
-"""What can be asked about a wheelset or a bogie besides its motion."""
+"""Analyses of a wheelset or a bogie besides its motion."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LAYER = 0.25
 """Errors count from here on at the earliest, and from twelve eps: the fast motion has died away."""
 SAMPLES = np.arange(0, 601) / 100
 FACTORS = (4.0, 2.0, 1.0, 0.5, 0.25)
-"""By which eps is multiplied where a limit is looked for."""
+"""Factors of eps in the search for a limit."""
 MEASURED = 201
 """Samples of such a run."""
 SPEEDS = np.arange(2.0, 81.0, 2.0)
@@ -55,9 +55,9 @@ def orders(case: BoundCase) -> ds.Answer:
 
 
 def slipping(case: BoundCase) -> ds.Answer:
-    """Tell the slips, and how far the full motion goes from that without slip, against eps.
+    """Report the slips, and the distance of the full motion from the one without slip, against eps.
 
-    Both tend to zero with eps where nothing but creep acts, and to neither where more does.
+    Both tend to zero with eps if only creep acts, and neither does otherwise.
 
     Raises
     ------
@@ -79,15 +79,15 @@ def slipping(case: BoundCase) -> ds.Answer:
 
 
 def validity(case: BoundCase) -> ds.Answer:
-    """Tell how the fast motion goes on at the start, and whether the reduced models hold."""
+    """Report the fast motion at the start, and whether the reduced models are valid."""
     model = reduced(**case.problem.meaning(case.full_structure))
     return judged(model, case.full_start, case.full_parameters)
 
 
 def limit(case: BoundCase) -> ds.Answer:
-    """Tell which combinations of slips may be neglected as eps becomes small.
+    """Report which combinations of slips may be neglected as eps becomes small.
 
-    The state that is looked at is that of the full motion at half of its time. With dimensional
+    The examined state is the state of the full motion at half of its time. With dimensional
     parameters positions become small with eps, as in the paper's normalisation; forces and loads do
     not.
     """
@@ -120,11 +120,11 @@ def limit(case: BoundCase) -> ds.Answer:
 
 
 def derailment(case: BoundCase) -> ds.Answer:
-    """Tell when a flange comes to its rail, and how hard it would be pressed there.
+    """Report when a flange comes to its rail, and how hard it would be pressed there.
 
-    The model ends where the free play does; what it says of derailment is the force across L that
+    The model ends where the free play does. Its measure of derailment is the lateral force L that
     would have to hold the axle there, over the load N of the wheel, against Nadal's limit. After
-    the first contact that is of a motion which no flange has held, and a warning only.
+    the first contact this refers to a motion that no flange has held, and is only a warning.
 
     Raises
     ------
@@ -169,9 +169,9 @@ def _check_normalised(case: BoundCase, analysis: str) -> None:
 
 
 def locus(case: BoundCase) -> ds.Answer:
-    """Tell the eigenvalues of the straight motion over the speed, and the critical speeds.
+    """Return the eigenvalues of the straight motion over the speed, and the critical speeds.
 
-    Normalised parameters have no speed: for them the case `suspended` is taken, and named.
+    Normalised parameters have no speed: for them the case `suspended` is used, and named.
 
     Raises
     ------

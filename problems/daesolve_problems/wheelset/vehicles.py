@@ -1,4 +1,4 @@
-"""What a wheelset or a bogie is made of, in normalised numbers or in SI units.
+"""The parts of a wheelset or a bogie, in normalised numbers or in SI units.
 
 Y is the lateral place, Psi the angle of yaw, V the speed along the track, l half the track, R the
 rolling radius, gamma the conicity, N the load of a wheel and kappa its coefficient of friction.
@@ -40,12 +40,12 @@ GRAVITY = 9.81
 FLANGE = math.radians(70.0)
 """The angle of a flange to the horizontal, of new wheels."""
 STRAIGHT = dict.fromkeys(["force_mean", "force_amplitude", "moment_mean", "moment_amplitude"], 0.0)
-"""Parameters with which nothing acts besides creep and springs."""
+"""Parameters with which only creep and springs act."""
 
 
 @dataclass(frozen=True, eq=False)
 class Flange:
-    """What is asked of a wheel's flange, where the free play ends.
+    """The load of a wheel's flange at the end of the free play.
 
     Parameters
     ----------
@@ -88,13 +88,13 @@ class Vehicle:
     rolling
         The energy of the rolling, which is prescribed and moves nothing.
     force, moment
-        What acts besides creep.
+        The loads besides creep.
     slips
         Name of an axle -> (2,): the slips u of its left wheel, along and across the track.
     levers
         Name of an axle -> how far it is ahead of the centre.
     grip, lever
-        What a creep force is a share of, and half the track.
+        The maximum creep force, and half the track.
     scaled
         y and psi in normalised numbers.
     flange
@@ -267,7 +267,7 @@ def normalised_numbers(numbers: Mapping[str, float]) -> dict[str, float]:
 def derived(
     given: Mapping[str, float], parameters: Mapping[str, float], structure: Mapping[str, Any]
 ) -> dict[str, float]:
-    """Return Lambda and eta where the parameters are dimensional."""
+    """Return Lambda and eta if the parameters are dimensional."""
     if "speed" not in parameters:
         return {}
     follows = normalised_numbers(parameters)
@@ -285,7 +285,7 @@ def harmonic(p: Parameters) -> tuple[ca.SX, ca.SX]:
 
 @dataclass(frozen=True, eq=False)
 class Tabulated:
-    """A force and a moment by tables, as they were measured: arrays, series or columns of a file.
+    """A force and a moment by tables of measurements: arrays, series or columns of a file.
 
     Parameters
     ----------

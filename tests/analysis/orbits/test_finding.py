@@ -201,3 +201,29 @@ def test_orbits_of_kepler_need_more_than_an_energy() -> None:
     held = {"energy": energy, "x": 1.0, "x_dot": 0.0}
     orbit = periodic_orbit(planet, guess, 9.0, family=held)
     assert abs(orbit.period - 2 * math.pi * (-2 * energy) ** -1.5) < 1e-13
+
+
+def test_an_orbit_that_sticks_for_a_part_of_its_period_passes_no_degenerate_point() -> None:
+    # The constraint of a contact that slips holds nothing, and so it cannot lose its grip.
+    case = ds.problem("belt-oscillator").case("slow")
+    orbit = case.periodic_orbit(case.solve(until=40.0), period=1.94)
+    assert orbit.residual < 1e-12
+    assert not any("degenerate" in note for note in orbit.notes)
+
+
+def test_a_ball_that_rests_on_its_table_for_a_while_leads_to_its_orbit() -> None:
+    case = ds.problem("bouncing-ball").case("one-bounce")
+    orbit = case.periodic_orbit(case.solve(until=20.3), period=2 * math.pi)
+    assert orbit.residual < 1e-12
+
+
+def test_an_equilibrium_of_a_system_with_clocks_is_named() -> None:
+    case = ds.problem("block-on-belt").case("one-limit")
+    orbit = case.periodic_orbit(case.solve(until=6.0), period=1.15)
+    assert any("nothing moves" in note for note in orbit.notes)
+    # The block slips, held by the spring; the couple of spring and friction loads the rear foot.
+    n = case.values
+    mean, apart = (n["mu_rear"] + n["mu_front"]) / 2, (n["mu_rear"] - n["mu_front"]) / 2
+    lever = (n["height"] + n["spring_above"]) / n["half_width"]
+    friction = mean * n["mass"] * n["gravity"] / (1.0 - apart * lever)
+    assert orbit.state["x"] == pytest.approx(friction / n["stiffness"], rel=1e-12)

@@ -81,7 +81,7 @@ def test_more_samples_than_a_segment_can_hold_are_refused(tmp_path):
 
 
 def test_a_directory_that_cannot_be_is_refused(tmp_path):
-    with pytest.raises(OutputExistsError, match="cannot be made: File name too long"):
+    with pytest.raises(OutputExistsError, match="cannot be created: File name too long"):
         swing(tmp_path / ("x" * 300))
 
 

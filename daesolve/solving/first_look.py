@@ -1,0 +1,60 @@
+"""The beginning of a run on disk, kept where its samples are too sparse to be joined."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from daesolve.diagnostics.first_steps import MOST_STEPS
+from daesolve.integration.simulation import simulate
+from daesolve.preparation.preparing import Prepared
+from daesolve.storage import Writer
+from daesolve.trajectory.joining import KINDS, ROWS, first_oscillations, has_curves
+from daesolve.trajectory.samples import Recorded
+from daesolve.trajectory.trajectory import Trajectory, stored_run
+
+LEEWAY = 2
+"""How many times the mean step the first steps may take."""
+
+
+def keep_opening(writer: Writer, run: Trajectory, prepared: Prepared) -> None:
+    """Keep the beginning of a run closely sampled, where its samples cannot be joined.
+
+    What is kept already stays: a run that is extended begins as it did.
+
+    Parameters
+    ----------
+    writer
+        Of the run's directory.
+    run
+        Its samples are on disk.
+    prepared
+        What was run.
+
+    Raises
+    ------
+    StorageError
+        It cannot be written.
+    """
+    if writer.has_opening:
+        return
+    stored = stored_run(writer.directory)
+    backwards = prepared.until < prepared.start_time
+    shown = run.thinned(ROWS)
+    parts = [(shown.times, shown.states)]
+    if stored.rows > len(shown.times):
+        first = first_oscillations(stored, backwards=backwards)
+        parts.append((first.times, first.states))
+    if has_curves(parts, backwards=backwards):
+        return
+    begun = run.opening() or _begun_again(prepared)
+    if begun is not None:
+        named = {kind: dict(getattr(begun, kind)) for kind in KINDS}
+        writer.write_opening(begun.times, **named)
+
+
+def _begun_again(prepared: Prepared) -> Recorded | None:
+    """Return the beginning of a run that went on from a checkpoint."""
+    reach = LEEWAY * MOST_STEPS * prepared.mean_step
+    span = prepared.until - prepared.start_time
+    part = span if abs(span) <= reach else reach if span > 0.0 else -reach
+    return simulate(replace(prepared, until=prepared.start_time + part)).opening()
