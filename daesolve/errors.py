@@ -53,11 +53,11 @@ class ChatteringError(DaesolveError, RuntimeError):
 
 
 class ResetError(DaesolveError, RuntimeError):
-    """A reset leads to a state from which the motion cannot continue."""
+    """A reset or an impact leads to no state from which the motion can continue."""
 
 
 class NoDerivativeError(DaesolveError, RuntimeError):
-    """The motion has no derivative by the given values: it ends early, or an event has no time."""
+    """The motion has no derivative by these values: it ends early, or an event has no time."""
 
 
 class NotPeriodicError(DaesolveError, RuntimeError):
@@ -278,7 +278,7 @@ class UndeterminedMotionError(RedundantConstraintsError):
 
 
 class VariantError(DaesolveError, ValueError):
-    """No single choice of loaded supports was found for pairs.
+    """No single choice of loaded supports was found for some pairs.
 
     `solution` is what was found, and `run` the run up to there, if a run ended this way.
     """

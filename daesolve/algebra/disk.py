@@ -17,7 +17,7 @@ from pathlib import Path
 PLACE = "DAESOLVE_CACHE"
 """The environment variable with the directory; `off` disables the cache."""
 MOST_BYTES = 200_000_000
-"""The size of all entries; the least recently used ones are removed first."""
+"""The largest size of all entries together; the least recently used ones are removed first."""
 SUFFIX = ".kept"
 
 

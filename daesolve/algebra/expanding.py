@@ -24,7 +24,7 @@ MOST_TERMS = 100
 WORTH = 1.5
 """How much longer the expanded form may be; its terms have the same order everywhere."""
 LARGEST_POWER = 6
-"""The number of terms of a sum that is multiplied out."""
+"""The largest power of a sum that is multiplied out."""
 LARGEST_DENOMINATOR = 360
 LARGEST_SQUARE = 64
 """The largest denominator of the square of a root."""

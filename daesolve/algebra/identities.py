@@ -27,11 +27,11 @@ Polynomial = dict[Monomial, float]
 MOST_TERMS = 2000
 """The number of terms of a polynomial beyond which nothing is shown."""
 MOST_MULTIPLE = 12
-"""The number of terms of an angle beyond which its sine is an atom."""
+"""The largest multiple of an angle whose sine is expanded, and power that is multiplied out."""
 CANCELLED = 256.0 * float(np.finfo(float).eps)
 """The remainder, relative to its terms, of a vanishing coefficient."""
 DIGITS = 13
-"""The accuracy of coefficients within an atom, for recognising it."""
+"""The significant digits of coefficients within an atom, by which it is recognised."""
 ONE: Monomial = ()
 
 

@@ -30,7 +30,7 @@ def following(version, known, operands):
     known
         (k,) which leaves are known.
     operands
-        Of all values.
+        (k, 2) of all values.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def needed(version, operands, wanted, known):
     Parameters
     ----------
     operands
-        Of all values.
+        (k, 2) of all values.
     wanted, known
         (k,) which of them are.
 
@@ -82,7 +82,7 @@ def laid_out(version, kinds, operands, computed, places, own, count):
     Parameters
     ----------
     kinds, operands
-        Of all values.
+        (k,) and (k, 2), of all values.
     computed
         (k,) which of them are computed; the others exist already.
     places
@@ -128,7 +128,7 @@ def grouped(kinds, firsts, before, computed, late):
     Parameters
     ----------
     kinds
-        Of all values.
+        (k,) of all values.
     firsts, before
         (k + 1,) and (m,): start indices, and the values to compute before each.
     computed

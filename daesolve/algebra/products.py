@@ -153,7 +153,7 @@ def _hides(n, known, moving, grows, high):
 @njit(**OPTIONS)
 # Long: single denominators first, then their product.
 def _divides(n, code, a, b, known, grows, dividing):
-    """Return whether a value divides by something that grows fast enough to hide distant poles."""
+    """Return whether a value divides by something that grows so fast that its poles stay hidden."""
     degrees, sizes, factors, powers = known
     total, growing = 0.0, False
     for k in range(sizes[n]):

@@ -19,7 +19,7 @@ NOTHING = np.finfo(float).tiny / np.finfo(float).eps
 
 
 def unit_length(matrix: np.ndarray, *axes: int) -> np.ndarray:
-    """Scale columns (axis 0), then rows (axis 1), to unit length."""
+    """Scale columns (axis 0) and rows (axis 1) to unit length, in the order of `axes`."""
     for axis in axes:
         lengths = np.linalg.norm(matrix, axis=axis, keepdims=True)
         matrix = matrix / np.where(lengths > 0, lengths, 1.0)
@@ -112,7 +112,7 @@ def null_space(matrix: np.ndarray, tolerance: float) -> np.ndarray:
 
 
 def independent_rows(matrix: np.ndarray, tolerance: float) -> list[int]:
-    """Return the rows that add to the rank, one after another, each scaled to unit length."""
+    """Return the indices of rows that add to the rank, in order; rows count with unit length."""
     chosen: list[int] = []
     for index in range(len(matrix)):
         rows = unit_length(matrix[[*chosen, index]], 1)
@@ -124,7 +124,7 @@ def independent_rows(matrix: np.ndarray, tolerance: float) -> list[int]:
 def shortest_solution(
     matrix: np.ndarray, right: np.ndarray, rcond: float | None = None
 ) -> np.ndarray:
-    """Return the shortest x that minimises the error of matrix @ x.
+    """Return the shortest x for which matrix @ x is closest to the right side.
 
     Singular values below `rcond` times the largest count as zero; by default only rounding does.
     """

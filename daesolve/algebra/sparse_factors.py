@@ -17,7 +17,7 @@ import scipy
 
 Solve = Callable[[np.ndarray], np.ndarray]
 LEAST = 1e-3
-"""The least pivot relative to the largest number below it; SuperLU's pivots equal that number."""
+"""The least pivot relative to the largest number below it; SuperLU's are at least as large."""
 ORDER = "MMD_AT_PLUS_A"
 """The column ordering: patterns of mechanisms are nearly symmetric."""
 
@@ -51,9 +51,8 @@ class AlikeMatrices:
         return pivots.solving(entries)
 
     def _pivots(self, entries: np.ndarray) -> _Pivots | None:
-        from daesolve.algebra import (
-            sparse_lu,
-        )  # numba is imported only when something is factorised.
+        # numba is imported only when something is factorised.
+        from daesolve.algebra import sparse_lu
 
         compiled: Any = sparse_lu
         size = len(self._starts) - 1

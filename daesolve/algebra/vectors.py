@@ -15,7 +15,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 BLOCK = 8
-"""The numbers of a row that are processed together."""
+"""How many numbers of a row are processed together."""
 DOUBLE, INT32, INT64 = ir.DoubleType(), ir.IntType(32), ir.IntType(64)
 
 

@@ -2,7 +2,7 @@
 
 With feedback, each residual of relative degree r obeys its own linear equation, (d/dt + rate)^r
 delta = 0 or a given law, whatever the motion. Its values at the kick therefore determine it for all
-times in closed form; the difference to an integration is the integration's error.
+times in closed form; an integration differs from this only by its own error.
 """
 
 from __future__ import annotations

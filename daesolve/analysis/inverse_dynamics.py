@@ -37,7 +37,7 @@ from daesolve.solving.solving import solve
 from daesolve.system.driving import driven
 
 UNMADE = 1e-9
-"""The accepted remaining force relative to the largest, if drives cannot produce a motion."""
+"""Drives cannot produce a motion if a larger force remains, relative to the largest force."""
 DEPENDENT = 1e-11
 """Drives and reactions with a smaller singular value, relative to the largest, repeat others."""
 
@@ -152,7 +152,7 @@ def inverse_dynamics(
     inputs: Mapping[str, Any] = given.pop("inputs", None) or {}
     system, request, at = requested_of(source, until, None, given)  # pyright: ignore[reportArgumentType]
     system, numbers = driven(system, inputs)
-    # A case lists the defaults of inputs among its parameters, so they do not mean anything here.
+    # A case lists the defaults of inputs among its parameters: only given ones count here.
     known = {*numbers, *(options.get("parameters") or {})}
     task = prescribed(system, motion)
     task = replace(task, drives=tuple(name for name in task.drives if name not in known))

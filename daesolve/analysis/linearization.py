@@ -72,8 +72,8 @@ class Linearization:
         coordinates that were not requested have the same eigenvalue, their components are
         least-squares values, because such a motion may grow in proportion to time.
     cyclic
-        Coordinates that affect nothing except through each other's rates. They are left out unless
-        they were requested.
+        Coordinates that affect nothing except each other's rates. They are left out unless they
+        were requested.
     state
         Every state by name.
     rates

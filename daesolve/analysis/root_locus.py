@@ -23,11 +23,7 @@ from daesolve.system.system import System
 RESTING = 1e-7
 """Eigenvalues below this share of the largest, for every value, belong to families of states: a
 steady motion for each speed, an equilibrium at each place. Two that meet at zero are accurate
-only to the square root of rounding.
-
-They are those of a steady motion for each speed, of an equilibrium at each place. Two that meet
-at zero are found there to the square root of rounding.
-"""
+only to the square root of rounding."""
 NEUTRAL = 1e-12
 """A real part below this share of the largest eigenvalue is rounding."""
 NARROWINGS = 50

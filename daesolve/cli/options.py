@@ -170,7 +170,7 @@ def _from_json(text: str) -> Any:
 
 
 def _once(entries: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a table of JSON, in which a name that is given twice is no silent choice."""
+    """Return a table of JSON; refuse a name that is given twice."""
     found = dict(entries)
     if len(found) < len(entries):
         names = [name for name, _ in entries]

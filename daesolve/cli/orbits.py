@@ -30,9 +30,9 @@ STEP = 0.02
 PERIODS = 4000
 """Over which a rotation number is a mean."""
 CELLS = (40, 40)
-"""Of a stability map, where none are given."""
+"""The default number of cells of a stability map."""
 POINTS = "points"
-"""The directory in that of the answer, in which what is found is kept."""
+"""The directory of stored points, inside the directory of the answer."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from daesolve.trajectory.trajectory import Trajectory
 FILE = "animation.html"
 FIGURES = "figures"
 LONGEST_NAME = 80
-"""Characters of the name of a figure's file."""
+"""The most characters in the name of a figure's file."""
 
 
 def report(
@@ -78,7 +78,7 @@ def plot(
 ) -> None:
     """Draw states, reactions and outputs of a run over time, as .png, .svg or .pdf files.
 
-    Of a long run a figure shows the beginning beside the whole, as `run.plot()` does in Python.
+    For a long run the figure shows the beginning beside the whole, like `run.plot()` in Python.
     """
     run = Trajectory.from_run(directory)
     if drift and names:
@@ -92,7 +92,7 @@ def plot(
 
 
 def _target(directory: Path, out: Path | None, format_: str | None, what: str) -> Path:
-    """Return the file for a figure; its own directory is made, where none is asked for."""
+    """Return the file for a figure; create the default directory if none is given."""
     ending = None if format_ is None else f".{format_.lower().removeprefix('.')}"
     if out is None:
         from daesolve.reporting.figures.style import NOT_IN_FILES

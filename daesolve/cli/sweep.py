@@ -71,13 +71,13 @@ from daesolve.reporting.document import file_stem
 from daesolve.solvers import Taylor
 
 MOST_REASONS = 3
-"""How many rows are shown; the results have all."""
+"""How many different reasons of failures are shown; the results have all."""
 
 GAP = 3
 """Characters between two columns: a blank of Rich's, and its padding."""
 
 MOST_VALUES = 10_000_000
-"""Of one name."""
+"""The most values of one name."""
 
 DRAWN = {"uniform": uniform, "log_uniform": log_uniform, "normal": normal}
 SPREAD = {"linspace": np.linspace, "logspace": np.logspace, "geomspace": np.geomspace}
@@ -253,7 +253,7 @@ def _refuse_fixed(over: Mapping[str, Any], fixed: Mapping[str, list[str] | None]
     Raises
     ------
     OutOfRangeError
-        There is one.
+        A name is varied and fixed.
     """
     for option, words in fixed.items():
         for name in options.pairs(option, words or []):

@@ -124,7 +124,7 @@ def friction_margin(contacts: Contacts, slip: ArrayLike) -> float:
 
 
 def paradox(contacts: Contacts, free: ArrayLike, slip: ArrayLike) -> Paradox:
-    """Return whether sliding contacts have exactly one motion.
+    """Decide whether sliding contacts have exactly one motion.
 
     Parameters
     ----------

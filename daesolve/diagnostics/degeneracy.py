@@ -8,11 +8,11 @@ s the part of W along the right singular vector,
 
     error = u / sigma + s u / sigma^2.
 
-The least accurate sigma is where this error equals the relative tolerance; there the run adds a
-note. At a third of it an error control begins to mistake rounding for the error of its step: the
-run ends. It ends as well where the combination of rows that nearly vanishes turns round within a
-step: there it passed through zero, or so near by that the step cannot have seen it, whatever the
-accelerations were (they may stay finite).
+The smallest sigma that is accurate enough is where this error equals the relative tolerance; below
+it the run adds a note. At a third of it an error control begins to mistake rounding for the error
+of its step: the run ends. It ends as well where the combination of rows that nearly vanishes turns
+round within a step: there it passed through zero, or so near by that the step cannot have seen it,
+whatever the accelerations were (they may stay finite).
 
 Singular values are computed only where a pivot of the elimination, about sigma^2, is small.
 """
@@ -38,20 +38,22 @@ from daesolve.trajectory.results import StepBlock
 
 ROUNDING_UNIT = float(np.finfo(float).eps) / 2.0
 STOP = 1.0 / 3.0
-"""Of the least accurate sigma, where a run ends."""
+"""A run ends at this fraction of the smallest sigma that is accurate enough."""
 SIEVE = 1e-3
-"""A pivot below this part of the largest one met asks for the singular values: many times what is
-needed, since in larger systems pivots are larger than the square of the smallest one."""
+"""A pivot below this fraction of the largest so far makes the run compute the singular values: many
+times what is needed, since in larger systems pivots are larger than the square of the smallest
+one."""
 NEAR = 0.1
 """A singular value below this part of the usual one has to do with a pivot that came to zero."""
 SAME = 0.5
 """The product of unit vectors beyond which a null vector is that of the step before."""
 SHARED = 1e-8
-"""Of the largest singular value, one that is none: goals that share depend to rounding."""
+"""A singular value below this fraction of the largest counts as zero: goals that share depend to
+rounding."""
 STEADY = 0.9
 """The same beyond which the direction that it leaves has not turned."""
 TAKES_PART = 1e-2
-"""Of the largest entry of the null vector, that of a goal that is named."""
+"""Goals with at least this fraction of the largest entry of the null vector are named."""
 
 
 @dataclass(frozen=True)

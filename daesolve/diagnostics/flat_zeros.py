@@ -20,11 +20,14 @@ from daesolve.solvers.grazing import guard_evaluator
 from daesolve.solvers.resting import sizes_of_terms
 
 BEFORE = 1e-2
-"""Of the way from the last passage, how far before a zero rates are compared with the one there."""
+"""The rate at a zero is compared with the rate at this fraction of the way since the last passage,
+before the zero."""
 BETWEEN = 1e-2
-"""Of this stretch, where a guard that just grazes zero has lost its rate in proportion."""
+"""And this fraction of that stretch before the zero, where a guard that just grazes zero has lost
+its rate in proportion."""
 LOST = 1e-3
-"""Of its rate before, what a guard has at most at a zero without slope, and shortly before it."""
+"""At a zero without slope a guard has at most this fraction of its rate before, and shortly before
+it too."""
 LOOKED_AT = 8
 """Passages of each guard that are looked at."""
 

@@ -36,7 +36,8 @@ WEAK = 1e-2
 UNIQUE = 0.5
 """Kantorovich's bound."""
 REACH = math.sqrt(PROXIMAL_EPSILON)
-"""How near to a position of lower rank the proximal shift lets go of the constraints."""
+"""The distance from a position of lower rank within which the proximal shift releases
+constraints."""
 
 BRANCH_LOST = "branch_lost"
 UNBOUNDED = "unbounded_reaction"

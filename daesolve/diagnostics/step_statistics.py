@@ -18,7 +18,7 @@ ROUNDING = 3e-16
 """A residual below this part of its scale has no growth exponent."""
 
 UNTRUSTED = 1e-2
-"""A residual beyond this part of its scale is not to be trusted."""
+"""A residual beyond this fraction of its scale cannot be trusted."""
 UNTRUSTED_PUSH = 0.1
 """The same of what a residual would have come to, were it not driven."""
 

@@ -23,9 +23,9 @@ PLANE, SPHERE, CAPSULE, ELLIPSOID, CYLINDER = 0, 2, 3, 4, 5
 SHOWN_GROUPS = 3
 """Groups of geoms that viewers show: 0, 1, 2."""
 CORNERS = 16
-"""Of a circle that is seen from its side."""
+"""Corners of the drawing of a circle seen from its side."""
 WIDEST = 0.75
-"""Of the extent of a model, half of how large a plane is drawn at most."""
+"""The largest half width of a drawn plane, as a fraction of the extent of the model."""
 MOST_NAMED = 6
 """Bodies up to which a legend names them."""
 

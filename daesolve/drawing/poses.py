@@ -12,7 +12,7 @@ from daesolve.drawing.shapes import Line, Linear, Outline, Shape, Triple
 from daesolve.errors import PosingError
 
 CORNERS = 32
-"""Of a circle that is seen from its side."""
+"""Corners of the drawing of a circle seen from its side."""
 CELLS = 8
 """Squares along the longer side of a floor."""
 LETTERS = "xyz"

@@ -17,7 +17,7 @@ ANGLE_UNIT = "rad"
 Limits = Mapping[str, float | None]
 FORMAT = 1
 WORSE = 10.0
-"""Times the drift of the baseline that is too much."""
+"""The factor on the drift of the baseline beyond which a test fails."""
 FLOOR = 1e-15
 """What a drift counts at least: below, the last bits of another processor decide."""
 
@@ -167,7 +167,7 @@ def _sizes(run: Mapping[str, Any]) -> Sizes:
 
 
 def worse(drift: Mapping[str, Mapping[str, Any]], before: Sizes) -> list[str]:
-    """Name the residuals that exceed `WORSE` times their baseline or `FLOOR`."""
+    """Name the residuals above `WORSE` times their baseline, which counts as `FLOOR` at least."""
     return [
         name
         for name, entry in drift.items()

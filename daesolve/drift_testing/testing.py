@@ -65,7 +65,7 @@ class DriftSubject:
 
 
 def subject(of: str | Problem | BoundCase | System, options: Mapping[str, Any]) -> DriftSubject:
-    """Return the runs to perform.
+    """Return the subject of a drift test.
 
     Parameters
     ----------

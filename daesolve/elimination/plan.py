@@ -21,9 +21,9 @@ ROUNDING = 20.0 * float(np.finfo(float).eps)
 """The accepted backward error per unknown of a large system: rounding adds up along a chain, and
 a refinement would double the cost of a step for digits that the motion does not show."""
 LIGHT = 2e-5
-"""A body is light if a constraint moves it far more than the other bodies, by the inverse of
-this ratio. It moves with them, and its acceleration is a small difference between the effects of
-its forces and of its reaction. A refinement recovers the lost accuracy."""
+"""A body is light if a constraint moves the other bodies by less than this fraction of what it
+moves that body. A light body moves with the others, and its acceleration is a small difference
+between the effects of its forces and of its reaction. A refinement recovers the lost accuracy."""
 
 
 def choose_plan(

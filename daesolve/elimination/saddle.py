@@ -47,8 +47,8 @@ PROXIMAL_EPSILON = 3e-10
 """A small shift, with which positions of lower rank are passed quickly.
 
 Within sqrt(epsilon) of them the shift releases the constraints, and the motion may leave its branch
-by about epsilon. On the other hand, a rounding error in a constraint has an effect of the error
-over sqrt(epsilon). With two refinements the sum is smallest between 1e-10 and 1e-9.
+by about epsilon. On the other hand, a rounding error in a constraint throws the motion off by that
+error over sqrt(epsilon). With two refinements the sum is smallest between 1e-10 and 1e-9.
 """
 SHARING_EPSILON = 1e-6
 """A larger shift: the shares of dependent reactions are exact to rounding over this."""

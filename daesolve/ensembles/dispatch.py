@@ -21,8 +21,8 @@ FIRST_BATCH = 16
 """Members of a batch while it is not known how long one takes: one for each lane."""
 LARGEST_CHUNK = 1_000
 SHARES = 4
-"""Chunks a worker gets at least of what is left, so that all end at about the same time; one of
-batches, whose lanes are to be filled."""
+"""The rest of the members makes at least so many chunks for each worker, so that all end at about
+the same time; for batches, whose lanes should be filled, one."""
 POLL = 0.2
 """Seconds after which an interruption is looked for."""
 

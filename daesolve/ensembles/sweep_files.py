@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 KIND = "sweep"
 LEAST, MOST = 1.0, 30.0
-"""At most so many seconds of results are lost when the process is killed: at the start, later."""
+"""The most seconds of results that are lost if the process is killed: at the start, and later."""
 SHARE = 0.02
-"""Part of the time so far that may be lost between these."""
+"""Between these, the fraction of the time so far that may be lost."""
 HARMLESS = {
     "lock",
     "writer.json",

@@ -1,4 +1,4 @@
-"""The results of a sweep so far, read from its directory, and their dependence on a number."""
+"""The results of a sweep so far, read from its directory, and how they depend on one number."""
 
 from __future__ import annotations
 

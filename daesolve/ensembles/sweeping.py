@@ -105,7 +105,7 @@ def sweep(
         mappings gives the members one by one. A name is a parameter, a structural choice, or a
         start value by the case's own names or those of states.
     out
-        The directory.
+        The directory for the results: new, empty, or with part of the same sweep.
     samples
         How many members are drawn at each point of the grid if something is drawn at random.
     seed
@@ -126,7 +126,7 @@ def sweep(
         Repeat the run of each member, as `daesolve.solve` does, and keep how far each state differs
         over the samples and at the end, what repeated it, and the Lyapunov time.
     progress
-        Called with the sweep's `State` whenever members have run.
+        Called with the sweep's `SweepState` whenever members have run.
     **options
         See `RunOptions`, the same for all members. Samples at the times `at` are kept of each run,
         none by default; the end always is.

@@ -22,7 +22,7 @@ ROUNDING = 1e-15
 
 @njit(**OPTIONS)
 def solve_shortest(matrix, right, least, found):
-    """Find the shortest x that minimises the error of matrix @ x.
+    """Find the shortest x for which matrix @ x is closest to the right side.
 
     Pairs of rows are rotated until they are orthogonal (one-sided Jacobi method). Their lengths are
     then the singular values; those below `least` times the largest count as zero. Matrix and right

@@ -35,7 +35,7 @@ from daesolve.posing.value_names import ValueKind
 POLISH = 1e-6
 """A fully given state that violates the constraints by less is corrected instead of refused."""
 ROUNDINGS = 16.0
-"""A fully given state is also corrected if this many roundings of its largest entry move it."""
+"""A fully given state is also corrected if this moves it by at most so many roundings."""
 MISSED = 1e-9
 """A goal cannot hold if its smallest residual, relative to the goal's size, exceeds this."""
 ROUNDING = 1e-12
@@ -43,7 +43,7 @@ ROUNDING = 1e-12
 FACTORISED_FROM = 100
 """The number of unknowns from which sparse factors are faster than dense least squares."""
 MOST_ROUNDS = 32
-"""The number of rounds of resets after which no consistent values have been found."""
+"""The number of rounds of resets after which the search for consistent values has failed."""
 
 
 @dataclass(frozen=True)
@@ -436,7 +436,7 @@ def refuse_past(
     Raises
     ------
     VariantError, DegenerateStartError
-        Depending on the event's name.
+        Such an event has happened; the event's name decides which error it is.
     """
     stops = [event for event in dynamics.events if event.then.stops and event.then.counts_past]
     if not stops:

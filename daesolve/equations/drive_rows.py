@@ -10,7 +10,7 @@ import casadi as ca
 from daesolve.posing.inputs import Lookup, PythonLaw
 
 ROUNDING = 1e-9
-"""Of a period, by how much a time may miss a sample."""
+"""The tolerance, as a fraction of a period, within which a time counts as that of a sample."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,13 +46,13 @@ class DriveRow:
 
     @property
     def together(self) -> bool:
-        """Whether it begins with what was there before others of these began."""
+        """Whether it begins with the values that held before other drives began."""
         return self.period is not None
 
     def goes_on(self, before: Mapping[str, float], time: float) -> bool:
-        """Tell whether a sampled law is between two samples of a run that ended with these values.
+        """Return whether a sampled law continues a run that ended with these values.
 
-        It is not if its period is another now.
+        It does if `time` lies between two samples of that run; not if its period has changed.
         """
         if self.period is None or not before.keys() >= {*self.values}:
             return False

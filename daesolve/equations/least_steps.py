@@ -13,7 +13,7 @@ DEPENDENT = 1e-12
 DENSE_FROM = 20
 """The number of unknowns from which factors are tried before singular values."""
 CLEAR = 1e-8
-"""The condition number beyond which singular values determine the rank."""
+"""The reciprocal condition number below which singular values determine the rank."""
 
 
 def cheapest(slopes: np.ndarray, wanted: np.ndarray, *, quick: bool) -> np.ndarray:

@@ -203,7 +203,7 @@ def _kinematics(dynamics: Dynamics) -> ArrayFunction:
 
 
 def _positive(metric: np.ndarray) -> np.ndarray:
-    """Give directions without inertia a small part of the others', relative to its own diagonal."""
+    """Give directions without inertia a small part of the others', scaled by the diagonal."""
     if not metric.size:
         return metric
     diagonal = np.diag(metric).copy()

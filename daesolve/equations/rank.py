@@ -97,7 +97,7 @@ class Decoupling:
     dependent
         The goals that take part in dependences.
     rank, singular_values
-        Of the matrix with rows and columns scaled to unit length.
+        The rank and singular values of the matrix with rows and columns scaled to unit length.
     condition
         The condition number with only columns scaled to unit length; it grows where the influence
         on a goal vanishes.

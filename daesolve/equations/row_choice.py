@@ -43,9 +43,9 @@ USABLE = 1e-2
 LASTING = 0.3
 """The least accepted minor along a path, relative to the largest here, for a choice by the path."""
 SAME = 1.0 - 1e-6
-"""The relative difference of minors that count as equal; then later goals are omitted."""
+"""Minors of at least this share of the largest count as equal; then later goals are omitted."""
 DEPENDENT = 1e-6
-"""A singular value below this that should be zero: larger ones allow no choice."""
+"""If a singular value that should not be zero is below this, nothing can be chosen there."""
 GRIP = "kept_grip"
 """The value that stores the grip of the kept goals when they were chosen."""
 

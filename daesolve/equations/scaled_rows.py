@@ -12,7 +12,7 @@ from daesolve.equations.dynamics import Dynamics
 RANK_TOLERANCE = 1e-9
 """Singular values of the scaled constraint matrix below this count as zero."""
 UNCERTAIN = 1e-7
-"""The relative distance of a state from the manifold, where constraints are dependent."""
+"""The possible relative distance of a state from the manifold where constraints are dependent."""
 
 
 def without_rounding(jacobian: np.ndarray) -> np.ndarray:

@@ -36,7 +36,7 @@ def started(
     initial, guess, time
         As in `complete_start`.
     kept
-        What `continued` returned of a run that goes on here: its sampled laws do not begin anew.
+        The result of `continued` for a run that goes on here; its sampled laws do not begin again.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def started(
 def continued(dynamics: Dynamics, ended: Mapping[str, float], time: float) -> dict[str, float]:
     """Return the discrete values that a run begins with where another ended, by name.
 
-    Tables follow the time and the state, and a sampled law begins anew if its period is another.
+    Tables follow the time and the state. A sampled law begins again if its period has changed.
 
     Parameters
     ----------

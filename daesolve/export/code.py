@@ -18,7 +18,7 @@ from daesolve.algebra.translation import missing_operations
 from daesolve.errors import UnsupportedError
 
 SUM, PRODUCT, SIGN, ATOM = range(4)
-"""How strongly an expression holds together."""
+"""Precedences of expressions, the weakest first."""
 LONGEST = 72
 """The longest expression that is written into another, in characters."""
 

@@ -49,7 +49,8 @@ LONG = 14
 """Operations beyond which a part of a formula is named wherever it occurs."""
 LARGEST_DENOMINATOR = 360
 NEARLY = 4e-16
-"""How far a number may be from a fraction or a root, relative, for which it is printed."""
+"""The largest relative difference between a number and the fraction or root that is printed for
+it."""
 LARGEST_POWER = 12
 PI = r"\pi"
 

@@ -75,7 +75,7 @@ DIVIDE = (
     "        return math.nan\n"
     "    return math.copysign(math.inf, a) * math.copysign(1.0, b)\n"
 )
-"""How C divides."""
+"""A division as in C."""
 GUARDED = (
     "def _guarded(function):\n"
     '    """Return a function of math that has the value of C where it would raise."""\n'
@@ -90,7 +90,7 @@ GUARDED = (
     "\n"
     "    return guarded\n"
 )
-"""How functions of `math` are kept from raising."""
+"""Keeps functions of `math` from raising."""
 
 
 def _number(value: float) -> str:

@@ -18,7 +18,7 @@ EXACT = frozenset({ca.OP_SQRT, ca.OP_SIGN})
 """Elementary functions that IEEE 754 rounds correctly."""
 RUNS = 8
 MARGIN = 16.0
-"""Times the largest change seen, for what was not tried."""
+"""The factor on the largest change seen, as a margin for changes that were not tried."""
 EPSILON = float(np.finfo(float).eps)
 
 

@@ -14,7 +14,7 @@ Entry = tuple[str, ca.SX | ca.DM | float]
 """The LaTeX of a left-hand side, and the expression on the right."""
 
 WIDEST = 1.2 * WIDTH
-"""Of a table, in characters as they are seen."""
+"""The width of a table in visible characters."""
 NOT_PRINTED = 'operations; not printed. `system.function("rhs")` computes them.'
 
 

@@ -103,7 +103,7 @@ def compiled(texts: Mapping[str, str], identifier: str) -> bytes:
     Raises
     ------
     MissingBackendError, UnsupportedError
-        There is no compiler, or it fails; the message ends with its last line.
+        There is no compiler, or it fails; the message ends with the last words of the compiler.
     """
     with tempfile.TemporaryDirectory() as folder:
         for name, text in texts.items():

@@ -21,7 +21,7 @@ enum { VALUE_HIDDEN, VALUE_FIXED, VALUE_TUNABLE, VALUE_SETTLED, VALUE_INPUT, VAL
 enum { BORDER_ALWAYS = -1, BORDER_NEVER = -2 };
 """
 LEAST_TOLERANCE = 1e-15
-"""Below which no step of the method is."""
+"""The smallest tolerance of a step."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,8 @@ that can also be tuned later, one from which the start follows by a rule that is
 input, or a discrete value."""
 
 LEAST = 1e-3
-"""Of the largest state, positions and velocities apart, how large each counts at least."""
+"""Each state counts as at least this fraction of the largest, separately for positions and
+velocities."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +128,7 @@ def _states(functions: UnitFunctions) -> tuple[State, ...]:
 
 
 def nominal_of(size: float) -> float:
-    """Return the power of two just below a size; 1 if it is zero or None."""
+    """Return the largest power of two not above a size; 1 if the size is zero or not finite."""
     if not isfinite(size) or size == 0.0:
         return 1.0
     return 2.0 ** (frexp(size)[1] - 1)

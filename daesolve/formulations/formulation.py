@@ -131,7 +131,7 @@ class Formulation(ABC):
 
     @property
     def form(self) -> str:
-        """The form of its problems, one of `FORMS`, which decides early what solvers fit."""
+        """The form of its problems, one of `FORMS`; solvers that do not fit are refused early."""
         return self.makes
 
     @property

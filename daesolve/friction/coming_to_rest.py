@@ -248,7 +248,7 @@ class _Phase:
                 )
 
     def _judge(self) -> RestStatus | None:
-        """Return whether the motion is at its end."""
+        """Return how the motion has ended; None if it goes on."""
         log_speed, elapsed = self.here[-2:]
         start = self.scaled.start[-2]
         if log_speed > start + np.log(FASTER):
@@ -308,7 +308,7 @@ class _Phase:
         self.switches.append(Switch(guard, time, state, values))
         self.values = values
 
-    # -- what is given back -------------------------------------------------------------------
+    # -- the result ---------------------------------------------------------------------------
 
     def _passes_until(self, before: np.ndarray, span: float, dense: Within) -> bool:
         """Take the samples within a step; end the step at the end of the time."""

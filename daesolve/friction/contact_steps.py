@@ -52,7 +52,7 @@ class ContactStep:
     work
         The friction work over the step, J.
     decided
-        How often states other than those of the last step had to be determined.
+        How often the contact states were searched because those of the last step did not hold.
     """
 
     velocities: np.ndarray

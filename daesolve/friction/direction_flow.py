@@ -40,7 +40,7 @@ NEARER = 0.1
 SETTLED = 1e-11
 """The turning of a direction that has settled, relative to accelerations."""
 MOST_ACCELERATIONS = 600
-"""The number of steps after which a flow is abandoned; a limit takes about 150."""
+"""The number of accelerations after which a flow is abandoned; a limit takes about 150."""
 NEWTON_STEPS = 20
 FAR = 0.3
 """The distance beyond which the iteration tends to another limit."""

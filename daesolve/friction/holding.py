@@ -29,7 +29,8 @@ STEPS = 200
 LEAST = 1e-9
 """The shortest step, as a fraction of the same time."""
 AGREES = 0.1
-"""The accepted deviation of the margin from a straight line in the middle of a step."""
+"""The accepted deviation of the margin from a straight line in the middle of a step, as a fraction
+of the margin."""
 STEEP = 4.0
 """The largest change of velocities in a step, as a multiple of what their rates at its ends
 give."""

@@ -2,8 +2,8 @@
 
 The friction of a pad is the derivative of its mean speed, the dissipation potential. With the slip
 V of its centre, its radius r, the rate of turn ω and x = |V|/(r |ω|), for unit normal reaction and
-unit coefficient, the force is -a V and the moment about the normal is -b ω, a = f'(x)/|V|, b = r
-f''(x)/|ω|.
+unit coefficient, the force is -a V and the moment about the normal is -b ω, where
+a = f'(x)/|V| and b = r f''(x)/|ω|.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class StictionLimit:
     answer
         The loaded supports and their reactions in sliding.
     certain
-        Whether no other direction was found in which the body could slide earlier.
+        Whether no direction was found in which the body could slide before this limit.
     """
 
     value: float
@@ -156,7 +156,7 @@ def stiction(
 
 
 def stiction_at(problem: VariantProblem, state: np.ndarray, time: float) -> Stiction:
-    """Return whether friction holds a body at rest; see `stiction`.
+    """Decide whether friction holds a body at rest; see `stiction`.
 
     Parameters
     ----------

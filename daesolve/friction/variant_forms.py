@@ -333,7 +333,7 @@ def gauss_of(balance: SupportBalance, weights: Sequence[float] | None) -> GaussF
 
 
 def entry_kind(first: Rubbing | None, second: Rubbing, place: int, kind: str) -> str:
-    """Return whether an entry exists, and whether a pair has it with both signs."""
+    """Return "" for a zero entry, "opposite" if a pair has it with both signs, else "own"."""
     parts = [getattr(support, kind)[place] for support in (first, second) if support is not None]
     if all(part.is_zero() for part in parts):
         return ""

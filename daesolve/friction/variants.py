@@ -48,7 +48,7 @@ from daesolve.system.consistent_state import check_system, parameter_values
 from daesolve.system.system import MechanicalSystem
 
 SLIPS = 1e-13
-"""The slip, relative to the fastest that the body's speed allows, that counts as nonzero."""
+"""A slip counts as nonzero above this, relative to the fastest that the body's speed allows."""
 GENTLE = 1e-30
 """The speed, in units of a given direction, at which slip directions of a body at rest are
 evaluated. Friction depends only on directions, so the speed has no other effect."""

@@ -423,7 +423,7 @@ def _home(problem: Problem) -> ModuleType | None:
 
 def _module_of_file(path: Path) -> ModuleType | None:
     for module in list(sys.modules.values()):
-        if isinstance(module, ModuleType):  # which some packages put objects instead of
+        if isinstance(module, ModuleType):  # some packages put other objects there
             file: str | None = vars(module).get("__file__")
             if file is not None and Path(file).resolve() == path:
                 return module

@@ -15,7 +15,7 @@ from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.samples import StoredSamples, row_of_event
 
 ENERGIES = ["kinetic_before", "kinetic_after", "carnot"]
-"""What is recorded of an impact besides its impulses."""
+"""The columns of an impact besides its impulses."""
 FEWEST_PARTS = 25
 """The least number of parts of a run: if it is killed, at most one part is lost."""
 SHORTEST_PART = 2_000
@@ -154,7 +154,7 @@ class Keeper:
         self.writer.write_partial(self.number, self._samples(assembly), self._events(assembly))
 
     def cut(self, until: float, sign: float, numbers: Sequence[int] | None = None) -> int:
-        """Withdraw what lies beyond a time in the last parts on disk.
+        """Withdraw what lies beyond a time in the last parts on disk, or in the last of some.
 
         Returns
         -------

@@ -16,20 +16,20 @@ from daesolve.solvers import Observer
 from daesolve.trajectory.results import StepBlock
 
 CRAWL = 1e-6
-"""Of the mean step of a short run: many steps in a row shorter than this lead nowhere."""
+"""Many successive steps below this fraction of the mean step of a short run lead nowhere."""
 MANY = {False: 2000, True: 200}
-"""How many steps that takes, without and with reactions that have a weak grip."""
+"""The number of such steps that ends a run, without and with reactions that have a weak grip."""
 GROWS = 1.05
-"""Of as many steps before, how much longer they are where the motion comes out of a narrow place,
-as where a slip begins slowly and friction turns it."""
+"""The factor by which as many later steps are longer if the motion comes out of a narrow place, for
+example where a slip begins slowly and friction turns it."""
 SLOW = 1e-3
-"""Of the mean step of a short run: many steps in a row shorter than this may lead nowhere."""
+"""Many successive steps below this fraction of the mean step of a short run may lead nowhere."""
 LONG = 20_000
-"""How many steps that takes."""
+"""The number of such steps after which the rest of the run is estimated."""
 FAR = 1_000_000
-"""Where they do, the steps that the rest of the run would take at least."""
+"""They lead nowhere if the rest of the run would take more steps than this."""
 IDLE = 100
-"""How many interruptions in a row that change nothing, and hardly move the time, lead nowhere."""
+"""So many successive interruptions that change nothing, and hardly move the time, lead nowhere."""
 
 
 class Effort:

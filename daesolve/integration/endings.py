@@ -27,7 +27,8 @@ from daesolve.trajectory.results import Outcome
 Verdict = tuple[Outcome, str]
 
 LATE = 1e-8
-"""Of the mean step, the rounding of time beyond which steps do not resolve what depends on it."""
+"""If the rounding of time exceeds this fraction of the mean step, steps cannot resolve what depends
+on time."""
 DEGENERATE = "degenerate"
 """The event where constraints begin to depend on each other."""
 
@@ -237,8 +238,8 @@ def by_solver(time: float, reason: str, mean_step: float = math.inf) -> Verdict:
     time, reason
         When, s, and why.
     mean_step
-        Of a short run at the start, s: if the rounding of time is no longer small beside it, the
-        message asks for a closer origin of time.
+        The mean step of a short run at the start, s: if the rounding of time is no longer small
+        beside it, the message asks for a closer origin of time.
     """
     advice = "; loosen the tolerance, lower the rates or use another solver"
     rounding = math.ulp(time)
@@ -292,7 +293,7 @@ def by_lost_grip(
     at_rest
         Whether these goals have no grip at rest.
     passes
-        Whether the run should have passed.
+        Whether the run passes positions where constraints lose rank.
     """
     if at_rest:
         why = (

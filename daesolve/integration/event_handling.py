@@ -26,11 +26,11 @@ from daesolve.solvers.guards import no_number
 from daesolve.trajectory.results import Outcome
 
 AT_ONCE = 1e-9
-"""Of the largest value of a guard, how near to zero it passes with another at most."""
+"""A guard within this fraction of its largest value of zero passes together with another one."""
 
 
 def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
-    """Do what is due at the start of a run; return where it continues, or how it ends."""
+    """Do what is due at the start of a run; return where it continues and, if it ends, how."""
     if run.prepared.resting:
         run.record.events.append(Happening(here.time, AT_REST, here))
         run.sample_event(here)

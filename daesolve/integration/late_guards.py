@@ -11,7 +11,8 @@ from daesolve.modes.transitions import Transitions
 from daesolve.solvers import SegmentEnd, State
 
 HALVINGS = 40
-"""Of a segment, to look whether a guard that starts at zero was inside afterwards."""
+"""How often a segment is halved to find whether a guard that starts at zero was inside
+afterwards."""
 
 
 def first_zero(

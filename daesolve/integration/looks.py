@@ -16,7 +16,7 @@ from daesolve.integration.run_state import RunState
 A_STEP = 4
 """Looks within a mean step."""
 A_RUN = 2000
-"""Looks in a run at least."""
+"""The least number of looks in a run."""
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 

@@ -22,11 +22,11 @@ TURNS = 16
 BETWEEN = 24
 """Samples from one turning point of the fastest state to the next, where there is room for them."""
 FEWEST_BETWEEN = 12
-"""The same where there is not: the beginning is rather shown for longer."""
+"""The same where there is no room: fewer samples show a longer beginning."""
 MOST_PARTS = 12
-"""Into how many parts a step is divided at most."""
+"""The most parts into which a step is divided."""
 MOST_SAMPLES, MOST_NUMBERS = 4000, 400_000
-"""Samples of the beginning, and numbers in them, at most."""
+"""The most samples of the beginning, and the most numbers in them."""
 
 
 def close_times(steps: FirstSteps, columns: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from daesolve.trajectory.samples import Recorded, Samples, places_as_listed
 from daesolve.trajectory.trajectory import Trajectory
 
 ROUNDING = 1e-13
-"""Of the largest part of a state, a change that is rounding."""
+"""A change below this fraction of the largest part of a state is rounding."""
 
 
 @dataclass
@@ -277,7 +277,7 @@ class Assembly:
         )
 
     def _degeneracy(self) -> Degeneracy | None:
-        """Return where constraints came to depend on each other, and so ended the run."""
+        """Return where constraints began to depend on each other, or None."""
         lost = self.monitor.lost_grip
         if lost is None or lost.dependence is None:
             return None
@@ -404,10 +404,10 @@ class Assembly:
         return times, states, reactions, outputs, residuals[:, : len(problem.watched)]
 
     def not_finite(self) -> tuple[str, int] | None:
-        """Return the first reaction or output that is NaN at two samples in a row, and where.
+        """Return the first reaction or output that is infinite or NaN at two samples in a row.
 
-        At a single one, between others, it passes a singular position. Where there is one sample
-        alone, that one counts. The place is that in the record, in the direction of the run.
+        At a single one, between others, it passes a singular position. If there is only one
+        sample, it counts. With its name comes the place in the record, in the direction of the run.
         """
         if not self.record.samples:
             return None

@@ -105,7 +105,7 @@ class Schedule:
     Parameters
     ----------
     at
-        The request.
+        The requested sample times.
     start, until
         s
     after
@@ -187,7 +187,7 @@ class RunOptions(TypedDict, total=False):
     Parameters
     ----------
     start_time
-        The start, s.
+        The start, s; by default 0, or the end of a run that is continued.
     guess
         Start values that may change to make the state consistent.
     parameters

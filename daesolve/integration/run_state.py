@@ -33,17 +33,18 @@ WATCHED_AT_ONCE = 500
 FIRST_STRETCH = 50.0
 """One part in so many of a segment is gone at once before it is known when resets interrupt."""
 LONGER = 1.2
-"""Times the time from one interruption to the next, to be gone at once."""
+"""The next stretch is this factor times the time between the last two interruptions."""
 SHORTEST = 1e-9
-"""Of the boundary's time, what is gone at once at least."""
+"""The least stretch, as a fraction of the boundary's time."""
 FEWEST, LONGEST = 4, 64
 """Resets from which it pays to follow them, and the longest pause where there are fewer."""
 LEAST_TOLERANCE = 1e-10
 """Rank is judged by no smaller one: solvers keep that of a step only far from degeneracy."""
 AGREEMENT = 1e-7
-"""Of its scale, what a goal that follows from others is missed by at most."""
+"""The largest residual, over its scale, of a goal that follows from others."""
 AGREED_STEPS = 1e3
-"""Times the accuracy of a step, the same: errors of steps add up in what is not driven."""
+"""The same as a factor on the accuracy of a step: errors of steps add up in goals that are not
+driven."""
 TURN_PARTS = (6.28125, 0.0019353071693331003, 1.0253376489868793e-11, 1.1650928224373424e-19)
 """2 pi in parts of few digits, so that a whole number of turns (up to 1e7) is exact in each."""
 
@@ -55,7 +56,7 @@ def wrap(state: np.ndarray, whole_turns: np.ndarray, angles: Sequence[int]) -> N
 
     Parameters
     ----------
-    state, turns
+    state, whole_turns
         Changed in place; whole_turns are (angles,) integers.
     angles
         The indices of the angles in the state.
@@ -80,7 +81,7 @@ class LookAhead:
     Parameters
     ----------
     needed
-        Whether stretches are shorter than from boundary to boundary.
+        Whether stretches are limited, instead of going from boundary to boundary.
     entered
         When the motion was interrupted last, s.
     stretch

@@ -150,7 +150,7 @@ class SimpleResets:
         return _found(self.run)
 
     def follow(self, here: Boundary, until: float) -> Boundary:
-        """Return where the last simple reset before a time left a motion, if there was one."""
+        """Return where simple resets up to a time leave the motion; `here` if there are none."""
         run = self.run
         if run.transitions is None or not run.flat_zeros.done.any() or not run.pace.begins():
             return here

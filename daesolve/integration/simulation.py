@@ -1,8 +1,8 @@
 """The loop of a run: segments from boundary to boundary, parts on disk, interruption.
 
-Between two boundaries a run goes through its segments. `event_handling` does what is due where a
-segment ends, `endings` decides whether the run continues after it, and `run_state` is what they
-share.
+Between two boundaries a run goes through its segments, and returns to guards that were passed over
+(`late_guards`). `event_handling` does what is due where a segment ends, `endings` decides whether
+the run continues after it, and `run_state` is what they share.
 """
 
 from __future__ import annotations

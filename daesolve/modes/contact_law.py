@@ -47,24 +47,25 @@ from daesolve.posing.symbols import symbol
 from daesolve.trajectory.results import Impact
 
 FEWEST: Mapping[str, int] = {"minimum-norm": 1, "error": 4}
-"""The number of contacts in space from which loads may be shared, by the requested treatment.
+"""The least number of contacts in space that may come to share loads, by the option `redundant`.
 
-Without a request, three contacts in a row are refused.
+With "error", the default, three contacts in a row are refused.
 """
 STILL = 1e-10
-"""Of its terms, the rate of a gap below which it does not change.
+"""A gap does not change if its rate is below this fraction of its terms.
 
-Nor does it at the speed of a fall through what counts as a gap of zero: bounces lower than that
-are none, and a bouncing body comes to rest.
+Nor does it below the speed of a fall through a gap that counts as zero: lower bounces do not count,
+and a bouncing body comes to rest.
 """
 ROUNDED = 1e-13
-"""Of its terms, the rate of a gap that is rounding."""
+"""The rate of a gap is rounding below this fraction of its terms."""
 MOST_IMPACTS = 1000
 """Impacts at one instant, one after the other."""
 TIED = 1e-9
-"""Of what the free motion would ask for, the reaction below which its rate decides."""
+"""Below this fraction of what the free motion needs, the rate of a reaction decides."""
 INDEPENDENT = 1e-9
-"""The smallest eigenvalue of the smooth answer, its diagonal one, below which contacts repeat."""
+"""Contacts repeat each other if the smallest eigenvalue of their response, with a diagonal of ones,
+is below this."""
 
 Reactions = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 """(x, p) -> the reactions of all contacts that are closed in p, and their rates."""

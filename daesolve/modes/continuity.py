@@ -23,9 +23,9 @@ from daesolve.errors import ResetError
 from daesolve.posing.symbols import symbol
 
 SAME = 1e-9
-"""Of the kinetic energy, or of a momentum, what is not a jump."""
+"""The fraction of the kinetic energy, or of a momentum, up to which a change is not a jump."""
 ROUNDED = 1e-14
-"""Of the terms of an energy or a momentum, what is not a jump beside rounding."""
+"""The fraction of the terms of an energy or a momentum up to which a change is rounding."""
 APPROACHES = 3
 """Steps of Newton's method onto the surface on which guards vanish."""
 

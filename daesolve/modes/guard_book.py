@@ -22,18 +22,20 @@ from daesolve.solvers.guard_terms import GuardTerms
 TOGETHER = 1e-12
 """Guards nearer to zero than this part of the largest value met pass together."""
 PAST = 1e-6
-"""Of the largest value met, how far past zero a guard is reset whatever its rate, if it may be."""
+"""A guard past zero by this fraction of its largest value is reset whatever its rate, if it may
+be."""
 ANSWERED = 1e-6
 """The least fraction of a guard's rate that is left after a reset reverses it or lets it
 continue."""
 
 EARLY = 2.0
-"""Times how far before zero a guard fires with another, what counts as zero from then on."""
+"""If a guard fires early with another, this factor times its distance from zero counts as zero from
+then on."""
 
 REMEMBERED = 5
-"""Times at which a guard was answered that are kept: so many show where they accumulate."""
+"""How many times of answers of a guard are kept: enough to show where they accumulate."""
 ROUNDING = 16.0 * float(np.finfo(float).eps)
-"""Of the terms of a guard, what it may be off by rounding."""
+"""The rounding of a guard, as a fraction of its terms."""
 
 Terms = Callable[[float, np.ndarray, np.ndarray], np.ndarray]
 Place = tuple[float, np.ndarray, np.ndarray]
@@ -264,7 +266,7 @@ class GuardBook:
         return sorted({*found, *staying}) if staying else found
 
     def _disagrees(self, guard: int, seen: Measured) -> bool:
-        """Return whether a mode does not agree with the state, so far is its guard past zero."""
+        """Return whether a guard is so far past zero that its mode contradicts the state."""
         if not self.traits.whenever[guard]:
             return False
         past = max(PAST * max(self._reach[guard], self._reached[guard]), self.tolerances[guard])

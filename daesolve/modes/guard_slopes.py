@@ -14,11 +14,11 @@ from daesolve.formulations import OdeProblem
 from daesolve.modes.guard_book import GuardBook, Place
 
 STARTS = 1e-9
-"""Of its terms, how far beyond a barrier a start may lie by rounding."""
+"""The fraction of its terms by which a start may lie beyond a barrier by rounding."""
 PARALLEL = 1e-6
 """The sine of the angle between two slopes up to which they count as parallel."""
 LEAST = 1e-3
-"""Of the largest state, how large each of them counts at least."""
+"""Each state counts as at least this fraction of the largest."""
 
 
 def at_once(

@@ -34,7 +34,7 @@ class Role:
     bars_start
         Whether no motion may start past it.
     sharp
-        Whether rounding of its terms does not count: what of it they hide is not a zero.
+        Whether rounding of its terms is ignored, since a value hidden by it is not a zero.
     """
 
     barrier: bool = False

@@ -37,9 +37,9 @@ from daesolve.trajectory.results import StepBlock
 EVENTS = frozenset({SWITCH, AT_REST}) | OF_THEIR_OWN
 """The events of guides at which something follows."""
 JUMPED = 1e-9
-"""Of the time, what friction may still take to end a slip that has ended."""
+"""A slip counts as ended if friction ends it within this fraction of the time."""
 OUT = 1e6
-"""Times what counts as zero of a slip, what may be left of one that has ended."""
+"""Or if it is at most this many times what counts as zero of it."""
 ENDINGS = {
     RestStatus.AT_REST: Ending.RESTS,
     RestStatus.SPEEDS_UP: Ending.GOES_ON,

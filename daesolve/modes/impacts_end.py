@@ -11,7 +11,7 @@ from daesolve.modes.law import Setting
 from daesolve.posing.contacts import ACCUMULATED, ENDS, PENDING, REST
 
 WITHIN = 1e-3
-"""Of the last few intervals between impacts, what is known at least of when they end."""
+"""The end of impacts must be known to this fraction of their last few intervals."""
 
 
 @dataclass(frozen=True)

@@ -32,14 +32,15 @@ END = 1e-10
 LEFT = 1e-3
 """The part of that ratio that is left, so that reactions are numbers still."""
 AWAY = 2.0
-"""Times the ratio at the entry, beyond which the motion does not jam after all."""
+"""Beyond this many times the ratio at the entry the motion does not jam after all."""
 MOST_STEPS = 2000
 TOLERANCE = 1e-12
-"""Of a step."""
+"""The tolerance of a step."""
 BEYOND = 1e-9
-"""Of friction, how far beyond a jam the impact is looked for that follows it."""
+"""The impact that follows a jam is computed with friction larger by this fraction."""
 SHARE = 1e-6
-"""Of the largest, the part of a reaction in the direction that grows from which it jams."""
+"""A reaction takes part in a jam if it is more than this fraction of the largest in the direction
+that grows."""
 
 Within = Callable[[float], np.ndarray]
 

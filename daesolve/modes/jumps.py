@@ -24,9 +24,9 @@ from daesolve.trajectory.results import Impact
 LEFT_OVER = 1e-6
 """The residual over its scale beyond which a reset has left a constraint unmet."""
 WORSE = 10.0
-"""Times the residual before, up to which what a reset leaves was so before."""
+"""A reset may leave up to this many times the residual before it."""
 PULLED = 1e-9
-"""Of the largest impulse, what counts as none."""
+"""An impulse below this fraction of the largest counts as zero."""
 
 
 class JumpFunction:

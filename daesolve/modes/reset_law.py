@@ -59,7 +59,7 @@ class ResetLaw(SwitchingLaw):
         return cls(setting, events) if events else None
 
     def role(self, event: int) -> Role:
-        """Return whether a reset answers its guards."""
+        """Return how the guards of a reset are watched."""
         moved = _moves_its_guard(self.dynamics, event)
         barrier = moved or bool(self.dynamics.resets[event].momentary)
         return Role(barrier=barrier, moved=moved, bars_start=barrier)

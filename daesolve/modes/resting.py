@@ -15,7 +15,7 @@ SHARED = (
     "the reactions shown belong to just enough constraints to hold them"
 )
 STILL = 1e-10
-"""Of its terms, the speed or acceleration below which it is none."""
+"""A speed or an acceleration below this fraction of its terms counts as zero."""
 
 
 def at_rest(instant: Instant, answer: Answer, velocities: np.ndarray, length: float) -> bool:

@@ -20,7 +20,7 @@ from daesolve.modes.rubbing_modes import PARALLEL
 from daesolve.trajectory.results import Impact
 
 STILL = 1e-10
-"""Of its terms, the rate of a gap or a slip below which it is zero."""
+"""The rate of a gap, or a slip, counts as zero below this fraction of its terms."""
 SHARED = (
     "redundant = 'minimum-norm' uses the loads that equal springs under all contacts would have"
 )
@@ -87,8 +87,8 @@ class Impacts:
                 which, lowest = which[taking], lowest[taking]
                 own = np.isin(np.arange(len(touching)), which)
                 instant = self._numbers.instant(place.time, place.x, place.p, own, rates)
-            # A contact that stays pushes in all as the bounces do which are left out, so that its
-            # friction is theirs; this impact must not throw it besides.
+            # A contact that stays pushes as much as the bounces that are left out, and so has their
+            # friction; this impact must not throw it as well.
             rebound = -rates.restitution[which] * rates.gaps[which]
             slow = (rates.gaps[which] < 0.0) & (rebound <= lowest)
             thrown = np.where(slow, 0.0, rates.restitution[which])

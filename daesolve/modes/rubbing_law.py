@@ -46,16 +46,16 @@ from daesolve.posing.contacts import PENDING, TOUCHING
 from daesolve.posing.symbols import symbol
 
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
-"""Parts of the time in which bodies move by their own size, after which a mode is looked at."""
+"""Parts of a time in which something changes (see `_agreeing`), after which a mode is tested."""
 
 EARLIEST = 1e3
-"""Times what counts as zero of friction's reserve, up to which friction has come to its limit."""
+"""Friction is at its limit if its reserve is below this many times what counts as zero of it."""
 SHORT_PUSHES = (
-    "contacts in space that stick look at forces that depend on time at the steps of the run: a "
-    "push of less than about 1e-3 s may pass unseen; pose it piecewise (ca.if_else) to be sure"
+    "sticking contacts in space check time-dependent forces only at the steps of the run: a push "
+    "shorter than about 1e-3 s may pass unseen; pose it piecewise (ca.if_else) to be sure"
 )
 BEGUN = 16.0 * float(np.finfo(float).eps)
-"""Of the speed that bodies reach in a fall through their own size, a slip that is rounding."""
+"""The fraction of the speed of a fall through the size of bodies up to which a slip is rounding."""
 
 
 class RubbingLaw(SwitchingLaw):
@@ -255,7 +255,7 @@ class RubbingLaw(SwitchingLaw):
         instant = numbers.instant(place.time, place.x, place.p, closed, rates)
         zero = book.tolerances[self._closing]
         slips = rates.slips[instant.which]
-        # Where all that moves has only begun to, slips are no larger than rounding left them.
+        # If the motion has only just begun, slips are mere rounding.
         slips = np.where(np.abs(slips) <= BEGUN * _speed(instant, zero), 0.0, slips)
         found = decide(instant.contacts, instant.free, slips)
         so_far = states_of(numbers, place.p, instant.which)
@@ -325,7 +325,7 @@ class RubbingLaw(SwitchingLaw):
         return speed / pull if pull > 0.0 else 1.0
 
     def _to_let_go(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
-        """Return in what time loads pass the limit of friction by its own size, s; inf where never.
+        """Return the time, s, in which loads exceed the limit of friction by its own size, or inf.
 
         A push may be over before bodies have moved.
         """
@@ -336,7 +336,7 @@ class RubbingLaw(SwitchingLaw):
         return float(np.min(1e12 * zero[passing] / -rates[passing], initial=np.inf))
 
     def _to_a_jam(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
-        """Return when a mode would come to a jam if it went on as it does, s; inf where never.
+        """Return the time, s, in which a mode would reach a jam at its current rate, or inf.
 
         Beyond a jam reactions have the other sign, so that a mode seems to agree which does not.
         """

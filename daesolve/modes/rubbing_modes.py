@@ -12,9 +12,10 @@ from daesolve.errors import ContactError, ResetError
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant
 
 PARALLEL = 1e-9
-"""Of its own square, what is left of a row that others give: then it repeats them."""
+"""If this fraction of the square of a row, or less, is independent of others, the row repeats
+them."""
 SHARE = 1e-7
-"""Of a row, the part of another one that counts in it."""
+"""The part of another row in a row counts above this fraction."""
 SIGNS = {State.FORWARD: 1.0, State.BACKWARD: -1.0}
 
 States = tuple[State, ...]

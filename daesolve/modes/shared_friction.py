@@ -19,7 +19,8 @@ from daesolve.equations.contact_rows import SpatialRubbing
 from daesolve.modes.rubbing_instant import ContactNumbers, Instant
 
 PARALLEL = 1e-9
-"""Of its own square, what is left of a row that others give: then it repeats them."""
+"""If this fraction of the square of a row, or less, is independent of others, the row repeats
+them."""
 LATER = 1e-5
 """s, a time after which loads have changed by more than rounding."""
 

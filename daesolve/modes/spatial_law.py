@@ -1,8 +1,8 @@
 """Which contacts in space open, close, stick and slide: decided at an instant for all together.
 
 A slip in space has no sign: it comes to zero in a finite time, and ends where it is smaller than
-what counts as none. What is left of it is taken at once. A slip that begins has a direction by what
-is decided, and keeps it, with the rate that the motion gives it, until it has its own.
+what counts as zero. An impulse removes the rest at once. A slip that begins gets its direction from
+the decision, and keeps it, with the rate of the motion, until it has its own.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from daesolve.modes.spatial_modes import (
 from daesolve.posing.contacts import SET_OUT, TOUCHING
 
 HALTS = 5
-"""Times at which slips that end with others are looked for."""
+"""How often slips are sought that end together with others."""
 LONGEST, SHORTEST = 1e-3, 1e-6
-"""s, steps in which a slip that begins comes to have a direction of its own."""
+"""s, steps in which a slip that begins gets its own direction."""
 SPRINGS = "equal springs"
-"""How loads are shared that are not determined, if requested."""
+"""How undetermined loads are shared, if requested."""
 IN_SPACE = (
     "reactions grow without bounds while they still slide, and no finite forces let rigid "
     "bodies continue from there"
 )
 SPARE = 1e-12
-"""Of its limit, what friction that is shared has left where it can still be shared otherwise."""
+"""Friction can be shared in another way if more than this fraction of its limit is left."""
 
 
 class SpatialLaw(RubbingLaw):

@@ -18,13 +18,13 @@ from daesolve.modes.rubbing_modes import answer_of
 from daesolve.modes.shared_friction import PARALLEL, Shares, independent, remaining, share
 
 NEAR = 1e-8
-"""Of the terms that enter it, how near to a border of its state a contact is on it."""
+"""A contact is on the border of its state within this fraction of the terms that enter it."""
 MOST = 64
 """Modes that are looked at where several contacts are at borders."""
 STOPPED = 2e-14
 """s, the time in which friction would take the slip that counts as none."""
 ROUNDING = 64.0 * float(np.finfo(float).eps)
-"""Of the terms of a slip, the least that counts as one."""
+"""The least slip that counts, as a fraction of its terms."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,7 +117,7 @@ class Contribution:
 
 
 def merged(parts: Sequence[Contribution]) -> Contribution:
-    """Return the joint contribution of several parts, none of which is a joint.
+    """Return the contributions of several parts merged into one; none of the parts is a joint.
 
     Raises
     ------

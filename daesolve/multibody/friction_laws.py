@@ -27,17 +27,17 @@ from daesolve.posing.goals import Expression, Goal, Nonholonomic, as_scalar, is_
 from daesolve.posing.symbols import Interval, Parameters, time
 
 SET_OUT = 10.0
-"""Times `Coulomb.still`, the slip in the plane at which its direction is first taken down."""
+"""The slip with two components at which its direction is first recorded, over `Coulomb.still`."""
 SMALLER = 1e-3
-"""Times `Coulomb.still`, the slip in the plane below which its direction fades."""
+"""The slip with two components below which its direction fades, over `Coulomb.still`."""
 LOST = 1e-9
-"""Times delta, a slip whose square is lost in that of a saturated one; without any slip a number is
-divided by it, and not by zero."""
+"""A slip, over delta, whose square is lost beside a saturated slip; without any slip it keeps a
+denominator from being zero."""
 LEAST = 1e-150
-"""m/s, instead of a slip that is divided by and may be none; its square is a number still."""
+"""m/s, replaces a slip of zero in denominators; its square is still positive."""
 DRIVEN = 1e-12
-"""Of the friction of slip, how far beyond it sticking bears at least: what begins to slip is then
-driven, and not by rounding alone."""
+"""Sticking bears at least this fraction more than the friction of slip: a slip that begins is then
+driven, and not only by rounding."""
 LONG_AGO = -1e30
 """s, before any start."""
 SWITCHED, SENSES = Interval(0.0, 1.0), Interval(-1.0, 1.0)

@@ -33,7 +33,7 @@ from daesolve.system.system import Output
 LEAST = 1e-150
 """m; its square is a number still, so that a line between two points that meet is zero."""
 MET = 1e-3
-"""Of its natural length, the length at which the ends of a spring have met."""
+"""The fraction of its natural length at which the ends of a spring have met."""
 WOUND = 1e-3
 """rad before half a turn, up to which an angle in space is known."""
 
@@ -403,7 +403,7 @@ def check_size(what: str, value: Expression, *, positive: bool = False) -> None:
     Raises
     ------
     OutOfRangeError
-        The message contains its name and the number.
+        It is; the message contains its name and the number.
     """
     if not as_scalar(what, value, finite=False).is_constant():
         return

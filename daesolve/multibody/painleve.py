@@ -42,7 +42,8 @@ RUBBING = 12
 DEPENDENT = 1e-10
 """The least singular value of constraints of length one, below which they depend on each other."""
 REAL = 1e-7
-"""Of an eigenvalue, the imaginary part below which it is real: two that meet are parted so."""
+"""An eigenvalue is real if its imaginary part is below this fraction of it: rounding parts two that
+meet by so much."""
 WHY = (
     "friction jams: the normal reactions grow without bounds while the bodies still slide, and "
     "rigid bodies with dry friction have no unique motion after that"
@@ -102,7 +103,7 @@ def friction_margin(
     Parameters
     ----------
     system
-        The system.
+        The system with friction.
     state
         By the names of states; missing ones are zero. It is projected onto the constraints.
     parameters

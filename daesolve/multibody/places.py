@@ -267,7 +267,7 @@ def _matrix_rate(matrix: ca.SX) -> ca.SX:
 def array(given: Any) -> ca.SX:
     """Return numbers and expressions, in a row of rows or a list, as a matrix or a column.
 
-    What is no such thing comes out empty.
+    Anything else gives an empty column.
     """
     try:
         if isinstance(given, ca.SX | ca.DM):

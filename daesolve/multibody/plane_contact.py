@@ -29,7 +29,7 @@ from daesolve.system.unilateral import Contact
 LEVEL = Frame(GROUND, ca.SX(3, 1), ca.SX(3, 1), ca.SX.eye(3), ca.SX(3, 1))
 """The plane z = 0."""
 FLOOR = PlanarFrame(GROUND, ca.SX(2, 1), ca.SX(2, 1), ca.SX(0), ca.SX(0))
-"""In the plane, the line y = 0."""
+"""The line y = 0 in the plane."""
 WHICH_END = Interval(-1.0, 1.0)
 FLAT = 1e-3
 """rad; a rim that is closer than this to lying flat counts as flat."""
@@ -177,7 +177,7 @@ class PlaneContact:
         return (Event(f"{self.name}_edge", guards, FALLING, Reset(changes)),)
 
     def _flat(self) -> tuple[Event, ...]:
-        """Return the end of what rigid bodies tell: a whole rim touches, and no point of it."""
+        """Return the event that ends the run where a whole rim touches, and not a single point."""
         touch = self.touch
         if not isinstance(touch, SurfaceOnPlane):
             return ()

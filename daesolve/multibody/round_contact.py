@@ -21,8 +21,8 @@ from daesolve.system.unilateral import Contact
 
 WHICH_SIDE = Interval(-1.0, 1.0)
 FAR, FARTHEST = 0.25, 0.75
-"""How far beyond the equator a normal has gone where the other end of the axis is turned onto it:
-while the contact is open, and while it is closed."""
+"""How far beyond the equator the normal is when the other end of the axis takes over: while the
+contact is open, and while it is closed."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,7 +43,7 @@ from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import MechanicalSystem, System
 
 SEED = 20
-"""Size of the random positions from which consistent ones are searched."""
+"""The seed of the random positions from which consistent ones are searched."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -202,7 +202,7 @@ class PfaffSystem:
     def rank(
         self, x: np.ndarray, p: np.ndarray, units: np.ndarray, tolerance: float
     ) -> Independence:
-        """Return rank and independent constraints at a state; `units` measure the velocities."""
+        """Return the rank of the constraints at a state, with velocities measured in `units`."""
         found = singular_directions(unit_length(self.parts(x, p)[0] @ units, 1))
         dependent = np.any(np.abs(found.dependences(tolerance)) > TAKES_PART, axis=1)
         names = [name for name, part in zip(self.goals, dependent, strict=True) if part]

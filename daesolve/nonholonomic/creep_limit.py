@@ -396,7 +396,7 @@ def _by_name(names: Sequence[str], column: np.ndarray) -> dict[str, float]:
     return {name: value for name, value in pairs if abs(value) > VANISHING}
 
 
-# -- what is asked -------------------------------------------------------------------------------
+# -- the request ---------------------------------------------------------------------------------
 
 
 def _checked_times(times: Sequence[float]) -> tuple[float, ...]:

@@ -94,7 +94,10 @@ class GrowthVector:
 
     @property
     def bracket_generating(self) -> bool:
-        """Whether D grows almost everywhere to all that the kinematics allow."""
+        """Whether D grows almost everywhere to all that the kinematics allow.
+
+        Then no constraint restricts positions.
+        """
         return self.generic[-1] == self.positions
 
 

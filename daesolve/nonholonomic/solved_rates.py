@@ -233,7 +233,7 @@ def _hamel(
     return columns + ca.horzcat(*through)
 
 
-# -- what is asked for, and whether it can be answered -------------------------------------------
+# -- the request, and whether it can be answered -------------------------------------------------
 
 
 def check_system(system: MechanicalSystem) -> None:

@@ -105,7 +105,7 @@ class Validity:
             f"slow rates are {self.separation:.3g} of the fast ones, {limit}": (
                 self.separation > FAR_APART
             ),
-            f"the time of the fast motion changes by a relative {self.lengthening:.3g}, {limit}": (
+            f"the time of the fast motion changes by {self.lengthening:.3g} of itself, {limit}": (
                 self.lengthening > FAR_APART
             ),
             f"small velocities lag behind by {self.lag:.3g} of their size, {limit}": (

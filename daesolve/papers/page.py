@@ -23,7 +23,7 @@ from daesolve.reporting.figures.style import alone, style, svg
 from daesolve.solving.descriptions import versions
 
 DIGITS = 10
-"""Of an exact value."""
+"""Digits of an exact value."""
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ class Analysis:
 
 
 def rank_report(subject: Subject) -> dict[str, Any]:
-    """Return whether the reactions influence all goals independently, in motion and at rest.
+    """Report whether the reactions influence all goals independently, in motion and at rest.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def sensitivity_report(found: Sensitivity) -> dict[str, Any]:
 
 
 def _quasi_holonomic(subject: Subject, of: Sequence[str]) -> dict[str, Any]:
-    """Return whether constraints may be substituted, solved for the rates of some coordinates."""
+    """Report whether constraints may be substituted, solved for the rates of some coordinates."""
     at, values = subject.named_start, subject.values
     system, time = subject.mechanical, subject.time
     return quasi_holonomic_report(system, of, parameters=values, at=at, time=time)

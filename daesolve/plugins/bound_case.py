@@ -68,7 +68,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
     Parameters
     ----------
     problem, case, model
-        The problem, the name of the case, and the model.
+        The problem, its case, and the name of the model.
     structure, parameters
         Values that replace the problem's defaults.
     start

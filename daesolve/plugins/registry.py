@@ -64,7 +64,7 @@ class Problem(Family, Shown):
     figures
         Name -> function of a run's document that draws a figure.
     measures
-        Name -> a number that is computed for every member of a sweep.
+        Name -> `Measure`, a number that is computed for every member of a sweep.
     drawing
         Function of a run's document that describes what the bodies look like; None if there is
         nothing to draw. By default, points and rods are found automatically

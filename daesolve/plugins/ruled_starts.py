@@ -22,7 +22,8 @@ from daesolve.fmu.ruled import StartRule
 from daesolve.posing.symbols import symbol
 
 ROUNDED = 1e-13
-"""Of a start value, at least of one, how far expressions may be off the numbers of a rule."""
+"""How far expressions may differ from the numbers of a rule, as a fraction of the start value, or
+of 1 if the value is smaller."""
 
 
 class Noted(Named[Any]):

@@ -7,7 +7,7 @@ ACCUMULATED = "accumulated"
 REST = "rest"
 """The event at which everything that moves has come to rest on its contacts."""
 PENDING, ENDS = "accumulating", "accumulated_at"
-"""The discrete values that hold whether coming to rest is expected, and when, s."""
+"""The discrete values that hold whether an end of omitted impacts is expected, and when, s."""
 SET_OUT = 1e5
 """Multiplies the slip that counts as zero; a faster contact slides in its own direction."""
 

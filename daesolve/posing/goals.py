@@ -41,7 +41,7 @@ def as_scalar(owner: str, value: Expression, *, finite: bool = True) -> ca.SX:
 
 
 def no_number(owner: str, constant: float) -> PosingError:
-    """Return a message that an expression contains a constant that is not finite."""
+    """Return the error for an expression that contains a constant that is not finite."""
     return PosingError(
         f"{owner} contains the constant {constant}: Python's math functions and float() do not "
         "work on symbols; use casadi's functions (casadi.cos(q.x)) and finite constants"

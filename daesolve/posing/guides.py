@@ -31,7 +31,7 @@ SWITCH, AT_REST, JAM = "support_switch", "at_rest", "jam"
 """Events that guides add: another support is loaded, the slip ends, reactions grow without
 bound."""
 RELEASED = "breaks_loose"
-"""The record of an event where a body that friction held begins to slide."""
+"""The name under which a run records that a body held by friction begins to slide."""
 SLOW, QUICK, TURNED = "slow", "quick", "slip_turned"
 """Events in space: the motion is slow enough to follow to its end in scaled time; it has become
 so fast that another speed counts as slow; a slip has turned by 60 degrees or has ended."""

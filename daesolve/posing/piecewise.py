@@ -38,4 +38,4 @@ def smooth(expression: Expression) -> ca.SX:
     >>> ds.solve(system, until=10.0, initial={"x": 1.0}, solver="dop853").events
     ()
     """
-    return as_scalar("what is to be kept", expression) + SMOOTH
+    return as_scalar("the argument of smooth", expression) + SMOOTH

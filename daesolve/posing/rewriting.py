@@ -95,7 +95,7 @@ def substitution(symbols: ca.SX, meanings: ca.SX) -> Callable[[ca.SX], ca.SX]:
 
 
 def expressions_in(value: Any) -> Iterator[ca.SX]:
-    """Return every expression in an object; call a reset's function for one guard at a time."""
+    """Return every expression in an object; a reset's function is called for only one guard."""
     found: list[ca.SX] = []
 
     def take(expression: ca.SX) -> ca.SX:

@@ -19,7 +19,7 @@ from daesolve.errors import OutOfRangeError, PosingError, unknown_name
 
 
 def symbol(name: str, count: int = 1) -> ca.SX:
-    """Return a new symbol, or a column of several, under CasADi's own name."""
+    """Return a new CasADi symbol of this name, or a column of several."""
     # The stubs of CasADi know `SX.sym` by another signature.
     return ca.SX.sym(name, count)  # pyright: ignore[reportArgumentType]
 
@@ -101,7 +101,7 @@ class SymbolVector:
     names
         The names, in the order of the vector.
     units
-        The label of each unit.
+        The unit of each symbol, as a label.
     kind
         The kind of these symbols, for messages ("coordinate").
     """
@@ -230,7 +230,7 @@ class _Dot:
 class Auxiliaries(DifferentiableVector):
     """Names for expressions of time and positions: a contact point, an elongation.
 
-    The chain rule differentiates goals in these names, each derivative of a shape only once.
+    The chain rule differentiates goals written in them, each shape once, for the same motion.
     """
 
     def __init__(self, meanings: Mapping[str, ca.SX], units: Mapping[str, str]) -> None:

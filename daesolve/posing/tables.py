@@ -1,9 +1,10 @@
 """Tables of measured values: polynomials between nodes, with coefficients that events change.
 
-    value = sum_k c_k (a - base)^k c and base are discrete values of the piece that contains a
+    value = sum_k c_k (a - base)^k
 
-At a node, the coefficients of the next piece replace the current ones. Between nodes the motion is
-smooth, and only one polynomial is evaluated, however many nodes there are.
+c and base are discrete values of the piece that contains the argument a. At a node, the
+coefficients of the next piece replace the current ones. Between nodes the motion is smooth, and
+only one polynomial is evaluated, however many nodes there are.
 """
 
 from __future__ import annotations

@@ -74,7 +74,8 @@ MANY = 1e4
 """Steps for stability alone below which an explicit method ends sooner: an implicit step costs
 30 to 100 times one of its own."""
 FASTER = 30.0
-"""Times the fastest oscillation and the rates of feedback that a decay is stiff."""
+"""A decay is stiff if it is this many times as fast as the fastest oscillation and the rates of
+feedback."""
 WRITTEN_TO = 1000
 """Instructions of the rate up to which a Jacobian is found soon in any way."""
 LARGE = 600
@@ -239,7 +240,7 @@ class Stiffness:
     Parameters
     ----------
     decay
-        The fastest decay, 1/s.
+        The rate of the fastest decay, 1/s.
     motion
         The fastest oscillation, growth or feedback, 1/s.
     span

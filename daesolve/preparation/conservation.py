@@ -20,9 +20,10 @@ from daesolve.formulations import OdeProblem
 TELLING = 3
 """Sample states below which they do not show that reactions do no work."""
 WATCHED_TO = 1e-10
-"""Of the largest terms met, the rate of an invariant that is taken for conserved."""
+"""The largest rate of an invariant that is assumed to be conserved, as a fraction of its largest
+terms."""
 ABOVE_SAMPLES = 10.0
-"""Times what rounding leaves of it at sample states, where that is more."""
+"""Or this many times its rounding at sample states, if that is more."""
 
 
 def conserved_invariants(

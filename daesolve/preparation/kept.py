@@ -33,7 +33,7 @@ from daesolve.system.system import System
 MADE_ANEW = ("system", "request", "dynamics", "problem", "compilation", "transitions")
 FUNCTIONS = ("rhs", "recover", "residuals", "guards")
 PLAIN = ("labels", "size", "watched", "pivot_goals", "singular_goals", "plan", "stiff")
-"""Of a problem."""
+"""Plain fields of a problem."""
 
 
 def keep(request: Request, prepared: Prepared) -> None:

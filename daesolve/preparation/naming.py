@@ -45,9 +45,9 @@ def formulation_named(name: str, rates: Mapping[str, Any] | None = None) -> Form
     Parameters
     ----------
     name
-        The name of a formulation or solver of the library or of an installed package.
-        `projected:index-1` wraps a formulation other than feedback; `viscous:1e-7` gives the
-        mobility, `regularised:1e-3` the speed.
+        The name of a formulation of the library or of an installed package. `projected:index-1`
+        wraps a formulation other than feedback; `viscous:1e-7` gives the mobility,
+        `regularised:1e-3` the speed.
     rates
         `rate` and `rates` of the formulation; by default none.
 
@@ -76,7 +76,7 @@ def solver_named(name: str, settings: Mapping[str, Any] | None = None) -> Solver
     Parameters
     ----------
     name
-        The name of a formulation or solver of the library or of an installed package.
+        The name of a solver of the library or of an installed package.
     settings
         Its fields by name; by default its own.
 
@@ -97,7 +97,7 @@ def formulation_of(given: None) -> None: ...
 @overload
 def formulation_of(given: Formulation | str) -> Formulation: ...
 def formulation_of(given: Formulation | str | None) -> Formulation | None:
-    """Return a formulation given as an object or by its name.
+    """Return a formulation given as an object or by its name; None stays None.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def solver_of(given: None) -> None: ...
 @overload
 def solver_of(given: Solver | str) -> Solver: ...
 def solver_of(given: Solver | str | None) -> Solver | None:
-    """Return a solver given as an object or by its name.
+    """Return a solver given as an object or by its name; None stays None.
 
     Raises
     ------

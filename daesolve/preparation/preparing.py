@@ -61,7 +61,7 @@ from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
 
 WEAK_GRIP = 1e-4
-"""Below this part of its usual size a grip costs digits, where the elimination is not refined."""
+"""A grip below this fraction of its usual size costs digits, unless the elimination is refined."""
 
 
 @dataclass(frozen=True, eq=False)

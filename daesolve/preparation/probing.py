@@ -27,11 +27,11 @@ from daesolve.solvers.scipy import has_failed
 
 PROBE_STEPS = 300
 PROBES = 3
-"""Times that it is repeated at most, until it shows the sizes that it was judged by."""
+"""The most repetitions until the probe shows the sizes by which it was judged."""
 ENDLESS = 20.0
 """A step this many times the long ones shows a motion without a scale, a free flight."""
 FEW = 10
-"""Steps that do not show what is out of proportion."""
+"""So few steps do not show whether one is out of proportion."""
 LONG = 0.9
 """A quantile of the steps that a few close to a singular position do not move."""
 

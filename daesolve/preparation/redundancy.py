@@ -28,7 +28,7 @@ from daesolve.preparation.request import Redundant, Request
 from daesolve.system.system import MechanicalSystem, System
 
 SEEN = "near the start and is monitored during the run"
-"""How it is known that a goal follows from others, where its expression does not show it."""
+"""How the dependence of a goal is known if its expression does not prove it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -234,7 +234,7 @@ def _check_tolerances(request: Request) -> None:
 
 
 def _check_rank_loss(request: Request) -> None:
-    """Refuse a formulation that contradicts the requested one, and an empty budget."""
+    """Refuse a formulation that contradicts `rank_loss`, and an empty budget."""
     given, budget = request.formulation, request.max_evaluations
     if request.rank_loss == "viscous" and given is not None and not given.replaces_constraints:
         raise UnsupportedError(

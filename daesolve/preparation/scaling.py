@@ -30,24 +30,24 @@ USUAL = (1e-4, 1e4)
 USUAL_STEP = (1e-5, 1e5)
 """Mean steps of the short run, s, that need none: absolute times in solvers are 1e-6 s and less."""
 SMALL = 1e-4
-"""Of the largest of its unit, a state that is scaled by a size of its own where that unit is large:
-it is not to lose digits to its neighbours."""
+"""A state below this fraction of the largest of its unit has its own scale if that unit is large,
+so that it loses no digits to its neighbours."""
 ROUNDING = 1e-12
-"""Of the largest of its unit, or of states of about one, a state that is zero but for rounding."""
+"""A state below this part of the largest of its unit, or of states of about one, is rounding."""
 EPSILON = float(np.finfo(float).eps)
 NUDGE = 4.0 * EPSILON
-"""Of each state and value, a change that shows how rates are rounded."""
+"""The relative change of each state and value that shows how rates are rounded."""
 IDLE = 1e-9
-"""Of the rates, what a multiplier contributes that does nothing."""
+"""A multiplier that contributes less than this fraction of the rates has no effect."""
 LOOKS = 20
 """States of the short run at which rates and multipliers are looked at."""
 RESTS = 10.0
-"""Times the rounding of what moves a state, up to which it rests."""
+"""A state rests up to this many times the rounding of what moves it."""
 MOST = 900
 """The largest exponent, and the size of the smallest: products of two scaled states are numbers."""
 LEAST = -100
-"""The smallest exponent of a state: what is smaller rests, and wakes up later if at all. It would
-outgrow its exponent again and again."""
+"""The smallest exponent of a state: a smaller state rests, and if it moved later it would outgrow
+its exponent again and again."""
 
 
 def exponents_of(units: Sequence[str], sizes: np.ndarray) -> np.ndarray:
@@ -127,7 +127,8 @@ class Begin:
         if not found.any():
             return found
         sizes = self._without_rounding(sizes, times, table)
-        # Work is weighed against the energy, whose rounding it has; that of rounding is none.
+        # Work is weighed against the energy, whose rounding it shares; but an energy that is only
+        # rounding does not count.
         energy = self._energy(times, np.where(sizes > 0.0, table, 0.0))
         works = np.maximum(sizes[len(labels) :], energy) if energy > 0.0 else 0.0
         sizes[len(labels) :] = works
@@ -265,7 +266,8 @@ def _with_multipliers(
 
 
 SHORT, SHORTEST = 1e-6, 1e-10
-"""m; lengths below which what counts as a gap of zero is reported, and is too much of them."""
+"""Lengths, m, below which a note names the gap that counts as zero, and below which it is too large
+beside them."""
 
 
 def scaling_note(names: Sequence[str], scaling: Scaling) -> str | None:
@@ -281,12 +283,12 @@ def scaling_note(names: Sequence[str], scaling: Scaling) -> str | None:
 
 
 def lengths_note(dynamics: Dynamics, scaling: Scaling) -> str | None:
-    """Say where what counts as a gap of zero is no small part of the lengths; None elsewhere.
+    """Return a note if the gap that counts as zero is not small beside the lengths, or else None.
 
     Raises
     ------
     OutOfRangeError
-        It is a large part of them.
+        It is too large beside them.
     """
     units = dynamics.labels.state_units[: dynamics.position_count]
     known = zip(units, scaling.visible, strict=False)
@@ -305,7 +307,7 @@ def lengths_note(dynamics: Dynamics, scaling: Scaling) -> str | None:
 
 
 FEW = 4
-"""So many names a note has of one exponent."""
+"""The most names of one exponent in a note."""
 
 
 def _few(names: Sequence[str]) -> str:

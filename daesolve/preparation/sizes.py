@@ -28,7 +28,7 @@ SMALLEST = 1e-3
 NOTHING = 1e-12
 """What is below this in the units of the system is taken for rounding."""
 ROUNDING = float(np.finfo(float).eps)
-"""Of the terms of a value, what is lost in it."""
+"""The rounding of a value, as a fraction of its terms."""
 STEPS_PER_SEGMENT = 5000
 STEPS_PER_PROJECTION = 40
 """Between projections of a multistep method, which restarts there; it takes smaller steps."""

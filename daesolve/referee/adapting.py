@@ -10,7 +10,7 @@ from daesolve.referee.engine import engine
 
 DAMPED = 1.0
 STIFFEST = (0.9999, 0.9999, 0.001, 0.5, 2.0)
-"""MuJoCo's impedance goes to 0.9999 at most."""
+"""MuJoCo limits the impedance to 0.9999."""
 SHORTEST = 2.0
 """The time constant of an equality in steps: MuJoCo's documentation advises no less."""
 

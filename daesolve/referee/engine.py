@@ -16,7 +16,7 @@ import numpy as np
 from daesolve.errors import DaesolveError, MissingPackageError
 
 CLOSED = 1e-14
-"""How far a loop of the start may gape, over the extent of the model."""
+"""The largest gap of a loop at the start, over the extent of the model."""
 TORQUE_SCALE = 10
 """Where among the numbers of a weld that one stands."""
 TRIES = 50

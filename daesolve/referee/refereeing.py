@@ -24,7 +24,7 @@ UNMOVED = "default"
 SAMPLES = 400
 MOST_WARNINGS = 3
 APART = 1e-3
-"""Of the extent of the model, the distance at which motions count as apart."""
+"""The distance at which motions count as apart, over the extent of the model."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ FASTEST_GIF = 50.0
 """Viewers slow down frames that last less than two hundredths of a second."""
 Writer = Callable[[Films, Path, Progress], None]
 FINENESS = 10_000
-"""Into how many units the width of the view is divided; coordinates are whole numbers of them."""
+"""The number of units in the width of the view; coordinates are whole numbers of them."""
 TURN = 1000
 """Units of an angle, 1/rad."""
 CLOCK = 1000

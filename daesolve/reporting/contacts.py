@@ -11,14 +11,14 @@ import numpy as np
 from daesolve.reporting.sampling import Document
 
 SLIDES = "slides"
-"""In space, in a direction of its own."""
+"""The state of a contact that slips in space, in whichever direction."""
 OPEN, CLOSED, FORWARD, BACKWARD, STICKS = "open", "closed", "slides +", "slides -", "sticks"
 WORDS = {0.0: OPEN, 1.0: FORWARD, -1.0: BACKWARD, 2.0: STICKS}
-"""By the output `<name>_state`."""
+"""The state of a contact, by the output `<name>_state`."""
 MET, LOST = "_closed", "_lost"
-"""How the event ends at which a contact is met."""
+"""Suffixes of the events at which a contact closes and opens."""
 HOLD = "contact_"
-"""How the discrete value of a contact begins."""
+"""The prefix of the discrete value of a contact."""
 
 
 @dataclass(frozen=True)

@@ -32,10 +32,10 @@ from daesolve.trajectory.trajectory import Trajectory
 from daesolve.verification.second_run import Difference
 
 EVENTS_WITH_STATES = 50
-"""Of how many events at the beginning, and at the end, report.json has the states."""
+"""The number of events at the beginning, and at the end, whose states are in report.json."""
 SAMPLED = ("times", "states", "reactions", "outputs")
 FOR_FIGURES = ("opening", "event_statistics", "drawing", "directory", "source")
-"""What a document may have besides, for the page alone."""
+"""Further entries of a document that only the page uses."""
 USUAL = {
     "redundant": "error",
     "rank_loss": "stop",
@@ -49,7 +49,7 @@ USUAL = {
 }
 """What a document lists of a request only where it, or what the case asks for, differs."""
 NO_PICTURE = "there is no picture"
-"""How the note begins that says why."""
+"""The beginning of the note that says why there is no picture."""
 DrawingRule = Callable[[Document], Drawing | None]
 """Makes the drawing of a run from its document."""
 IDENTITY = (

@@ -23,15 +23,16 @@ from daesolve.trajectory.trajectory import Trajectory
 SECONDS = 10.0
 PICTURES_A_SECOND = 25.0
 CLOSE_PICTURES = 50.0
-"""Pictures a second of a motion that is too fast to be followed in fewer."""
+"""Pictures per second of a motion that is too fast to follow in fewer."""
 LONGEST = 600.0
 FASTEST = 60.0
 LEEWAY, EVEN = 0.1, 1e-6
-"""How much the number of pictures may change to have each at a sample, if these are even."""
+"""How much the number of pictures may change so that each is at a sample, if samples are this
+even."""
 MOST_SHOWN, MOST_ELSE = 10_000, 5_000
-"""Samples of a run on disk: those of what is shown, and those of the whole run."""
+"""The most samples of a run on disk: in the part that is shown, and in the whole run."""
 BESIDE = 100
-"""Samples before and after what is shown, by which it is judged whether they can be joined."""
+"""Samples before and after the part shown that help to judge whether samples can be joined."""
 MOST_EVENTS = 1000
 """Above this number, only the last of those between two pictures is shown."""
 

@@ -51,9 +51,9 @@ DISTINGUISHING = (
 """The respects in which runs can differ, the most informative first."""
 MOST_PARTS = 3
 DIGITS = 16.0
-"""Of a double."""
+"""Digits of a double."""
 ROUNDING = 2.2e-16
-"""Of a double, relative."""
+"""Relative rounding of a double."""
 STILL = 1e-12
 """What is below this in the units of the system is taken for rounding."""
 UNTRUSTED = 1e-2
@@ -136,7 +136,7 @@ def seconds(value: float | None) -> str:
 
 
 def correction(entry: Mapping[str, Any]) -> str:
-    """Return how much feedback a residual needed; None if it was only measured."""
+    """Return how much feedback a residual needed, or a dash if it was only measured."""
     return short(entry["correction"]) if entry["driven"] else NOTHING
 
 
@@ -177,7 +177,7 @@ def _or_infinite(value: float | None) -> float:
 
 
 def difference_worst(document: Document) -> Worst | None:
-    """Find the state that differed most from the verification run, relative to its size."""
+    """Find the state that differed most from the verification run, relative to `magnitudes`."""
     verification = document["verification"]
     if not verification:
         return None
@@ -254,7 +254,7 @@ def magnitudes(document: Document) -> dict[str, float]:
 
 
 def pace(document: Document) -> float | None:
-    """Return how many seconds of motion were computed per second."""
+    """Return how many seconds of motion were computed per second; None if unknown."""
     wall = document["statistics"].get("wall_seconds")
     return span(document) / wall if wall else None
 

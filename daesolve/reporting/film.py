@@ -97,7 +97,7 @@ class Film:
         Whether a motion between pictures can be drawn: nothing but the spokes of circles turns
         too far from one to the next.
     turns
-        How often a point turns back as far as can be seen, at most.
+        The largest number of visible reversals of a point.
     at_samples
         How many of the pictures are at a sample's own time.
     turn

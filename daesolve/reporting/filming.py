@@ -41,13 +41,13 @@ MOST_TURNS = 40
 ENOUGH_TURNS = 8
 """Turning points that are worth being shown in real time."""
 TRIES = 6
-"""Lengths of the beginning that are tried."""
+"""The most lengths of the beginning that are tried."""
 REAL_TIME = 1.05
-"""Seconds of a run in a second of playing, above which a film is a time lapse."""
+"""Seconds of a run per second of playing time above which a film is a time lapse."""
 MOST_OF_IT = 0.5
-"""The part of a run above which its beginning is not shown apart, if the whole can be followed."""
+"""A beginning that is more than this part of a run needs no film if the whole can be followed."""
 SHORTER = 0.5, 0.9
-"""The part of a length that is tried next, at least and at most."""
+"""The least and the largest fraction of a length that is tried next."""
 
 
 def filmed(
@@ -108,9 +108,9 @@ def _shown(
     *,
     time_lapse: bool = True,
 ) -> Film:
-    """Return the film of a part of a run, in more pictures where it can then be followed.
+    """Return the film of a part of a run, with more pictures if it can then be followed.
 
-    A time lapse has no more of them unless it is asked for: its beginning shows more.
+    With `time_lapse=False` a time lapse keeps its pictures: its beginning shows more.
     """
     shown = film(_part(known, origin, playing))
     room = FOLLOWABLE * closest * playing.seconds
@@ -124,7 +124,7 @@ def _shown(
 def _beginning(
     known: Trajectory | Document, origin: _Origin, playing: Playing, closest: float
 ) -> Film | None:
-    """Return the film of the first oscillations; None where none of them can be followed."""
+    """Return the film of the first oscillations; None if none of them can be followed."""
     begun = _closely_sampled(known)
     if begun is not known and origin.rule is None and _has_own_series(begun):
         return None
@@ -141,7 +141,7 @@ def _beginning(
         shown = _shown(begun, origin, part, closest)
         if shown.followable:
             return shown
-        # The number of turns is too small where they are faster than the pictures.
+        # Turns that are faster than the pictures are counted too low.
         wanted = FOLLOWABLE * closest * playing.seconds / max(shown.turns, 1)
         count = int(count * min(max(wanted, SHORTER[0]), SHORTER[1]))
     return None

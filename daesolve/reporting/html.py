@@ -50,7 +50,7 @@ LINES = 14
 """Lines of a long table below each other, where there is room beside them."""
 WIDTH, HEIGHT, EDGE = 112, 26, 2
 LOWEST, HIGHEST = 1e-17, 1e-14
-"""The range that sparklines of residuals have at least."""
+"""The least range of sparklines of residuals."""
 WORST_PIVOT = 1e-12
 
 

@@ -13,11 +13,11 @@ from daesolve.storage.encoding import is_list, is_mapping
 WIDEST = 78
 """Characters that a table may take."""
 GAPS = (2, 1)
-"""Characters between columns, those to be preferred first."""
+"""Characters between columns, in order of preference."""
 ROUNDING = 1e-13
-"""Of the largest number beside it, what is shown as zero."""
+"""A number below this fraction of the largest beside it is shown as zero."""
 LONGEST = 12
-"""Numbers in an entry of a table at most."""
+"""The most numbers in an entry of a table."""
 
 
 def table_of(entries: Sequence[Any], shown: Callable[[Any], str]) -> Table | None:

@@ -31,7 +31,7 @@ WIDTH = 88
 
 
 def marked_up(words: str | None) -> Markup | None:
-    """Return a command for a page, where no line breaks at the hyphens of an option."""
+    """Return a command for a page, unbroken at the hyphens of its options; None stays None."""
     if words is None:
         return None
     option = Markup('<span class="option">{}</span>')

@@ -18,9 +18,9 @@ Document = Mapping[str, Any]
 MOST_TURNS = 200
 """Turning points that a wide panel can show as a line."""
 SEEN = 1e-3
-"""The part of its whole way by which a point must move to be seen to move."""
+"""A point moves visibly if it moves more than this fraction of its whole path."""
 MOST_EVENTS = 2000
-"""So many events of a name are kept at most, evenly chosen."""
+"""The most events of a name that are kept, evenly chosen."""
 
 
 def series(document: Document, kind: str) -> dict[str, Series]:

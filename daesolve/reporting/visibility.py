@@ -1,4 +1,4 @@
-"""What an eye can see of a motion: how often bodies turn back on the screen."""
+"""How often bodies visibly turn back on the screen."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from daesolve.drawing import (
 from daesolve.trajectory.joining import LEAST_RANGE
 
 SEEN_STEP = 5e-3
-"""The part of the view's width below which a point is not seen to turn back."""
+"""The fraction of the view's width below which a reversal of a point is invisible."""
 MOST_POINTS = 8
-"""Points of a shape that are watched."""
+"""The largest number of points of a shape that are examined."""
 
 
 def turns_in_pictures(shown: Sequence[Sequence[Placed]], views: Sequence[np.ndarray]) -> int:
-    """Return how often a point of a body turns back from picture to picture, at most.
+    """Return the largest number of visible reversals of a point of a body, from picture to picture.
 
     Parameters
     ----------
     shown
         The bodies of each picture.
     views
-        (2, 2) the corners of what each picture looks at.
+        (2, 2) the corners of the view of each picture.
     """
     width, middles = _width(views), np.array([view.mean(axis=0) for view in views])
     most = 0
@@ -59,10 +59,10 @@ def turns_between(
     places: np.ndarray,
     view: np.ndarray,
 ) -> int:
-    """Return how often the middle of a body turns back at all samples, at most.
+    """Return the largest number of visible reversals of the middle of a body, over all samples.
 
-    Pictures may show what goes to and fro fast as slow. A spin may look slow: it hides nothing.
-    The view must stay where it is, for it is known at the pictures alone.
+    Pictures can make a fast oscillation look slow. A fast spin may look slow too, but this hides
+    no oscillation, so only middles are examined. The view must be the same in all pictures.
 
     Parameters
     ----------
@@ -73,9 +73,9 @@ def turns_between(
     parameters
         Of the run.
     places
-        (k,) where the pictures are among these.
+        (k,) the indices of the pictures among these.
     view
-        (2, 2) the corners of what all pictures look at.
+        (2, 2) the corners of the view of all pictures.
     """
     bodies = [[Trace(point) for point in _watched(drawing, shape)] for shape in drawing.shapes]
     bodies = [body for body in bodies if any(moves(trace, dense) for trace in body)]
@@ -97,7 +97,7 @@ def _width(views: Sequence[np.ndarray]) -> float:
 
 
 def _watched(drawing: Drawing, shape: Shape) -> Sequence[Point]:
-    """Return points whose middle is that of a body."""
+    """Return points of a shape whose mean is the middle of its body."""
     if isinstance(shape, Circle):
         return [shape.centre]
     if isinstance(shape, Dot):
@@ -111,7 +111,7 @@ def _watched(drawing: Drawing, shape: Shape) -> Sequence[Point]:
 
 
 def _reversals(values: np.ndarray) -> int:
-    """Return how often values turn back by more than can be seen."""
+    """Return how often values turn back by more than `SEEN_STEP`."""
     finite = values[np.isfinite(values)]
     if not finite.size or np.ptp(finite) <= SEEN_STEP:
         return 0

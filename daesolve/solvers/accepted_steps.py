@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 INNER = 0.381966
-"""Part of a step at which guards are judged besides its ends: no ratio of small whole numbers, so
-that no oscillation falls in step with both."""
+"""The fraction of a step at which guards are judged besides its ends: no ratio of small whole
+numbers, so that no oscillation falls in step with both."""
 
 
 @dataclass(frozen=True, eq=False)

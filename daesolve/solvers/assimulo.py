@@ -33,7 +33,8 @@ is enough."""
 SMALLEST_RTOL = 100 * float(np.finfo(float).eps)
 """SUNDIALS cannot do with less."""
 HOP = 1e-13
-"""Of the time: a span so short that Assimulo takes it for none; Euler's step is exact over it."""
+"""The fraction of the time that Assimulo takes for an empty span; over it, Euler's step is
+exact."""
 QUIET = 50
 """Assimulo's level of messages at which there are none."""
 

@@ -32,14 +32,15 @@ from daesolve.solvers.assimulo import (
 from daesolve.solvers.segment import State
 
 MULTISTEP_SHARE = 0.01
-"""Of the tolerances, what IDA and ODASSL are given: errors of BDF have one sign, and add up over
-thousands of steps to hundreds of times the tolerance."""
+"""The fraction of the tolerances that IDA and ODASSL get: errors of BDF have one sign, and add up
+over thousands of steps to hundreds of times the tolerance."""
 RADAU_SHARE = 0.1
 """The factor on the tolerances given to RADAU5, which itself turns 1e-9 into 1e-7."""
 LOOSER = 1e4
-"""Times the absolute tolerance, what IDA is given for variables of index 2 and 3."""
+"""The factor on IDA's absolute tolerance for variables of index 2 and 3."""
 HIGHEST_ORDER = {1: 5, 2: 5, 3: 4}
-"""Of IDA's formulas, by the index: order 5 is the least stable, which shows in index 3."""
+"""The highest order of IDA's formulas, by the index: order 5 is the least stable, which shows in
+index 3."""
 MOST_STEPS = 10**9
 """The length of a segment is limited elsewhere."""
 

@@ -79,7 +79,7 @@ class Solver(ABC):
 
     @property
     def steps_over(self) -> bool:
-        """Whether steps are accepted whatever the error, also over singular positions."""
+        """Whether steps are accepted whatever the error, also past singular positions in them."""
         return False
 
     def halts_at_events(self, problem: OdeProblem) -> bool:

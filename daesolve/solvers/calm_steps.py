@@ -25,7 +25,7 @@ from daesolve.taylor_kernel.marching import Stretch
 from daesolve.taylor_kernel.seen import Seen
 
 PARTS = np.array([INNER, *FIRST_LOOKS])
-"""Parts of a step at which it is looked into: for guards, and for terms that may hide."""
+"""The fractions of a step at which it is examined, for guards and for terms that may hide."""
 GUARDED = (0,)
 """Which of them are for guards."""
 FEWEST = 2

@@ -25,7 +25,8 @@ from daesolve.solvers.segment import NO_RATE, NOT_FINITE, STALLED, Integrator, S
 from daesolve.solvers.stepping import Interpolant, Step, Stepper
 
 SAFETY, SHRINK, GROW = 0.9, 0.2, 10.0
-"""Of the step that would just keep the tolerance; the bounds of one step over the one before."""
+"""The next step over the one that would just keep the tolerance, and the bounds of a step over the
+one before."""
 FIRST = 1e-3
 """The first step over the longest, before its error is known."""
 LEAST = 1e-300

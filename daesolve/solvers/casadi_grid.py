@@ -33,9 +33,9 @@ FIRST_GRID = 512
 MOST_GRID = 32_768
 """Points of a grid beyond which a segment is cut into pieces."""
 UNITS = 1e6
-"""How long an integration lasts in CasADi's own time, in which it takes no step below 1e-9."""
+"""The duration of an integration in CasADi's time, in which it takes no step below 1e-9."""
 SHORTEST = 2.0**-12
-"""Of a segment that fails, the part to which it is cut down."""
+"""A segment that fails is cut down to this fraction."""
 _COMPLAINING = threading.Lock()
 """Held while standard error is turned away, which is one for all threads."""
 REASONS = {
@@ -59,7 +59,7 @@ class IntegrationError(StepError):
 
 
 LATE = 1e-9
-"""Of a distance in time, the rounding of time itself beyond which it counts."""
+"""The rounding of time counts if it exceeds this fraction of a span."""
 EVEN = 1e-9
 """Looks into a step are even but for rounding."""
 Parts = int | np.ndarray

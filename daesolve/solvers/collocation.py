@@ -23,16 +23,16 @@ from daesolve.formulations import OdeProblem
 from daesolve.solvers.jacobians import Solve, newton_matrix
 
 ITERATIONS = {3: 7, 5: 10}
-"""Of Newton's method at most, by the number of stages."""
+"""The most iterations of Newton's method, by the number of stages."""
 SHORTEST, LONGEST = 0.2, 10.0
 """What a step may be of the one before it."""
 KEPT = 1.2
 """A step is not made longer by less than this factor, so that its factors still serve."""
 HARD = 0.7
-"""Of the iterations: where so many were needed, or where Newton's method failed, the next step is
-no longer than this one, for it would fail."""
+"""If Newton's method needed this fraction of its iterations, or failed, the next step is no longer
+than this one, because it would fail."""
 LATE = 1e-10
-"""Of a step, the rounding of time beyond which it counts."""
+"""The rounding of time counts if it exceeds this fraction of a step."""
 GOOD = 1e-3
 """Newton's iteration that converges at this rate needs no other Jacobian."""
 

@@ -17,7 +17,7 @@ from daesolve.solvers.dormand_prince import FIFTH, INCREMENTS, ORDER, PARTS, THI
 
 VERSION = version_of(compiling, operations, vectors, machine, dormand_prince, sys.modules[__name__])
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
-"""Of the change of the step, as SciPy has them."""
+"""Safety factor and bounds of the change of the step, as in SciPy."""
 POWER = -1.0 / ORDER
 
 

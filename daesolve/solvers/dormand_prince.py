@@ -56,19 +56,19 @@ PARTS = np.array([
     0.3333333333333333, 0.25, 0.3076923076923077, 0.6512820512820513, 0.6, 0.8571428571428571,
     1.0,
 ])
-"""Of the step, where each stage is."""
+"""Where each stage is, as a fraction of the step."""
 WEIGHTS = np.array([
     0.054293734116568765, 0.0, 0.0, 0.0, 0.0, 4.450312892752409, 1.8915178993145003,
     -5.801203960010585, 0.3111643669578199, -0.1521609496625161, 0.20136540080403034,
     0.04471061572777259,
 ])
-"""Of the stages, in the step."""
+"""The weights of the stages in the step."""
 FIFTH = np.array([
     0.01312004499419488, 0.0, 0.0, 0.0, 0.0, -1.2251564463762044, -0.4957589496572502,
     1.6643771824549864, -0.35032884874997366, 0.3341791187130175, 0.08192320648511571,
     -0.022355307863886294, 0.0,
 ])
-"""Of the stages and the rate at the end, in the step less its companion of order 5."""
+"""The weights of the stages and of the final rate in the step minus its companion of order 5."""
 THIRD = np.array([
     -0.18980075407240762, 0.0, 0.0, 0.0, 0.0, 4.450312892752409, 1.8915178993145003,
     -5.801203960010585, -0.4226823213237919, -0.1521609496625161, 0.20136540080403034,
@@ -77,6 +77,6 @@ THIRD = np.array([
 """The same of its companion of order 3."""
 # fmt: on
 INCREMENTS = np.array([[*row, *[0.0] * (len(WEIGHTS) - len(row))] for row in _INCREMENTS])
-"""Of the rates of the stages before, (row, column), what leads to each stage."""
+"""The weights of the rates of the previous stages (columns) in each stage (rows)."""
 ORDER = 8
 """The power of a step's length that its error goes with."""

@@ -26,14 +26,16 @@ TIGHTEST = 1e-15
 
 
 SHARE = {1: 3e-3, 2: 3e-3, 3: 1e-4}
-"""Of the tolerance, what the test of a step gets, by the highest index: errors of BDF have one sign
-over thousands of steps and add up, to 1e4 times those of a step and more; in index 3 velocities,
-which are not tested, are those of positions over the step (docs/how-to/choose-a-solver.md)."""
+"""The fraction of the tolerance for the test of a step, by the highest index: errors of BDF have
+one sign over thousands of steps and add up, to 1e4 times the error of a step and more; in index 3
+the errors of velocities, which are not tested, are those of positions over the step
+(docs/how-to/choose-a-solver.md)."""
 SMALLEST = 1e-13
 """The relative tolerance of the test is not smaller: there rounding would decide about steps."""
 HIGHEST_ORDER = {1: 5, 2: 5, 3: 4}
-"""By the highest index. Positions alone are tested in index 3, and the velocities, which are of an
-order less, are rough where BDF of order 5, the least stable one, changes its steps."""
+"""The highest order, by the highest index. In index 3 only positions are tested, and the
+velocities, whose order is lower by one, are rough where BDF of order 5, the least stable one,
+changes its steps."""
 
 
 @dataclass(frozen=True)
@@ -167,13 +169,13 @@ def control(problem: DaeProblem, rtol: float, atol: float, x: np.ndarray) -> Con
 
 
 UNCERTAIN = 0.01
-"""Of the largest that a velocity is, an error of it that a run warns of beforehand."""
+"""A run warns of an error of a velocity above this fraction of its largest value."""
 
 
 def velocity_warning(
     solver: Solver, problem: OdeProblem, fastest: float, sizes: np.ndarray
 ) -> str | None:
-    """Return a warning if the test of only positions, for index 3, leaves velocities uncertain.
+    """Return a warning if an error test of positions only (index 3) leaves velocities uncertain.
 
     Positions keep the tolerance of the largest one; in an oscillation of w per second an error of
     one is w times as large in its velocity.

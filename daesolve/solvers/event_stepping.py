@@ -45,13 +45,13 @@ from daesolve.solvers.step_checks import UNSEEN, Doubt, StepChecks
 from daesolve.trajectory.results import StepBlock
 
 NEAR = 1e-6
-"""Of what a guard is after a step, what it was at most at the start where that counts as zero."""
+"""A guard counts as zero at the start of a step up to this fraction of its value at the end."""
 POLISHED = 256.0
 """Units in the last place of the time, to which the zero of a guard's series is left as it is."""
 AWAY = 1e-6
-"""Of a step, to leave a guard that is zero."""
+"""The fraction of a step with which a guard that is zero is left."""
 SLACK = 10.0
-"""Times the size that a term of a series has where the last two terms say what the others are."""
+"""The factor on the size of a term of a series, which the last two terms show."""
 STUCK_AFTER = 1000
 """Steps that together move less than rounding lead nowhere."""
 TOGETHER = 64

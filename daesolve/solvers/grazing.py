@@ -22,21 +22,23 @@ from daesolve.algebra.translation import function_of
 from daesolve.formulations import OdeProblem
 
 MARGIN = 2.0
-"""How many times nearer than the tangents at its ends say a guard may come between two looks."""
+"""A guard may come this many times nearer to zero between two looks than its tangents show."""
 FLAT = 0.1
 """The least fraction of the larger rate at two looks that a guard keeps between them if it
 continues."""
 TRUE = 0.05
-"""Of how far a guard moves between two looks, what its cubic may be off where it is trusted."""
+"""The largest error of a guard's cubic that is trusted, as a fraction of its change between two
+looks."""
 HALVINGS = 12
-"""How often a stretch is halved until the cubic through its ends is trusted."""
+"""The most halvings of a stretch until the cubic through its ends is trusted."""
 MOST_ITERATIONS = 5_000
-"""Of Brent's method, which at a zero without slope takes the square of what halving takes."""
+"""The most iterations of Brent's method, which at a zero without slope needs the square of what
+halving needs."""
 MOST_STRETCHES = 8
-"""Of equal length, in which a smooth guard is suspect at once; where there are more, it is noise
-that turns."""
+"""The most stretches of equal length in which a smooth guard is suspect at once; if there are more,
+it is noise."""
 PART = 1e-12
-"""Of a stretch, to which an extremum is found on the interpolant."""
+"""The fraction of a stretch to which an extremum is found on the interpolant."""
 CORRECTIONS = 3
 """How often an extremum on the interpolant is corrected by the method's own states."""
 

@@ -24,12 +24,12 @@ from daesolve.solvers.shapes import appears, dips, extrema, unresolved, worth_a_
 from daesolve.solvers.swings import with_swings
 
 LOOKS = 8
-"""Parts of a step at whose ends guards are evaluated."""
+"""The number of parts of a step at whose ends guards are evaluated."""
 MOST_LOOKS = 4096
 AT_ONCE = 256
 """Steps that are looked into together, whose looks are to fit into the cache."""
 NOWHERE = 1.0
-"""Stands for a guard that is not to be looked at."""
+"""The value of a guard that need not be examined."""
 POLE = 1e3
 """What a guard is at a place over what it was around, beyond which this is a pole and no zero."""
 

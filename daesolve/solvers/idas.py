@@ -24,8 +24,8 @@ from daesolve.solvers.error_control import (
 from daesolve.solvers.segment import State
 
 NEWTON = 0.01
-"""Part of the tolerance to which Newton's iteration converges. With SUNDIALS' third, errors of the
-iteration pass for errors of the step: nearly twice the steps in index 2."""
+"""The fraction of the tolerance to which Newton's iteration converges. With SUNDIALS' third, errors
+of the iteration pass for errors of the step: nearly twice the steps in index 2."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ march_to_guards: Callable[..., tuple[int, int, int]] = compiled.march_to_guards
 STEPS, MOST_STEPS = 32, 2048
 """Steps that are taken at first before anybody sees them; then twice as many each time."""
 MOST_MET = 4
-"""Times as many passages of guards that do not interrupt may be in them."""
+"""The memory holds this factor times as many passages of guards that do not interrupt."""
 
 
 class KernelEventIntegrator:

@@ -27,7 +27,7 @@ from daesolve.taylor_kernel.instructions import instructions
 from daesolve.taylor_kernel.marching import Lane, LaneStretch, March, joined
 
 PIECE_BYTES = 8_000_000
-"""Of Taylor coefficients that are kept at once, of one motion."""
+"""Bytes of Taylor coefficients of one motion that are kept at once."""
 FIRST_PIECE = 32
 """Steps that are taken at first where an event may interrupt; then twice as many each time."""
 

@@ -32,9 +32,9 @@ from daesolve.trajectory.results import StepBlock
 LANES = 16
 """With more, steps cost no less: see docs/how-to/ensembles.md."""
 TOGETHER_BYTES = 8_000_000
-"""Of Taylor coefficients of all lanes, which are looked through while they are in the cache."""
+"""Bytes of Taylor coefficients of all lanes, which are examined while they are in the cache."""
 FEWEST = 16
-"""Steps that are taken together at least."""
+"""The least number of steps that are taken together."""
 
 Found = TypeVar("Found")
 Start = tuple[np.ndarray, np.ndarray, float, float, np.ndarray]

@@ -38,9 +38,10 @@ FINE = 1e-7
 
 
 CLOSE = 8
-"""Times more looks where the first ones do not settle it."""
+"""The factor by which looks increase if the first ones do not settle it."""
 AROUND = 1e-6
-"""Of a step: how far from the zero on its polynomial that of the step itself is expected."""
+"""The fraction of a step within which the zero of the step itself is expected around the zero of
+its polynomial."""
 WIDER = 100.0
 COUNTS = (LOOKS, CLOSE * LOOKS)
 

@@ -24,11 +24,11 @@ from daesolve.taylor_kernel import chaining
 
 compiled: Any = chaining
 RESETS = 256
-"""Resets that are followed at once at most."""
+"""The most resets that are followed at once."""
 STEPS = 2048
-"""Steps that this may take, at most."""
+"""The most steps for this."""
 MET = 4
-"""Times as many passages of guards that only are recorded."""
+"""The factor for passages of guards that are only recorded."""
 
 
 @dataclass(frozen=True, eq=False)

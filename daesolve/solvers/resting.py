@@ -16,11 +16,11 @@ from daesolve.algebra.translation import function_of
 from daesolve.formulations import OdeProblem
 
 AT_ZERO = 1e-12
-"""Of its terms, the guard that is zero to rounding."""
+"""A guard below this fraction of its terms is zero to rounding."""
 AT_REST = 1e-9
-"""Of its terms, the rate of a guard that does not move."""
+"""A guard whose rate is below this fraction of its terms does not move."""
 TRIALS = 3
-"""How often the terms of a guard are reweighted, to see how large they are."""
+"""How often the terms of a guard are reweighted to find their size."""
 
 
 def still_steps(

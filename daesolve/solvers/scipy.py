@@ -26,7 +26,7 @@ SMALLEST_RTOL = 100 * np.finfo(float).eps
 
 
 LATE = 1e-11
-"""Of a segment, the rounding of time beyond which time is counted from its start."""
+"""If the rounding of time exceeds this fraction of a segment, time is counted from its start."""
 
 
 def has_failed(stepper: scipy.integrate.OdeSolver | Steps) -> bool:

@@ -28,11 +28,11 @@ FEW_AHEAD = 16
 MOST_AHEAD = 10_000
 """Steps from which it is not bounded any more."""
 FARTHER = 8.0
-"""Times the length of a leg, how far the next one goes where a block is a whole leg."""
+"""The factor between the lengths of successive legs if a block is a whole leg."""
 MOST_VAIN = 60
 """How often the first step from a state may be doubted."""
 MOST_DOUBTS, CRAWL = 300, 1e-6
-"""So many doubts in this part of what is left lead nowhere."""
+"""So many doubts within this fraction of what is left lead nowhere."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class SegmentEnd:
     hits
         Events in the order of time.
     steps, rhs_evaluations
-        The cost.
+        How many steps it took, and how many right-hand sides it evaluated.
     """
 
     status: Status

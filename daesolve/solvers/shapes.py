@@ -86,7 +86,7 @@ def _around(slopes: np.ndarray) -> np.ndarray:
 
 
 def unresolved(values: np.ndarray, rounding: np.ndarray | float = 0.0) -> tuple[np.ndarray, ...]:
-    """Return whether even looks show no smooth function, by more than rounding of each guard.
+    """Return where even looks show no smooth function, by more than rounding of each guard.
 
     They may fall in step with an oscillation, but not at two distances.
     """

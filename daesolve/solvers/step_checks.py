@@ -26,36 +26,38 @@ from daesolve.solvers.resting import AT_ZERO, sized_guards
 from daesolve.solvers.waking import FIRST_LOOKS, check_points, may_wake, turns
 
 MARGIN = 1e4
-"""Times the tolerance of a step, what its derivative, times its length, may be off; right series
-are off by less than a hundredth of this (benchmarks/step_checks.py)."""
+"""The factor on the tolerance of a step by which its derivative, times its length, may be off;
+correct series are off by less than a hundredth of this (benchmarks/step_checks.py)."""
 UNSEEN = 1e-3
-"""Of its tolerance, what heyoka's step control leaves of a state below 1."""
+"""The fraction of its tolerance that heyoka's step control leaves of a state below 1."""
 ROUNDINGS = 1e3
-"""Times what a rounding of the state changes in the rate, that it may be off."""
+"""A rate may be off by this many times the change that rounding of the state causes."""
 NEIGHBOURS, NEAR = 12, 2.0**-36
 """States on a line that show how rates scatter, and how far apart they are, as part of a state."""
 EARLY = (0.0, 0.125)
-"""Parts of a step at which: at rest nothing scatters, and late in a step that is wrong all does."""
+"""The fractions of a step at which this is tested: at rest nothing scatters, and late in a wrong
+step everything does."""
 SPREAD = 70.0
 """The variance of fourth differences of numbers that scatter with the variance 1."""
 LATE = 30.0
 """Roundings of the time that it may be off."""
 RETAKEN = {"ode": 100.0, "multipliers": 1e4}
-"""Times the tolerance of a step that a step taken once more may differ."""
+"""The factor on the tolerance of a step by which a step that is taken again may differ."""
 TURNED = 8.0
 """Radians, at most, that the phase of a term that may hide turns in a step that is looked into."""
 TAKEN = 0.75
-"""Of that, how far it goes when it is taken again."""
+"""The fraction of that length with which a step is taken again."""
 MOST_PASSED = 8
 """Stretches of a grid, at most, that are taken once more because states do not follow rates."""
 MOST_RETAKEN = 256
 """Steps of a block that are taken once more before the next of them is where the block ends."""
 BEFORE_EVENT = 0.99
-"""Part of a step that an event cuts short, up to which it is held against the equations."""
+"""The fraction of a step that an event cuts short up to which it is compared with the equations."""
 INNER = 16
-"""Parts into which a stretch is cut to find where a derivative ceases to be right."""
+"""The number of parts of a stretch in the search for the place where a derivative ceases to be
+right."""
 ROUNDS = 8
-"""How often: to 2e-10 of the stretch."""
+"""The number of rounds of this search: to 2e-10 of the stretch."""
 
 
 @dataclass(frozen=True)

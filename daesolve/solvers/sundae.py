@@ -28,7 +28,8 @@ STEP_LIMIT = 20_000
 """Steps that must have covered `LEAST` of the segment."""
 LEAST = 1.0 / 512.0
 SPARSE_FROM, SPARSE_UP_TO = 100, 0.1
-"""Unknowns from which IDA's matrices are sparse, and part of them that is not zero at most."""
+"""IDA's matrices are sparse from so many unknowns on, if at most this fraction of the entries is
+not zero."""
 
 
 class _Unread(io.TextIOBase):

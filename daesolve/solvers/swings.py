@@ -22,9 +22,9 @@ FAR = 2.0
 TAKEN = 1.0
 """Radians that it turns in a part of one that is cut."""
 MOST_PARTS = 1 << 20
-"""Of all steps together, at most."""
+"""The most parts of all steps together."""
 ROUNDS = 8
-"""How often parts are cut again, where phases turn to and fro in them."""
+"""How often parts are cut again if phases turn to and fro in them."""
 
 
 def with_swings(problem: OdeProblem, p: np.ndarray, steps: Steps) -> Steps:

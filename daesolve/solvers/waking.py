@@ -9,11 +9,12 @@ import numpy as np
 from daesolve.solvers.hidden_terms import HiddenTerms
 
 FIRST_LOOKS = (0.27, 0.66)
-"""Parts of each step at which arguments are looked at besides its ends."""
+"""The fractions of each step at which arguments are examined besides its ends."""
 LOOKS = (1.0 - np.cos(np.pi * np.arange(17) / 16)) / 2.0
-"""Parts of a step in which a term may wake up: closer at its ends, where polynomials bend."""
+"""The fractions of a step at which a term may wake up: closer at its ends, where polynomials
+bend."""
 CLOSER = 8
-"""Parts of a stretch of a step that is looked into."""
+"""The number of parts of a stretch of a step that is examined."""
 SCATTERED = 4
 """Turns in a step from which an argument may be rounding."""
 SCATTER = 12.0

@@ -13,13 +13,13 @@ from daesolve.trajectory.samples import Recorded
 from daesolve.trajectory.trajectory import Trajectory, stored_run
 
 LEEWAY = 2
-"""How many times the mean step the first steps may take."""
+"""The first steps may be this many times as long as the mean step."""
 
 
 def keep_opening(writer: Writer, run: Trajectory, prepared: Prepared) -> None:
-    """Keep the beginning of a run closely sampled, where its samples cannot be joined.
+    """Store the beginning of a run, closely sampled, if its samples are too sparse to join.
 
-    What is kept already stays: a run that is extended begins as it did.
+    A stored beginning is kept, also when the run is extended.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def keep_opening(writer: Writer, run: Trajectory, prepared: Prepared) -> None:
 
 
 def _begun_again(prepared: Prepared) -> Recorded | None:
-    """Return the beginning of a run that went on from a checkpoint."""
+    """Return the beginning of a run that resumed from a checkpoint, integrated again."""
     reach = LEEWAY * MOST_STEPS * prepared.mean_step
     span = prepared.until - prepared.start_time
     part = span if abs(span) <= reach else reach if span > 0.0 else -reach

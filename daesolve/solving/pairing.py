@@ -17,7 +17,7 @@ LEADING = ("tolerance", "rtol")
 
 USUAL_FORMULATIONS = ("feedback", "null-space", "index-1", "index-2", "ggl")
 USUAL_SOLVERS = ("taylor", "dop853", "idas")
-"""By their names: what is compared where nothing is named."""
+"""The names of the solvers that are compared by default."""
 USUAL_TOLERANCES = (1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
 """As many make a line of the work for a precision."""
 

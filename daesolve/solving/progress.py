@@ -15,7 +15,7 @@ from daesolve.integration.simulation import Progress
 LOOKED_AT_EVERY = 0.1
 """s of wall time between two looks at the drift, which cost more than a segment may."""
 LINES = 10
-"""How many lines there are where nothing can be drawn."""
+"""The number of lines if no bar can be drawn."""
 BAR = (
     '<div style="font: 13px/1.5 system-ui, sans-serif"><progress max="1" value="{share:.4f}" '
     'style="width: 16rem; vertical-align: middle"></progress> {words}</div>'

@@ -74,7 +74,7 @@ def solve(
     Parameters
     ----------
     system
-        The system.
+        A mechanical system or a control system.
     until
         The end of the run, s; before `start_time` to integrate backwards.
     initial

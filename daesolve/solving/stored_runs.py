@@ -44,7 +44,7 @@ from daesolve.trajectory.trajectory import Trajectory, stored_run, summary_of
 from daesolve.verification.second_run import By, verify
 
 VERIFIED_ROWS = 10_001
-"""Samples of a stored run at which its repetition is compared, at most."""
+"""The most samples of a stored run at which its repetition is compared."""
 
 
 @dataclass(frozen=True)

@@ -85,7 +85,7 @@ def _unsigned(program: Program, number: int) -> int:
 
 
 def _edge(program: Program, condition: int) -> int | None:
-    """Return the expression that vanishes where a condition changes; None without a zero in it."""
+    """Return what vanishes where a condition changes; None if it is not a comparison with 0."""
     operation, operands = program.steps[condition]
     if operation == ca.OP_NOT:
         return _edge(program, operands[0])

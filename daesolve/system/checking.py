@@ -119,7 +119,8 @@ def _check_entries(what: str, entries: Sequence[AnyGoal] | Sequence[Event], kind
     seen: set[str] = set()
     for entry in entries:
         if not isinstance(entry, kind):
-            raise PosingError(f"the {what}s contain {entry!r}, which is not of this kind")
+            one = "an event" if what == "event" else f"a {what}"
+            raise PosingError(f"the {what}s contain {entry!r}, which is not {one}")
         _check_name(what, entry.name)
         if entry.name in seen:
             raise PosingError(f"two {what}s are called {entry.name!r}")

@@ -94,7 +94,7 @@ class Eliminated:
     matrix, right
         A, (nu, nu), and c, (nu, 1).
     reactions
-        The reactions u, (nu, 1); None if they are too long to write down.
+        The reactions u, (nu, 1); None if they are too many to be written down.
     """
 
     matrix: ca.SX

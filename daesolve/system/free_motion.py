@@ -1,8 +1,9 @@
 """The motion of a freed system: its equations, and time derivatives along it.
 
-The equations are Lagrange's, Hamel's (in quasi-velocities) or Newton-Euler. Time derivatives, with
-accelerations still unknown, are written as gradients and Hessians times rates. So each derivative
-of a shape (the slope and curvature of a curve) occurs only once, whatever its direction.
+The equations are those of Lagrange, Hamel (in quasi-velocities) or Newton and Euler. The
+accelerations are still unknown, so time derivatives are written as gradients and Hessians times
+rates. Thus each derivative of a shape (the slope and the curvature of a curve) occurs only once,
+whatever the direction in which it is taken.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from daesolve.posing.goals import Expression, as_scalar
 from daesolve.posing.symbols import DifferentiableVector, SymbolVector
 
 Direction = Sequence[tuple[str, ca.SX]]
-"""Velocities by name, and how much of each is in a rate."""
+"""Velocities by name, with their coefficients in a rate."""
 
 
 def by_velocity(
@@ -24,25 +24,25 @@ def by_velocity(
     velocities: SymbolVector | None = None,
     kinematics: ca.SX | None = None,
 ) -> dict[str, ca.SX]:
-    """Return forces by the names of velocities; without quasi-velocities by those of coordinates.
+    """Return forces by the names of velocities or, without quasi-velocities, of coordinates.
 
     Parameters
     ----------
     owner
-        Whose they are, for messages ("the force").
+        The owner of the forces, for messages ("the force").
     given
-        By the names of velocities, of coordinates, or of rates of coordinates.
+        The forces by the names of velocities, of coordinates, or of rates of coordinates.
     coordinates
-        q
+        q.
     velocities, kinematics
-        Quasi-velocities v and q' as a column, where there are any.
+        Quasi-velocities v, and q' as a column; None if there are no quasi-velocities.
 
     Raises
     ------
     UnknownNameError
-        Nothing that moves has such a name.
+        There is no coordinate, rate or velocity of this name.
     PosingError
-        Two names denote one direction, or what is given is no expression.
+        Two names denote one direction, or a value is not an expression.
     """
     if velocities is None or kinematics is None:
         names, kind = coordinates.names, f"{coordinates.kind} of {owner}"
@@ -73,9 +73,9 @@ def by_velocity(
 def _directions(
     coordinates: DifferentiableVector, velocities: SymbolVector, kinematics: ca.SX
 ) -> dict[str, Direction]:
-    """Return how rates consist of velocities, by the name of the coordinate and of its rate.
+    """Return the velocities in each rate, by the name of the coordinate and of its rate.
 
-    Left out are those that do not, or not linearly: a force on them has no meaning.
+    Rates that do not contain velocities linearly are left out: a force on them has no meaning.
     """
     v = velocities.vector
     if kinematics.numel() != len(coordinates):

@@ -88,7 +88,7 @@ class Piecewise:
             return None
 
     def owner_of(self, name: str) -> Parameters:
-        """Return the owners of a named value: discrete values, inputs or parameters."""
+        """Return the values that have a name: discrete values, inputs or parameters."""
         own: tuple[Parameters, ...] = (self.discrete, self.inputs)  # pyright: ignore
         return next((values for values in own if name in values), self.parameters)  # pyright: ignore
 

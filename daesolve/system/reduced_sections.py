@@ -14,12 +14,13 @@ from daesolve.system.mode import InMode
 from daesolve.system.reduced_equations import Lagrangian, ReducedEquations, rate_name
 
 TATARINOV = (
-    r"With the kinetic energy $T^* = \\frac{1}{2} w^{\\mathsf{T}} M^* w$ of the constrained "
-    r"system, $L^* = T^* - V$, and the momenta $P_a$ along the velocities $w_a$, the equations "
-    r"are\n\n$$\n\frac{\mathrm{d}}{\mathrm{d} t} \frac{\partial L^*}{\partial w_a} + \{P_a, L^*\} "
-    r"= \sum_b w_b \{P_a, P_b\} + Q_a\n$$\n\n(Ya. V. Tatarinov, 2003): Poisson brackets, "
-    r"evaluated at the momenta $p = \partial L / \partial \dot{q}$ of the constrained motion. "
-    r"Those that are not listed are zero."
+    "With the kinetic energy $T^* = \\frac{1}{2} w^{\\mathsf{T}} M^* w$ of the constrained system, "
+    "$L^* = T^* - V$, and the momenta $P_a$ along the velocities $w_a$, the equations are\n\n$$\n"
+    r"\frac{\mathrm{d}}{\mathrm{d} t} \frac{\partial L^*}{\partial w_a} + \{P_a, L^*\}"
+    r" = \sum_b w_b \{P_a, P_b\} + Q_a"
+    "\n$$\n\n(Ya. V. Tatarinov, 2003): Poisson brackets, evaluated at the momenta "
+    r"$p = \partial L / \partial \dot{q}$ of the constrained motion. Those that are not listed are "
+    "zero."
 )
 MAGGI = (
     "Maggi's equations are $M^* \\dot{w} = F^*$: the forces and the inertia of the motion with $w$ "

@@ -23,7 +23,7 @@ from daesolve.posing.goals import Expression, Nonholonomic, as_scalar
 from daesolve.posing.symbols import Interval, Parameters, time
 
 NOTHING = 1e-200
-"""m^2/s^2; the accuracy lost in the square of any slip."""
+"""m^2/s^2, so small that it is lost when added to the square of any slip."""
 FLAG, ANY = Interval(0.0, 1.0), Interval(-math.inf, math.inf)
 COUNT = 2
 """The number of directions of slip in space."""

@@ -26,7 +26,7 @@ GUARDS, RATES, NUMBERS, FIRST_RESET = 0, 1, 2, 3
 """The programs: guards and their rates, the rates of the states, the numbers of the table that
 depend on parameters alone; the resets of guards from here on."""
 GROWN = 2.0
-"""Times the largest value of a guard, beyond which what counts as zero is judged again."""
+"""What counts as zero of a guard is judged again if it exceeds its largest value by this factor."""
 
 
 @njit(**OPTIONS)

@@ -25,8 +25,7 @@ _compiled: Any = expanding
 NONE = -1
 """No row; no value."""
 MOST_ROWS = 64
-"""That an operation needs which is not a sum, product or the like: a power takes up to 21 of
-them."""
+"""The most rows of an operation that is not a sum, product or the like: a power takes up to 21."""
 SIMPLE = [
     operations.ASSIGN, operations.ADD, operations.SUB, operations.MUL, operations.DIV,
     operations.NEG, operations.SQ, operations.TWICE, operations.INV, operations.SQRT,

@@ -33,24 +33,26 @@ ONE = (0.0,)
 POLISHED = 1.0
 """Units in the last place of the time, to which the zero of a guard's series is left as it is."""
 NEAR = 1e-3
-"""Of a step, how far the zero of a series is moved at most to that of the guard itself."""
+"""The largest distance, as a fraction of a step, between the zero of a series and that of the guard
+itself."""
 MOST_MOVES = 8
 """How often the time is moved until the guard is at zero or past it."""
 RESTS = 1e-11
-"""Of the largest state, what a guard is at most over a step where it may be rounding."""
+"""A guard may be rounding if it stays below this fraction of the largest state over a step."""
 ROUNDING = 64 * 2.0**-52, 4 * 2.0**-52
-"""Of a guard's terms over a step, and of the largest state, what of the guard may be rounding."""
+"""The rounding of a guard, as fractions of its terms over a step and of the largest state."""
 ENDS = 1e3
-"""Times the tolerance of a step, what the last two terms of a guard are at most of all of them: the
-step is as long as the series of the states hold, and a guard may swing faster."""
+"""The last two terms of a guard must not exceed this many times the tolerance of a step, relative
+to all of them: the step is as long as the series of the states hold, and a guard may swing
+faster."""
 MOST_CUTS = 48
-"""How often a step is shortened until the series of a guard holds over it."""
+"""The most times that a step is shortened until the series of a guard holds over it."""
 BEYOND = 1.0 + 1e-6
-"""Times the length of a step, how far its series is taken to where the guard itself passes."""
+"""How far the series of a step is used to find where the guard itself passes, over its length."""
 LEAVES = 2.0
-"""Times the sign of a guard that has just been answered, and goes there from zero."""
+"""The factor on the sign of a guard that has just been answered, and leaves zero to that side."""
 BEFORE_EVENT = 0.99
-"""Part of a step that a guard cuts short, up to which it is held against the equations."""
+"""The fraction of a step that a guard cuts short up to which it is compared with the equations."""
 
 VERSION = version_of(kernel, agreement, passing, sys.modules[__name__])
 
@@ -131,7 +133,7 @@ def slopes_within(series, elapsed, slopes):
 
 @njit(**OPTIONS)
 def agrees(rows, stride, numbers, outputs, series, elapsed, span, time, tolerances, slopes, rates):
-    """Return whether the derivative of a step's series equals the rate that rows hold."""
+    """Return whether the derivative of a step's series, `elapsed` in it, equals the rows' rate."""
     size = slopes_within(series, elapsed, slopes)
     for s in range(len(rates)):
         rates[s] = output(rows, stride, numbers, outputs, s, 0)

@@ -311,7 +311,7 @@ def add_steps(w, rows, stride, states, order, lengths, x, low):
 
 @kept
 def march(version, w, work, stride, given, table, order, x, low, time, end, found, when, wait):
-    """Take steps in all lanes until they end or one becomes NaN; return how many.
+    """Take steps in all lanes until they end or one is no longer finite; return how many.
 
     The first that has ended waits for so many steps of the others at most, and moves no more.
 

@@ -17,7 +17,7 @@ a row where a number is not zero, else zero. `HELD`: a row, constant where it st
 `FARTHEST`. `NUMBER`: a number as a row."""
 
 OPERANDS = (2, 2, 1, 2, 2, 2, 2, 2, 2, 1, 2, 1, 4, 1, 0, 2, 1, 1)
-"""How many operands a kind has; the terms of a sum are stored elsewhere."""
+"""The number of operands of each kind; the terms of a sum are stored elsewhere."""
 NUMBER_OPERAND = {
     ADD_NUMBER: 1, NUMBER_SUB: 0, TIMES_NUMBER: 1, OVER_NUMBER: 1, NUMBER_OVER: 0, CHOSEN: 1,
     NUMBER: 0,

@@ -281,7 +281,7 @@ class Lane:
         self.march.end[self.number] = until
 
     def put(self, x: np.ndarray) -> None:
-        """Put a state instead of that which was reached."""
+        """Replace the state that was reached."""
         self.march.x[:, self.number], self.march.low[:, self.number] = x, 0.0
 
     def steps(self, most: int) -> LaneStretch:

@@ -18,9 +18,9 @@ from daesolve.algebra.compiling import OPTIONS
 
 UNRESOLVED = -1
 MOST_PIECES = 200
-"""Parts of a step that are looked into, beyond which it is undecided whether a guard passes."""
+"""The most parts of a step that are examined; beyond, it is undecided whether a guard passes."""
 DEEPEST = 48
-"""How often a step is halved, beyond which it is undecided as well."""
+"""The most halvings of a step; beyond, it is undecided as well."""
 LEAST_PART = 0.45
 """Where a step is cut at least, of its length, if it is not cut in half."""
 

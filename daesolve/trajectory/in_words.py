@@ -17,7 +17,7 @@ MOVED = 1e-9
 
 
 def start_lines(start: Mapping[str, tuple[float, float]], units: Mapping[str, str]) -> list[str]:
-    """Say which start values were moved to meet the goals, the one that went farthest first."""
+    """Say which start values were moved to satisfy the goals, the largest move first."""
 
     def way(name: str) -> float:
         given, value = start[name]
@@ -34,7 +34,7 @@ def start_lines(start: Mapping[str, tuple[float, float]], units: Mapping[str, st
 
 
 def drift_lines(drift: Mapping[str, Drift]) -> list[str]:
-    """Return a table of the residuals that came farthest from zero, these first."""
+    """Return a table of residuals, the largest first."""
 
     def farthest(name: str) -> float:
         size = drift[name].max_relative

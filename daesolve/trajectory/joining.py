@@ -1,7 +1,7 @@
-"""Whether the samples of a run can be joined by lines, and the first of them that can.
+"""Whether the samples of a run can be joined by lines, and the beginning of a run that can.
 
-Samples may lie farther apart than the motion turns round; a line through them is then no curve of
-the motion.
+Samples may be farther apart than the turning points of the motion; a line through them would then
+not show the motion.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from daesolve.storage.files import samples_file
 from daesolve.trajectory.samples import Samples, every_of
 
 FEWEST = 20
-"""Below this number samples are drawn as dots."""
+"""Fewer samples than this are drawn as dots."""
 UNRESOLVED = 0.05
-"""The part of its range by which a coordinate may miss what its velocity foretells."""
+"""The part of its range by which a coordinate may miss the prediction of its velocity."""
 RESTLESS = 0.35
-"""Turning points a sample, above which samples cannot be joined."""
+"""Turning points per sample above which samples cannot be joined."""
 OPENING_TURNS = 12
 LEAST_RANGE = 1e-12
-"""What nothing magnifies, in units of the quantity: the rounding of what is at rest."""
+"""Rounding at rest, in units of the quantity; a range below this is not magnified."""
 ROWS = 2001
-"""So many samples of a run on disk are shown at most, evenly chosen."""
+"""The most samples of a run on disk that are shown, evenly chosen."""
 OPENING = 1500
-"""So many samples of its beginning are shown besides, where not all are."""
+"""The most further samples of its beginning, if some samples are left out."""
 LEADING = 48_000
-"""Among so many, if the motion is slow against its samples."""
+"""The first samples from which these are chosen, if the motion is slow beside its samples."""
 KINDS = ("states", "reactions", "outputs")
 
 
@@ -45,7 +45,7 @@ class Series:
     times, values
         (k,) NaN where there is no finite value.
     slopes
-        Its derivative where that is known.
+        Its derivative, or None if unknown.
     """
 
     times: np.ndarray
@@ -53,7 +53,7 @@ class Series:
     slopes: np.ndarray | None = None
 
     def first(self, count: int) -> Series:
-        """Return the first samples alone."""
+        """Return only the first samples."""
         slopes = None if self.slopes is None else self.slopes[:count]
         return Series(self.times[:count], self.values[:count], slopes)
 
@@ -95,7 +95,7 @@ class Series:
                 + end * s**2 * (3 - 2 * s)
                 + step * self.slopes[place + 1] * s**2 * (s - 1)
             )
-        # A sample stays what it is, though there be no value on its other side.
+        # A sample keeps its value even if its other neighbour has none.
         return np.where(s == 0.0, begin, np.where(s == 1.0, end, between))
 
 
@@ -135,7 +135,7 @@ def turning_points(values: np.ndarray, least: float = 0.0) -> int:
     values
         (k,)
     least
-        Steps that are smaller than this part of the range are passed over.
+        Steps that are smaller than this part of the range are ignored.
     """
     finite = values[np.isfinite(values)]
     if len(finite) < 3:
@@ -154,7 +154,7 @@ def joinable(entries: Sequence[Series], least: float = 0.0) -> bool:
     entries
         Of one run.
     least
-        The part of its range by which a series must move to be seen to move.
+        The part of its range below which a movement of a series does not count.
     """
     return all(
         len(entry.times) >= FEWEST
@@ -168,7 +168,7 @@ def joinable(entries: Sequence[Series], least: float = 0.0) -> bool:
 
 
 def at_rest(values: np.ndarray) -> bool:
-    """Return whether nothing but rounding moves."""
+    """Return whether the values change only by rounding."""
     finite = values[np.isfinite(values)]
     return not finite.size or bool(np.ptp(finite) <= LEAST_RANGE)
 
@@ -204,7 +204,7 @@ def has_curves(
     Parameters
     ----------
     parts
-        Of a run: times and states of all its samples that are shown, then of its first ones.
+        Times and states of a run: of all samples that are shown, then of the first ones.
     backwards
         Whether the run goes back in time.
     """

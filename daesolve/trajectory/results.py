@@ -91,7 +91,7 @@ class Drift:
         The largest |residual|, the same relative to the scale, and the last one relative to the
         scale.
     scale
-        The unit of the relative values.
+        The size by which relative values are divided.
     correction
         The integral of |rate * residual| over time, relative to the scale: the total feedback.
     growth_exponent

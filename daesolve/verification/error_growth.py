@@ -54,7 +54,7 @@ PIECES = 400
 FEWEST = 10
 """Pieces below which nothing is concluded."""
 SHORTEST = 1e-9
-"""Of the run, a piece so short that the shadow cannot be kept beside the motion."""
+"""A piece shorter than this fraction of the run cannot keep the shadow beside the motion."""
 MEASURED = 201
 """Samples from which the sizes of states are taken where there are resets."""
 

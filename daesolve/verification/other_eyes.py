@@ -19,11 +19,11 @@ from daesolve.solvers import Cvodes, Dop853, RadauIIA, Solver, Taylor
 from daesolve.solvers.capped import CappedDop853
 
 LEAST_STEPS = 1000
-"""Steps of the repetition in the whole run, at least."""
+"""The least number of steps of the repetition in the whole run."""
 LEAST_SEGMENTS = 200
 """For a method whose steps have no cap of their own: they end where segments do."""
 TIGHTER = 1e-3
-"""Of the run's own tolerance, that of another method, as far as rounding lets it."""
+"""The tolerance of another method, as a fraction of the run's own, as far as rounding permits."""
 TIGHTEST = 1e-14
 STIFFLY = 0.1
 """The same for stiff equations, where accuracy is dear."""

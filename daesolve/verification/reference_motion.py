@@ -24,11 +24,13 @@ PIECE = 200
 STUCK = 1e-6
 """A piece that covers less than this part of the run leads nowhere."""
 AWAY = 1e-6
-"""Of a step, to leave a guard that is zero: from there heyoka would not find the next zero."""
+"""The fraction of a step with which a guard that is zero is left: from there heyoka would not find
+the next zero."""
 ONCE = 1e-14
-"""Of the time, how far apart guards of one event are passed at one instant, as in `RunState`."""
+"""Guards of one event pass at one instant if their times differ by less than this fraction of the
+time, as in `RunState`."""
 HALVINGS = 120
-"""Of a step, to find a zero that heyoka did not: to the last of 113 bits."""
+"""How often a step is halved to find a zero that heyoka did not find: to the last of 113 bits."""
 
 Progress = Callable[[float], None]
 """Called with the time reached."""

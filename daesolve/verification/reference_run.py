@@ -55,7 +55,7 @@ FIXED = {
 }
 """Options of a run that make no sense here, and why."""
 POLISHING_STEPS = 8
-"""Of Newton's method with a Jacobian in double precision: each gains about 14 digits."""
+"""Steps of Newton's method with a Jacobian in double precision: each gains about 14 digits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class ReferenceRun:
     message
         Why it ended early; empty where every sample was reached.
     steps, compile_seconds, wall_seconds
-        The cost.
+        How many steps it took, and how long compiling and integrating took, s.
     """
 
     times: np.ndarray

@@ -31,13 +31,15 @@ from daesolve.verification.other_eyes import with_other_eyes
 
 ANOTHER_METHOD = Dop853(rtol=1e-13, atol=1e-13)
 ROUNDED = 1e-9
-"""Of the largest state, what counts as none."""
+"""A state below this fraction of the largest counts as zero."""
 AT_ONCE = 1e-12
 """Resets closer than this part of the time are at one instant, in whatever order they come."""
 APART = 1e-6
-"""Of the size of a state, from what difference on its name and the time are given."""
+"""A difference above this fraction of the size of a state is reported with its name and the
+time."""
 NEAR_THE_END = 10.0
-"""Times the largest difference of their times: so near the end one run may not have met a reset."""
+"""Within this many times the largest difference of reset times from the end, one run may not have
+met a reset."""
 
 
 By = Solver | Literal["same", True]

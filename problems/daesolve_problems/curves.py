@@ -30,7 +30,7 @@ Array: TypeAlias = NDArray[np.float64]
 Entry: TypeAlias = tuple[float, str] | tuple[float, str, ds.Interval]
 
 FARTHEST: Final = 1000.0
-"""How far from the axes a start contact is looked for, in m."""
+"""The distance from the axes up to which a start contact is sought, m."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -99,7 +99,7 @@ def _summary(limit: CreepLimit) -> str:
 
 
 def _order(sizes: Sequence[float], shares: np.ndarray) -> float | None:
-    """Return the slope in logarithms, none where shares are zero to rounding."""
+    """Return the slope in logarithms; None if shares are zero to rounding."""
     kept = shares > ROUNDING
     if int(np.sum(kept)) < 3:
         return None

@@ -25,13 +25,13 @@ from daesolve_problems.tracks import Contacts, Stretch, Track
 Point: TypeAlias = tuple[float, float]
 
 CANDIDATES: Final = 8
-"""How many of the highest peaks of sampled values are refined."""
+"""The number of highest peaks of sampled values that are refined."""
 
 ROUNDING: Final = 1e-8
 """The relative error of g(P, Q) where Q is near P, and of the curvature of straight lines."""
 
 SIGHT: Final = 8.0
-"""How far along the curve beyond a stretch second contacts are looked for, in radii."""
+"""How far along the curve beyond a stretch second contacts are sought, in radii."""
 
 ZOOMS: Final = 12
 """How often a bracket about a second contact is narrowed, eightfold, or its window is moved."""

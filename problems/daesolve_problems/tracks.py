@@ -29,7 +29,7 @@ STEPS: Final = 100
 """The least number of integration steps in a traced length."""
 
 SAMPLES: Final = 8
-"""Samples a step: a step turns by about half a radian at most."""
+"""Samples per step; a step turns by at most about half a radian."""
 
 
 @dataclass(frozen=True, eq=False)

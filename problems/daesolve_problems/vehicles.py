@@ -7,7 +7,7 @@ import math
 from daesolve.drawing import Cosine, Linear, Outline, Point, Polar, Role, Shape
 
 TREADS = 5
-"""How many marks there are round a wheel."""
+"""The number of marks around a wheel."""
 WIDTH, THICKNESS = 0.3, 0.12
 """The width of a wheel, and half the length of a mark on it, in radii."""
 

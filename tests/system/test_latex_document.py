@@ -99,6 +99,16 @@ def test_the_mode_is_that_of_the_given_values():
     assert r"w_{1} = \dot{x}" in second
 
 
+def test_sentences_between_equations_have_commands_and_lines_of_their_own():
+    q, p, kinetic, slip = blade()
+    system = ds.MechanicalSystem(q, p, kinetic=kinetic, goals=[ds.Nonholonomic("skate", slip)])
+    text = system.to_latex(reduced=True)
+    assert "Tatarinov" in text
+    assert r"T^* = \frac{1}{2} w^{\mathsf{T}} M^* w" in text
+    assert r"\\frac" not in text
+    assert r"\n$$" not in text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "model"), EVERY)
 def test_the_equations_of_every_problem_compile(name, model, tmp_path):

@@ -36,7 +36,7 @@ FINISHED = 1e-14
 SETTLED = 1e-9
 """The same; a smaller step is also rounding if it is not shorter than the one before."""
 FARTHEST = 0.5
-"""The same; a smaller step counts as zero."""
+"""The same; a longer step means that the iteration has failed."""
 
 
 @dataclass(frozen=True, eq=False)

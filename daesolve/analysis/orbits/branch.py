@@ -40,7 +40,7 @@ OSCILLATION = 0.1
 OUTMOST = 3.0
 """The size of the largest multipliers in a drawing."""
 SMALLER = 4
-"""The amplitudes tried by default."""
+"""The number of amplitudes tried by default, each a quarter of the one before."""
 COLOURS: Mapping[str, str] = {
     "stable": "C0",
     "unstable": "C3",

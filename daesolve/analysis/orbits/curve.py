@@ -46,7 +46,7 @@ STEEP = 0.1
 MISSED = 1e-7
 """The largest distance, in sizes, by which an orbit may miss itself."""
 TOO_FAR = 0.5
-"""A correction, in sizes, that counts as none."""
+"""A correction longer than this, in sizes, and than four times the shortest one is a failure."""
 
 
 @dataclass(frozen=True, eq=False)

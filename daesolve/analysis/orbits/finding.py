@@ -124,8 +124,8 @@ def periodic_orbit(
         The number of pieces into which the period is divided; None lets the growth of changes
         decide.
     verify
-        Whether to repeat the last step with a tightened tolerance (or another solver instead) and
-        to run ten periods.
+        Whether to repeat the last step with a tightened tolerance and to run ten periods. A solver
+        given here repeats the step instead of the tightened tolerance.
     **options
         See `RunOptions`; `until` and `at` follow from the period.
 

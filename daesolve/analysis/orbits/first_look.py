@@ -36,7 +36,7 @@ TOWARDS_FAMILY = 12
 LOOKED_AT = 5
 """The number of places at which symmetries are tested."""
 ASIDE = (0.02, -0.02, 0.05, -0.05, 0.1, -0.1)
-"""The relative increases of speed tried if the motion of the guess does not reach its end."""
+"""The relative changes of speed tried if the motion of the guess does not reach its end."""
 
 
 @dataclass(frozen=True, eq=False)

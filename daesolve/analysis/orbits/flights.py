@@ -34,7 +34,7 @@ LONGER = 1.25
 CLOCK_SAMPLES = 8
 """The number of random places at which resets are compared with themselves at another time."""
 DOUBLINGS = 5
-"""How often this range is doubled before the search fails."""
+"""How often the range of the search for a passage is doubled before it fails."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,9 +52,9 @@ SLOW = 0.3
 LONG = 20.0
 """The period, relative to the start, beyond which it counts as growing without bound."""
 AT_REST = 1e-3
-"""The rate of a guard, relative to the start of the branch, with which it only touches."""
+"""The rate of a guard, relative to the start of the branch, below which it only touches."""
 GROWN = 3.0
-"""The same at the end of the branch."""
+"""The period, relative to the start, beyond which it counts so where the branch ends."""
 Progress = Callable[[int, float], None]
 """Called for each point, with the number of points and the value of the varied quantity."""
 DETECTED = ("fold", "doubling", "torus", "grazing", "degenerate")
@@ -312,7 +312,7 @@ class _Way:
         return None
 
     def _touches(self, point: Point, step: float) -> bool:
-        """End the branch if the orbit touches a guard within about a step."""
+        """End the branch if the orbit touches a guard within about a step; True if it does."""
         for name in self._candidates(point, step):
             try:
                 found, other = touching(self.curve, point, name)

@@ -26,12 +26,9 @@ REST = 1e-9
 
 NOISE = 100.0
 """The factor by which other multipliers may be less accurate than the known ones. Near
-homoclinic orbits of a wheel with a known multiplier, the measured factor is 0.1 to 60.
-
-Measured near to homoclinic orbits of a wheel, whose multiplier is known: 0.1 to 60.
-"""
+homoclinic orbits of a wheel with a known multiplier, the measured factor is 0.1 to 60."""
 LOST = 0.1
-"""The same error, beyond which no multiplier is known to be smaller than one."""
+"""The error of other multipliers beyond which none is known to be smaller than one."""
 
 Verdict = Literal["stable", "unstable", "neutral", "one-sided", "unknown"]
 
@@ -71,7 +68,7 @@ class Multipliers:
     cone: np.ndarray
 
     def verdict(self, doubt: float) -> Verdict:
-        """Return whether changes decay; within `doubt` of one they neither decay nor grow.
+        """Return the stability; changes within `doubt` of one neither decay nor grow.
 
         The error in the known multipliers shows the rounding of the computed map, which grows with
         the growth of changes on the way. If this error could decide, the verdict is "unknown".

@@ -36,7 +36,7 @@ class PeriodicOrbit(Shown):
         trivial multipliers and zeros.
     trivial
         The multipliers that every such orbit has, by name ("flow", a first integral, "shift of x"),
-        with the error of the computed map in each; "forgotten" counts multipliers of zero.
+        with the error of the computed map in each; "forgotten" is the largest that counts as zero.
     group
         The eigenvalues of the symmetry: one for a shift, exp(+-i psi) for coordinates turned by
         psi.

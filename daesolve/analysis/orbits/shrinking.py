@@ -34,7 +34,7 @@ def turned_round(curve: Curve, before: Point, after: Point) -> bool:
 
 
 def shrunk_to(curve: Curve, before: Point, after: Point) -> str:
-    """Describe the equilibrium to which orbits shrink between two neighbours, and its value."""
+    """Describe where orbits shrink to an equilibrium between two neighbours: value and period."""
     name, flow = curve.axis.name, curve.task.flow
     rates = [float(np.linalg.norm(flow.rate(one.guess.nodes[0]))) for one in (before, after)]
     part = rates[0] / sum(rates)

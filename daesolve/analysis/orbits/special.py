@@ -74,7 +74,7 @@ HALVINGS = 6
 BESIDE = 0.05
 """How far beside a step a special point may lie, relative to it, because steps end inexactly."""
 UNFOLDED = 1e-8
-"""The distance, in sizes, by which an orbit misses itself where two branches really cross."""
+"""The largest distance, in sizes, by which an orbit misses itself if two branches really cross."""
 RATIOS = ((1, 1), (1, 2), (1, 3), (1, 4))
 
 
@@ -255,7 +255,7 @@ class _Bracket:
         self.ends = before[1], after[1]
 
     def solved(self, kind: Kind, test: TestName) -> list[tuple[Kind, Solution]]:
-        """Return the special point, of this kind or of a similar one; None if there is none.
+        """Return the special point, of this kind or of a similar one; empty if there is none.
 
         Newton's method starts at the zero of the linearly interpolated test and, if it does not
         reach a point of this step, at places nearer to the point.

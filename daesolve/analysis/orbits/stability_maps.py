@@ -226,7 +226,7 @@ class Plane:
                     yield number, None if following is None else following.guess, across
 
     def _aside(self, across: Curve, upward: Curve, here: Point | Guess, y: float) -> Point | None:
-        """Return an orbit in a row, elsewhere than at the known value, where there is none."""
+        """Return an orbit in a row at another first parameter, if the known one has none."""
         guess = here.guess if isinstance(here, Point) else here
         own = across.value_of(guess)
         places = np.linspace(float(self.x[0]), float(self.x[-1]), ASIDE)

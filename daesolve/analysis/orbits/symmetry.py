@@ -154,7 +154,7 @@ class Group:
         return not self.words
 
     def squared(self) -> Group:
-        """Return the group of the twofold symmetry."""
+        """Return the group of the symmetry applied twice."""
         fixed = self.fixed @ self.fixed
         offset = self.fixed @ self.offset + self.offset
         plain = np.array_equal(fixed, np.eye(self.size)) and not np.any(offset)

@@ -1,4 +1,4 @@
-/* A consistent start: the states that were not set follow from those that were.
+/* A consistent start: after parameters or states were set, the other states follow.
  *
  * First the positions meet the constraints, by Newton's method with the smallest changes, measured
  * in nominal values; then the velocities meet theirs. What was set is kept.

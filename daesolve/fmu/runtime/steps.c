@@ -9,7 +9,7 @@
 #define SAFETY 0.9
 #define SHORTEN 0.2
 #define LENGTHEN 10.0
-#define INTERIOR 0.1 /* fraction of a guard at the ends of a step; below, it is examined between */
+#define INTERIOR 0.1 /* fraction of its end values within which a guard is examined inside */
 #define REFINED 40
 #define FAILS -2 /* if rates are not numbers */
 

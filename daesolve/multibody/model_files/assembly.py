@@ -26,7 +26,7 @@ from daesolve.multibody.model_files.poses import (
 from daesolve.multibody.places import GROUND, Frame, axes_with_third
 
 ROUNDING = 1e-15
-"""Of its largest entry, what counts as zero in an inertia."""
+"""An entry of an inertia counts as zero below this fraction of the largest."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from daesolve.posing.symbols import ANY, Parameters
 from daesolve.system.system import Output
 
 TOLD_ANEW = 3.0
-"""rad, how far an angle turns before that from which it is counted is chosen again; below pi."""
+"""How far an angle turns before its reference is renewed, rad; below pi."""
 STARTS = {
     "hinge": (("angle",), ("rate",)),
     "slide": (("displacement",), ("speed",)),

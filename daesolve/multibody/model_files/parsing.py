@@ -15,7 +15,7 @@ from daesolve.multibody.model_files.model import FileModel
 from daesolve.multibody.model_files.sources import sources
 
 SECONDS = 30.0
-"""How long a file may take to be compiled."""
+"""The time allowed for compiling a file, s."""
 SUFFIXES = (".xml", ".mjcf", ".urdf")
 """The suffixes of model files."""
 

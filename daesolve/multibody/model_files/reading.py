@@ -35,7 +35,7 @@ from daesolve.posing.inputs import NO_INPUTS, Inputs
 from daesolve.system.system import MechanicalSystem
 
 NO_FRICTION, NO_SPRINGS, NO_DAMPERS, NO_GRAVITY = 1 | 4, 32, 64, 128
-"""MuJoCo's bits of what is disabled."""
+"""MuJoCo's bits for disabled features."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,7 +32,7 @@ from daesolve.reporting.sampling import Document, event_statistics, resolved, se
 from daesolve.trajectory.joining import Series
 
 LAWS = ((0.5, "√t"), (1.0, "t"))
-"""How an error grows that nothing corrects: by rounding at random (Brouwer), and by a bias."""
+"""How errors grow without correction: by random rounding (Brouwer), and by a bias."""
 MOST_GOALS = 6
 EDGES = 1.2
 """What the labels beside a panel take, inches."""

@@ -23,7 +23,7 @@ from daesolve.reporting.figures.style import PANEL_WIDTH, RULE, colour, empty, s
 from daesolve.reporting.sampling import Document
 
 MOST_STRETCHES = 400
-"""So many of a run are drawn, from its beginning."""
+"""The most stretches of a run that are drawn, from its beginning."""
 LOOKS = {
     STICKS: (colour(0), 0.0, 0.72),
     CLOSED: (colour(2), 0.0, 0.72),

@@ -14,9 +14,9 @@ from matplotlib.lines import Line2D
 from daesolve.reporting.facts import short
 
 POINTS = 40
-"""Of a curve, evenly chosen among those that are seen."""
+"""The most points of a curve with values, evenly chosen among those in view."""
 RADIUS = 5.0
-"""Of what the pointer must be within, points."""
+"""The radius around a point within which the pointer shows its value, in points."""
 INCH = 72.0
 """Points of an SVG."""
 END = "</svg>"
@@ -49,7 +49,7 @@ def with_values(figure: Figure, text: str) -> str:
 
 
 def _name(line: Line2D) -> str | None:
-    """Return what a curve is called; None of what is not a curve of the figure's own."""
+    """Return the label of a curve; None for lines that are not curves of the figure."""
     label = str(line.get_label())
     return None if label.startswith("_") else label
 

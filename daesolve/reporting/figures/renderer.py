@@ -167,7 +167,7 @@ class Renderer:
     figure
         An even number of pixels wide and high.
     show
-        Puts a picture of the film instead of the one before.
+        Replaces the picture by another one of the film.
     changing
         What differs from picture to picture, in the order of drawing.
     """
@@ -238,7 +238,7 @@ def _following(film: Film, width: int) -> Renderer:
 
 
 def _pane(axes: Axes, film: Film) -> Callable[[Picture], None]:
-    """Return what draws the bodies of a picture in axes, instead of those before."""
+    """Return a function that draws the bodies of a picture in axes, replacing the previous ones."""
     for entry in film.surroundings:
         paint(axes, entry)
     for shape in film.drawing.shapes:

@@ -39,7 +39,7 @@ CANDIDATES = 200
 NEAREST = 0.05
 """The part of the whole motion that must lie between two instants."""
 ANGULAR = 0.25
-"""How much the steps of a trace may change from one to the next, over their length, in a line."""
+"""The largest change of successive steps of a trace, over their length, in a line."""
 FEW = 12
 """Bodies that can be distinguished although they lie upon each other."""
 HEAPED = 0.5
@@ -51,13 +51,13 @@ TALLEST = 4.6
 AXIS = 0.55
 """What the labels of an axis take, inches."""
 TEXT = np.array([0.26, 0.13])
-"""How far the middle of a text stays from what is drawn, to its sides and above it, inches."""
+"""The distance of the middle of a text from drawn shapes, to its sides and above it, inches."""
 COMPASS = np.array([[0, -1], [-1, -1], [1, -1], [-1, 0], [1, 0], [-1, 1], [1, 1], [0, 1]])
 """Sides of a body on which a text may be written, the best one last."""
 NEARLY = 0.05
-"""By which part sizes may differ that look alike."""
+"""The relative difference up to which sizes look alike."""
 ENOUGH = 0.99
-"""The distance from what is drawn, in sizes of a text, beyond which more is no gain."""
+"""A distance from drawn shapes, in sizes of a text, beyond which more is no gain."""
 
 
 @dataclass(frozen=True, eq=False)

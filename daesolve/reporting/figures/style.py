@@ -26,7 +26,7 @@ SERIES = ("#2a6bb0", "#c25a16", "#1b8573", "#a4407c", "#8a6d00", "#6a5fc0")
 """Colours of curves; they differ in lightness too, and never carry a meaning alone."""
 PANEL_WIDTH = 10.4
 MOST_PANELS = 12
-"""Of one figure."""
+"""The most panels of one figure."""
 MOST_DOTS = 1200
 """Samples that are drawn as dots of their own."""
 NOT_IN_FILES = re.compile(r"[^\w.-]+")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_ROWS = 30
-"""Of a table."""
+"""The most rows of a table."""
 DISPLAY = re.compile(r"\$\$\n(.*?)\n\$\$", re.DOTALL)
 INLINE = re.compile(r"`([^`]*)`|\$([^$]*)\$")
 TABLE_RULE = re.compile(r"\|([-:]+\|)+")

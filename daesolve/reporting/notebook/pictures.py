@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEIGHT = 660
-"""Of the player of an animation, pixels."""
+"""The height of the player of an animation, pixels."""
 KINDS = (".png", ".svg", ".pdf")
 
 

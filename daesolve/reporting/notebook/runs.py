@@ -22,7 +22,7 @@ from daesolve.trajectory.samples import StoredSamples
 from daesolve.trajectory.trajectory import Trajectory
 
 KINDS = ("states", "outputs", "reactions")
-"""In the order in which names are looked up, as `Trajectory` does."""
+"""The order in which names are looked up, as in `Trajectory`."""
 NO_SAMPLES = "there are no samples to show"
 
 

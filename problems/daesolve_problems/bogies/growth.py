@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZES = np.geomspace(1e-3, 1e-1, 9)
-"""Of manoeuvres, rad and lengths of N."""
+"""The sizes of manoeuvres, rad and lengths of N."""
 BESIDE = 0.4
 """rad: the direction of a bogie that is not across."""
 SPAN = 0.6

@@ -8,7 +8,7 @@ of the paper.
 from __future__ import annotations
 
 FRONT, REAR, FRAME, CENTRE = 1.0, 0.8, 3.0, 0.2
-"""Of the pivots from the origin, m; the frame's mass, kg; of all the mass its centre, m."""
+"""The distances of the pivots from the origin, m; the frame's mass, kg; the mass centre, m."""
 
 
 def symmetric(

@@ -215,7 +215,7 @@ def car_axis(document: Document) -> Drawing:
 
 
 PARTS = np.linspace(0.0, 1.0, 13)
-"""Of the length of a rod that bends, from the pin."""
+"""Fractions of the length of a bending rod, from the pin."""
 ENLARGED = 50.0
 
 

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 SHARE = Interval(0.0, 1.0)
 """The range of coefficients of restitution."""
 LARGEST = 0.03
-"""Of the way that a drawing shows, the ball is at least so large."""
+"""The least radius of the ball in a drawing, as a fraction of its path."""
 
 
 def numbers() -> Parameters:

@@ -19,7 +19,7 @@ FEET = {"rear": -1.0, "front": 1.0}
 AT_LEAST_ONE = Interval(1.0, math.inf)
 """The range of static over sliding friction."""
 SHORTEST = 0.1
-"""Of the way that a drawing shows, the block is at least so large."""
+"""The least extent around the block in a drawing, as a fraction of its path."""
 LONGEST = 1.5
 """The weight in a drawing, in heights of the block's centre."""
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from daesolve_problems.figures import Document
 
 FEWEST, MOST = 2, 12
-"""The largest number of balls: an impact of more at once has too many combinations."""
+"""The least and the largest number of balls: an impact of more has too many combinations."""
 
 
 def _numbers(balls: int) -> Parameters:

@@ -17,7 +17,7 @@ phi'^2 > g / (l sin(phi)), has two: it flies off, or slides on. A rod that comes
 from below jams if mu > 8 / (3 sqrt(3)) and it turns fast enough: p and the right-hand side fall to
 zero together, N grows without bounds at a finite speed, and an impulse ends the slip. Such an
 impact without a collision is L = -A^-1 (0, c), with c the slip before it and A the response of the
-end to impulses; it also continues motions from if there is none.
+end to impulses. The same impact continues the run where a sliding rod has no motion.
 
 A start has the `angle`, the `rate` with which it grows, and the `slip` of the lower end.
 """

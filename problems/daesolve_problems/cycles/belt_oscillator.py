@@ -123,7 +123,7 @@ def cycle(p: Values) -> Cycle | None:
     sine = (decay * speed - excess / mass) / turning
 
     def over(time: float) -> float:
-        """Return the speed of the mass over the belt, without the reversal of friction there."""
+        """Return by how much the mass is faster than the belt, if friction did not reverse."""
         swing = speed * math.cos(turning * time) + sine * math.sin(turning * time)
         return math.exp(-decay * time) * swing - speed
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 Values = Mapping[str, float]
 TURN = 2.0 * math.pi
-"""Of the table, rad."""
+"""A period of the table, rad."""
 
 
 def posed() -> ds.MechanicalSystem:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from daesolve_problems.figures import Document, draw_curve
 
 TURN = 2.0 * np.pi
-"""Of the phase of a drive, rad."""
+"""A period of the phase of a drive, rad."""
 
 
 def _strobe(frequency: ca.SX) -> ds.Event:
@@ -184,7 +184,7 @@ def motion(document: Document) -> Figure:
 
 
 PERIOD = {"pendulum": 3.0 * np.pi, "van-der-pol": TURN / 1.25}
-"""Of the drive, by default."""
+"""The default period of the drive."""
 
 problem = ds.Problem(
     "forced-pendulum",

@@ -46,7 +46,7 @@ Values = Mapping[str, float]
 ROUNDING = 1e-12
 """What a free motion comes back to itself with."""
 LOOKS = 1001
-"""At a flight, for a touch between its impacts."""
+"""The looks at a flight for a touch between its impacts."""
 
 
 def posed() -> ds.MechanicalSystem:

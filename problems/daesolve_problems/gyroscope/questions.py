@@ -13,11 +13,11 @@ from daesolve_problems.orders import judged, measured_orders, of_model
 
 REDUCED = ("dirac", "refined")
 EPS = (0.04, 0.02, 0.01, 0.005)
-"""Times at which errors are measured."""
+"""The values of eps for which errors are measured."""
 LAYER = 0.3
 """s; where there is damping errors count from here on, when nutation has died out."""
 SAMPLES = 2001
-"""Of a run that is compared: 60 in each nutation at the smallest eps."""
+"""The samples of each compared run: 60 per nutation at the smallest eps."""
 
 
 def orders(case: BoundCase) -> ds.Answer:

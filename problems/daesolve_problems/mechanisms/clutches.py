@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 SHAFTS = ("engine", "gearbox", "load")
 NOTHING = 1e-9
-"""Below zero, a pressure that is rounding."""
+"""A pressure this far below zero is rounding."""
 
 
 def shafts() -> ds.MechanicalSystem:

@@ -43,7 +43,7 @@ from daesolve_problems.omni_friction.stands import Stand, Symbols, symbols
 from daesolve_problems.omni_wheels import equal_directions, numbered
 
 BALANCES = 3
-"""Of the vertical forces, and of the moments about two horizontal axes."""
+"""The number of balances: of the vertical forces, and of the moments about two horizontal axes."""
 
 
 def reduced(wheels: int, rollers: int, compliant: bool) -> ds.MechanicalSystem:

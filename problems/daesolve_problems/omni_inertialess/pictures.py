@@ -62,7 +62,7 @@ def _values(document: Document) -> tuple[dict[str, float], int]:
 
 
 def drawing(document: Document) -> Drawing:
-    """Draw the vehicle from above, and the paths of its centre and its mass centre.
+    """Draw the vehicle from above, the path of its centre and, if it differs, of its mass centre.
 
     Lines across a wheel turn with it; a line through its middle is the axis of the roller below.
     """

@@ -35,7 +35,7 @@ from daesolve_problems.omni_wheels import equal_directions, wheel_parameters, wh
 STATES: Final = ("x", "y", "theta", "v_1", "v_2", "omega")
 """The states of the equations of motion."""
 LEAST_SINE: Final = 1e-6
-"""How small sin(delta_i) may be."""
+"""The least sin(delta_i)."""
 alike: Any = ca
 """CasADi's functions: they treat numbers and symbols alike, which its stub does not say."""
 

@@ -36,7 +36,7 @@ from daesolve_problems.omni_wheels import equal_directions
 
 Array = NDArray[np.float64]
 FINE = 2000
-"""Into how many parts a piece between two changes is divided for the integral over time."""
+"""The number of parts of a piece between two changes for the integral over time."""
 SYMMETRIC = 1e-12
 """The relative distance of places from those of the symmetric vehicle up to which it holds."""
 

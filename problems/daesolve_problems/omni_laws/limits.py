@@ -88,8 +88,8 @@ class Convergence:
 def under(case: BoundCase, law: str, **changes: Any) -> BoundCase:
     """Return the same vehicle and start under another law.
 
-    Values that the law does not use are left out: friction without slip, and without inertia of the
-    rollers their inertia, their rates, and the order in which constraints are imposed.
+    Values that the law does not use are left out: friction if nothing slips, the rollers' inertia
+    and rates if they have none, and the order of impositions if nothing is imposed.
     """
     assert isinstance(case.problem, ds.Problem)
     structure = dict(case.structure)

@@ -19,7 +19,7 @@ UP = np.array([0.0, 0.0, 1.0])
 NEAR = 1e-12
 """m; a wheel closer to the floor than this stands on it at the start."""
 THINNEST = 1e-6
-"""Of a roller's largest radius: below it no rate of the roller counts as rolling."""
+"""A roller whose radius at the floor is below this part of its largest has no rate of rolling."""
 
 
 @dataclass(frozen=True, eq=False)

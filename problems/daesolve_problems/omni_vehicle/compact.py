@@ -20,7 +20,8 @@ m_i that of the contact roller, where
 The forces at the contacts are force_n_i = -B m_i' / rho_i and
 force_tau_i = (J chi_i'' - theta' S_i) / l.
 
-At a switch every roller keeps its momentum, except those that come to the floor:
+At a switch every roller, also one that leaves the floor, keeps its momentum, except those that
+come to the floor:
 
     G+ nu+ = (G - sum_i B b_i b_i^T) nu- + sum_i B b_i+ m_i,
 

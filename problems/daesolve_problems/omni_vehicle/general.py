@@ -110,7 +110,7 @@ def derived(given: Values, parameters: Values, structure: Mapping[str, Any]) -> 
     Raises
     ------
     OutOfRangeError
-        As in `wheels.derived_values`; or a wheel does not have its contact roller.
+        As in `wheels.derived_values`; or no roller of a wheel has the number of its contact.
     """
     found = derived_values(parameters, structure["wheels"], structure["rollers"])
     for i, number in enumerate(contact_rollers(given, parameters, structure), start=1):

@@ -22,7 +22,7 @@ from daesolve_problems.omni_wheels import equal_directions, numbered
 Values = dict[str, Any]
 
 PARTS = 20
-"""Into how many parts the way between two samples or impacts is divided."""
+"""The number of parts of the path between two samples or impacts."""
 
 
 @dataclass(frozen=True)

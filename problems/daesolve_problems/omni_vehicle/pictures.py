@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 CENTRE = ("x", "y")
 HALF = 3
-"""Into how many parts half a roller is divided along its axis."""
+"""The number of parts of half a roller along its axis."""
 SIGHT = 2.6
 """The width of what an animation looks at, in largest distances from the vehicle's centre."""
 
@@ -241,7 +241,7 @@ def _grid(title: str, columns: int, rows: int) -> tuple[Figure, list[Axes]]:
 
 
 def _name_rollers(figure: Figure, document: Document) -> Figure:
-    """Return which colour is which roller, for all panels."""
+    """Add a legend of the rollers' colours for all panels; return the figure."""
     from matplotlib.lines import Line2D
 
     count = document["structure"]["rollers"]

@@ -74,7 +74,7 @@ def derived(given: Values, parameters: Values, structure: Mapping[str, Any]) -> 
     Raises
     ------
     OutOfRangeError
-        The rollers do not fit on the wheel, or a wheel does not have its contact roller.
+        The rollers do not fit on the wheel, or no roller of a wheel has the number of its contact.
     """
     found = derived_values(parameters, structure["wheels"], structure["rollers"])
     contacts = contact_rollers(given, parameters, structure)

@@ -40,7 +40,7 @@ from daesolve_problems.omni_wheels import equal_directions, numbered, wheel_para
 LUMPED = ("total_mass", "vehicle_inertia", "wheel_inertia")
 """Parameters of the symmetric vehicle that do not apply here: they follow from the bodies."""
 LEAST_TURN = 1e-6
-"""How near to a right angle, rad, roller angles may come."""
+"""The least distance of roller angles from a right angle, rad."""
 LEAST_SHARE = 1e-9
 """The least relative singular value at which wheels determine the motion of the vehicle."""
 alike: Any = ca

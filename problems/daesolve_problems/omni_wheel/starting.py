@@ -28,7 +28,7 @@ from daesolve_problems.spindle import Spindle, Wheel
 Values = Mapping[str, float]
 UP = np.array([0.0, 0.0, 1.0])
 THINNEST = 1e-6
-"""Of a roller's largest radius: below it no rate of the roller counts as rolling."""
+"""A roller whose radius at the floor is below this part of its largest has no rate of rolling."""
 
 
 def start_values(structure: Mapping[str, Any]) -> list[str]:

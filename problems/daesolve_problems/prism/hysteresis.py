@@ -22,9 +22,9 @@ STEPS = 120
 FEWEST = 4
 """Moments between two at which a reaction is zero."""
 SMALLEST = 1e-9
-"""Of a sweep; moments that are nearer to each other are one."""
+"""Moments of a sweep that are closer than this fraction of it count as one."""
 MARGIN = 0.15
-"""How much farther a sweep goes than the moments at which a reaction is zero."""
+"""How far a sweep goes beyond the moments at which a reaction is zero, as a fraction."""
 
 
 @dataclass(frozen=True, eq=False)

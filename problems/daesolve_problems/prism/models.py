@@ -14,7 +14,7 @@ PAIRS = (1, 2)
 SIDES = {1: "upper", 2: "lower"}
 """The supports of a pair: the guide pushes the first down, and the second up."""
 UP = {1: -1.0, 2: 1.0}
-"""In which direction along y it does, (-1)^p."""
+"""The direction of this push along y, (-1)^p."""
 REACTIONS = {pair: f"normal_{pair}" for pair in PAIRS}
 """Their names: positive where the lower support is loaded."""
 ALONG = {1: -1.0, 2: 1.0}

@@ -30,13 +30,13 @@ REGIONS = {
 }
 """Names and colours by how many answers there are, and how many of them are physical."""
 BORDER = ("between regions", "#ffffff")
-"""Of what is nothing of these: a load on a ray."""
+"""The name and the colour of anything else: a load on a ray."""
 ROUND = 60
 """Points on the rim of a sector."""
 RAY_STYLES = {1: "--", 2: "-"}
-"""Of the rays of upper and lower supports."""
+"""The line styles of the rays of upper and lower supports."""
 TINTS = ("#cfe0c8", "#d9d9d9", "#ecd9b8", "#d8cbe6")
-"""Of physical branches."""
+"""The colours of physical branches."""
 SWEEPS = {"up": ("#b23a2e", ">"), "down": ("#22608f", "<")}
 ARROWS = 12
 """Marks along a sweep."""

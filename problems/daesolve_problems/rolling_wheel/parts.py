@@ -13,7 +13,7 @@ DRIVE: dict[str, Entry] = {
     "drive_torque": (0.02, "N m"),
     "drive_damping": (0.0, "N m s", ds.NON_NEGATIVE),
 }
-"""Of a drive on the axle: its stall torque, and its loss with speed."""
+"""The parameters of a drive on the axle: its stall torque, and its loss with speed."""
 GRIP: dict[str, Entry] = {"grip": (1.0, "", ds.NON_NEGATIVE)}
 """The parameter of a wheel that rolls as long as friction can hold it."""
 

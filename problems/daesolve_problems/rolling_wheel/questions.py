@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KICK = {"z": 1e-4, "x_dot": 0.01, "theta_dot": 1.0}
 """m, m/s and 1/s."""
 LAWS = {"contact": (4.0, 20.0), "rolling": (3.0,)}
-"""Of the constraints: the contact's residual goes to zero in a spiral."""
+"""Laws of the constraints: the contact's residual goes to zero in a spiral."""
 AFTERWARDS = 2.0
 """s"""
 

@@ -36,8 +36,8 @@ def friction(
     Raises
     ------
     PosingError
-        The contact should hold both ways, rolling should end where friction is insufficient, or
-        there is a drive but no pendulum.
+        `one_sided` is False, so the contact would hold both ways; `limited` is True, so rolling
+        would end where friction is insufficient; or there is a drive but no pendulum.
     """
     check_drive(pendulum, drive)
     _check(one_sided, limited)

@@ -102,7 +102,7 @@ class Room:
     stretch
         The arc lengths that its energy lets it reach, m.
     admissibility
-        Whether it touches the curve in only one point there.
+        Where it touches the curve in only one point.
     whole
         Whether the stretch was traced to where the wheel cannot get farther.
     energy

@@ -143,7 +143,7 @@ def fixed_start(
     Raises
     ------
     OutOfRangeError
-        The pin should start off its line, or leave it.
+        The start moves the fixed pin: `y` or `y_dot` is not zero.
     """
     for name in ("y", "y_dot"):
         if given.get(name, 0.0) != 0.0:

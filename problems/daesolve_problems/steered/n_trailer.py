@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 Values = Mapping[str, float]
 Motions = list[tuple[complex, float, complex, float]]
-"""Of each body: its mass centre, its direction, their rates."""
+"""For each body: its mass centre, its direction, and the rates of both."""
 
 
 def _numbers() -> Parameters:

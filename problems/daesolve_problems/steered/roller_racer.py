@@ -204,7 +204,7 @@ def steered_start(
     Raises
     ------
     OutOfRangeError
-        The handlebar should start elsewhere.
+        `angle` or `rate` is given, which follow from the rider's motion.
     """
     p = parameters
     for name in ("angle", "rate"):

@@ -13,7 +13,7 @@ PAIRS = (1, 2, 3)
 SIDES = {1: "upper", 2: "lower"}
 """The pads of a pair: the upper plane pushes the first down, the lower one the second up."""
 UP = {1: -1.0, 2: 1.0}
-"""In which direction along z they do, (-1)^p."""
+"""The direction of this push along z, (-1)^p."""
 NORMALS = {pair: f"normal_{pair}" for pair in PAIRS}
 """The outputs that are the reactions of `support_1` to `support_3`: positive where the lower pad is
 loaded."""

@@ -34,7 +34,7 @@ MARGIN = 1.45
 FAR = 4.0
 """Sizes of the body beyond which the velocity centre is not drawn."""
 STYLES = {1: "--", 2: "-"}
-"""Of upper and lower pads."""
+"""The line styles of upper and lower pads."""
 LONGEST = 0.5
 """The largest friction in the drawing, in sizes of the body."""
 SMALL: dict[str, Any] = {"frameon": False, "fontsize": "x-small"}

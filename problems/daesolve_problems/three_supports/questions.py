@@ -12,7 +12,7 @@ PLACE = ("x", "y", "phi")
 LOADS = ("force_x", "force_y", "moment_z")
 """Loads that move the body."""
 DOUBLINGS = 10
-"""Of a load, before friction is said to hold against all loads of its kind."""
+"""The most doublings of a load, after which friction counts as holding against all such loads."""
 
 
 def held(case: BoundCase) -> ds.Answer:

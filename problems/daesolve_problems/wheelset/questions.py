@@ -26,7 +26,7 @@ FACTORS = (4.0, 2.0, 1.0, 0.5, 0.25)
 MEASURED = 201
 """Samples of such a run."""
 SPEEDS = np.arange(2.0, 81.0, 2.0)
-"""Of the root locus, m/s."""
+"""The speeds of the root locus, m/s."""
 
 
 def orders(case: BoundCase) -> ds.Answer:

@@ -94,7 +94,7 @@ class Vehicle:
     levers
         Name of an axle -> how far it is ahead of the centre.
     grip, lever
-        The maximum creep force, and half the track.
+        The force that multiplies the laws of creep, Coulomb's limit of a wheel, and half the track.
     scaled
         y and psi in normalised numbers.
     flange
@@ -318,4 +318,4 @@ gust = Tabulated(
     force=[0.0, 0.1, 0.55, 1.0, 0.7, 0.25, 0.05, 0.0, 0.0],
     moment=[0.0, 0.15, 0.4, 0.1, -0.3, -0.2, -0.05, 0.0, 0.0],
 )
-"""Of a side wind that comes and goes, ahead of the centre at first and then behind it."""
+"""The loads of a side wind that comes and goes, at first ahead of the centre and then behind it."""
