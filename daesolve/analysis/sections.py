@@ -92,6 +92,19 @@ class Section(Shown):
     def __len__(self) -> int:
         return len(self.times)
 
+    def __str__(self) -> str:
+        count = "1 passage" if len(self) == 1 else f"{len(self)} passages"
+        span = ""
+        if len(self):
+            first, last = self.times[[0, -1]].tolist()
+            span = f", t = {first:.10g} s to {last:.10g} s"
+        ranges = (
+            f"\n  {name} from {values.min():.6g} to {values.max():.6g} {self.units.get(name, '')}"
+            for name, values in self.states.items()
+            if len(values)
+        )
+        return f"{count} of {self.event!r}{span}" + "".join(line.rstrip() for line in ranges)
+
     def __getitem__(self, name: str) -> np.ndarray:
         """Return a state, a reaction or an output.
 

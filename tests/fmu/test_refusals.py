@@ -11,6 +11,7 @@ from fmpy.fmi3 import FMU3Slave
 
 import daesolve as ds
 from daesolve.errors import (
+    InconsistentStateError,
     MissingBackendError,
     MissingPackageError,
     OutOfRangeError,
@@ -125,3 +126,11 @@ def test_a_stop_asks_the_tool_to_terminate_at_its_instant(tmp_path: Path) -> Non
 def test_a_unit_has_the_same_bytes_whenever_it_is_written(tmp_path: Path) -> None:
     one = cart_pole().to_fmu(tmp_path / "cart.fmu", {"angle": 0.1}).path.read_bytes()
     assert cart_pole().to_fmu(tmp_path / "cart.fmu", {"angle": 0.1}).path.read_bytes() == one
+
+
+def test_a_start_that_an_input_of_zero_spoils_names_the_input(tmp_path: Path) -> None:
+    q, u = ds.coordinates(x="m"), ds.inputs(far="m")
+    stop = ds.Contact("stop", u.far - q.x, closed=False)
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, goals=[stop], inputs=u)
+    with pytest.raises(InconsistentStateError, match="not given, here 'far', are zero at the sta"):
+        to_fmu(system, tmp_path / "stop.fmu", {"x": 1.0})
