@@ -126,6 +126,12 @@ class LyapunovExponent:
             return None
         return 1.0 / self.exponent if self.verdict == "exponential" else math.nan
 
+    def __str__(self) -> str:
+        pairs = zip(self.spectrum.tolist(), self.uncertainties.tolist(), strict=True)
+        shown = ", ".join(f"{value:.4g} ± {error:.2g}" for value, error in pairs)
+        count = f"{len(self.spectrum)} of {self.dimension} exponents"
+        return f"{count}: {shown} 1/s, {self.verdict}, measured over {self.counted:.4g} s"
+
 
 def lyapunov_exponent(
     source: Source,

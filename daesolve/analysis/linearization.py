@@ -207,6 +207,7 @@ def linearize_equations(
             "small motions need smooth equations, but dry friction of pairs of supports is not "
             "smooth at rest: leave out the pairs, and make their goals ideal"
         )
+    dynamics = dynamics.in_mode(p)
     states = dynamics.labels.states
     _check_names(coordinates, states)
     _check_rank(dynamics, time, state, p)

@@ -92,6 +92,19 @@ class Section(Shown):
     def __len__(self) -> int:
         return len(self.times)
 
+    def __str__(self) -> str:
+        count = "1 passage" if len(self) == 1 else f"{len(self)} passages"
+        span = ""
+        if len(self):
+            first, last = self.times[[0, -1]].tolist()
+            span = f", t = {first:.10g} s to {last:.10g} s"
+        ranges = (
+            f"\n  {name} from {values.min():.6g} to {values.max():.6g} {self.units.get(name, '')}"
+            for name, values in self.states.items()
+            if len(values)
+        )
+        return f"{count} of {self.event!r}{span}" + "".join(line.rstrip() for line in ranges)
+
     def __getitem__(self, name: str) -> np.ndarray:
         """Return a state, a reaction or an output.
 
@@ -217,13 +230,7 @@ def _found(
     batch: Batch | None = None,
 ) -> Section:
     """Record the section of a prepared run, in a lane of a batch if there is one."""
-    name = guard if isinstance(guard, str) else OWN_NAME
-    if not isinstance(guard, str):
-        system = with_guard(system, guard, direction)
-    elif name not in [event.name for event in system.events]:
-        raise unknown_name("event", name, [event.name for event in system.events])
-    elif direction is not EITHER:
-        raise PosingError(f"the event {name!r} already has a direction: leave it out here")
+    system, name = guarded(system, guard, direction)
     prepared = prepare(system, request)
     if batch is not None:
         prepared = in_lane(prepared, batch)
@@ -262,6 +269,26 @@ def section_of(run: Trajectory, event: str) -> Section:
 
 
 _posed: WeakKeyDictionary[System, dict[tuple[int, Direction], System]] = WeakKeyDictionary()
+
+
+def guarded(system: System, guard: ca.SX | str, direction: Direction) -> tuple[System, str]:
+    """Return a system with a guard, and the name of its event.
+
+    Raises
+    ------
+    UnknownNameError
+        The system has no event of this name.
+    PosingError
+        A direction is given for an event that has one.
+    """
+    if not isinstance(guard, str):
+        return with_guard(system, guard, direction), OWN_NAME
+    names = [event.name for event in system.events]
+    if guard not in names:
+        raise unknown_name("event", guard, names)
+    if direction is not EITHER:
+        raise PosingError(f"the event {guard!r} already has a direction: leave it out here")
+    return system, guard
 
 
 def with_guard(system: System, guard: ca.SX, direction: Direction) -> System:

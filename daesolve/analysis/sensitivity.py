@@ -88,6 +88,15 @@ class Sensitivity:
             raise unknown_name("parameter or start value of the derivatives", by, self.by)
         return float(self.matrix[self.states.index(state), self.by.index(by)])
 
+    def __str__(self) -> str:
+        lines = [f"derivatives of the state at t = {self.run.end_time:.10g} s"]
+        for index, by in enumerate(self.by):
+            column = zip(self.states, self.matrix[:, index].tolist(), strict=True)
+            lines.append(
+                f"  by {by}: " + ", ".join(f"{name} {value:.6g}" for name, value in column)
+            )
+        return "\n".join(lines)
+
 
 def sensitivity(
     system: System,

@@ -366,7 +366,10 @@ def _show(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, q
             document["measures"] = measured.document()
         typer.echo(json.dumps(document, indent=1))
     elif not quiet:
-        typer.echo(f"sweep: {found.directory}, {found.done} of {found.count} members done")
+        typer.echo(
+            f"sweep: {found.directory}, {found.done} of {found.count} members done; "
+            "a row for each in members/*.parquet"
+        )
         if apart:
             said = (
                 f"{name} {one.difference:.2g} (member {one.member})" for name, one in apart.items()

@@ -70,7 +70,7 @@ class HorizontalComplementarity:
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        load = _numbers("the load", self.load)
+        load = finite_numbers("the load", self.load)
         if load.ndim != 1 or not load.size:
             raise PosingError(
                 f"the load of a complementarity problem has shape {load.shape}: it needs one "
@@ -293,7 +293,14 @@ def _halved_powers(sizes: NDArray[np.float64]) -> NDArray[np.int_]:
     return np.rint(np.frexp(sizes)[1] / 2).astype(int)
 
 
-def _numbers(what: str, given: object) -> NDArray[np.float64]:
+def finite_numbers(what: str, given: object) -> NDArray[np.float64]:
+    """Return what was given as finite numbers; `what` names it in messages.
+
+    Raises
+    ------
+    PosingError, OutOfRangeError
+        It is something else.
+    """
     try:
         numbers = np.array(given, dtype=float)
     except (TypeError, ValueError):
@@ -316,7 +323,7 @@ def _columns(what: str, given: object, names: tuple[str, ...]) -> NDArray[np.flo
         )
     if not np.isfinite(columns).all():
         worst = np.argmin(np.isfinite(columns).all(axis=0))
-        _numbers(f"the column of pair {names[worst]} among the {what}", columns[:, worst])
+        finite_numbers(f"the column of pair {names[worst]} among the {what}", columns[:, worst])
     return _frozen(columns)
 
 

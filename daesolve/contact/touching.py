@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from daesolve.complementarity.horizontal import finite_numbers
 from daesolve.errors import OutOfRangeError, PosingError
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Contacts:
     names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        friction = _numbers("the coefficients of friction", self.friction)
+        friction = finite_numbers("the coefficients of friction", self.friction)
         count, names = friction.size, tuple(self.names)
         names = names or tuple(str(contact + 1) for contact in range(count))
         if friction.ndim != 1 or not count or len(names) != count or len(set(names)) != count:
@@ -72,7 +73,7 @@ class Contacts:
             raise PosingError(
                 f"a contact must have 1 tangent in the plane or 2 in space, not {self.directions}"
             )
-        matrix = _numbers("the response to the reactions", self.matrix)
+        matrix = finite_numbers("the response to the reactions", self.matrix)
         size = count * (1 + self.directions)
         if matrix.shape != (size, size):
             raise PosingError(
@@ -89,7 +90,7 @@ class Contacts:
             )
         static = friction
         if self.static_friction is not None:
-            static = _numbers("the coefficients of static friction", self.static_friction)
+            static = finite_numbers("the coefficients of static friction", self.static_friction)
         if static.shape != friction.shape or np.any(static < friction) or np.any(friction < 0.0):
             raise OutOfRangeError(
                 "coefficients of friction must be >= 0, and static ones at least as large: they "
@@ -189,7 +190,7 @@ class Contacts:
         PosingError, OutOfRangeError
             The shape is not (k,), or a number is not finite.
         """
-        numbers = _numbers(what, given)
+        numbers = finite_numbers(what, given)
         if numbers.shape != (len(self.matrix),):
             raise PosingError(
                 f"{what}: the shape is {numbers.shape}, {self.count} contacts with "
@@ -212,13 +213,13 @@ def inverse_mass(mass: ArrayLike, bilateral: ArrayLike | None = None) -> NDArray
         The mass matrix is not positive definite.
     """
     try:
-        factor = np.linalg.cholesky(_numbers("the mass matrix", mass))
+        factor = np.linalg.cholesky(finite_numbers("the mass matrix", mass))
     except np.linalg.LinAlgError:
         raise PosingError("the mass matrix is not positive definite") from None
     whitening = np.linalg.inv(factor)
     if bilateral is None or not np.size(bilateral):
         return whitening.T @ whitening
-    held = np.atleast_2d(_numbers("the constraints", bilateral)) @ whitening.T
+    held = np.atleast_2d(finite_numbers("the constraints", bilateral)) @ whitening.T
     lengths = np.linalg.norm(held, axis=1)
     held = held / np.where(lengths > 0.0, lengths, 1.0)[:, None]
     _, sizes, vectors = np.linalg.svd(held, full_matrices=False)
@@ -285,16 +286,6 @@ def scaled_problem(
     return ScaledProblem(
         scaled, own_free / size, own_least / size, each * size, size / each, springs
     )
-
-
-def _numbers(what: str, given: object) -> NDArray[np.float64]:
-    try:
-        numbers = np.array(given, dtype=float)
-    except (TypeError, ValueError):
-        raise PosingError(f"{what}: real numbers are needed, not {given!r}") from None
-    if not np.isfinite(numbers).all():
-        raise OutOfRangeError(f"{what}: {numbers[~np.isfinite(numbers)][0]} is not a finite number")
-    return numbers
 
 
 def _frozen(numbers: NDArray[np.float64]) -> NDArray[np.float64]:

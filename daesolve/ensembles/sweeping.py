@@ -148,7 +148,9 @@ def sweep(
     place = located(out)
     if not isinstance(case, BoundCase):
         raise PosingError(
-            f"a sweep needs a case of a problem, such as problem.case(), not {type(case).__name__}"
+            f"a sweep needs a case of a problem, not {type(case).__name__}: "
+            'ds.Problem("mine", title="Mine", models={"model": lambda: system}, '
+            'cases=[ds.Case("start", start={...}, until=10.0)]).case()'
         )
     check_options("a sweep", options, more=("initial",))
     case, at = with_values(case, initial, options), options.get("at")

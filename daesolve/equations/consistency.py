@@ -17,6 +17,7 @@ from daesolve.algebra.linear import SPARSE_FROM, solved_sparsely
 from daesolve.algebra.singular_values import shortest_solution
 from daesolve.algebra.translation import function_of
 from daesolve.equations.borders import Borders
+from daesolve.equations.contact_rows import opening_advice
 from daesolve.equations.dynamics import Dynamics, ResetRow
 from daesolve.equations.projection import TOLERANCE, Projection, levels, metrics, sizes
 from daesolve.equations.scaled_rows import are_independent
@@ -236,7 +237,7 @@ def _refusal(
             f"with {', '.join(held)}"
             if movable
             else f"leave one of {', '.join(held)} open, or give values that fulfil it"
-        )
+        ) + opening_advice(dynamics.contacts, missed)
         return InconsistentStateError(f"the start violates {listed(missed)}; {advice}")
     missed = misses(whole)
     if len(missed) > 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import casadi as ca
@@ -155,6 +155,27 @@ class ContactRow:
     closed: int
     restitution: ca.SX
     rubbing: Rubbing | None = None
+
+
+def opening_advice(rows: Sequence[ContactRow], missed: Mapping[str, float]) -> str:
+    """Say how a contact starts open whose gap is positive; empty where there is none.
+
+    Parameters
+    ----------
+    rows
+        The contacts.
+    missed
+        The residuals of violated goals, by their titles: of a contact, its gap.
+    """
+    for row in rows:
+        if missed.get(f"the goal {row.name!r}", 0.0) > 0.0:
+            value = {f"contact_{row.name}": 0.0}
+            return (
+                f". The contact {row.name!r} is closed at the start; to start with it open, pose "
+                f"it with closed=False or give parameters={value}. To continue a run, pass the run "
+                "itself, not its end_state"
+            )
+    return ""
 
 
 def in_space(rows: Sequence[ContactRow]) -> bool:

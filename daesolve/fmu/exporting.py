@@ -10,7 +10,7 @@ from typing import Unpack
 
 import casadi as ca
 
-from daesolve.errors import OutOfRangeError, is_number
+from daesolve.errors import InconsistentStateError, OutOfRangeError, is_number
 from daesolve.fmu.admission import check_exportable, check_functions
 from daesolve.fmu.building import (
     archive,
@@ -37,7 +37,6 @@ from daesolve.integration.run_options import (
 )
 from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.preparing import Prepared
-from daesolve.preparation.request import Request
 from daesolve.storage.files import located
 from daesolve.system.system import System
 
@@ -211,13 +210,19 @@ def _prepared(
     system, request, _ = requested_of(source, until, initial, options)
     formulation = Feedback() if request.formulation is None else request.formulation
     request = replace(request, formulation=formulation)
-    return prepare_once(system, _with_unset(system, request))
-
-
-def _with_unset(system: System, request: Request) -> Request:
-    """Return a request in which inputs that are not given are zero until the tool sets them."""
-    missing = system.inputs.unset - {*request.inputs} - {*request.parameters}
-    return replace(request, inputs={**request.inputs, **dict.fromkeys(missing, 0.0)})
+    # Inputs that are not given are zero until the tool sets them.
+    unset = sorted(system.inputs.unset - {*request.inputs} - {*request.parameters})
+    request = replace(request, inputs={**request.inputs, **dict.fromkeys(unset, 0.0)})
+    try:
+        return prepare_once(system, request)
+    except InconsistentStateError as error:
+        if not unset:
+            raise
+        names = ", ".join(map(repr, unset))
+        raise InconsistentStateError(
+            f"{error}. Inputs that are not given, here {names}, are zero at the start of a unit: "
+            "give them defaults, ds.inputs(NAME=(value, unit))"
+        ) from None
 
 
 def _generated(sheet: Sheet, functions: list[ca.Function]) -> dict[str, str]:

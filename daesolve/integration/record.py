@@ -466,14 +466,11 @@ def _impact_notes(tally: Tally) -> list[str]:
     if not tally.impacts:
         return []
     count = f"{tally.impacts} impacts" if tally.impacts > 1 else "1 impact"
+    did = f"took {tally.lost:.6g}" if tally.lost >= 0.0 else f"added {-tally.lost:.6g}"
+    raised = f"; {tally.rises} of them raised it, by at most a factor of {1.0 + tally.highest:.3g}"
     return [
-        f"{count} took {tally.lost:.6g} J; Carnot's theorem missed by at most "
-        f"{tally.worst:.2g} of the kinetic energy"
-        + (
-            f", which {tally.rises} of them raised by at most {tally.highest:.2g}"
-            if tally.rises
-            else ""
-        )
+        f"{count} {did} J; Carnot's theorem missed by at most {tally.worst:.2g} of the kinetic "
+        "energy" + (raised if tally.rises else "")
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -65,7 +65,9 @@ def at_once(
     return [one for one in near if not any(is_later(one, other) for other in found)]
 
 
-def refuse_start(book: GuardBook, problem: OdeProblem, place: Place) -> None:
+def refuse_start(
+    book: GuardBook, problem: OdeProblem, place: Place, contacts: Mapping[str, str]
+) -> None:
     """Refuse a start beyond a barrier of the state, where no motion makes sense.
 
     Parameters
@@ -74,11 +76,13 @@ def refuse_start(book: GuardBook, problem: OdeProblem, place: Place) -> None:
         The guards, and what they are functions of.
     place
         Time, state and values.
+    contacts
+        The contacts, by the names of the events at which they close.
 
     Raises
     ------
     InconsistentStateError
-        The message names the event.
+        The message names the event or the contact.
     """
     values, _ = book.at(*place)
     ways, traits = book.traits.ways, book.traits
@@ -90,6 +94,11 @@ def refuse_start(book: GuardBook, problem: OdeProblem, place: Place) -> None:
     past &= slopes.any(axis=1)
     past &= ways * values > STARTS * slopes @ _sizes(place[1])
     for guard in np.flatnonzero(past).tolist():
+        if (contact := contacts.get(book.table.guarded[guard].name)) is not None:
+            raise InconsistentStateError(
+                f"the start lies beyond the contact {contact!r}, whose gap is "
+                f"{values[guard]:.6g}: start where no gap is negative"
+            )
         raise InconsistentStateError(
             f"the start lies beyond the barrier of the event "
             f"{book.table.guarded[guard].name!r}, where its guard is {values[guard]:.6g}: "

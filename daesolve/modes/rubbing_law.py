@@ -347,7 +347,10 @@ class RubbingLaw(SwitchingLaw):
         return ratio / -rate if rate < 0.0 < ratio else float("inf")
 
     def _happened(self, before: np.ndarray, after: np.ndarray, hit: np.ndarray) -> list[int]:
-        """Return the events that lead from one mode to another."""
+        """Return the events that lead from one mode to another, first the contacts that close.
+
+        An impact is recorded with the first of them, and what closes is what causes it.
+        """
         events: list[int] = []
         closed = self._numbers.closed(before), self._numbers.closed(after)
         for k, row in enumerate(self.dynamics.contacts):
@@ -364,7 +367,10 @@ class RubbingLaw(SwitchingLaw):
                     events.append(row.rubbing.begins_to_slip)
                 elif new != old:
                     events.append(row.rubbing.reverses)
-        return events
+        return self._closings_first(events)
+
+    def _closings_first(self, events: list[int]) -> list[int]:
+        return sorted(events, key=lambda event: event not in self._met)
 
     # -- jams ---------------------------------------------------------------------------------
 

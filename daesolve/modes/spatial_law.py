@@ -474,7 +474,7 @@ class SpatialLaw(RubbingLaw):
             shares = [*rubbing.split, *rubbing.shift, *rubbing.along]
             if np.any(before[shares] != after[shares]):
                 events.append(rubbing.shares)
-        return events
+        return self._closings_first(events)
 
 
 def _any_of(guards: np.ndarray, fired: Sequence[int]) -> np.ndarray:

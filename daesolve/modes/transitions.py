@@ -205,10 +205,12 @@ class Transitions:
         Raises
         ------
         InconsistentStateError
-            The message names the event.
+            The message names the event or the contact.
         """
         if self.tracks:
-            refuse_start(self.book, self.problem, (time, x, p))
+            events = self.setting.table.events
+            contacts = {events[row.closed].name: row.name for row in self.dynamics.contacts}
+            refuse_start(self.book, self.problem, (time, x, p), contacts)
 
     # -- what is due --------------------------------------------------------------------------
 

@@ -168,8 +168,33 @@ class Joint(ABC):
         raise PosingError(f"{self} needs two frames in space")
 
 
+class Turning(Joint):
+    """A joint that turns about one axis of its frames."""
+
+    first: AnyFrame
+    second: AnyFrame
+    axis: int
+
+    @cached_property
+    def angle(self) -> ca.SX:
+        """The angle from the first frame to the second, rad; in space from -pi to pi.
+
+        Raises
+        ------
+        PosingError
+            The axes of one of the bodies do not spin with it, so there is only a rate.
+        """
+        self._check_spin(self.first, self.second)
+        return turn(self.first, self.second, self.axis)
+
+    @cached_property
+    def rate(self) -> ca.SX:
+        """The rate at which the second body turns against the first, rad/s."""
+        return turn_rate(self.first, self.second, self.axis)
+
+
 @dataclass(frozen=True, eq=False)
-class Revolute(Joint):
+class Revolute(Turning):
     """A hinge: the frames have their origins and one axis in common.
 
     In space its rows also hold for the reversed axis: a body that starts with its axis against the
@@ -211,23 +236,6 @@ class Revolute(Joint):
         """Forces in axes of space; torques about the parent's other two axes."""
         held = coincidence(self.first, self.second)
         return held if self.planar else held + alignment(*self._in_space(), self.axis)
-
-    @cached_property
-    def angle(self) -> ca.SX:
-        """The angle from the first frame to the second, rad; in space from -pi to pi.
-
-        Raises
-        ------
-        PosingError
-            The axes of one of the bodies do not spin with it, so there is only a rate.
-        """
-        self._check_spin(self.first, self.second)
-        return turn(self.first, self.second, self.axis)
-
-    @cached_property
-    def rate(self) -> ca.SX:
-        """The rate at which the second body turns against the first, rad/s."""
-        return turn_rate(self.first, self.second, self.axis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +327,7 @@ class Prismatic(Slot):
 
 
 @dataclass(frozen=True, eq=False)
-class Cylindrical(Slot):
+class Cylindrical(Turning, Slot):
     """A bar in a bush, in space: it slides along an axis and turns about it.
 
     Like `Revolute`, it also holds for the reversed axis.
@@ -347,17 +355,6 @@ class Cylindrical(Slot):
     def rows(self) -> list[Row]:
         """Forces along the parent's other two axes; torques about them."""
         return super().rows + alignment(*self._in_space(), self.axis)
-
-    @cached_property
-    def angle(self) -> ca.SX:
-        """As in `Revolute`."""
-        self._check_spin(self.first, self.second)
-        return turn(self.first, self.second, self.axis)
-
-    @cached_property
-    def rate(self) -> ca.SX:
-        """The rate at which the second body turns against the first, rad/s."""
-        return turn_rate(self.first, self.second, self.axis)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,15 +18,13 @@ from daesolve.multibody.joint_rows import (
     axis_of,
     normals,
     separation,
-    turn,
-    turn_rate,
 )
-from daesolve.multibody.joints import Cylindrical, Joint
+from daesolve.multibody.joints import Cylindrical, Turning
 from daesolve.posing.goals import Expression, as_scalar
 
 
 @dataclass(frozen=True, eq=False)
-class Planar(Joint):
+class Planar(Turning):
     """A block on a table, in space: it slides in a plane of the first frame, and turns in it.
 
     It holds the second origin in the plane, and the normal of the second frame along the normal of
@@ -64,17 +62,6 @@ class Planar(Joint):
         way = separation(self.first, self.second)
         one, two = normals(self.first, self.axis)
         return ca.dot(one, way), ca.dot(two, way)
-
-    @cached_property
-    def angle(self) -> ca.SX:
-        """As in `Revolute`."""
-        self._check_spin(self.first, self.second)
-        return turn(self.first, self.second, self.axis)
-
-    @cached_property
-    def rate(self) -> ca.SX:
-        """The rate at which the second body turns against the first, rad/s."""
-        return turn_rate(self.first, self.second, self.axis)
 
 
 @dataclass(frozen=True, eq=False)

@@ -218,6 +218,9 @@ def of_model_file(path: Path, digest: str | None = None) -> Problem:
 def of_file(path: Path, digest: str | None = None, tell: Tell | None = None) -> Problem:
     """Execute a Python file and return the problem that it defines; a model file is read.
 
+    The file may import the modules beside it, also later, when a model is posed. An installed
+    module of the same name comes first, because a file must not replace what daesolve imports.
+
     Parameters
     ----------
     path
@@ -248,6 +251,8 @@ def of_file(path: Path, digest: str | None = None, tell: Tell | None = None) -> 
     assert specification is not None
     module = importlib.util.module_from_spec(specification)
     sys.modules[module.__name__] = module
+    if (folder := str(path.resolve().parent)) not in sys.path:
+        sys.path.append(folder)
     try:
         exec(compile(content, str(path), "exec", dont_inherit=True), vars(module))
     except KeyboardInterrupt:

@@ -42,6 +42,7 @@ from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.conservation import conserved_invariants
 from daesolve.preparation.redundancy import Dependent, Kept, check_redundant
 from daesolve.preparation.request import Request
+from daesolve.preparation.restitution import check_restitution
 from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import System
 
@@ -81,6 +82,7 @@ def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request
         continues from there.
     """
     start, values = starting_point(dynamics, request)
+    check_restitution(dynamics, values)
     values |= formulation.values(dynamics)
     beginning = Beginning(
         request.start_time,

@@ -78,8 +78,9 @@ def driven_by(
     unset = [name for name in sorted(system.inputs.unset) if name not in numbers]
     if unset:
         raise OutOfRangeError(
-            f"the input {unset[0]!r} is not given: inputs={{{unset[0]!r}: ...}} needs a "
-            "number, an expression of time and states, a table or a sampled law"
+            f"the input {unset[0]!r} is not given: inputs={{{unset[0]!r}: ...}} needs a number, "
+            "an expression of time and states, a table or a sampled law; the commands run, sweep, "
+            f"compare and export take it as --input {unset[0]}=..."
         )
     return system, numbers
 

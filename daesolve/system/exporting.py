@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import OutOfRangeError
 from daesolve.export.c_language import RESERVED
 from daesolve.export.c_project import c_project
 from daesolve.export.named import NamedFunction
@@ -194,7 +195,8 @@ class Exportable(Printable):
         Parameters
         ----------
         path
-            The path of the directory, such as "plant", which also names the functions.
+            The path of the directory, such as "plant", which also names the functions; it must not
+            end with .c or .h.
         start, values, rate, laws, time
             As in `to_python`.
 
@@ -209,6 +211,11 @@ class Exportable(Printable):
             As in `to_python`.
         """
         target = located(path)
+        if target.suffix in (".c", ".h"):
+            raise OutOfRangeError(
+                f"{str(path)!r} looks like a file, but the C code is several files in a directory: "
+                f"write {target.stem!r}"
+            )
         (name,) = distinct([target.name], RESERVED | {"test"})
         plant = self.plant(name, start, values=values, rate=rate, laws=laws, time=time)
         files = c_project(plant, version("daesolve"))

@@ -95,5 +95,6 @@ class _Reader:
             raise PosingError(
                 f"{self.owner} is {self.text!r}, but may contain only numbers, names, + - * / "
                 f"**, comparisons and {', '.join(FUNCTIONS)}"
+                + ("; write a power as x**2" if isinstance(op, ast.BitXor) else "")
             )
         return OPERATIONS[type(op)], operands

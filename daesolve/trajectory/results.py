@@ -203,6 +203,20 @@ class Verification:
             return "regular"
         return "unknown" if math.isnan(self.lyapunov_time) else "exponential"
 
+    def __str__(self) -> str:
+        if self.interrupted:
+            return f"against {self.against}: interrupted, which shows nothing"
+        growth = f"small errors grow: {self.growth}"
+        if self.growth == "exponential":
+            growth += f", e-fold in {self.lyapunov_time:.3g} s"
+        lines = [
+            f"against {self.against}",
+            *(f"  {name} differs by at most {size:.2g}" for name, size in self.difference.items()),
+            *(f"  {name} is lost from t = {t:.6g} s on" for name, t in self.apart_from.items()),
+            growth,
+        ]
+        return "\n".join(lines)
+
 
 @dataclass(frozen=True)
 class Peak:

@@ -322,3 +322,23 @@ def test_a_case_that_is_no_steady_motion_is_a_wrong_request():
     reported = call("analyse", "pendulum", "linearization", code=2).stderr
     assert "neither an equilibrium nor a steady motion: 'y_dot' changes at 9.81" in reported
     assert len(reported.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(("height", "names"), [(0.3, ("x", "y")), (0.0, ("x",))])
+def test_an_open_contact_leaves_a_body_free_and_a_closed_one_holds_it(height, names):
+    q = ds.coordinates(x="m", y="m")
+    floor = ds.Contact("floor", q.y, closed=False)
+    springs = 4.0 * q.x**2 / 2 + 9.0 * (q.y - 0.3) ** 2 / 2
+    pressed = ca.if_else(q.y > 0.1, 0.0, -20.0)
+    body = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=springs,
+        force={"y": pressed},
+        goals=[floor],
+    )
+    closed = {"contact_floor": float(height == 0.0)}
+    small = ds.analysis.linearize(body, {"x": 0.0, "y": height}, parameters=closed)
+    assert small.names == (*names, *(f"{name}_dot" for name in names))
+    found = np.sort(np.abs(small.eigenvalues.imag))
+    np.testing.assert_allclose(found, [2.0, 2.0, 3.0, 3.0][: 2 * len(names)], rtol=1e-14)

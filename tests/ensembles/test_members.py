@@ -114,8 +114,11 @@ def test_a_distribution_that_is_none_is_refused(make, sentence):
         make()
 
 
-def test_a_sweep_of_a_system_is_refused(tmp_path):
-    q = ds.coordinates(x="m")
-    free = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2)
-    with pytest.raises(PosingError, match=r"a case of a problem, .* not MechanicalSystem"):
-        ds.sweep(free, {"mass": [1.0, 2.0]}, out=tmp_path)
+def test_a_sweep_of_a_system_is_answered_by_what_makes_a_case_of_it(tmp_path):
+    q, p = ds.coordinates(x="m"), ds.parameters(mass=(1.0, "kg"))
+    system = ds.MechanicalSystem(q, p, kinetic=p.mass * q.dot.x**2 / 2)
+    with pytest.raises(PosingError, match="a case of a problem, not MechanicalSystem") as error:
+        ds.sweep(system, {"mass": [1.0, 2.0]}, out=tmp_path)
+    line = str(error.value).split(": ", 1)[1].replace("{...}", "{'x': 0.0, 'x_dot': 1.0}")
+    case = eval(line, {"ds": ds, "system": system})
+    assert case.solve(until=2.0).end_state["x"] == pytest.approx(2.0)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.errors import OutputExistsError
+from daesolve.errors import OutOfRangeError, OutputExistsError
 from daesolve.export.named import NamedFunction, Shape
 from tests.export.compiled import COMPILER, built, called, needs_compiler
 from tests.export.plants import controlled, driven, quaternion, switched
@@ -130,3 +130,10 @@ def test_names_and_sizes_must_go_together():
     function = pendulum().function("rhs")
     with pytest.raises(ds.errors.PosingError, match="other sizes"):
         NamedFunction(function, function.inputs, {"rhs": Shape(())})
+
+
+@pytest.mark.parametrize("name", ["plant.c", "plant.h"])
+def test_a_directory_is_not_named_like_a_file(tmp_path, name):
+    with pytest.raises(OutOfRangeError, match="several files in a directory: write 'plant'"):
+        pendulum().to_c(tmp_path / name)
+    assert not (tmp_path / name).exists()

@@ -11,6 +11,7 @@ from fmpy.fmi3 import FMU3Slave
 
 import daesolve as ds
 from daesolve.errors import (
+    InconsistentStateError,
     MissingBackendError,
     MissingPackageError,
     OutOfRangeError,
@@ -134,3 +135,11 @@ def test_a_run_as_the_start_is_refused(tmp_path):
     run = ds.solve(spring, 1.0, {"x": 1.0})
     with pytest.raises(ds.errors.OutOfRangeError, match=r"initial=dict\(run.end_state\)"):
         spring.to_fmu(tmp_path / "spring.fmu", run)
+
+
+def test_a_start_that_an_input_of_zero_spoils_names_the_input(tmp_path: Path) -> None:
+    q, u = ds.coordinates(x="m"), ds.inputs(far="m")
+    stop = ds.Contact("stop", u.far - q.x, closed=False)
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, goals=[stop], inputs=u)
+    with pytest.raises(InconsistentStateError, match="not given, here 'far', are zero at the sta"):
+        to_fmu(system, tmp_path / "stop.fmu", {"x": 1.0})

@@ -1,5 +1,7 @@
 """Problems are found by the entry points of installed distributions."""
 
+import sys
+
 import pytest
 
 from daesolve.errors import PluginError, UnknownNameError
@@ -79,6 +81,28 @@ def test_the_directory_of_a_run_is_said_to_be_no_problem(tmp_path):
 def test_a_missing_file_is_told(tmp_path):
     with pytest.raises(PluginError, match="does not exist"):
         registry.problem(str(tmp_path / "absent.py"))
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_file_imports_the_modules_beside_it(tmp_path, monkeypatch, late):
+    monkeypatch.setattr("sys.path", [*sys.path])
+    name = f"beside_{late}".lower()
+    (tmp_path / f"{name}.py").write_text(
+        "import daesolve as ds\nq = ds.coordinates(x='m')\n"
+        "system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2)\n",
+        encoding="utf-8",
+    )
+    line = f"from {name} import system"
+    model = f"    {line}\n" if late else ""
+    path = tmp_path / "mine.py"
+    path.write_text(
+        f"import daesolve as ds\n{'' if late else line}\n"
+        f"def model():\n{model}    return system\n"
+        "start = {'x': 0.0, 'x_dot': 2.0}\ncases = [ds.Case('go', start=start, until=3.0)]\n"
+        "problem = ds.Problem('free', title='Free', models={'one': model}, cases=cases)\n",
+        encoding="utf-8",
+    )
+    assert registry.problem(str(path)).case().solve().end_state["x"] == pytest.approx(6.0)
 
 
 def test_the_directory_of_a_run_does_not_hide_the_problem_of_its_name(tmp_path, monkeypatch):

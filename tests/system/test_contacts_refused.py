@@ -24,8 +24,17 @@ def test_formulations_that_cannot_let_go_say_so():
 
 
 def test_a_start_below_the_floor_is_refused():
-    with pytest.raises(InconsistentStateError, match="beyond the barrier of the event 'floor_clo"):
+    with pytest.raises(InconsistentStateError, match=r"the contact 'floor', whose gap is -0\.1: "):
         ds.solve(ball(closed=False), until=1.0, initial={"y": -0.1})
+
+
+def test_a_start_above_the_floor_of_a_closed_contact_is_answered_by_how_it_opens():
+    with pytest.raises(InconsistentStateError, match="'floor' is closed at the start") as error:
+        ds.solve(ball(), until=1.0, initial={"y": 0.5})
+    given = {"contact_floor": 0.0}
+    assert str(given) in str(error.value)
+    run = ds.solve(ball(), until=1.0, initial={"y": 0.5}, parameters=given)
+    assert run.events[0].name == "floor_closed"
 
 
 def test_a_contact_is_open_or_closed():

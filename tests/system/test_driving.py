@@ -90,6 +90,7 @@ REFUSED = {
     "a name": ({"push": "2 * z"}, UnknownNameError, "unknown name in the input 'push' 'z'"),
     "code": ({"push": "__import__('os')"}, UnknownNameError, "unknown function"),
     "attributes": ({"push": "t.real"}, PosingError, "but may contain only numbers, names"),
+    "a power": ({"push": "2 * t^2"}, PosingError, r"; write a power as x\*\*2"),
     "no number": ({"push": np.nan}, OutOfRangeError, "must be a finite number"),
     "a list": ({"push": [1.0]}, OutOfRangeError, "must be a finite number, an expression"),
     "a column": ({"push": ca.SX.zeros(2)}, PosingError, "scalar expression"),

@@ -33,16 +33,14 @@ from daesolve.analysis.orbits.remarks import remarks
 from daesolve.analysis.orbits.shooting import Shot, Task, slopes_of
 from daesolve.analysis.orbits.symmetry import UpTo
 from daesolve.analysis.orbits.verification import check_by_run, confirmed
-from daesolve.analysis.sections import OWN_NAME, with_guard
+from daesolve.analysis.sections import guarded
 from daesolve.equations.consistency import check_named, start_value
 from daesolve.errors import (
     InconsistentStateError,
     NotPeriodicError,
     OutOfRangeError,
-    PosingError,
     UnsupportedError,
     is_number,
-    unknown_name,
 )
 from daesolve.integration.run_options import (
     BoundProblem,
@@ -169,13 +167,7 @@ def periodic_orbit(
         period = _period_by(follows, system, request)
     passage = None
     if section is not None:
-        name = section if isinstance(section, str) else OWN_NAME
-        if not isinstance(section, str):
-            system = with_guard(system, section, direction)
-        elif name not in [event.name for event in system.events]:
-            raise unknown_name("event", name, [event.name for event in system.events])
-        elif direction is not EITHER:
-            raise PosingError(f"the event {name!r} already has a direction: leave it out here")
+        system, name = guarded(system, section, direction)
         passage = Passage(name, passages)
     begin = request.start_time
     end = begin + (period or request.until - begin)

@@ -44,6 +44,24 @@ def test_a_ball_bounces_once_a_period(restitution: float, sense: int) -> None:
     assert orbit.verdict == ("stable" if sense > 0 else "unstable")
 
 
+def test_an_orbit_in_which_a_contact_is_open_at_every_sample_is_that_of_the_reset() -> None:
+    # The contact closes for an instant only: along the orbit there is no constraint.
+    e, gamma = 0.5, 1.2
+    q = ds.coordinates(y="m")
+    table = ds.Contact("table", q.y - gamma * ca.sin(ds.time), restitution=e, closed=False)
+    ball = ds.MechanicalSystem(q, kinetic=q.dot.y**2 / 2, potential=q.y, goals=[table])
+    phase = math.acos(math.pi * (1 - e) / (1 + e) / gamma)
+    elapsed = 2 * math.pi - phase
+    height = gamma * math.sin(phase) + math.pi * elapsed - elapsed**2 / 2
+    guess = {"y": 1.02 * height, "y_dot": 1.01 * (math.pi - elapsed)}
+    orbit = periodic_orbit(ball, guess, 2 * math.pi)
+    assert abs(orbit.state["y"] - height) < 1e-13
+    trace = 1 + e**2 - (1 + e) ** 2 * gamma * math.sin(phase)
+    assert abs(orbit.multipliers.sum() - trace) < 1e-11
+    assert abs(orbit.multipliers.prod() - e**2) < 1e-11
+    assert not any("degenerate" in note for note in orbit.notes)
+
+
 @pytest.mark.parametrize(
     ("alpha", "slope", "gravity"), [(math.pi / 8, 0.08, 9.81), (0.3, 0.05, 1.0), (0.3, 0.04, 2.0)]
 )
