@@ -99,7 +99,7 @@ REQUESTS = {
 
 
 @pytest.mark.parametrize("fault", REQUESTS)
-def test_a_wrong_request_is_told_in_its_own_type(fault):
+def test_a_wrong_request_is_reported_in_its_own_type(fault):
     kind, words, request = REQUESTS[fault]
     with pytest.raises(kind, match=words):
         request()

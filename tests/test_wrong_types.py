@@ -114,7 +114,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_wrong_type_is_told_by_name(fault):
+def test_a_wrong_type_is_reported_by_name(fault):
     kind, words, request = FAULTS[fault]
     with pytest.raises(kind, match=words):
         request()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.common.attempts import BrokeDownError, attempts, installed
 from benchmarks.common.figures import Figures
-from benchmarks.common.processes import ONE_THREAD, told_by, write
+from benchmarks.common.processes import ONE_THREAD, run_module, write
 from benchmarks.common.timing import least, processor_seconds
 
 from .motion import Setting, judged
@@ -64,7 +64,7 @@ class Measurement:
 def measure(package: str, rods: int, until: float, patience: float) -> list[Measurement]:
     """Measure a package in a process of its own, on one thread."""
     arguments = [package, str(rods), str(until), str(patience)]
-    told, crash = told_by("benchmarks.chain.measuring", arguments, ONE_THREAD)
+    told, crash = run_module("benchmarks.chain.measuring", arguments, ONE_THREAD)
     found = [Measurement(**fields) for fields in told]
     return [*found, Measurement(package, rods, until, reason=crash)] if crash else found
 

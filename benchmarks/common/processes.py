@@ -23,7 +23,7 @@ ONE_THREAD: Mapping[str, str] = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_
 """The environment in which linear algebra takes one thread."""
 
 
-def told_by(
+def run_module(
     module: str, arguments: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> tuple[list[dict[str, Any]], str]:
     """Run a module, and return the fields that it wrote, and why it ended early (else empty).

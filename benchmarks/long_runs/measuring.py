@@ -15,7 +15,7 @@ import numpy as np
 
 import daesolve as ds
 from benchmarks.common.figures import errors_of
-from benchmarks.common.processes import told_by, write
+from benchmarks.common.processes import run_module, write
 from benchmarks.common.timing import in_turn, processor_seconds, wall_seconds
 from tests.reference.rolling_wheel import hoop_states
 
@@ -144,7 +144,7 @@ def apart(part: str, name: str, until: float, store: Path | None = None) -> Meas
         The process failed; says how.
     """
     kept = [] if store is None else [str(store)]
-    told, crash = told_by("benchmarks.long_runs.measuring", [part, name, repr(until), *kept])
+    told, crash = run_module("benchmarks.long_runs.measuring", [part, name, repr(until), *kept])
     if crash:
         raise RuntimeError(f"{part}, {name}, {until:g} s: {crash}")
     return Measurement(**told[0])

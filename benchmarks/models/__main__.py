@@ -27,7 +27,7 @@ from benchmarks.common.options import (
     add_update,
     options,
 )
-from benchmarks.common.processes import told_by
+from benchmarks.common.processes import run_module
 from benchmarks.common.tables import markdown
 
 from .measuring import Measurement, title
@@ -42,7 +42,7 @@ HEADS = (
 def measured(file: Path, until: float) -> Measurement:
     """Measure a file in a process of its own, for which nothing was prepared before."""
     with tempfile.TemporaryDirectory() as kept:
-        lines, reason = told_by(
+        lines, reason = run_module(
             "benchmarks.models.measuring",
             [str(file.resolve()), str(until)],
             {"DAESOLVE_CACHE": kept},

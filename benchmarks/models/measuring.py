@@ -110,7 +110,7 @@ def acceleration_error(file: Path) -> float:
         for freedom in mechanism.freedoms.values():
             freedom.put(values, qpos, qvel)
         state = mechanism.start_from(qpos, qvel)
-        p = {**dict.fromkeys(own, 0.0), **mechanism.told_with(values)}
+        p = {**dict.fromkeys(own, 0.0), **mechanism.discrete_values_with(values)}
         found = np.asarray(
             function(0.0, [state[name] for name in names], [p[name] for name in own])
         ).reshape(-1, 6)

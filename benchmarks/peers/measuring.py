@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.common.attempts import BrokeDownError, attempts, installed
 from benchmarks.common.figures import Figures
-from benchmarks.common.processes import told_by, write
+from benchmarks.common.processes import run_module, write
 from benchmarks.common.timing import least
 
 from .contestant import Contestant, Motion
@@ -94,7 +94,7 @@ class Measurement:
 def measure(peer: str, task: str, effort: Effort) -> list[Measurement]:
     """Measure a package in a process of its own."""
     arguments = [peer, task, json.dumps(asdict(effort))]
-    told, crash = told_by("benchmarks.peers.measuring", arguments)
+    told, crash = run_module("benchmarks.peers.measuring", arguments)
     found = [Measurement(**fields) for fields in told]
     return [*found, Measurement(peer, task, reason=crash)] if crash else found
 

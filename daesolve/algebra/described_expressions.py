@@ -54,8 +54,8 @@ def expressions(saved: Mapping[str, Any], symbols: Sequence[ca.SX]) -> list[ca.S
     """
     found: list[ca.SX] = []
     try:
-        for name, *told_of in saved["steps"]:
-            found.append(_value(str(name), told_of, found, symbols))
+        for name, *arguments in saved["steps"]:
+            found.append(_value(str(name), arguments, found, symbols))
         return [found[_place(k, found)] for k in saved["results"]]
     except (KeyError, TypeError, ValueError, IndexError, NotImplementedError, RuntimeError):
         raise NotResumableError(

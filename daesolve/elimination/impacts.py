@@ -32,7 +32,7 @@ def changed_by(
     return new_x, new_p, found[-1]
 
 
-def told_energies(dynamics: Dynamics, reset: ResetRow, x: ca.SX, p: ca.SX) -> ca.SX:
+def impact_energies(dynamics: Dynamics, reset: ResetRow, x: ca.SX, p: ca.SX) -> ca.SX:
     """Return T before, T after and the error of Carnot's theorem, if an event gives energies."""
     inputs = [dynamics.t, dynamics.x, dynamics.p, reset.fired]
     function = ca.Function("energies", inputs, [ca.vertcat(*reset.energies)])

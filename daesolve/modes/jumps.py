@@ -11,7 +11,7 @@ import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.translation import function_of
-from daesolve.elimination.impacts import changed_by, settle_function, told_energies
+from daesolve.elimination.impacts import changed_by, impact_energies, settle_function
 from daesolve.elimination.saddle import EliminationPlan
 from daesolve.equations.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.errors import ResetError
@@ -242,7 +242,7 @@ def _jump_function(
     results: list[ca.SX] = []
     for reset in resets:
         if reset.energies:
-            results.append(told_energies(dynamics, reset, after, values))
+            results.append(impact_energies(dynamics, reset, after, values))
         changed_x, changed_p, restitution = changed_by(dynamics, reset, after, values)
         after, values = changed_x, changed_p
         thrown |= dict.fromkeys(reset.imposed, restitution)

@@ -34,7 +34,7 @@ def fields_of(path: Path) -> dict[str, Any]:
         return mechanism.start_with(values)
 
     def derived(values: Values, parameters: Values, structure: Structure) -> dict[str, float]:
-        return mechanism.told_with(values)
+        return mechanism.discrete_values_with(values)
 
     def start_values(structure: Structure) -> list[str]:
         return list(mechanism.start_values)

@@ -76,7 +76,7 @@ def own_run(
         system,
         float(times[-1]),
         guess=mechanism.start_from(start.qpos, start.qvel),
-        parameters=mechanism.told_with(values),
+        parameters=mechanism.discrete_values_with(values),
         inputs=start.inputs or None,
         at=times,
         redundant="minimum-norm",

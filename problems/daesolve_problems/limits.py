@@ -27,7 +27,7 @@ HALF_WAY = 0.25
 """Orders above it are not zero."""
 
 
-def told_limit(
+def limit_answer(
     system: ds.MechanicalSystem,
     slips: Sequence[Slip],
     family: Callable[[float], tuple[Values, Values]],

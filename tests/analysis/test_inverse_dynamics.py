@@ -242,7 +242,7 @@ def test_motions_that_cannot_be_are_refused(motion, inputs, error, words):
         ds.inverse_dynamics(slider_crank(), motion, 1.0, guess=OUTSIDE, inputs=inputs)
 
 
-def test_a_freedom_that_is_left_and_a_force_that_cannot_act_are_told():
+def test_a_freedom_that_is_left_and_a_force_that_cannot_act_are_reported():
     q, u = ds.coordinates(x="m", y="m"), ds.inputs(push="N")
     system = ds.MechanicalSystem(q, kinetic=ca.sumsqr(q.dot.vector), force={"x": u.push}, inputs=u)
     with pytest.raises(FreedomLeftError, match="x prescribe the motion except for 1 freedom"):

@@ -21,7 +21,7 @@ COMMANDS = sorted(
 )
 
 
-def test_all_programs_are_told_in_the_documentation_and_no_others():
+def test_the_documentation_names_all_programs_and_no_others():
     assert {name for page, name, _ in COMMANDS if page.startswith("docs/")} == set(PROGRAMS)
 
 

@@ -11,7 +11,7 @@ import pytest
 from benchmarks.common.attempts import BrokeDownError, attempts, installed
 from benchmarks.common.conditions import as_json, conditions, from_json
 from benchmarks.common.figures import Figures, cheapest_as_exact, errors_of
-from benchmarks.common.processes import told_by
+from benchmarks.common.processes import run_module
 from benchmarks.common.tables import aligned, folded, markdown, replaced
 from benchmarks.common.timing import in_turn, least, seconds_in_parts
 
@@ -28,7 +28,7 @@ def figures(seconds, error=1e-3):
     return Figures(0.0, seconds, 1, error, 0.0, 0.0)
 
 
-def test_finer_settings_are_left_out_after_one_that_took_long_and_failures_are_told():
+def test_finer_settings_are_left_out_after_one_that_took_long_and_failures_are_reported():
     def measure(setting):
         if setting == Setting("b", 1):
             raise RuntimeError("of the package") from BrokeDownError("it gave up\nin detail")
@@ -43,13 +43,13 @@ def test_finer_settings_are_left_out_after_one_that_took_long_and_failures_are_t
     assert found[Setting("b", 1)].reason == "it gave up"
 
 
-def test_a_package_that_is_not_installed_is_told():
+def test_a_package_that_is_not_installed_is_reported():
     with pytest.raises(BrokeDownError, match="not installed: no module 'no_such_package'"):
         installed("no_such_package")
 
 
 def test_a_process_that_crashes_leaves_what_it_wrote_and_why_it_ended():
-    told, reason = told_by(crashing.__name__, ["7"])
+    told, reason = run_module(crashing.__name__, ["7"])
     assert told == [{"number": 7}]
     assert reason == "the process ended with status 1: ValueError: no more"
 

@@ -52,7 +52,7 @@ def test_a_setting_is_compared_with_the_cheapest_of_no_larger_error():
     assert closest(list(found.values())[1:]) is found["coarser"]
 
 
-def test_failures_are_told_once_with_their_times():
+def test_failures_are_listed_once_with_their_times():
     assert failures(FOUND, TASK, "mujoco") == [
         "RK wild: left the motion: not one digit is right",
         "RK early; RK late: between t = 2 s and 5 s: it fell",
@@ -123,7 +123,7 @@ def test_the_table_of_the_program_by_hand_has_the_columns_of_the_page():
     assert all(f"\n{name}  " in page for name in names)
 
 
-def test_what_was_told_wrongly_stands_out_among_variants():
+def test_wrong_answers_stand_out_among_variants():
     found = [
         Variant("Newton", 4, unique, 10, 8, 6, wrong, 0, 0.125)
         for unique, wrong in ((True, 0), (False, 2))

@@ -206,7 +206,7 @@ def test_show_tells_that_a_rule_makes_a_state_of_start_values():
         (["pendulum", "--set", "length=2", "--initial", "x=-2"], ""),  # kept: no rule
     ],
 )
-def test_a_start_value_of_the_case_that_its_rule_moves_is_told(words, told):
+def test_a_start_value_of_the_case_that_its_rule_moves_is_reported(words, told):
     said = call("run", *words, "--until", "0.01", "--quiet").stderr
     assert told in said
     assert said.count("\n") == bool(told)

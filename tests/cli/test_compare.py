@@ -80,7 +80,7 @@ def test_the_table_is_printed_and_the_figure_written(mine, tmp_path):
         ((*PAIRS, "--tolerances", "small"), "--tolerances needs numbers"),
     ],
 )
-def test_a_wrong_request_is_told_with_status_2(mine, words, sentence):
+def test_a_wrong_request_is_reported_with_status_2(mine, words, sentence):
     assert sentence in call(mine, *words, code=2).stderr
 
 

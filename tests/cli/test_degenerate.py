@@ -20,7 +20,7 @@ def call(*words, code=0):
 
 
 @pytest.mark.parametrize("rank_loss", ["stop", "raise"])
-def test_a_loss_of_rank_is_told_with_what_came_before(rank_loss):
+def test_a_loss_of_rank_is_reported_with_what_came_before(rank_loss):
     result = call(*LYING, "--rank-loss", rank_loss, "--json", code=3)
     told = json.loads(result.stdout)
     assert told["outcome"] == "degenerate"
@@ -38,7 +38,7 @@ def test_other_runs_have_no_degeneracy():
     )
 
 
-def test_a_budget_is_told():
+def test_a_budget_is_reported():
     words = ("run", "pendulum", "--until", "20", "--max-evaluations", "300", "--solver", "dop853")
     told = json.loads(call(*words, "--json", code=3).stdout)
     assert told["outcome"] == "failed"

@@ -96,7 +96,7 @@ def test_the_command_of_a_report_repeats_the_run_bit_for_bit(words, tmp_path):
 
 @pytest.mark.parametrize("rank_loss", ["stop", "pass"])
 @pytest.mark.parametrize("redundant", ["error", "drop"])
-def test_what_the_case_would_do_otherwise_is_told(redundant, rank_loss, tmp_path):
+def test_what_the_case_would_do_otherwise_is_reported(redundant, rank_loss, tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
         "from dataclasses import replace\n"

@@ -28,7 +28,7 @@ def call(*words, code=0):
 
 
 @pytest.mark.core
-def test_a_sweep_is_told_as_json(mine, tmp_path):
+def test_a_sweep_is_printed_as_json(mine, tmp_path):
     words = (mine, "--over", "mass=1,2", "--over", "amplitude=uniform(0.1,1)", "--samples", 2)
     more = ("--at", "0.5,2", "--rtol", "1e-12", "--rate", "20", "--set", "stiffness=2")
     told = json.loads(call(*words, *more, "--out", tmp_path / "out", "--json").stdout)
@@ -48,7 +48,7 @@ def test_a_sweep_is_told_as_json(mine, tmp_path):
     assert list(Sweep.from_directory(tmp_path / "out").to_pandas().mass) == [1.0, 1.0, 2.0, 2.0]
 
 
-def test_members_are_verified_and_the_largest_differences_told(mine, tmp_path):
+def test_members_are_verified_and_the_largest_differences_reported(mine, tmp_path):
     words = (mine, "--over", "mass=1,2", "--out", tmp_path, "--verify-same")
     assert "verified; largest differences: x " in call(*words).stdout
     told = json.loads(call(*words, "--json").stdout)
@@ -105,7 +105,7 @@ def test_status_3_where_no_member_succeeded(mine, tmp_path):
         (("--over", "mass=1", "--rate", "spring=5"), "unknown goal with a rate 'spring'"),
     ],
 )
-def test_a_wrong_request_is_told_with_status_2(mine, tmp_path, words, sentence):
+def test_a_wrong_request_is_reported_with_status_2(mine, tmp_path, words, sentence):
     told = call(mine, *words, "--out", tmp_path / "out", code=2)
     assert sentence in told.stderr
     assert not (tmp_path / "out").exists()

@@ -180,7 +180,7 @@ def test_a_nearly_singular_variant_gives_no_answer():
     assert np.abs(reactions).max() == pytest.approx(1e9, rel=1e-6)
 
 
-def test_reactions_that_a_singular_variant_leaves_open_are_told():
+def test_reactions_that_a_singular_variant_leaves_open_are_reported():
     """Two supports that do the same carry a load in whatever shares, or clamp each other."""
     problem = HorizontalComplementarity([[-1, -1], [1, -1]], [[1, 1], [1, 1]], [5, 5])
     assert undetermined_variants(problem) == ((2, 1), (2, 2))

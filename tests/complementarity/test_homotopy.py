@@ -189,7 +189,7 @@ def test_units_change_nothing_of_the_branch():
         assert there.kappa_reached == pytest.approx(here.kappa_reached, rel=1e-9)
 
 
-def test_a_start_may_be_told():
+def test_a_start_may_be_given():
     problem = next(trains(4, unique=True))
     start = np.linalg.solve(problem.frictionless.orthant(np.ones(4)), problem.load)
     assert homotopy(problem, start).variants == homotopy(problem).variants

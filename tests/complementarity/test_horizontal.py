@@ -63,7 +63,7 @@ def test_friction_is_scaled_between_none_and_all_of_it():
     np.testing.assert_array_equal(half.second_normal, problem.second_normal)
 
 
-def test_columns_without_friction_are_the_columns_where_none_are_told():
+def test_columns_without_friction_are_the_columns_where_none_are_given():
     problem = HorizontalComplementarity(-np.eye(2), np.eye(2), np.ones(2))
     np.testing.assert_array_equal(problem.frictionless.first, problem.first)
     assert problem.names == ("1", "2")

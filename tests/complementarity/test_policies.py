@@ -90,7 +90,7 @@ def test_of_several_answers_the_one_on_the_branch_from_no_friction_is_chosen(cas
 
 
 @pytest.mark.parametrize("policy", ["homotopy", "strict"])
-def test_self_locking_is_named_and_every_variant_is_told(policy):
+def test_self_locking_is_named_and_every_variant_is_reported(policy):
     """In the mixed variant (2, 1) friction has overcome the arm: jammed at 0.647 of it."""
     with pytest.raises(NoValidVariant, match="self-locking") as refused:
         solve(problem_of(CASES["none-jam"]), policy=policy)
@@ -117,7 +117,7 @@ def test_one_answer_alone_may_be_unphysical(policy):
     assert solve(problem, policy="all").chosen is None
 
 
-def test_where_the_branch_jams_the_only_other_physical_answer_is_taken_and_told():
+def test_where_the_branch_jams_the_only_other_physical_answer_is_taken_and_reported():
     solution = solve(problem_of(JAMS_ON_THE_WAY))
     arms = JAMS_ON_THE_WAY
     length = arms.along[1, 0] - arms.along[0, 1]

@@ -258,7 +258,7 @@ def test_what_is_no_drawing_is_refused_by_name(make, sentence):
     assert sentence in str(caught.value)
 
 
-def test_an_unknown_series_is_told_with_its_shape():
+def test_an_unknown_series_is_reported_with_its_shape():
     drawing = Drawing([Circle(("x", "zz"), "radius", label="wheel")])
     with pytest.raises(UnknownNameError) as caught:
         evaluate(drawing, SERIES, PARAMETERS, 0)
@@ -287,6 +287,6 @@ def test_there_is_no_sample_beyond_the_last(index):
         {"kind": "drawing", "shapes": [{"kind": "dot", "at": {"x": 1}}]},
     ],
 )
-def test_a_broken_file_is_told(stored):
+def test_a_broken_file_is_reported(stored):
     with pytest.raises(DaesolveError):
         from_json(stored)

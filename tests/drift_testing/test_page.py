@@ -40,7 +40,9 @@ def test_the_page_stands_alone_and_tells_each_run(whole: Mapping[str, Any]) -> N
     assert "2 runs in 1 test, 1 beyond what is allowed" in text
 
 
-def test_what_has_no_number_is_told_in_the_page_and_the_message(whole: Mapping[str, Any]) -> None:
+def test_what_has_no_number_is_reported_in_the_page_and_the_message(
+    whole: Mapping[str, Any],
+) -> None:
     entry = json.loads(json.dumps(whole["runs"][1]))
     entry["drift"]["energy"]["max_relative"] = None
     entry["verification"]["relative"]["x"] = None

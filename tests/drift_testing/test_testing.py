@@ -38,7 +38,7 @@ def test_invariants_are_measured_and_constraints_driven() -> None:
 @pytest.mark.parametrize(
     "told", [{"driven": ["energy"]}, {"driven": True}, {"formulation": ds.Feedback()}]
 )
-def test_an_invariant_is_driven_where_that_is_told(told: Mapping[str, Any]) -> None:
+def test_an_invariant_is_driven_on_request(told: Mapping[str, Any]) -> None:
     drift = drift_test()
     assert let_swing(drift, **told).drift["energy"].driven
     assert drift.entries[0]["verdict"] == "measured"
@@ -80,7 +80,7 @@ def test_the_horizon_of_a_case_is_the_default() -> None:
     assert drift_test()(short, at=[0.25], solver=ds.Dop853()).end_time == 0.25
 
 
-def test_the_command_that_is_told_repeats_the_run() -> None:
+def test_the_reported_command_repeats_the_run() -> None:
     drift = drift_test()
     case = ds.problem("pendulum").case(gravity=3.7)
     drift(case, until=0.5, limits={"energy": 1e-9})
@@ -180,7 +180,7 @@ def test_wrong_use_fails_with_one_sentence_and_measures_nothing(
     assert drift.entries == []
 
 
-def test_what_cannot_be_run_is_told() -> None:
+def test_what_cannot_be_run_is_reported() -> None:
     with pytest.raises(FailedError, match="drift runs a case of a problem"):
         drift_test()(3.0)  # pyright: ignore[reportArgumentType]
     with pytest.raises(FailedError, match="unknown problem 'pendulun'"):
@@ -218,7 +218,7 @@ def test_states_are_compared_with_the_size_of_their_unit_and_small_angles_with_o
     assert found == {"x": 1e-6 / 8.0, "y": 1e-6 / 8.0, "phi": 1e-6, "spin": 2e-6}
 
 
-def test_a_chaotic_motion_is_told_as_the_reason() -> None:
+def test_a_chaotic_motion_is_reported_as_the_reason() -> None:
     told = {"against": "taylor", "growth": "exponential", "lyapunov_time": 0.2}
     assert "small errors grow e-fold in 0.2 s" in repetition(told)
     assert "no exponential growth" in repetition({**told, "growth": "regular"})
@@ -248,7 +248,7 @@ def test_a_drift_is_worse_beyond_ten_times_the_baseline_or_rounding(
     assert worse({"energy": {"max_relative": new}}, {"energy": old}) == expected
 
 
-def test_what_became_worse_fails_and_what_the_baseline_lacks_is_told() -> None:
+def test_what_became_worse_fails_and_what_the_baseline_lacks_is_reported() -> None:
     first = drift_test()
     let_swing(first)
     sizes = {name: entry["max_relative"] for name, entry in first.entries[0]["drift"].items()}

@@ -62,7 +62,7 @@ def test_measures_need_no_samples_to_be_kept(tmp_path: Path) -> None:
     assert {"measure_miss", "peak_small"} <= set(swept.to_pandas().columns)
 
 
-def test_orders_are_told_over_one_number_alone(tmp_path: Path) -> None:
+def test_orders_are_reported_over_one_number_alone(tmp_path: Path) -> None:
     two = _swept(tmp_path / "two", excess=[1e-2, 1e-3], other=[1.0, 2.0])
     assert dependence(two, PROBLEM.case()) is None
     one = _swept(tmp_path / "one", excess=[1e-2])

@@ -213,7 +213,7 @@ def test_an_address_at_which_nobody_answers_is_refused(case, tmp_path, monkeypat
         sweep(case, {"mass": [1.0]}, scheduler="tcp://127.0.0.1:9", out=tmp_path)
 
 
-def test_without_distributed_the_command_that_adds_it_is_told(case, tmp_path, monkeypatch):
+def test_without_distributed_the_command_that_adds_it_is_named(case, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(DaesolveError, match=r"pip install 'daesolve\[sweep\]'"):
         sweep(case, {"mass": [1.0]}, scheduler="tcp://127.0.0.1:9", out=tmp_path)

@@ -29,7 +29,9 @@ def test_each_member_keeps_what_its_own_run_shows(tmp_path: Path, by: bool | str
             assert row[f"difference_{name}"] == difference
 
 
-def test_members_in_lanes_are_repeated_and_the_largest_difference_is_told(tmp_path: Path) -> None:
+def test_members_in_lanes_are_repeated_and_the_largest_difference_is_reported(
+    tmp_path: Path,
+) -> None:
     swept = ds.sweep(
         SWINGING.case(), MEMBERS, out=tmp_path / "s", workers=0, until=2.0, verify="same"
     )

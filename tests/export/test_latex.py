@@ -206,7 +206,7 @@ def test_equations_below_each_other_are_aligned_at_their_sign():
         (2.5, r"\frac{5}{2} x"),
     ],
 )
-def test_roots_of_fractions_are_told_as_roots(number, wanted):
+def test_roots_of_fractions_are_written_as_roots(number, wanted):
     told = text(number * x)
     assert told == wanted
     assert value(told, {"x": 1.7}) == pytest.approx(number * 1.7, rel=1e-15)

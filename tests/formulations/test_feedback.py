@@ -187,7 +187,7 @@ def test_a_rate_of_an_unknown_goal_is_refused_with_the_nearest():
         ds.solve(pendulum(), 1.0, {"x": -1.0}, formulation=ds.Feedback(rates={"rodd": 1.0}))
 
 
-def test_the_automatic_rate_is_told_and_fits_the_step():
+def test_the_automatic_rate_is_reported_and_fits_the_step():
     run = ds.solve(pendulum(), 1.0, {"x": -1.0}, formulation=ds.Feedback(rate="auto"))
     assert 0.05 <= run.description["rates"]["rod"] <= 50.0
     assert any("rate" in note and "median step" in note for note in run.description["notes"])

@@ -90,7 +90,7 @@ def test_a_run_with_a_law_is_stored_and_resumed_with_it(tmp_path):
     assert told == ["feedback rod'' + 30 rod' + 200 rod = 0, roots -10, -20 1/s"]
 
 
-def test_laws_are_told_as_formulas_with_their_roots():
+def test_laws_are_written_as_formulas_with_their_roots():
     assert formula("a", (1.0,)) == "a' + a = 0, roots -1 1/s"
     told = formula("a", (2.0, 37.0))
     assert told == "a'' + 2 a' + 37 a = 0, roots -1-6j, -1+6j 1/s"

@@ -102,7 +102,7 @@ def test_the_motion_is_that_of_the_feedback_through_every_choice_of_velocities(s
         np.testing.assert_allclose(other.reactions[name], series, atol=1e-11 * size)
 
 
-def test_the_velocities_are_chosen_anew_where_they_degrade_and_it_is_told():
+def test_the_velocities_are_chosen_anew_where_they_degrade_and_this_is_reported():
     """From y = 0 the pendulum needs y', at the bottom x': two changes in each half swing."""
     run = ds.solve(pendulum(), until=2.3, initial=SWING, formulation=ds.NullSpace())
     told = [note for note in run.description["notes"] if "chosen anew" in note]

@@ -105,7 +105,7 @@ def test_a_setting_beside_the_fields_is_refused():
         end(Plain(3.0))
 
 
-def test_a_formulation_that_forgets_the_work_is_told_what_is_missing():
+def test_a_formulation_that_forgets_the_work_learns_what_is_missing():
     q = ds.coordinates(x="m")
     damped = ds.MechanicalSystem(
         q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, force={"x": -0.1 * q.dot.x}

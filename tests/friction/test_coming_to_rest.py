@@ -111,7 +111,7 @@ def test_the_motion_ends_at_the_end_of_the_time():
     np.testing.assert_array_equal(rest.samples[-1], rest.state)
 
 
-def test_a_direction_that_turns_for_ever_is_told_from_one_with_a_limit():
+def test_a_direction_that_turns_for_ever_is_distinguished_from_one_with_a_limit():
     # v' = -v/|v| and as much across stops after |v|, while the direction turns by ln|v|.
     def rate(_time, x, _values):
         along = x[2:] / np.hypot(*x[2:])
@@ -185,7 +185,7 @@ def test_rounding_of_a_constraint_does_not_grow_into_the_direction():
     assert kept.time == pytest.approx(1.0, rel=4 * EPSILON)
 
 
-def test_a_singular_friction_is_told_in_a_sentence():
+def test_a_singular_friction_is_reported_in_a_sentence():
     def rate(_time, x, _values):
         return np.array([*x[2:], -1.0, np.nan if np.hypot(*x[2:]) < 0.1 else 0.0])
 

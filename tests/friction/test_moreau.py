@@ -132,7 +132,7 @@ def test_times_that_cannot_be_are_refused(until, step, told):
         moreau(prism(GENTLE), {}, until, step)
 
 
-def test_a_step_without_impulses_ends_the_run_and_its_time_is_told(monkeypatch):
+def test_a_step_without_impulses_ends_the_run_and_its_time_is_reported(monkeypatch):
     monkeypatch.setattr(impulse_iteration, "ITERATIONS", 0)
     with pytest.raises(BranchLost, match="in the step from 0 s: no impulses of the supports"):
         moreau(prism(JAM), {"x_dot": 1.0}, 0.1, 0.1)

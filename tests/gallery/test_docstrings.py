@@ -45,7 +45,7 @@ def bead(monkeypatch):
     return ds.Problem("a-bead", "A bead", {"own": module.wire}, [ds.Case("fall", until=1.0)])
 
 
-def test_a_problem_is_told_by_how_its_docstring_opens(bead):
+def test_a_problem_is_described_by_the_opening_of_its_docstring(bead):
     assert summary(bead) == (
         "A bead on a wire. It slides without friction; the wire's x' and s_1'' are smooth."
     )
@@ -67,7 +67,7 @@ def test_the_rest_is_markdown_in_which_indented_blocks_stay_and_where_code_is_do
     ]
 
 
-def test_a_problem_is_told_by_the_module_that_defines_it_and_not_by_one_of_its_models():
+def test_a_problem_is_described_by_the_module_that_defines_it_and_not_by_one_of_its_models():
     alone, two = (ds.problem(name) for name in ("wheelset", "wheelset-bogie"))
     assert alone.models["full"] is two.models["full"]
     assert summary(alone).startswith("A railway wheelset")
@@ -75,7 +75,7 @@ def test_a_problem_is_told_by_the_module_that_defines_it_and_not_by_one_of_its_m
     assert "`full` is Lagrange's" in mechanics(two)
 
 
-def test_a_problem_of_a_file_is_told_by_the_file_also_where_its_model_is_anothers(tmp_path):
+def test_a_problem_of_a_file_is_described_by_the_file_also_where_its_model_is_anothers(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(
         '"""A rod of mine."""\n'

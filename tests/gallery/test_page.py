@@ -100,7 +100,7 @@ def test_the_same_run_makes_the_same_files_and_those_of_an_earlier_page_are_gone
         assert (tmp_path / "a-bead" / file.name).read_bytes() == file.read_bytes()
 
 
-def test_a_run_that_cannot_go_on_is_told_as_it_is(tmp_path):
+def test_a_run_that_cannot_go_on_is_reported_as_it_is(tmp_path):
     text = write_page(problem(stopped), tmp_path).read_text()
     assert "**Degenerate at t = 1 s**: " in text
     assert "there is no more wire" in text

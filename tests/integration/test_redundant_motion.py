@@ -20,7 +20,7 @@ def test_friction_on_undetermined_reactions_is_refused_unless_they_are_chosen(ru
 
 
 @pytest.mark.parametrize(("weight", "share"), [(1.0, 0.5), (3.0, 0.75)])
-def test_the_choice_decides_the_motion_and_is_told(weight, share):
+def test_the_choice_decides_the_motion_and_is_reported(weight, share):
     """Shares of the weight by 1 : weight, friction 0.1 and 0.3, over 1 s."""
     run = ds.solve(
         point(floors, rubbing),
@@ -82,7 +82,7 @@ def test_a_bead_on_a_wire_stated_twice_goes_all_the_way(rule):
         assert np.max(np.abs(run[name] - right[name])) <= 1e-10, name
 
 
-def test_groups_are_told_one_by_one():
+def test_groups_are_reported_one_by_one():
     q = ds.coordinates(x="m", y="m", z="m")
     system = ds.MechanicalSystem(
         q,

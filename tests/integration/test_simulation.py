@@ -104,7 +104,7 @@ def test_a_spin_of_1e5_rad_is_shown_unwrapped_and_known_to_its_last_digits():
     assert run.end_state["theta"] == pytest.approx(1e5, abs=allowed)
 
 
-def test_an_angle_that_counts_its_turns_is_not_wrapped_and_this_is_told():
+def test_an_angle_that_counts_its_turns_is_not_wrapped_and_this_is_reported():
     """A clock spring of 1e-3 N m: after 40 rad it pulls harder than after 34."""
     q = ds.coordinates(theta=ds.ANGLE)
     system = ds.MechanicalSystem(q, kinetic=q.dot.theta**2 / 2, potential=1e-3 * q.theta**2 / 2)
@@ -252,7 +252,7 @@ def test_a_run_in_another_thread_leaves_signals_alone():
     assert found[0].outcome is ds.Outcome.COMPLETED
 
 
-def test_progress_is_told_after_every_segment():
+def test_progress_is_reported_after_every_segment():
     told = []
     run = ds.solve(
         pendulum(), 1000.0, {"x": -1.0}, at=[1000.0],

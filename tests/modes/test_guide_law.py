@@ -50,7 +50,7 @@ def test_slide_and_spin_of_a_disc_end_together():
 
 @pytest.mark.parametrize("solver", ["taylor", "dop853", "radau"])
 @pytest.mark.parametrize("off", [0.15, 0.25])
-def test_supports_that_stop_at_one_instant_are_told_together(solver, off):
+def test_supports_that_stop_at_one_instant_are_reported_together(solver, off):
     """A drawer of 0.5 m stops at x = 2 f e ln(0.5 / (0.5 - x)); its supports slide at one speed."""
     q = ds.coordinates(x="m", y="m", turn="rad")
 
@@ -113,7 +113,7 @@ def test_a_disc_sets_out_where_the_load_exceeds_friction():
     assert "from the start on" in held.message
 
 
-def test_rest_under_a_load_that_changes_is_told_for_its_instant():
+def test_rest_under_a_load_that_changes_is_reported_for_its_instant():
     held = ds.solve(DISC(), 4.0, {"x_dot": 0.1}, parameters={"rate": 2.0}, at=[0.01])
     assert happened(held) == ["at_rest"]
     assert "perhaps not later" in held.message

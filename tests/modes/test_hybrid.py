@@ -102,7 +102,7 @@ def test_the_energy_that_is_watched_is_that_of_each_flight():
     assert run.drift["energy"].max_relative <= 1e-14
 
 
-def test_a_floor_that_holds_is_told_to_need_a_mode_of_rest():
+def test_a_floor_that_holds_is_reported_to_need_a_mode_of_rest():
     """Without restitution it would fall through the floor, or stop for ever more at one instant."""
     run = dropped(2.0, 0.0)
     assert run.outcome is ds.Outcome.FAILED
@@ -335,7 +335,7 @@ def test_a_change_of_mode_that_does_not_turn_the_motion_back_happens_once():
     assert run.end_state["x_dot"] == pytest.approx(1.0 + 3.25, rel=1e-14)
 
 
-def test_a_barrier_that_counts_either_way_is_told_to_need_a_direction():
+def test_a_barrier_that_counts_either_way_is_reported_to_need_a_direction():
     """Left at rounding's distance, it would be met from the other side at once."""
     q = ds.coordinates(y="m")
     floor = ds.Reset(impose=[ds.Holonomic("floor", q.y)], restitution=0.9)

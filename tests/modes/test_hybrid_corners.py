@@ -99,7 +99,7 @@ def test_what_is_recorded_at_the_instant_of_a_reset_is_recorded(solver):
 
 
 @pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)
-def test_guards_of_one_event_that_pass_together_are_told_together(solver):
+def test_guards_of_one_event_that_pass_together_are_reported_together(solver):
     q = ds.coordinates(x="m", y="m")
     corner = ds.Event("corner", [q.x - 1, q.y - 1], ds.RISING)
     far = ds.Event("far", q.x - 5.0, ds.RISING, ds.Reset({"x": -5.0}))
@@ -160,7 +160,7 @@ def released():
     )
 
 
-def test_a_constraint_that_is_let_go_of_is_told_to_need_the_passing_of_rank():
+def test_a_constraint_that_is_let_go_of_is_reported_to_need_the_passing_of_rank():
     run = ds.solve(released(), 2.0, {"a_dot": 0.0, "b_dot": 0.0})
     assert run.outcome is ds.Outcome.FAILED
     assert "rank_loss = 'pass'" in run.message

@@ -176,7 +176,7 @@ def test_the_kinetic_energies_and_carnots_theorem_are_right(seed, restitution, m
         assert after <= before * (1.0 + 1e-13)
 
 
-def test_constraints_that_are_imposed_twice_are_told_in_one_sentence():
+def test_constraints_that_are_imposed_twice_are_reported_in_one_sentence():
     q = ds.coordinates(x="m", y="m")
     twice = [ds.Holonomic("wall", q.x), ds.Holonomic("wall_again", 2.0 * q.x)]
     system = ds.MechanicalSystem(
@@ -208,7 +208,7 @@ def test_a_reset_that_leaves_a_constraint_unmet_names_it():
     assert "'rod'" in run.message
 
 
-def test_a_change_that_is_no_number_is_told():
+def test_a_change_that_is_no_number_is_reported():
     q = ds.coordinates(x="m")
     hit = ds.Event("hit", q.x - 1.0, ds.RISING, ds.Reset({"x_dot": ca.log(-q.x)}))
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, events=[hit])

@@ -71,7 +71,9 @@ class Beside:
         data.qpos[:], data.qvel[:], data.ctrl[: len(ctrl)] = qpos, qvel, ctrl
         mujoco.mj_forward(self.model, data)
         start = mechanism.start_from(qpos, qvel)
-        values = dict(self.system.dynamics.values) | mechanism.told_with(self.shown(qpos, qvel))
+        values = dict(self.system.dynamics.values) | mechanism.discrete_values_with(
+            self.shown(qpos, qvel)
+        )
         values |= dict(zip(mechanism.inputs.names, ctrl, strict=True))
         x = np.array([start[name] for name in self.system.dynamics.labels.states])
         every = [values[name] for name in self.system.dynamics.ranges]

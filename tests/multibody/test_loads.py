@@ -155,7 +155,7 @@ def test_a_force_and_a_torque_accelerate_a_body_by_newton_and_euler():
     assert early["body_y_dot"] == pytest.approx(1.5e-6 / MASS, rel=1e-12)
 
 
-def test_a_torque_in_space_is_told_in_axes_of_space():
+def test_a_torque_in_space_is_reported_in_axes_of_space():
     half = math.sqrt(0.5)
     body = Body("body", 1.0, (0.2, 0.3, 0.4), rotation=(half, half, 0, 0))
     run = moved([Torque(body.frame(), (0.0, 0.0, 0.6))], [body], until=0.5)

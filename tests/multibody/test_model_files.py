@@ -45,7 +45,7 @@ def test_a_run_from_a_keyframe_stays_with_mujoco(tmp_path: Path) -> None:
         mechanism.system(),
         0.5,
         guess=mechanism.start_with(start.values),
-        parameters=mechanism.told_with(start.values),
+        parameters=mechanism.discrete_values_with(start.values),
         inputs=start.inputs,
     )
     model = mujoco.MjModel.from_xml_path(str(path))
@@ -67,7 +67,7 @@ def test_angles_count_whole_turns_where_a_spring_is_wound(tmp_path: Path) -> Non
         mechanism.system(),
         6.0,
         guess=mechanism.start_with(values),
-        parameters=mechanism.told_with(values),
+        parameters=mechanism.discrete_values_with(values),
         at=np.linspace(0.0, 6.0, 25),
     )
     # An oscillation about 0, of the inertia about the pin.
@@ -95,7 +95,7 @@ def test_dry_friction_of_a_joint_sticks_and_slides_as_it_must(tmp_path: Path) ->
     assert run["pin_rate"][-1] == pytest.approx(0.0, abs=1e-12)
 
 
-def test_what_is_left_out_is_named_and_told_with_every_run(tmp_path: Path) -> None:
+def test_what_is_left_out_is_named_and_reported_with_every_run(tmp_path: Path) -> None:
     more = '<body name="tip"><joint name="end" limited="true" range="-1 1" axis="0 1 0"/>'
     more += '<geom name="ball" size="0.1"/><site name="a"/></body><site name="b" pos="0 0 1"/>'
     after = (

@@ -164,7 +164,7 @@ def test_constraints_that_move_may_agree():
         ],
     ],
 )
-def test_contradictions_are_told(goals):
+def test_contradictions_are_reported(goals):
     system, q = plane()
     with pytest.raises(ContradictoryGoalsError, match=r"follows from 'one', 'two' \(by .*contrad"):
         no_slip_closure(system, goals(q))

@@ -74,7 +74,7 @@ def test_two_skates_take_a_bracket_more_where_one_stands_across(skate, across):
     assert found.smallest_kept[2] > 0.1
 
 
-def test_two_skates_across_leave_other_velocities_and_that_is_told():
+def test_two_skates_across_leave_other_velocities_and_this_is_reported():
     with pytest.raises(DegenerateStartError, match=r"'skate_1', 'skate_2'.*another dimension"):
         growth_vector(two_skates(), {"theta_1": RIGHT, "theta_2": -RIGHT})
 

@@ -237,7 +237,7 @@ def test_alpha_is_the_moment_of_momentum_that_the_wheels_turn_with():
             assert alpha[f"skate_{k}"] == pytest.approx(expected, rel=1e-12, abs=1e-13)
 
 
-def test_alpha_at_other_parameters_and_a_state_that_is_told_in_part():
+def test_alpha_at_other_parameters_and_a_state_that_is_given_in_part():
     q = ds.coordinates(x="m", y="m", psi=ds.ANGLE, phi=ds.ANGLE)
     v = ds.velocities(v_n="m/s", v_tau="m/s", omega="rad/s", spin="rad/s")
     p = ds.parameters(wheel_inertia=(SPIN, "kg m^2", ds.POSITIVE))
@@ -280,7 +280,7 @@ def test_states_where_something_is_not_finite_are_replaced():
     assert found.points == 12
 
 
-def test_where_no_random_state_will_do_a_state_can_be_told():
+def test_where_no_random_state_will_do_a_state_can_be_given():
     solved = particle(lambda q: ca.sqrt(q.x - 100.0) * q.dot.z)
     with pytest.raises(InconsistentStateError, match="at="):
         is_quasi_holonomic(solved.system, ["y"])
@@ -358,7 +358,7 @@ def test_the_verdict_can_be_read_and_stored():
     assert "constraints that remain: none" in skidding
 
 
-def test_alpha_is_told_at_the_state_that_is():
+def test_alpha_is_reported_at_the_state_that_is():
     solved, state = unicycle_in_quasi_velocities(), {"v_tau": -0.9, "omega": 0.7}
     found = is_quasi_holonomic(solved.system, ["phi"], at=state)
     alpha = SPIN * 0.9 * 0.7 / RADIUS**2
@@ -381,7 +381,7 @@ def test_alpha_of_goals_that_do_not_take_part_is_zero():
     assert [name for name, value in alpha.items() if value != 0.0] == ["skate_0"]
 
 
-def test_alpha_is_not_told_where_the_constraints_cannot_be_solved():
+def test_alpha_is_not_reported_where_the_constraints_cannot_be_solved():
     q = ds.coordinates(x="m", y="m", z="m")
     system = ds.MechanicalSystem(
         q,

@@ -47,7 +47,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("words", REFUSED)
-def test_what_cannot_be_eliminated_is_told(words):
+def test_what_cannot_be_eliminated_is_reported(words):
     with pytest.raises(PosingError, match=words):
         is_quasi_holonomic(contains(**REFUSED[words]), ["y"])
 

@@ -138,7 +138,7 @@ def test_time_is_part_of_constraints():
     assert run["x"] == pytest.approx(exact, abs=1e-9)
 
 
-def test_contradictions_and_irregular_constraints_are_told():
+def test_contradictions_and_irregular_constraints_are_reported():
     q = ds.coordinates(x="", y="")
     with pytest.raises(ContradictoryGoalsError):
         singular_lagrangian(q, q.dot.x**2 / 2 + q.y)  # L = ... + y asks for 1 = 0

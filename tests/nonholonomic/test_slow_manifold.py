@@ -135,7 +135,7 @@ def test_forces_beyond_those_of_coulomb_have_no_slow_manifold(size, angle, value
     np.testing.assert_allclose(pull, [force, moment], atol=1e-9)
 
 
-def test_gimbal_lock_is_told_from_saturation_where_forces_are_not_linear():
+def test_gimbal_lock_is_distinguished_from_saturation_where_forces_are_not_linear():
     q = ds.coordinates(alpha="rad", beta="rad", x="m")
     kinetic = 0.005 * ca.sumsqr(q.dot.vector) + ca.sin(q.beta) * q.dot.alpha
     force = {"alpha": 0.3, "beta": 0.2, "x": 1.0 - q.dot.x - q.dot.x**3}
@@ -147,7 +147,7 @@ def test_gimbal_lock_is_told_from_saturation_where_forces_are_not_linear():
         model.start({"beta": np.pi / 2})
 
 
-def test_forces_without_a_derivative_at_the_start_are_told():
+def test_forces_without_a_derivative_at_the_start_are_reported():
     q = ds.coordinates(x="m")
     sliding = ds.MechanicalSystem(
         q, kinetic=0.005 * q.dot.x**2, force={"x": 1.0 - q.dot.x / ca.sqrt(q.dot.x**2)}

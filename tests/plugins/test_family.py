@@ -15,7 +15,7 @@ def test_a_parameter_changes_the_run_but_not_the_system():
     assert runs[0]["x"][0] != runs[1]["x"][0]
 
 
-def test_in_a_terminal_problems_and_systems_are_told_in_a_line():
+def test_in_a_terminal_problems_and_systems_are_described_in_a_line():
     pendulum = ds.problem("pendulum")
     assert repr(pendulum) == (
         "Problem('pendulum', 'A point on a rigid rod', models=['cartesian'], cases=['release'])"
@@ -54,7 +54,7 @@ def test_structure_rebuilds_the_system():
         ),
     ],
 )
-def test_a_wrong_request_is_told_in_one_sentence(request_, error, words):
+def test_a_wrong_request_is_reported_in_one_sentence(request_, error, words):
     with pytest.raises(error, match=words) as told:
         request_()
     assert "\n" not in str(told.value)
@@ -80,7 +80,7 @@ def test_a_wrong_request_is_told_in_one_sentence(request_, error, words):
         (lambda case: ds.Answer({"speed": 1.0}).values["sped"], "answer 'sped': did you mean"),
     ],
 )
-def test_a_name_that_a_case_or_a_problem_lacks_is_told_with_the_nearest(index, words):
+def test_a_name_that_a_case_or_a_problem_lacks_is_reported_with_the_nearest(index, words):
     case = WHEEL.case("hoop", gravity=9.0)
     with pytest.raises(UnknownNameError) as caught:
         index(case)
@@ -143,7 +143,7 @@ def test_a_case_is_shown_by_its_names_and_what_was_changed():
     assert repr(case) == "BoundCase('pendulum', 'release', model='cartesian', length=2.0)"
 
 
-def test_a_start_value_among_the_parameters_is_told_where_it_belongs():
+def test_a_start_value_among_the_parameters_is_reported_where_it_belongs():
     with pytest.raises(UnknownNameError, match=r"give it as initial=\{'nu_1': \.\.\.\}"):
         ds.problem("omni-rolling").case(nu_1=2.5)
     with pytest.raises(UnknownNameError, match="--initial speed=") as told:

@@ -51,7 +51,7 @@ def test_a_file_that_defines_problem_is_one(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"), [("1/0", "ZeroDivisionError"), ("problem = 3", "must define `problem`")]
 )
-def test_a_file_that_is_none_is_told(tmp_path, text, words):
+def test_a_file_that_is_none_is_reported(tmp_path, text, words):
     path = tmp_path / "mine.py"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(PluginError, match=words):
@@ -78,7 +78,7 @@ def test_the_directory_of_a_run_is_said_to_be_no_problem(tmp_path):
         registry.problem(str(tmp_path))
 
 
-def test_a_missing_file_is_told(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(PluginError, match="does not exist"):
         registry.problem(str(tmp_path / "absent.py"))
 

@@ -54,7 +54,7 @@ def test_two_declarations_with_the_same_names_are_different_symbols():
         (lambda: ds.reactions(length="N").lenght, "reaction 'lenght'"),
     ],
 )
-def test_an_unknown_name_is_told_with_the_nearest_known_one(ask, kind):
+def test_an_unknown_name_is_reported_with_the_nearest_known_one(ask, kind):
     with pytest.raises(UnknownNameError, match=f"unknown {kind}: did you mean 'length'"):
         ask()
 

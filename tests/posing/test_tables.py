@@ -315,7 +315,7 @@ def test_spans_of_time_are_seconds_and_dates_are_refused():
     assert ds.table("pull", seconds, dates).axes[0].nodes.tolist() == [0.0, 1.0]
 
 
-def test_columns_of_one_name_and_lines_are_told(tmp_path):
+def test_columns_of_one_name_and_lines_are_reported(tmp_path):
     path = tmp_path / "measured.csv"
     path.write_text("t,force,force\n0,1,2\n1,2,3\n")
     with pytest.raises(PosingError, match="has 2 columns 'force'"):

@@ -147,7 +147,7 @@ def test_few_steps_close_to_a_singular_position_do_not_make_the_typical_step(win
     assert 0.02 <= windows.typical_step <= 0.2
 
 
-def test_a_rate_beyond_the_stability_bound_is_told_with_the_numbers(swing):
+def test_a_rate_beyond_the_stability_bound_is_reported_with_the_numbers(swing):
     rate = 2.0 * STABLE["dop853"] / 0.01
     told = stiffness_warning(ds.Dop853(fixed_step=0.01), rate, swing)
     assert told is not None
@@ -157,7 +157,7 @@ def test_a_rate_beyond_the_stability_bound_is_told_with_the_numbers(swing):
     assert stiffness_warning(ds.Dop853(fixed_step=0.001), rate, swing) is None
 
 
-def test_the_told_bound_is_where_a_fixed_step_turns_unstable():
+def test_the_reported_bound_is_where_a_fixed_step_turns_unstable():
     """Errors grow by feedback itself beyond the bound, and die below it."""
 
     def drift(rate_times_step: float) -> float:

@@ -55,7 +55,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_name_that_is_missing_is_told_with_the_nearest_ones(found, place):
+def test_a_name_that_is_missing_is_reported_with_the_nearest_ones(found, place):
     index, words = PLACES[place]
     with pytest.raises(UnknownNameError) as caught:
         index(found)

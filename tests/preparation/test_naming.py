@@ -49,7 +49,7 @@ def test_a_name_takes_what_the_command_line_takes_behind_it(name, made):
         (lambda: solver_of(ds.Taylor), UnsupportedError, r"ds.Taylor\(\), or a name"),
     ],
 )
-def test_what_is_no_name_is_told_in_one_sentence(made, error, words):
+def test_what_is_no_name_is_reported_in_one_sentence(made, error, words):
     with pytest.raises(error, match=words) as caught:
         made()
     assert "\n" not in str(caught.value)

@@ -105,7 +105,7 @@ def test_the_hoop_is_built_once_for_every_start(start):
 HOOP = wheel()
 
 
-def test_every_choice_is_told():
+def test_every_choice_is_reported():
     run = ds.solve(sleigh(), 1.0, {"phi_dot": 1.0})
     told = run.description
     assert told["solver"] == "taylor"
@@ -115,7 +115,7 @@ def test_every_choice_is_told():
     assert told["tolerances"] == {"tolerance": np.finfo(float).eps}
 
 
-def test_a_start_that_was_changed_is_told():
+def test_a_start_that_was_changed_is_reported():
     run = ds.solve(pendulum(), 1.0, {"x": 0.6}, guess={"y": -1.0})
     assert run.start["y"] == (-1.0, pytest.approx(-0.8, rel=1e-14))
 

@@ -51,7 +51,7 @@ def test_there_are_bottemas_two_kinds_of_motion() -> None:
 
 
 @pytest.mark.parametrize("speed", [1.0, -1.0])
-def test_a_car_that_settles_goes_round_the_circle_that_is_foretold(speed) -> None:
+def test_a_car_that_settles_goes_round_the_predicted_circle(speed) -> None:
     case = problem.case("settling").starting({"speed": speed})
     kind = case.analyse("kind").values
     run = case.solve(60.0, at=np.linspace(50.0, 60.0, 11))

@@ -407,7 +407,7 @@ def test_lines_that_pass_each_other_by_a_little_are_enough():
     assert guess["chi_dot_1"] != 0.0
 
 
-def test_the_lines_that_meet_are_told_by_where_they_meet():
+def test_the_lines_that_meet_are_described_by_where_they_meet():
     """Mecanum rollers the other way round, on a square: nothing keeps it from turning."""
     square = replace(
         MECANUM,

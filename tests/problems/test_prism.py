@@ -214,7 +214,7 @@ def test_what_friction_takes_is_metered():
     assert gained == pytest.approx(pushed + run.outputs["friction_work"], abs=1e-12)
 
 
-def test_the_prism_starts_with_the_slip_that_it_is_told():
+def test_the_prism_starts_with_the_given_slip():
     _, start = started(problem.case("unique-lower", slip_sign=-1))
     assert start == {"x": 0.0, "x_dot": -1.0}
     _, start = started(problem.case("unique-lower").starting({"x": 2.0, "x_dot": 0.5}))
@@ -227,7 +227,7 @@ def test_the_prism_starts_with_the_slip_that_it_is_told():
 
 
 @pytest.mark.parametrize(("name", "kind"), NONE.items())
-def test_without_an_answer_the_reason_is_told(name, kind):
+def test_without_an_answer_the_reason_is_reported(name, kind):
     case = problem.case(name)
     equations, start = started(case)
     with pytest.raises(kind) as refused:

@@ -59,7 +59,7 @@ def test_energy_is_kept_without_being_driven(whole):
     assert drift.max_relative <= 1e-12
 
 
-def test_the_reaction_balances_the_torque_and_its_parts_are_told(whole):
+def test_the_reaction_balances_the_torque_and_its_parts_are_reported(whole):
     _, run = whole
     normal = (truth.vector(run, "{}") - truth.vector(run, "contact_{}")) / P.radius
     reaction, torque = truth.vector(run, "reaction_{}"), truth.vector(run, "torque_{}")

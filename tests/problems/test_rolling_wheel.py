@@ -89,7 +89,7 @@ def test_reactions_are_those_of_the_reduced_equation_all_along(case, half_an_hou
     assert np.max(size) == pytest.approx(largest, rel=0.01)
 
 
-def test_the_wheel_presses_on_the_curve_and_friction_is_told(half_an_hour):
+def test_the_wheel_presses_on_the_curve_and_friction_is_reported(half_an_hour):
     assert np.min(half_an_hour["normal"]) > 0.0
     required = np.abs(half_an_hour["friction"] / half_an_hour["normal"])
     assert half_an_hour["required_friction"] == pytest.approx(required)

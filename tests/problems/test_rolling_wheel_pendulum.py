@@ -81,7 +81,7 @@ def test_a_two_sided_contact_holds_and_tells_when_it_pulls():
 
 
 @pytest.mark.slow
-def test_the_chaotic_wheel_is_told_so_and_its_lyapunov_time_is_that_of_the_linear_equations():
+def test_the_chaotic_wheel_is_reported_so_and_its_lyapunov_time_is_that_of_the_linear_equations():
     mean, spread = lyapunov.stored_lyapunov_exponent("pendulum-chaotic")
     run = PROBLEM.case("pendulum-chaotic").solve(until=500.0, verify=True, at=[0.0, 1.0])
     assert run.verification is not None

@@ -209,7 +209,7 @@ def test_bodies_with_other_pads_come_to_rest_too(exponent):
 
 
 @pytest.mark.slow
-def test_loads_are_told_up_to_which_the_body_rests():
+def test_loads_are_reported_up_to_which_the_body_rests():
     answer = json.loads(asked("stiction").stdout)
     assert answer["at_rest"]
     limits = answer["limits"]

@@ -313,7 +313,7 @@ def test_dimensional_equations_are_newtons():
     assert found.matrix == pytest.approx(truth.dimensional_matrix(case.values), rel=1e-12)
 
 
-def test_what_follows_from_dimensional_parameters_is_told_and_cannot_be_set():
+def test_what_follows_from_dimensional_parameters_is_reported_and_cannot_be_set():
     case = problem.case("hunting")
     assert case.values["Lambda"] == pytest.approx(7.96, abs=5e-3)
     assert case.values["eta"] == pytest.approx(0.79 * np.sqrt(0.05 / 0.475 / 0.79))

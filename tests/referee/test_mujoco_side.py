@@ -82,7 +82,7 @@ def test_gaps_are_those_of_the_two_ends():
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.5])
-def test_the_turn_of_a_weld_is_told_in_radians_whatever_its_rows_are_scaled_by(scale):
+def test_the_turn_of_a_weld_is_reported_in_radians_whatever_its_rows_are_scaled_by(scale):
     text = f"""<mujoco><worldbody><body name="a"><joint type="ball"/><geom size="0.1"/></body>
     </worldbody><equality><weld body1="a" torquescale="{scale}"/></equality></mujoco>"""
     gauge = Gauge(mujoco.MjModel.from_xml_string(text))

@@ -90,7 +90,7 @@ def test_loops_stay_closed_and_keep_their_energy_for_a_thousand_seconds(loop):
     assert run.drift["energy"].max_relative <= 1e-12
 
 
-def test_a_motion_of_mujoco_that_breaks_down_is_told_and_compared_as_far_as_it_went(
+def test_a_motion_of_mujoco_that_breaks_down_is_reported_and_compared_as_far_as_it_went(
     file, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)

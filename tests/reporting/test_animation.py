@@ -233,6 +233,6 @@ def test_what_cannot_be_is_refused_and_nothing_is_written(tmp_path, name, option
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_run_is_told(tmp_path):
+def test_a_missing_run_is_reported(tmp_path):
     with pytest.raises(ArchiveError, match="contains no run"):
         animate(tmp_path / "absent", tmp_path / "a.gif")

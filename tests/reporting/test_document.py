@@ -149,12 +149,12 @@ def test_figures_alone_are_not_in_the_report(stored):
     dump(short)
 
 
-def test_a_missing_directory_is_told(tmp_path):
+def test_a_missing_directory_is_reported(tmp_path):
     with pytest.raises(ReportError, match="there is no directory"):
         load(tmp_path / "nowhere")
 
 
-def test_a_directory_without_a_run_is_told(tmp_path):
+def test_a_directory_without_a_run_is_reported(tmp_path):
     with pytest.raises(DaesolveError, match="contains no run"):
         load(tmp_path)
 
@@ -170,7 +170,7 @@ def impact(place):
     )
 
 
-def test_every_event_is_told_with_its_states(run):
+def test_every_event_is_reported_with_its_states(run):
     events = tuple(impact(place) for place in range(2000))
     told = document(with_events(run, events), IDENTITY)
     assert [event["time"] for event in told["events"]] == [event.time for event in events]
@@ -178,7 +178,7 @@ def test_every_event_is_told_with_its_states(run):
     assert told["events"][1000]["impact"]["impulses"] == {"rod": 1.0}
 
 
-def test_without_series_every_event_is_told_and_states_are_kept_at_both_ends(run):
+def test_without_series_every_event_is_reported_and_states_are_kept_at_both_ends(run):
     events = tuple(impact(place) for place in range(2000))
     short = without_series(document(with_events(run, events), IDENTITY))
     assert [event["time"] for event in short["events"]] == [event.time for event in events]
@@ -193,6 +193,6 @@ def test_without_series_every_event_is_told_and_states_are_kept_at_both_ends(run
     assert len(dump(short["events"])) < 200 * 2000
 
 
-def test_an_event_that_resets_nothing_is_told_as_it_was(run):
+def test_an_event_that_resets_nothing_is_reported_as_it_was(run):
     told = document(with_events(run, [EventRecord(1.0, "turn", {"x": 1.0})]), IDENTITY)
     assert told["events"] == [{"time": 1.0, "name": "turn", "detail": {"x": 1.0}}]

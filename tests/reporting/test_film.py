@@ -67,7 +67,7 @@ def test_pictures_are_at_samples_where_these_are_dense_and_even():
     assert shown.notes == ["Each of the 251 pictures shows a sample of the run."]
 
 
-def test_between_samples_the_motion_is_interpolated_and_this_is_told():
+def test_between_samples_the_motion_is_interpolated_and_this_is_reported():
     """Cubic in h = 0.04 s, so that the error is at most h^4 / 384 of the fourth derivative."""
     shown = film(moving(DOT), seconds=3.0, rate=50.0)
     times = np.array([picture.time for picture in shown.pictures])
@@ -152,7 +152,7 @@ def test_the_camera_stays_where_a_place_is_unknown():
     assert np.isfinite(views).all()
 
 
-def test_turns_too_fast_to_be_seen_are_told():
+def test_turns_too_fast_to_be_seen_are_reported():
     fast = Drawing([Circle((0.0, 0.0), 1.0, angle="t", spokes=3)])
     assert film(moving(fast, count=1001, end=100.0)).turn == pytest.approx(0.4, rel=1e-9)
     shown = film(moving(fast, count=1001, end=1000.0))
@@ -160,7 +160,7 @@ def test_turns_too_fast_to_be_seen_are_told():
     assert "turns by up to 4 rad" in shown.notes[-1]
 
 
-def test_the_speed_of_playing_is_told():
+def test_the_speed_of_playing_is_reported():
     assert film(moving(DOT, count=1001), seconds=4.0).speed == "real time"
     assert film(moving(DOT, count=1001), seconds=8.0).speed == "0.5 × real time"
 

@@ -68,7 +68,7 @@ def test_does_not_claim_what_was_not_verified(told, told_measured):
     assert "not verified" in page([told_measured])
 
 
-def test_escapes_what_it_is_told(told):
+def test_escapes_what_it_is_given(told):
     told |= {"outcome": "failed", "message": "<script>alert(1)</script>", "case": "<b>"}
     told["notes"] = ["<i>"]
     text = page([told], {"<u>": own_figure})
@@ -158,7 +158,7 @@ def test_a_run_that_was_killed_is_reported_as_unfinished(two):
     assert json.loads((directory / "report.json").read_text())["finished"] is False
 
 
-def test_what_follows_from_verification_is_told(told):
+def test_what_follows_from_verification_is_reported(told):
     told["verification"] |= {"growth": "exponential", "lyapunov_time": 1.0}
     text = page([bare(told)])
     for name, unit in (("x", "m"), ("y_dot", "m/s")):

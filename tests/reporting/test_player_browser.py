@@ -160,7 +160,7 @@ def test_every_control_can_be_used(show, name):
     assert page.is_visible("kbd")
 
 
-def test_it_plays_at_the_speed_that_is_told_and_pauses(show):
+def test_it_plays_at_the_given_speed_and_pauses(show):
     page = show()
     assert page.inner_text("#speed") == "2 × real time"
     with tolerated() as bound:

@@ -78,7 +78,7 @@ def test_how_code_was_made_is_a_cost_and_no_note(told):
     assert CODE in text.replace("&#39;", "'")
 
 
-def test_a_bad_end_is_told_once_and_its_two_times_are_explained(told):
+def test_a_bad_end_is_reported_once_and_its_two_times_are_explained(told):
     message = "at t = 2 s the goals 'a', 'b' almost depend on each other: " + "so " * 80
     event = {"time": 2.0, "name": "degenerate", "detail": {}}
     bad = told | {"outcome": "degenerate", "message": message, "end_time": 1.5, "events": [event]}

@@ -171,7 +171,7 @@ def test_bodies_that_can_be_recognized_are_not_enlarged():
     assert all(disc.get_radius() == 0.2 for disc in patches(axes, Disc))
 
 
-def test_tiny_bodies_are_enlarged_by_as_much_as_is_told():
+def test_tiny_bodies_are_enlarged_by_as_much_as_is_reported():
     figure = scene(rolling())
     figure.draw_without_rendering()
     whole, *panels = figure.axes

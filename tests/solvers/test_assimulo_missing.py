@@ -23,7 +23,7 @@ def without_assimulo(monkeypatch):
 
 @pytest.mark.usefixtures("without_assimulo")
 @pytest.mark.parametrize("kind", [AssimuloCvode, AssimuloIda, AssimuloRadau5, AssimuloOdassl])
-def test_the_commands_that_add_it_are_told(kind):
+def test_the_commands_that_add_it_are_named(kind):
     with pytest.raises(MissingBackendError) as caught:
         kind()
     assert "conda install -c conda-forge assimulo" in str(caught.value)

@@ -78,7 +78,7 @@ def test_rounding_limits_the_tolerance():
         ds.Idas(rtol=1e-14, atol=1e-14)
 
 
-def test_small_velocities_of_fast_oscillations_are_told_in_index_3_alone():
+def test_small_velocities_of_fast_oscillations_are_reported_in_index_3_alone():
     """Positions of 1 m are known to 1e-8 m, so that velocities are to 1e-4 m/s at 1e4 1/s."""
     sizes, solver = np.array([1.0, 1.0, 1e-3, 50.0]), ds.solvers.SundaeIda(rtol=1e-8, atol=1e-10)
     problem = problem_of(ds.Index3()).problem

@@ -241,7 +241,7 @@ def test_what_a_callback_raises_comes_out_as_it_is(name, monkeypatch):
 
 
 @pytest.mark.parametrize("solver", [ds.solvers.SundaeCvode, ds.solvers.SundaeIda])
-def test_a_missing_package_is_told_with_the_command_that_adds_it(solver, monkeypatch):
+def test_a_missing_package_is_reported_with_the_command_that_adds_it(solver, monkeypatch):
     monkeypatch.setattr(sundae, "find_spec", lambda _: None)
     with pytest.raises(ImportError, match=r"pip install 'daesolve\[sundials\]'"):
         solver()

@@ -76,7 +76,7 @@ def test_both_kinds_of_code_are_at_rounding_level(code):
     assert any(f"{code} code" in note for note in run.description["notes"])
 
 
-def test_the_automatic_choice_of_engine_is_told():
+def test_the_automatic_choice_of_engine_is_reported():
     run = ds.solve(oscillator(), 1.0, {"x": 1.0})
     assert any("by the kernel" in note for note in run.description["notes"])
 

@@ -241,7 +241,7 @@ def test_nothing_is_left_when_nothing_meets():
         ({"reference": {"speed": 1.0}}, "state in the reference 'speed'"),
     ],
 )
-def test_what_is_wrong_is_told_before_anything_runs(change, sentence):
+def test_what_is_wrong_is_reported_before_anything_runs(change, sentence):
     request = {"formulations": ["feedback"], "solvers": [Broken()], **change}
     with pytest.raises(ds.DaesolveError, match=sentence):
         ds.compare(oscillator(), until=1.0, initial=START, **request)
@@ -313,7 +313,7 @@ def test_a_sample_between_the_bounces_of_two_runs_is_left_out_and_counted():
     assert "up to 2 samples of a run" in told.standard.note
 
 
-def test_runs_that_met_other_events_are_told_with_the_time_from_which():
+def test_runs_that_met_other_events_are_reported_with_the_time_from_which():
     """A beam widens by 2e17 in 52 s: in doubles the motion comes to miss a disc that it hits."""
     start = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
     system = sinai_billiard(billiard.RADIUS)

@@ -30,7 +30,7 @@ def test_nothing_is_shown_unasked_and_the_run_is_the_same(capfd):
     assert len({run.end_state["x"] for run in runs}) == 1
 
 
-def test_a_callable_is_told_the_time_that_was_reached():
+def test_a_callable_receives_the_time_that_was_reached():
     reached = []
     ds.solve(pendulum(), 200.0, START, progress=lambda time, monitor, events: reached.append(time))
     assert reached == sorted(reached)

@@ -103,7 +103,7 @@ def test_who_may_not_lock_believes_what_is_written(run, monkeypatch, refusal, lo
         Writer.open(run)
 
 
-def test_the_writer_is_told_even_where_the_user_has_no_name(run, monkeypatch):
+def test_the_writer_is_reported_even_where_the_user_has_no_name(run, monkeypatch):
     def nameless():
         raise KeyError("getpwuid(): uid not found")
 

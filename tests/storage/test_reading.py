@@ -160,7 +160,7 @@ def test_another_format_is_refused(run, opened, content, reason):
         opened(run)
 
 
-def test_a_spoilt_result_is_told(run):
+def test_a_spoilt_result_is_reported(run):
     (run / "result.json").write_text("{")
     with pytest.raises(errors.ArchiveError, match=r"result.json.*delete it"):
         Stored(run)

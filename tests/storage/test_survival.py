@@ -156,7 +156,7 @@ def test_a_full_disk_is_found_before_a_part_is_taken_back(run, monkeypatch):
         assert contents(run) == whole
 
 
-def test_what_may_not_be_written_is_told(run, monkeypatch):
+def test_what_may_not_be_written_is_reported(run, monkeypatch):
     def refuse(*_):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 

@@ -62,7 +62,7 @@ def miscount(path):
         (Path.unlink, "events/000002.parquet", "cannot be found"),
     ],
 )
-def test_a_torn_part_is_found_and_told(run, damage, name, reason):
+def test_a_torn_part_is_found_and_reported(run, damage, name, reason):
     damage(run / name)
     stored = Stored(run)
     [(number, told)] = stored.damaged()
@@ -83,7 +83,7 @@ def test_a_flipped_bit_is_found_when_it_is_read(run):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"files":{"samples":', b"[1]", b"\xff" * 600])
-def test_a_spoilt_checkpoint_is_found_and_told(run, content):
+def test_a_spoilt_checkpoint_is_found_and_reported(run, content):
     (run / "checkpoints" / "000002.json").write_bytes(content)
     stored = Stored(run)
     assert stored.damaged() == [(2, "its checkpoint cannot be read")]
@@ -92,7 +92,7 @@ def test_a_spoilt_checkpoint_is_found_and_told(run, content):
             read()
 
 
-def test_a_missing_checkpoint_is_found_and_told(run):
+def test_a_missing_checkpoint_is_found_and_reported(run):
     (run / "checkpoints" / "000002.json").unlink()
     stored = Stored(run)
     assert stored.numbers == (1, 3)

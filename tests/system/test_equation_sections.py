@@ -99,7 +99,7 @@ def test_events_tell_what_they_do():
     assert "`end`, where this passes through zero: the run ends." in text
 
 
-def test_pairs_of_supports_are_told_with_their_places():
+def test_pairs_of_supports_are_reported_with_their_places():
     system = ds.problem("prism").case().system
     text = told(system)["Pairs of supports"]
     assert "`normal_1` (two-sided)" in text

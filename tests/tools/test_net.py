@@ -64,7 +64,7 @@ def test_one_bit_of_a_state_is_seen():
         digest(object())
 
 
-def test_what_differs_is_told_by_run_and_field():
+def test_what_differs_is_reported_by_run_and_field():
     one = {"end_state": {"x": "1.0", "y": "2.0"}, "states": "a", "outcome": "completed"}
     other = {"end_state": {"x": "1.0", "y": "2.5"}, "states": "b", "outcome": "completed"}
     raised = {"raised": "ValueError", "message": "it cannot be"}

@@ -115,7 +115,7 @@ def full():
 
 
 @pytest.mark.parametrize("place", UNKNOWN)
-def test_a_name_that_is_missing_is_told_with_the_nearest_ones(full, place):
+def test_a_name_that_is_missing_is_reported_with_the_nearest_ones(full, place):
     index, words = UNKNOWN[place]
     with pytest.raises(UnknownNameError) as caught:
         index(full)
@@ -124,7 +124,7 @@ def test_a_name_that_is_missing_is_told_with_the_nearest_ones(full, place):
     assert words in str(caught.value)
 
 
-def test_what_is_told_by_names_is_a_dictionary_as_ever(full):
+def test_what_is_given_by_names_is_a_dictionary_as_ever(full):
     end = full.end_state
     assert end.get("wrong") is None
     assert "wrong" not in end

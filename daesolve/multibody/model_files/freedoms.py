@@ -17,7 +17,7 @@ from daesolve.posing.events import FALLING, Event, Reset
 from daesolve.posing.symbols import ANY, Parameters
 from daesolve.system.system import Output
 
-TOLD_ANEW = 3.0
+RECOUNT_ANGLE = 3.0
 """How far an angle turns before its reference is renewed, rad; below pi."""
 STARTS = {
     "hinge": (("angle",), ("rate",)),
@@ -81,7 +81,7 @@ class Freedom:
         return self.joint.kind == "hinge"
 
     @cached_property
-    def told_from(self) -> Parameters:
+    def counted_from(self) -> Parameters:
         """The angle from which it is counted, rad; nothing where it is not."""
         if not self.counted:
             return Parameters({}, {}, {}, "discrete value")
@@ -101,13 +101,13 @@ class Freedom:
         cosine, sine = self._turned
         # As atan2, but without its jump after half a turn, which this never comes to.
         size = ca.sqrt(cosine**2 + sine**2)
-        return reference + self.told_from.vector + 2 * ca.atan(sine / (size + cosine))
+        return reference + self.counted_from.vector + 2 * ca.atan(sine / (size + cosine))
 
     @cached_property
     def _turned(self) -> tuple[ca.SX, ca.SX]:
         """Cosine and sine of the turn from where it is counted."""
         assert self.direction is not None
-        (cosine, sine), origin = self.direction, self.told_from.vector
+        (cosine, sine), origin = self.direction, self.counted_from.vector
         c, s = ca.cos(origin), ca.sin(origin)
         return c * cosine + s * sine, c * sine - s * cosine
 
@@ -177,7 +177,7 @@ class Freedom:
             potential=potential,
             forces=forces,
             inertias=inertias,
-            discrete=self.told_from,
+            discrete=self.counted_from,
             events=self._counting(),
             outputs={**self.outputs, **{f"{d.name}_force": (d.force, unit) for d in self.drives}},
             meters={f"{d.name}_work": (d.force * self.rates[0], "J") for d in self.drives},
@@ -214,5 +214,5 @@ class Freedom:
         turned = self.place - float(self.joint.reference[0])
         cosine, sine = self._turned
         anew = Reset({f"told_{self.name}": turned}, whenever_past=True)
-        guard = cosine - cos(TOLD_ANEW) * ca.sqrt(cosine**2 + sine**2)
+        guard = cosine - cos(RECOUNT_ANGLE) * ca.sqrt(cosine**2 + sine**2)
         return (Event(f"{self.name}_told_anew", guard, FALLING, anew, listed=False),)

@@ -165,10 +165,11 @@ class FileMechanism(Mechanism):
         qpos, qvel = self._coordinates_of(values)
         return self.start_from(qpos, qvel)
 
-    def told_with(self, values: Mapping[str, float]) -> dict[str, float]:
-        """Return the discrete values that belong to start values.
+    def discrete_values_with(self, values: Mapping[str, float]) -> dict[str, float]:
+        """Return the discrete values that belong to start values: `parameters` for `solve`.
 
-        Those from where angles are counted, and on which side the middle one of three hinges is.
+        They hold the angles from which turns are counted, and the side on which the middle hinge
+        of three lies.
 
         Parameters
         ----------
@@ -179,7 +180,7 @@ class FileMechanism(Mechanism):
         found: dict[str, float] = {}
         for freedom in self.freedoms.values():
             turned = qpos[freedom.joint.place] - freedom.joint.reference[0]
-            found |= {name: float(turned) for name in freedom.told_from.names}
+            found |= {name: float(turned) for name in freedom.counted_from.names}
         for joint in self.assembly.joints:
             if isinstance(joint, Chain) and len(joint.side):
                 middle = [link for link in joint.links if link.kind == "hinge"][1]

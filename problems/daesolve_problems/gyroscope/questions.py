@@ -8,7 +8,7 @@ import daesolve as ds
 from daesolve.typing import BoundCase
 from daesolve_problems.gyroscope.models import ANGLES, SMALL, full, full_start, reduction
 from daesolve_problems.gyroscope.pictures import angles, nutation
-from daesolve_problems.limits import told_limit
+from daesolve_problems.limits import limit_answer
 from daesolve_problems.orders import judged, measured_orders, of_model
 
 REDUCED = ("dirac", "refined")
@@ -86,4 +86,4 @@ def limit(case: BoundCase) -> ds.Answer:
         return ds.solve(system, until, state, parameters=own, at=at)
 
     times = [0.2 * until, 0.5 * until, 0.8 * until]
-    return told_limit(system, slips, family, times, motion, EPS, apart=False)
+    return limit_answer(system, slips, family, times, motion, EPS, apart=False)

@@ -11,7 +11,7 @@ import numpy as np
 import daesolve as ds
 from daesolve.errors import OutOfRangeError
 from daesolve.typing import BoundCase
-from daesolve_problems.limits import told_limit
+from daesolve_problems.limits import limit_answer
 from daesolve_problems.orders import judged, largest_difference, measured_orders, of_model
 from daesolve_problems.wheelset import pictures
 from daesolve_problems.wheelset.models import POSITIONS, SMALL, creeping, full, reduced
@@ -116,7 +116,7 @@ def limit(case: BoundCase) -> ds.Answer:
         return {name: size * value for name, value in state.items()}, parameters(eps)
 
     times = [0.1 * until, 0.35 * until, 0.7 * until]
-    return told_limit(system, slips, family, times, motion, [first * size for size in FACTORS])
+    return limit_answer(system, slips, family, times, motion, [first * size for size in FACTORS])
 
 
 def derailment(case: BoundCase) -> ds.Answer:

@@ -119,7 +119,9 @@ def test_two_branches_cross_where_no_symmetry_is_named() -> None:
 
 
 @pytest.mark.parametrize(("stiffness", "kind"), [(2.0, "Neimark-Sacker"), (-1.0, "neutral saddle")])
-def test_pairs_on_the_circle_are_told_from_neutral_saddles(stiffness: float, kind: str) -> None:
+def test_pairs_on_the_circle_are_distinguished_from_neutral_saddles(
+    stiffness: float, kind: str
+) -> None:
     # x'' + c x' + k x = cos t: det M = exp(-2 pi c) whatever k; for k < 0 multipliers are real.
     q, p = ds.coordinates(x="m"), ds.parameters(c=(0.1, "1/s"))
     force = ca.cos(ds.time) - p.c * q.dot.x - stiffness * q.x

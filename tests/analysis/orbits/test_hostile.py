@@ -79,7 +79,7 @@ def test_what_is_no_orbit_is_refused_in_a_sentence(
         periodic_orbit(system(), guess, period, **options)
 
 
-def test_a_section_that_is_never_crossed_is_told() -> None:
+def test_a_section_that_is_never_crossed_is_reported() -> None:
     q = ds.coordinates(x="m")
     force = (1 - q.x**2) * q.dot.x - q.x
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": force})
@@ -114,7 +114,7 @@ def test_what_a_family_shrinks_to_ends_it() -> None:
 
 
 @pytest.mark.parametrize("times", [2, 3, 6])
-def test_a_period_that_is_a_multiple_of_the_least_one_is_told(times: int) -> None:
+def test_a_period_that_is_a_multiple_of_the_least_one_is_reported(times: int) -> None:
     cycle = periodic_orbit(oscillator(), AT, times * PERIOD, verify=False)
     assert abs(cycle.period - times * PERIOD) < 1e-9
     drive = 2 * math.pi / 1.3
@@ -125,7 +125,7 @@ def test_a_period_that_is_a_multiple_of_the_least_one_is_told(times: int) -> Non
     assert any(f"{times} times the shortest one" in note for note in cycle.notes)
 
 
-def test_passages_and_half_periods_that_are_too_many_are_told() -> None:
+def test_passages_and_half_periods_that_are_too_many_are_reported() -> None:
     steps = periodic_orbit(
         systems.walker(), start(0.2, -0.2), section="strike", passages=2, verify=False
     )

@@ -51,7 +51,7 @@ def test_the_start_rule_closes_the_loop(angle):
         assert abs(value - guess[name]) < 1e-14, name
 
 
-def test_a_rod_that_is_too_short_is_told():
+def test_a_rod_that_is_too_short_is_reported():
     case = PROBLEM.case("spin", rod_length=0.3).starting({"phi_1": 1.5})
     with pytest.raises(OutOfRangeError, match=r"0\.498747 m off .* 0\.3 m rod"):
         case.solve()

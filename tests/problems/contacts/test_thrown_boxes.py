@@ -180,7 +180,7 @@ def test_a_box_that_sticks_where_it_lands_rests_whatever_its_loads_are():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(300, 308))
-def test_thrown_boxes_rest_or_are_told_to_have_loads_that_decide(seed):
+def test_thrown_boxes_rest_or_are_reported_to_have_loads_that_decide(seed):
     rests_or_is_told(seed)
 
 

@@ -27,7 +27,7 @@ def missing(directory, number):
 
 @pytest.mark.parametrize("numbers", [(3, 4), (10,)])
 @pytest.mark.parametrize("damage", [torn, missing])
-def test_damaged_parts_are_told_and_computed_again(tmp_path, damage, numbers):
+def test_damaged_parts_are_reported_and_computed_again(tmp_path, damage, numbers):
     whole = swing(tmp_path / "run")
     before, told = tables(tmp_path / "run"), []
     for number in numbers:
@@ -70,7 +70,7 @@ def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path, monkeypatch, after
     assert alike(run, whole)
 
 
-def test_a_disk_that_is_full_from_the_start_is_told(tmp_path, monkeypatch):
+def test_a_disk_that_is_full_from_the_start_is_reported(tmp_path, monkeypatch):
     full_disk(monkeypatch, 0)
     with pytest.raises(StorageError, match="No space left"):
         swing(tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Events whose changes are impacts themselves tell what these take, as imposed constraints do."""
+"""Events whose own changes are impacts report the energy these take, like imposed constraints."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ KEPT = 0.5
 """Of the speed, after each bounce."""
 
 
-def ball(**told: object) -> ds.MechanicalSystem:
+def ball(**options: object) -> ds.MechanicalSystem:
     """Return a ball that leaves the floor with half its speed, by a change of the velocity."""
     q, p = ds.coordinates(height="m"), ds.parameters(mass=(2.0, "kg"))
     speed = q.dot.height
-    reset = ds.Reset({"height_dot": -KEPT * speed}, **told)
+    reset = ds.Reset({"height_dot": -KEPT * speed}, **options)
     return ds.MechanicalSystem(
         q,
         p,
@@ -30,7 +30,7 @@ def test_a_change_without_energies_is_no_impact():
     assert [event.impact for event in run.events] == [None]
 
 
-def test_what_is_told_is_in_the_record_and_on_disk(tmp_path):
+def test_energies_are_in_the_record_and_on_disk(tmp_path):
     q, p = ds.coordinates(x="m", height="m"), ds.parameters(mass=(2.0, "kg"))
     speed = q.dot.height
     # A floor that takes the upright velocity: the energy that is lost is that of this velocity.
@@ -66,12 +66,12 @@ def test_energies_that_do_not_fit_miss_carnots_theorem():
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("options", "why"),
     [
         ({"energies": (1.0, 2.0)}, "must be three"),
         ({"energies": (1.0, 1.0, 0.0), "impose": ["floor"]}, "leave energies out"),
     ],
 )
-def test_energies_that_mean_nothing_are_refused(told, why):
+def test_energies_that_mean_nothing_are_refused(options, why):
     with pytest.raises(PosingError, match=why):
-        ball(**told)
+        ball(**options)
