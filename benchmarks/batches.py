@@ -212,13 +212,13 @@ def table(found: Sequence[Measurement]) -> str:
 def parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = options("benchmarks.batches", __doc__)
-    told = f"wheels of an ensemble (%(default)s), at most {FEW} where each takes long"
-    parser.add_argument("--members", type=whole, default=64, metavar="N", help=told)
-    told = "in place of the horizons of the ensembles, s"
-    parser.add_argument("--until", type=float, metavar="S", help=told)
+    help_text = f"wheels of an ensemble (%(default)s), at most {FEW} where each takes long"
+    parser.add_argument("--members", type=whole, default=64, metavar="N", help=help_text)
+    help_text = "in place of the horizons of the ensembles, s"
+    parser.add_argument("--until", type=float, metavar="S", help=help_text)
     add_repeats(parser, 3, "after a first run, of which the least counts")
-    told = f"one of them; repeatable ({', '.join(ENSEMBLES)})"
-    parser.add_argument("--ensemble", action="append", choices=list(ENSEMBLES), help=told)
+    help_text = f"one of them; repeatable ({', '.join(ENSEMBLES)})"
+    parser.add_argument("--ensemble", action="append", choices=list(ENSEMBLES), help=help_text)
     add_read(parser)
     add_json(parser)
     add_update(parser, MARK, "docs/how-to/ensembles.md")

@@ -340,8 +340,8 @@ RESTS = ["method", "setting", "error, m", "s", "s / daesolve"]
 def parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = options("benchmarks.contact", __doc__)
-    told = f"repeatable ({', '.join(map(str, COUNTS))})"
-    parser.add_argument("--contacts", type=whole, action="append", metavar="N", help=told)
+    help_text = f"repeatable ({', '.join(map(str, COUNTS))})"
+    parser.add_argument("--contacts", type=whole, action="append", metavar="N", help=help_text)
     parser.add_argument(
         "--calls", type=whole, default=100, metavar="N", help="of each decision (%(default)s)"
     )

@@ -222,7 +222,7 @@ def of_samples(count: int) -> list[Measurement]:
 def table(found: list[Measurement]) -> str:
     """Return a row for each way."""
 
-    def told(value: float, form: str) -> str:
+    def shown(value: float, form: str) -> str:
         return "" if math.isnan(value) else f"{value:{form}}"
 
     rows: list[list[str]] = []
@@ -230,7 +230,7 @@ def table(found: list[Measurement]) -> str:
         per = "samples" in one.case
         cost = f"{1e6 * one.seconds:.0f} µs a sample" if per else f"{one.seconds:.2f} s"
         rows.append(
-            [one.case, one.method, cost, told(one.error, ".0e"), told(one.megabytes, ".0f")]
+            [one.case, one.method, cost, shown(one.error, ".0e"), shown(one.megabytes, ".0f")]
         )
     return markdown(["case", "by", "processor", "error of the end", "memory, more MB"], rows)
 

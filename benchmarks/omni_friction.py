@@ -107,8 +107,8 @@ def parser() -> argparse.ArgumentParser:
     parser = options("benchmarks.omni_friction", __doc__)
     parser.add_argument("--model", choices=MODELS, action="append", help="repeatable (both)")
     add_until(parser, 0.5, "simulated time")
-    told = f"relative tolerance; repeatable ({RTOL:g})"
-    parser.add_argument("--rtol", type=above_zero, action="append", metavar="R", help=told)
+    help_text = f"relative tolerance; repeatable ({RTOL:g})"
+    parser.add_argument("--rtol", type=above_zero, action="append", metavar="R", help=help_text)
     add_repeats(parser, 3, "runs of each model, in turn")
     add_json(parser)
     return parser

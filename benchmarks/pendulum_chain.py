@@ -27,13 +27,15 @@ MARK = "chain"
 def parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = options("benchmarks.pendulum_chain", __doc__)
-    told = f"bodies of the chain; repeatable ({', '.join(str(rods) for rods in RODS)})"
-    parser.add_argument("--rods", type=whole, action="append", metavar="N", help=told)
-    told = "measured beside daesolve, which always runs; repeatable (all)"
-    parser.add_argument("--package", choices=PACKAGES, action="append", help=told)
+    help_text = f"bodies of the chain; repeatable ({', '.join(str(rods) for rods in RODS)})"
+    parser.add_argument("--rods", type=whole, action="append", metavar="N", help=help_text)
+    help_text = "measured beside daesolve, which always runs; repeatable (all)"
+    parser.add_argument("--package", choices=PACKAGES, action="append", help=help_text)
     add_until(parser, 1.0, "motion")
-    told = "s; where one setting of a method took longer, finer ones are left out (%(default)g)"
-    parser.add_argument("--patience", type=above_zero, default=8.0, metavar="S", help=told)
+    help_text = (
+        "s; where one setting of a method took longer, finer ones are left out (%(default)g)"
+    )
+    parser.add_argument("--patience", type=above_zero, default=8.0, metavar="S", help=help_text)
     add_read(parser)
     add_json(parser)
     add_update(parser, MARK, "docs/benchmarks/chains.md")
@@ -57,12 +59,12 @@ def main() -> None:
         known, found = from_json(given.read.read_text(), Measurement)
     else:
         known, found = _measured(given)
-    told = f"{known} {found[0].until:g} s of motion.\n\n{tables(found)}"
-    print(told)
+    text = f"{known} {found[0].until:g} s of motion.\n\n{tables(found)}"
+    print(text)
     if given.json:
         given.json.write_text(as_json(known, found))
     if given.update:
-        update(given.update, MARK, told)
+        update(given.update, MARK, text)
 
 
 if __name__ == "__main__":

@@ -239,11 +239,11 @@ def parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = options("benchmarks.rolling_wheel", __doc__)
     parser.add_argument("--case", choices=CASES, action="append", help="repeatable (all)")
-    told = "s, where the truth is known (%(default)s)"
-    parser.add_argument("--until", type=int, choices=TIMES, default=TIMES[-1], help=told)
+    help_text = "s, where the truth is known (%(default)s)"
+    parser.add_argument("--until", type=int, choices=TIMES, default=TIMES[-1], help=help_text)
     add_repeats(parser, 7, "runs by Taylor's method, of which the median counts")
-    told = "leave out the slowest, SciPy with a right-hand side in Python"
-    parser.add_argument("--skip-plain", action="store_true", help=told)
+    help_text = "leave out the slowest, SciPy with a right-hand side in Python"
+    parser.add_argument("--skip-plain", action="store_true", help=help_text)
     add_json(parser)
     return parser
 

@@ -106,8 +106,8 @@ def parser() -> argparse.ArgumentParser:
     parser = options("benchmarks.step_checks", __doc__)
     names = [FRICTION, *HORIZONS]
     parser.add_argument("--case", choices=names, action="append", help="repeatable (all)")
-    told = "simulated time, s; that of each case where it is left out"
-    parser.add_argument("--until", type=above_zero, metavar="S", help=told)
+    help_text = "simulated time, s; that of each case where it is left out"
+    parser.add_argument("--until", type=above_zero, metavar="S", help=help_text)
     add_repeats(parser, 5, "runs of each case, in turn")
     add_json(parser)
     return parser

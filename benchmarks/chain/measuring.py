@@ -64,8 +64,8 @@ class Measurement:
 def measure(package: str, rods: int, until: float, patience: float) -> list[Measurement]:
     """Measure a package in a process of its own, on one thread."""
     arguments = [package, str(rods), str(until), str(patience)]
-    told, crash = run_module("benchmarks.chain.measuring", arguments, ONE_THREAD)
-    found = [Measurement(**fields) for fields in told]
+    lines, crash = run_module("benchmarks.chain.measuring", arguments, ONE_THREAD)
+    found = [Measurement(**fields) for fields in lines]
     return [*found, Measurement(package, rods, until, reason=crash)] if crash else found
 
 

@@ -64,8 +64,8 @@ def _versions(names: Sequence[str]) -> dict[str, str]:
 
 def as_json(known: Conditions, measurements: Sequence[DataclassInstance]) -> str:
     """Return conditions and measurements as JSON."""
-    told = asdict(known) | {"measurements": [asdict(one) for one in measurements]}
-    return json.dumps(told, indent=1) + "\n"
+    fields = asdict(known) | {"measurements": [asdict(one) for one in measurements]}
+    return json.dumps(fields, indent=1) + "\n"
 
 
 def from_json(text: str, kind: type[Kind]) -> tuple[Conditions, list[Kind]]:

@@ -14,9 +14,9 @@ def end(
     given: argparse.Namespace, known: Conditions, found: Sequence[Any], tables: str, mark: str
 ) -> None:
     """Print the tables under their conditions; write what `--json` and `--update` name."""
-    told = f"{known}\n\n{tables}"
-    print(told)
+    text = f"{known}\n\n{tables}"
+    print(text)
     if given.json:
         given.json.write_text(as_json(known, found))
     if given.update:
-        update(given.update, mark, told)
+        update(given.update, mark, text)

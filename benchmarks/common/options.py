@@ -9,29 +9,33 @@ from pathlib import Path
 from .tables import replaced
 
 
-def options(module: str, told: str | None) -> argparse.ArgumentParser:
+def options(module: str, description: str | None) -> argparse.ArgumentParser:
     """Return a parser whose `--help` tells what a module's docstring tells.
 
     Options that may be repeated are told so; every help ends in the default where there is one.
     """
     return argparse.ArgumentParser(
         prog=f"python -m {module}",
-        description=told,
+        description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
 
 
-def add_repeats(parser: argparse.ArgumentParser, default: int, told: str) -> None:
+def add_repeats(parser: argparse.ArgumentParser, default: int, help_text: str) -> None:
     """Add `--repeats N`."""
     parser.add_argument(
-        "--repeats", type=whole, default=default, metavar="N", help=f"{told} (%(default)s)"
+        "--repeats", type=whole, default=default, metavar="N", help=f"{help_text} (%(default)s)"
     )
 
 
-def add_until(parser: argparse.ArgumentParser, default: float, told: str = "horizon") -> None:
+def add_until(parser: argparse.ArgumentParser, default: float, help_text: str = "horizon") -> None:
     """Add `--until S`."""
     parser.add_argument(
-        "--until", type=above_zero, default=default, metavar="S", help=f"{told}, s (%(default)g)"
+        "--until",
+        type=above_zero,
+        default=default,
+        metavar="S",
+        help=f"{help_text}, s (%(default)g)",
     )
 
 

@@ -94,13 +94,13 @@ def draw(found: Sequence[Measurement], wanted: Path) -> None:
 def parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = options("benchmarks.long_horizon", __doc__)
-    told = "repeatable (all)"
-    parser.add_argument("--motion", choices=MOTIONS, action="append", help=told)
-    parser.add_argument("--method", choices=METHODS, action="append", help=told)
-    told = f"s; repeatable ({', '.join(f'{s:g}' for s in HORIZONS)})"
-    parser.add_argument("--horizon", type=above_zero, action="append", metavar="S", help=told)
-    told = "leave out a horizon that would take more processor seconds (%(default)g)"
-    parser.add_argument("--patience", type=above_zero, default=600.0, metavar="S", help=told)
+    help_text = "repeatable (all)"
+    parser.add_argument("--motion", choices=MOTIONS, action="append", help=help_text)
+    parser.add_argument("--method", choices=METHODS, action="append", help=help_text)
+    help_text = f"s; repeatable ({', '.join(f'{s:g}' for s in HORIZONS)})"
+    parser.add_argument("--horizon", type=above_zero, action="append", metavar="S", help=help_text)
+    help_text = "leave out a horizon that would take more processor seconds (%(default)g)"
+    parser.add_argument("--patience", type=above_zero, default=600.0, metavar="S", help=help_text)
     parser.add_argument("--quick", action="store_true", help="the horizon 100 s alone")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw error against seconds")
     add_read(parser)
@@ -122,10 +122,10 @@ def main() -> None:
                 found += measured(motion, method, horizons, given.patience)
                 if given.json:
                     given.json.write_text(as_json(known, found))
-    told = f"{known}\n\n{table(found)}"
-    print(told)
+    text = f"{known}\n\n{table(found)}"
+    print(text)
     if given.update:
-        update(given.update, MARK, told)
+        update(given.update, MARK, text)
     if given.figure:
         draw(found, given.figure)
 

@@ -266,5 +266,5 @@ def measured(
                 run = by_daesolve(motion, until, method != METHODS[0])
             rate = run.seconds / until
             off = float(np.max(np.linalg.norm(run.places - exact(motion, until), axis=1)))
-            told = (run.seconds, off, run.energy, run.exponent)
-            yield Measurement(motion, method, step, until, *told)
+            figures = (run.seconds, off, run.energy, run.exponent)
+            yield Measurement(motion, method, step, until, *figures)

@@ -94,8 +94,8 @@ def table(found: Sequence[Offset]) -> str:
 def parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = options("benchmarks.long_horizon.offsets", __doc__)
-    told = f"1/s; repeatable ({', '.join(f'{rate:g}' for rate in RATES)})"
-    parser.add_argument("--rate", type=above_zero, action="append", metavar="RATE", help=told)
+    help_text = f"1/s; repeatable ({', '.join(f'{rate:g}' for rate in RATES)})"
+    parser.add_argument("--rate", type=above_zero, action="append", metavar="RATE", help=help_text)
     add_until(parser, 2e4)
     add_json(parser)
     add_update(parser, MARK, "docs/benchmarks/long-horizon.md")

@@ -91,10 +91,12 @@ def parser() -> argparse.ArgumentParser:
     parser = options("benchmarks.long_runs", __doc__)
     parser.add_argument("--part", choices=PARTS, action="append", help="repeatable (all)")
     add_until(parser, UNTIL, "horizon of the part drift")
-    told = f"s, of the parts memory and store; repeatable ({', '.join(f'{s:g}' for s in HORIZONS)})"
-    parser.add_argument("--horizon", type=above_zero, action="append", metavar="S", help=told)
-    told = "of the part drift; repeatable (all)"
-    parser.add_argument("--formulation", choices=FORMULATIONS, action="append", help=told)
+    help_text = (
+        f"s, of the parts memory and store; repeatable ({', '.join(f'{s:g}' for s in HORIZONS)})"
+    )
+    parser.add_argument("--horizon", type=above_zero, action="append", metavar="S", help=help_text)
+    help_text = "of the part drift; repeatable (all)"
+    parser.add_argument("--formulation", choices=FORMULATIONS, action="append", help=help_text)
     add_repeats(parser, 3, "of the part store, of which the median counts")
     add_json(parser)
     return parser

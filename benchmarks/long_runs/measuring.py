@@ -144,10 +144,10 @@ def apart(part: str, name: str, until: float, store: Path | None = None) -> Meas
         The process failed; says how.
     """
     kept = [] if store is None else [str(store)]
-    told, crash = run_module("benchmarks.long_runs.measuring", [part, name, repr(until), *kept])
+    lines, crash = run_module("benchmarks.long_runs.measuring", [part, name, repr(until), *kept])
     if crash:
         raise RuntimeError(f"{part}, {name}, {until:g} s: {crash}")
-    return Measurement(**told[0])
+    return Measurement(**lines[0])
 
 
 def _asked_for(part: str, name: str, until: float, store: str | None) -> Measurement:

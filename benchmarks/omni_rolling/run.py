@@ -106,9 +106,9 @@ def _errors(state: Mapping[str, float], exact: Mapping[str, float]) -> tuple[flo
 def _by_hand(
     program: Path, case: str, until: int, tolerance: str, exact: Mapping[str, float]
 ) -> Outcome:
-    told = by_hand(program, case, tolerance, until)
-    errors = _errors(told["state"], exact)
-    return Outcome(told["seconds"], 0.0, told["steps"], told["switches"], *errors)
+    result = by_hand(program, case, tolerance, until)
+    errors = _errors(result["state"], exact)
+    return Outcome(result["seconds"], 0.0, result["steps"], result["switches"], *errors)
 
 
 def _by_daesolve(
@@ -188,10 +188,10 @@ def _row(entry: Measurement, limit: float) -> list[str]:
 def parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = options("benchmarks.omni_rolling.run", __doc__)
-    told = f"repeatable ({CASES[0]})"
-    parser.add_argument("--case", choices=CASES, action="append", help=told)
-    told = "s, where the truth is known (%(default)s)"
-    parser.add_argument("--until", type=int, choices=TIMES, default=UNTIL, help=told)
+    help_text = f"repeatable ({CASES[0]})"
+    parser.add_argument("--case", choices=CASES, action="append", help=help_text)
+    help_text = "s, where the truth is known (%(default)s)"
+    parser.add_argument("--until", type=int, choices=TIMES, default=UNTIL, help=help_text)
     add_repeats(parser, 5, "runs after the first, of which the best counts")
     add_json(parser)
     return parser

@@ -37,20 +37,22 @@ QUICK = Effort(repeats=3, patience=0.3)
 def parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = options("benchmarks.peers", __doc__)
-    told = "one short task, 3 repeats, a patience of 0.3 s: a minute in all"
-    parser.add_argument("--quick", action="store_true", help=told)
+    help_text = "one short task, 3 repeats, a patience of 0.3 s: a minute in all"
+    parser.add_argument("--quick", action="store_true", help=help_text)
     parser.add_argument("--task", choices=TASKS, action="append", help="repeatable (all)")
-    told = "measured beside daesolve, which always runs; repeatable (all)"
-    parser.add_argument("--peer", choices=PEERS, action="append", help=told)
+    help_text = "measured beside daesolve, which always runs; repeatable (all)"
+    parser.add_argument("--peer", choices=PEERS, action="append", help=help_text)
     add_repeats(parser, 25, "integrations of which the best counts, as far as 2 s allow")
-    told = "of everything; the best counts (%(default)s)"
-    parser.add_argument("--rounds", type=whole, default=1, metavar="N", help=told)
-    told = "s; where one setting of a method took longer, finer ones are left out (%(default)g)"
-    parser.add_argument("--patience", type=above_zero, default=4.0, metavar="S", help=told)
+    help_text = "of everything; the best counts (%(default)s)"
+    parser.add_argument("--rounds", type=whole, default=1, metavar="N", help=help_text)
+    help_text = (
+        "s; where one setting of a method took longer, finer ones are left out (%(default)g)"
+    )
+    parser.add_argument("--patience", type=above_zero, default=4.0, metavar="S", help=help_text)
     add_read(parser)
     add_json(parser)
-    told = "write the tables here as Markdown"
-    parser.add_argument("--markdown", type=new_file, metavar="FILE", help=told)
+    help_text = "write the tables here as Markdown"
+    parser.add_argument("--markdown", type=new_file, metavar="FILE", help=help_text)
     add_update(parser, MARK, "docs/benchmarks/index.md")
     return parser
 
@@ -76,13 +78,13 @@ def main() -> None:
     else:
         known, found = _measured(given)
     print(f"{known}\n\n{text(found)}")
-    told = f"{known}\n\n{tables(found)}\n"
+    document = f"{known}\n\n{tables(found)}\n"
     if given.json:
         given.json.write_text(as_json(known, found))
     if given.markdown:
-        given.markdown.write_text(told)
+        given.markdown.write_text(document)
     if given.update:
-        update(given.update, MARK, told)
+        update(given.update, MARK, document)
 
 
 if __name__ == "__main__":

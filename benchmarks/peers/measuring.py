@@ -94,8 +94,8 @@ class Measurement:
 def measure(peer: str, task: str, effort: Effort) -> list[Measurement]:
     """Measure a package in a process of its own."""
     arguments = [peer, task, json.dumps(asdict(effort))]
-    told, crash = run_module("benchmarks.peers.measuring", arguments)
-    found = [Measurement(**fields) for fields in told]
+    lines, crash = run_module("benchmarks.peers.measuring", arguments)
+    found = [Measurement(**fields) for fields in lines]
     return [*found, Measurement(peer, task, reason=crash)] if crash else found
 
 

@@ -90,7 +90,7 @@ def preparation() -> list[Measurement]:
     found: list[Measurement] = []
     with tempfile.TemporaryDirectory() as kept:
         for process in ("a process", "the next process"):
-            told = subprocess.run(
+            printed = subprocess.run(
                 [sys.executable, "-m", "benchmarks.stewart.preparing"],
                 env={**os.environ, "DAESOLVE_CACHE": kept},
                 capture_output=True,
@@ -99,7 +99,7 @@ def preparation() -> list[Measurement]:
             ).stdout
             found += [
                 Measurement("daesolve", "preparation", f"{process}: {stage}", seconds)
-                for stage, seconds in json.loads(told).items()
+                for stage, seconds in json.loads(printed).items()
             ]
     return found
 
@@ -134,7 +134,7 @@ def tables(found: list[Measurement]) -> str:
 
 def orders(found: list[Measurement]) -> list[str]:
     """Tell by which power of the step the errors of each method of Exudyn fall."""
-    told: list[str] = []
+    sentences: list[str] = []
     for method in dict.fromkeys(one.method for one in found if one.package == "exudyn"):
         known = [one for one in found if one.method == method]
         powers = [
@@ -142,8 +142,10 @@ def orders(found: list[Measurement]) -> list[str]:
             for coarse, fine in pairwise(sorted(known, key=lambda one: one.steps))
         ]
         numbers = ", ".join(f"{power:.2f}" for power in powers)
-        told.append(f"From step to step the errors of {method} fall with the powers {numbers}.")
-    return told
+        sentences.append(
+            f"From step to step the errors of {method} fall with the powers {numbers}."
+        )
+    return sentences
 
 
 def parser() -> argparse.ArgumentParser:

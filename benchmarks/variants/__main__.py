@@ -30,10 +30,10 @@ TITLES = {
 def parser() -> argparse.ArgumentParser:
     """Return the options."""
     parser = options("benchmarks.variants", __doc__)
-    told = f"pairs of supports; repeatable ({', '.join(str(count) for count in PAIRS)})"
-    parser.add_argument("--pairs", type=whole, action="append", metavar="M", help=told)
-    told = "trains of each number of pairs (%(default)s)"
-    parser.add_argument("--members", type=whole, default=60, metavar="N", help=told)
+    help_text = f"pairs of supports; repeatable ({', '.join(str(count) for count in PAIRS)})"
+    parser.add_argument("--pairs", type=whole, action="append", metavar="M", help=help_text)
+    help_text = "trains of each number of pairs (%(default)s)"
+    parser.add_argument("--members", type=whole, default=60, metavar="N", help=help_text)
     parser.add_argument("--method", choices=METHODS, action="append", help="repeatable (all)")
     add_read(parser)
     add_json(parser)
@@ -88,12 +88,12 @@ def main() -> None:
         known, found = from_json(given.read.read_text(), Measurement)
     else:
         known, found = _measured(given)
-    told = f"{known}\n\n{tables(found)}"
-    print(told)
+    text = f"{known}\n\n{tables(found)}"
+    print(text)
     if given.json:
         given.json.write_text(as_json(known, found))
     if given.update:
-        update(given.update, MARK, told)
+        update(given.update, MARK, text)
 
 
 if __name__ == "__main__":

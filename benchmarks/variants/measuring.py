@@ -108,8 +108,8 @@ def measured(
     solvable = sum(bool(truth) for truth in truths)
     results: list[Measurement] = []
     for name in methods:
-        told = [_timed(METHODS[name], problem) for problem in problems]
-        outcomes = list(zip(told, truths, strict=True))
+        answers = [_timed(METHODS[name], problem) for problem in problems]
+        outcomes = list(zip(answers, truths, strict=True))
         results.append(
             Measurement(
                 method=name,
