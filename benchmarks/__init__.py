@@ -1,6 +1,6 @@
-"""Side-by-side runs; tests run them on small tasks, and assert no times."""
+"""Side-by-side measurements; tests run them on small tasks and assert no times."""
 
 import os
 
-# What is prepared is paid for, unless a program says where it is kept.
+# Preparation counts as cost unless a program names a directory that keeps it.
 os.environ.setdefault("DAESOLVE_CACHE", "off")

@@ -1,10 +1,10 @@
-"""Which method is the cheapest for an accuracy: by the size of a system, and for a stiff one.
+"""Which method reaches an accuracy at the lowest cost, by system size and for a stiff system.
 
-Each method is asked for several relative tolerances (atol is a hundredth of them). Told are the
-processor's milliseconds of a run behind its preparation, every step watched, the least of the
-repeats, and the largest error of a state at the end, relative where it exceeds one: against
-Taylor's method at 1e-18, for the stiff case against `radau` at 1e-11. What a tolerance is for is a
-step: errors at the end are those of all steps together.
+Each method runs at several relative tolerances (atol is a hundredth of each). The table shows the
+processor milliseconds of a run after its preparation, with every step monitored (the shortest time
+of the repeats), and the largest error of a state at the end, relative where the state exceeds one.
+The reference is Taylor's method at 1e-18, or `radau` at 1e-11 for the stiff case. A tolerance
+limits the error of a single step; the error at the end accumulates over all steps.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PROBLEMS = {
     "slider-crank": ("slider-crank", None, 10.0),
     STIFF: (STIFF, "straight", 0.2),
 }
-"""What is run besides chains, for 1 s: the problem, its case, and s."""
+"""The cases other than chains, each for 1 s: the problem, its case, and s."""
 CASES = (*PROBLEMS, *RODS)
 
 
@@ -51,7 +51,7 @@ class Measurement:
     case, method, tolerance
         What was measured.
     seconds, steps, error
-        Processor seconds, how many steps, and the error at the end; none where it did not end.
+        Processor seconds, number of steps, and error at the end; NaN where the run did not finish.
     """
 
     case: str
@@ -66,7 +66,7 @@ Prepare = Callable[[ds.Solver], tuple[Prepared, float]]
 
 
 def prepared(case: str) -> Prepare:
-    """Return what prepares a case for a solver; it tells the horizon, s."""
+    """Return a function that prepares a case for a solver and returns the horizon, s."""
     if case in RODS:
         rods = RODS[case]
         system = posed(rods)
@@ -84,7 +84,7 @@ def prepared(case: str) -> Prepare:
 
 
 def methods(case: str) -> Iterator[tuple[str, float, ds.Solver]]:
-    """Yield methods and tolerances."""
+    """Yield methods and their tolerances."""
     for rtol in TOLERANCES:
         if case == STIFF:
             yield "radau", rtol, ds.RadauIIA(rtol=rtol, atol=rtol / 100)
@@ -132,17 +132,17 @@ def table(found: list[Measurement]) -> str:
 
 
 def cell(one: Measurement) -> str:
-    """Return what a method took, and how wrong it was."""
+    """Return the cost and the error of a method."""
     if math.isnan(one.error):
         return "did not end"
     return f"{1e3 * one.seconds:.1f}, {one.error:.0e}"
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.accuracy", __doc__)
     parser.add_argument("--case", choices=CASES, action="append", help="repeatable (all)")
-    add_repeats(parser, 5, "runs of each method, of which the least counts")
+    add_repeats(parser, 5, "runs of each method; the shortest time counts")
     add_read(parser)
     add_json(parser)
     add_update(parser, MARK, "docs/how-to/choose-a-solver.md")
@@ -156,7 +156,7 @@ def _measured(given: argparse.Namespace) -> tuple[Conditions, list[Measurement]]
 
 
 def main() -> None:
-    """Measure or read, print, and write what was asked for."""
+    """Measure or read the results, print them, and write the requested files."""
     given = parser().parse_args()
     if given.read:
         known, found = from_json(given.read.read_text(), Measurement)

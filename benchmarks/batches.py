@@ -1,16 +1,17 @@
-"""What a member of an ensemble costs in lanes, beside runs one by one.
+"""What one member of an ensemble costs in lanes, compared with runs one by one.
 
-Hoops that roll in two hollows, and wheels with a pendulum: radius and speed differ from member to
-member. Each ensemble is swept by `ds.sweep` in this process, one by one (`batch=False`) and as it
-goes by itself; or its sections, its exponents (the largest, or all three) or its runs, verified by
-the same method or by another, are found of each and of all together. Seconds are those of the
-processor (one thread works at a time), so that other work on the machine disturbs little; each
-figure is the least of some repeats after a first one, in one process. Nothing is kept of what was
-prepared before. "integration" is all within the segments of a run: steps, the look through them,
-the search for events, and monitors. What is left beside it and preparation is what the problem
-derives of each member's values, the trajectory, the files, and the algebra of exponents.
-"difference" is the largest of a state at the end, at the last passage of a section, or of an
-exponent, over the largest of that in the ensemble, or 1 where that is larger.
+The ensembles are hoops that roll in two hollows, and wheels with a pendulum; radius and speed
+differ from member to member. `ds.sweep` sweeps each ensemble in this process, one by one
+(`batch=False`) and with its default settings. Other measurements find sections, exponents (the
+largest, or all three) or runs verified by the same method or by another, for each member alone and
+for all together. Seconds are processor seconds (one thread works at a time), so other work on the
+machine disturbs them little. Each figure is the shortest of several repeats after a first one, in
+one process. Nothing prepared earlier is kept. "integration" covers all work within the segments of
+a run: steps, the search through them for events, and monitors. The remainder, outside integration
+and preparation, is what the problem derives from each member's values, the trajectory, the files,
+and the algebra of exponents. "difference" is the largest difference of a state at the end, at the
+last passage of a section, or of an exponent, divided by the largest such value in the ensemble, or
+by 1 if that is larger.
 """
 
 from __future__ import annotations
@@ -42,20 +43,20 @@ from .common.timing import seconds_in_parts
 MARK = "lanes"
 Found = TypeVar("Found")
 WAYS = {"one by one": False, "in lanes": True}
-"""Whether members go beside each other."""
+"""Whether members run side by side."""
 PARTS: dict[str, tuple[object, str]] = {
     "integrate": (Scaling, "segment"),
     "steps": (marching, "take_steps"),
 }
-"""What is timed by itself: its name, and where it is. Steps are a part of the integration."""
+"""The separately timed parts: name and location. Steps are part of the integration."""
 FEW = 16
-"""Members of an ensemble of which each takes long."""
+"""How many members an ensemble has if each takes long."""
 Members = Sequence[Mapping[str, float]]
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """Seconds of the processor a member, in all and in each part; and how far results differ."""
+    """Processor seconds per member, total and by part, and the difference between results."""
 
     ensemble: str
     name: str
@@ -69,18 +70,18 @@ class Measurement:
 
     @property
     def other(self) -> float:
-        """What is left beside the parts."""
+        """The time outside the named parts."""
         return self.total - self.prepare - self.integrate
 
 
 def members(count: int) -> list[dict[str, float]]:
-    """Return wheels of 1 to 2 cm, the larger the slower."""
+    """Return wheels of 1 to 2 cm; larger ones are slower."""
     parts = [number / count for number in range(count)]
     return [{"radius": 0.01 * (1.0 + part), "speed": 1.5 - 0.3 * part} for part in parts]
 
 
 def swept(case: BoundCase, ensemble: Members, until: float, lanes: bool) -> list[np.ndarray]:
-    """Sweep a case; return the states at the ends."""
+    """Sweep a case; return the final states."""
     with tempfile.TemporaryDirectory() as out:
         batch = None if lanes else False
         found = ds.sweep(case, ensemble, until=until, workers=0, batch=batch, out=out)
@@ -116,7 +117,7 @@ def measured_exponents(
 def verified(
     verify: bool | str, case: BoundCase, ensemble: Members, until: float, lanes: bool
 ) -> list[np.ndarray]:
-    """Run and verify; return the states at the ends."""
+    """Run and verify; return the final states."""
     if lanes:
         found = run_batch(case, ensemble, until, verify=verify)
     else:
@@ -125,7 +126,7 @@ def verified(
 
 
 def member(found: Found | ds.errors.DaesolveError) -> Found:
-    """Return what was found; an error of a member is one of the program."""
+    """Return the results; raise if a member failed, because that is an error of this program."""
     if isinstance(found, Exception):
         raise found
     return found
@@ -133,7 +134,7 @@ def member(found: Found | ds.errors.DaesolveError) -> Found:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """What is done with members of a case, who prepares them, and how many there are at most."""
+    """An ensemble: the work, the module that prepares members, and their largest number."""
 
     case: str
     until: float
@@ -143,7 +144,7 @@ class Ensemble:
 
 
 def module(name: str) -> object:
-    """Return a module of the analyses, some of which have the name of a function."""
+    """Return a module of the analyses; some share their name with a function."""
     return importlib.import_module(f"daesolve.analysis.{name}")
 
 
@@ -188,7 +189,7 @@ def measured(name: str, most: int, until: float | None, repeats: int) -> list[Me
 
 
 def table(found: Sequence[Measurement]) -> str:
-    """Return milliseconds a member, and how much faster than one by one."""
+    """Return milliseconds per member, and the speed-up over runs one by one."""
     rows = [
         [
             f"{one.ensemble}, {one.members}" if one is alone else "",
@@ -210,14 +211,14 @@ def table(found: Sequence[Measurement]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.batches", __doc__)
-    help_text = f"wheels of an ensemble (%(default)s), at most {FEW} where each takes long"
+    help_text = f"wheels in an ensemble (%(default)s); at most {FEW} if each takes long"
     parser.add_argument("--members", type=whole, default=64, metavar="N", help=help_text)
-    help_text = "in place of the horizons of the ensembles, s"
+    help_text = "horizon that replaces those of the ensembles, s"
     parser.add_argument("--until", type=float, metavar="S", help=help_text)
-    add_repeats(parser, 3, "after a first run, of which the least counts")
-    help_text = f"one of them; repeatable ({', '.join(ENSEMBLES)})"
+    add_repeats(parser, 3, "after a first run; the shortest time counts")
+    help_text = f"an ensemble to measure; repeatable ({', '.join(ENSEMBLES)})"
     parser.add_argument("--ensemble", action="append", choices=list(ENSEMBLES), help=help_text)
     add_read(parser)
     add_json(parser)
@@ -226,7 +227,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Measure or read, print, and write what was asked for."""
+    """Measure or read the results, print them, and write the requested files."""
     given = parser().parse_args()
     if given.read:
         known, found = from_json(given.read.read_text(), Measurement)

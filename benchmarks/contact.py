@@ -1,19 +1,19 @@
-"""What contacts with friction cost, and a block that comes to rest beside MuJoCo.
+"""What contacts with friction cost, and how bodies come to rest compared with MuJoCo.
 
-The first table has processor microseconds, for 1, 2, 4 and 8 contacts: of one decision on contacts
-at rest that are coupled, of one impact by Newton's and by Poisson's law, and, in whole runs, of an
-instant at which blocks on a table that shakes stick or slip, and of one at which balls that fall
-side by side strike the floor together; the integration between the instants is in these two.
+The first table shows processor microseconds for 1, 2, 4 and 8 contacts. Single calls: one decision
+on coupled contacts at rest, and one impact by Newton's and by Poisson's law. Whole runs: one
+instant at which blocks on a shaking table stick or slip, and one at which balls that fall side by
+side strike the floor together. The latter two include the integration between the instants.
 
-The second has a block that is thrown on a level plane, tips, and rocks to rest: the error of where
-it rests, against digits on which two programs agree, and the processor seconds of a run that was
-prepared before. MuJoCo's contacts are made as hard as its documentation allows, their cones
-elliptic. A ratio compares with daesolve's cheapest setting whose error is no larger. MuJoCo is left
-out where it is not installed: `pip install -e ".[benchmarks]"`.
+The second table follows a block that is thrown on a level plane, tips, and rocks to rest. It shows
+the error of the resting position, against digits on which two programs agree, and the processor
+seconds of a run after its preparation. MuJoCo's contacts are as hard as its documentation allows,
+with elliptic cones. The ratio compares each setting with daesolve's cheapest setting whose error
+is no larger. Without MuJoCo, its rows are left out: `pip install -e ".[benchmarks]"` adds it.
 
-The third has the same for a box in space that is thrown, spins, lands on corners, an edge and a
-face, and slides to rest. What it is to come to is where events by another solver say, whose steps
-share nothing with those of the first.
+The third table shows the same for a box in space that is thrown, spins, lands on corners, an edge
+and a face, and slides to rest. The reference for its resting position comes from event-driven
+integration by another solver, which shares no steps with the first.
 """
 
 from __future__ import annotations
@@ -40,30 +40,30 @@ from .common.timing import in_turn, processor_seconds
 COUNTS = (1, 2, 4, 8)
 MARK, PAGE = "contact", "docs/benchmarks/contacts.md"
 REST, UNTIL = 0.031718329657, 1.7
-"""Where the block rests, m, and until when it is followed, s."""
+"""The block's resting position, m, and the horizon, s."""
 HALF_WIDTH, HEIGHT, FRICTION, SPEED = 0.1, 0.2, 0.7, 1.0
 BOX, ROUGH, THROWN, SPIN = 0.1, 0.4, (1.0, 0.5, 0.0), (3.0, -2.0, 5.0)
-"""Of the box: half an edge, m; friction; m/s and rad/s at the start, 0.5 m above the floor."""
+"""The box: half an edge, m; friction; initial m/s and rad/s, 0.5 m above the floor."""
 STEPS = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5)
 PEER_STEPS = (1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5)
 FRICTION_LEFT = 1e4
-"""MuJoCo's `impratio`: by how much friction is harder than the normal force: so little creeps."""
+"""MuJoCo's `impratio`, the hardness of friction over that of the normal force; limits creep."""
 ENOUGH = 3.0
-"""s; what has been repeated for so long is not repeated again."""
+"""s; repeats stop after this time."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """Processor microseconds of some contacts.
+    """Processor microseconds for a number of contacts.
 
     Parameters
     ----------
     contacts
-        How many.
+        Their number.
     decision, newton, poisson
-        Of one call.
+        Each for one call.
     switch, impact
-        Of an instant in a run.
+        Each for one instant in a run.
     """
 
     contacts: int
@@ -83,11 +83,11 @@ class Rest:
     body
         Which: "block" or "box".
     method, setting
-        By what.
+        The program's method and its setting.
     error
-        Of the place, m.
+        Error of the position, m.
     seconds
-        Of the processor.
+        Processor seconds.
     """
 
     body: str
@@ -98,14 +98,14 @@ class Rest:
 
 
 def each(run: Callable[[], object], times: int) -> float:
-    """Return the processor microseconds of a call, of so many."""
+    """Return the processor microseconds of one call, averaged over `times` calls."""
     run()
     spent, _ = processor_seconds(lambda: [run() for _ in range(times)])
     return 1e6 * spent / times
 
 
 def calls(count: int, times: int) -> tuple[float, float, float]:
-    """Return the microseconds of a decision and of two impacts of coupled contacts at rest."""
+    """Return the microseconds of one decision and of two impacts for coupled contacts at rest."""
     random = np.random.default_rng(count)
     rows = random.normal(size=(2 * count, 2 * count + 2))
     contacts = Contacts(rows @ rows.T, np.full(count, 0.3))
@@ -118,7 +118,7 @@ def calls(count: int, times: int) -> tuple[float, float, float]:
 
 
 def shaken(count: int) -> ds.MechanicalSystem:
-    """Pose blocks of different friction on a table that shakes."""
+    """Pose blocks with different friction on a shaking table."""
     q = ds.coordinates(**{f"{axis}_{k}": "m" for k in range(count) for axis in "xy"})
     table = 0.3 * ca.sin(20.0 * ds.time)
     feet = [
@@ -146,7 +146,7 @@ def falling(count: int) -> ds.MechanicalSystem:
 
 
 def instant(system: ds.MechanicalSystem, start: dict[str, float], repeats: int) -> float:
-    """Return the processor microseconds of a run over its instants, the least of some."""
+    """Return the processor microseconds per instant of a run, the least of several."""
 
     def run() -> ds.Trajectory:
         return ds.solve(system, 4.0, start, at=[4.0])
@@ -157,7 +157,7 @@ def instant(system: ds.MechanicalSystem, start: dict[str, float], repeats: int) 
 
 
 def cost(count: int, times: int, repeats: int) -> Cost:
-    """Measure so many contacts."""
+    """Measure this number of contacts."""
     places = [f"{axis}_{k}" for k in range(count) for axis in "xy"]
     still = dict.fromkeys([*places, *(name.replace("_", "_dot_") for name in places)], 0.0)
     thrown = still | {f"y_{k}": 1.0 for k in range(count)}
@@ -174,7 +174,7 @@ def cost(count: int, times: int, repeats: int) -> Cost:
 
 
 def rests(repeats: int, *, short: bool) -> list[Rest]:
-    """Let a block come to rest by events, by Moreau's steps, and by MuJoCo."""
+    """Bring a block to rest by event-driven integration, by Moreau's steps, and by MuJoCo."""
     case = ds.problem("block").case("tips")
     guess, initial = case.guess()
     start, system = {**guess, **initial}, case.system
@@ -215,7 +215,7 @@ def _installed(name: str) -> Any:
 
 
 def thrown_box() -> Mechanism:
-    """Return the box over its floor, its eight corners contacts."""
+    """Return the box over its floor; its eight corners are contacts."""
     inertia = (2 * BOX) ** 2 / 6
     box = Body(
         "box", 1.0, (inertia,) * 3, position=(0, 0, 0.5), velocity=THROWN, angular_velocity=SPIN
@@ -225,7 +225,7 @@ def thrown_box() -> Mechanism:
 
 
 def boxes(repeats: int, *, short: bool) -> list[Rest]:
-    """Let a box in space come to rest by events, by Moreau's steps, and by MuJoCo."""
+    """Bring a box in space to rest by event-driven integration, Moreau's steps, and MuJoCo."""
     mechanism = thrown_box()
     system, start, until = mechanism.system(), mechanism.start, 1.0
     springs: dict[str, Any] = {"guess": start, "redundant": "minimum-norm", "at": [until]}
@@ -307,7 +307,7 @@ def _thrown(mujoco: Any, integrator: str, step: float) -> Callable[[], float]:
     return run
 
 
-# -- told -----------------------------------------------------------------------------------------
+# -- tables ---------------------------------------------------------------------------------------
 
 
 def cost_rows(found: list[Cost]) -> list[list[str]]:
@@ -323,7 +323,7 @@ def cost_rows(found: list[Cost]) -> list[list[str]]:
 
 
 def rest_rows(found: list[Rest]) -> list[list[str]]:
-    """Return the second table, with the ratio to daesolve's cheapest setting as exact."""
+    """Return the second table, with the ratio to daesolve's cheapest setting of equal accuracy."""
     own = [one for one in found if one.method.startswith("daesolve")]
     rows: list[list[str]] = []
     for one in found:
@@ -338,22 +338,22 @@ RESTS = ["method", "setting", "error, m", "s", "s / daesolve"]
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.contact", __doc__)
-    help_text = f"repeatable ({', '.join(map(str, COUNTS))})"
+    help_text = f"number of contacts; repeatable ({', '.join(map(str, COUNTS))})"
     parser.add_argument("--contacts", type=whole, action="append", metavar="N", help=help_text)
     parser.add_argument(
-        "--calls", type=whole, default=100, metavar="N", help="of each decision (%(default)s)"
+        "--calls", type=whole, default=100, metavar="N", help="calls of each decision (%(default)s)"
     )
-    parser.add_argument("--short", action="store_true", help="the coarsest steps alone")
-    add_repeats(parser, 3, "runs of each, of which the least counts")
+    parser.add_argument("--short", action="store_true", help="only the coarsest steps")
+    add_repeats(parser, 3, "runs of each; the shortest time counts")
     add_json(parser)
     add_update(parser, MARK, PAGE)
     return parser
 
 
 def main() -> None:
-    """Measure, print, and write what was asked for."""
+    """Measure, print the results, and write the requested files."""
     given = parser().parse_args()
     known = conditions("mujoco", "scipy")
     costs = [cost(n, given.calls, given.repeats) for n in given.contacts or COUNTS]

@@ -1,15 +1,17 @@
-"""What driving a system costs, and how exact it is: measured forces and sampled laws.
+"""What it costs to drive a system by measured forces and sampled laws, and how exact it is.
 
-A cart with a pendulum under a force from a thousand measured points, linear and cubic: as one run
-with a table, beside an integration piece by piece, each piece a run of its own with its polynomial,
-and beside `solve_ivp` (DOP853, rtol 1e-10), which interpolates and knows no nodes. Told are the
-largest difference of the end from the integration piece by piece, and the processor's seconds.
+The first case is a cart with a pendulum under a force from a thousand measured points, with linear
+and cubic interpolation. One run with a table is compared with an integration piece by piece, where
+each piece is a separate run with its own polynomial, and with `solve_ivp` (DOP853, rtol 1e-10),
+which interpolates and does not know the nodes. The table shows the largest difference of the final
+state from the integration piece by piece, and the processor seconds.
 
-A cart on a spring under a sampled law with an integral state, limits, and a delay of less than a
-period: microseconds of the processor for a sample, beside a loop that calls `solve_ivp` (DOP853,
-rtol 1e-10) from instant to instant, and megabytes by which memory at its most grew from a run of a
-hundredth of the samples to the whole. Without limits the state after a thousand samples is held
-against an exact discretisation, by matrix exponentials.
+The second case is a cart on a spring under a sampled law with an integral state, limits, and a
+delay of less than a period. The table shows processor microseconds per sample, compared with a loop
+that calls `solve_ivp` (DOP853, rtol 1e-10) from instant to instant. It also shows by how many
+megabytes the peak memory grew from a run with a hundredth of the samples to the whole run. The
+variant without limits is compared after a thousand samples with an exact discretisation by matrix
+exponentials.
 """
 
 from __future__ import annotations
@@ -47,18 +49,18 @@ STATES = ("x", "phi", "x_dot", "phi_dot")
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a run costs.
+    """The cost and the error of a run.
 
     Parameters
     ----------
     case, method
-        Of which motion, by what.
+        The motion and the method.
     seconds
-        Of the processor, for the run or for a sample.
+        Processor seconds, per run or per sample.
     error
-        Of the end; not a number where it is not measured.
+        Error of the final state; NaN where it is not measured.
     megabytes
-        By which memory grew; not a number where it is not measured.
+        Growth of the peak memory; NaN where it is not measured.
     """
 
     case: str
@@ -91,7 +93,7 @@ def _as_pieces(kind: Kind, times: np.ndarray, values: np.ndarray) -> PPoly:
 
 
 def _by_pieces(pieces: PPoly) -> dict[str, float]:
-    """Integrate piece by piece: a run for each polynomial."""
+    """Integrate piece by piece, with one run for each polynomial."""
     q = ds.coordinates(x="m", phi="rad")
     p = ds.parameters(c_0=0.0, c_1=0.0, c_2=0.0, c_3=0.0, base=0.0)
     away = ds.time - p.base
@@ -108,7 +110,7 @@ def _by_pieces(pieces: PPoly) -> dict[str, float]:
 
 
 def _by_scipy(pieces: PPoly) -> dict[str, float]:
-    """Integrate at once, by a method that knows no nodes."""
+    """Integrate in one go by a method that does not know the nodes."""
 
     def rate(time: float, y: np.ndarray) -> list[float]:
         _, phi, speed, turning = y
@@ -123,7 +125,7 @@ def _by_scipy(pieces: PPoly) -> dict[str, float]:
 
 
 def of_points(kind: Kind, count: int) -> list[Measurement]:
-    """Measure a force from points."""
+    """Measure a force given by points."""
     times, values = measured_force(count)
     pieces = _as_pieces(kind, times, values)
     q, u = ds.coordinates(x="m", phi="rad"), ds.inputs(push="N")
@@ -133,7 +135,7 @@ def of_points(kind: Kind, count: int) -> list[Measurement]:
         last = float(times[-1])
         return ds.solve(system, last, {"phi": 0.4}, inputs={"push": table}, at=[]).end_state
 
-    run()  # what is prepared once is not counted
+    run()  # the first run prepares, which does not count
     ways: dict[str, Callable[[], Mapping[str, float]]] = {
         "piece by piece": lambda: _by_pieces(pieces),
         "a table": run,
@@ -163,7 +165,7 @@ def _controlled(samples: int, limits: tuple[float, float] | None, **more: Any) -
 
 
 def _by_loop(samples: int) -> None:
-    """Let SciPy go from instant to instant."""
+    """Call SciPy from one instant to the next."""
     y, total, held = np.array([1.0, 0.0]), 0.0, 0.0
     for k in range(samples):
         value = min(max(-2.0 * y[0] - 0.5 * y[1] - 0.5 * total, LIMITS[0]), LIMITS[1])
@@ -178,7 +180,7 @@ def _by_loop(samples: int) -> None:
 
 
 def _exact(samples: int) -> np.ndarray:
-    """Return the state after samples without limits, by matrix exponentials."""
+    """Return the state after a number of samples without limits, by matrix exponentials."""
 
     def step(span: float) -> tuple[np.ndarray, np.ndarray]:
         both = scipy.linalg.expm(np.block([[A, B], [np.zeros((1, 3))]]) * span)
@@ -195,7 +197,7 @@ def _exact(samples: int) -> np.ndarray:
 
 
 def _peak() -> float:
-    """Return the most memory so far, MB."""
+    """Return the peak memory so far, MB."""
     unit = 1e6 if sys.platform == "darwin" else 1e3
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
 
@@ -220,7 +222,7 @@ def of_samples(count: int) -> list[Measurement]:
 
 
 def table(found: list[Measurement]) -> str:
-    """Return a row for each way."""
+    """Return a row for each measurement."""
 
     def shown(value: float, form: str) -> str:
         return "" if math.isnan(value) else f"{value:{form}}"
@@ -236,7 +238,7 @@ def table(found: list[Measurement]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.driven", __doc__)
     parser.add_argument("--points", type=whole, default=POINTS, metavar="N",
                         help="of the measured force (%(default)s)")  # fmt: skip
@@ -249,7 +251,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Measure or read, print, and write what was asked for."""
+    """Measure or read the results, print them, and write the requested files."""
     given = parser().parse_args()
     if given.read:
         known, found = from_json(given.read.read_text(), Measurement)

@@ -1,12 +1,11 @@
-"""What an event costs: blows, impacts on constraints, and ticks, beside a loop around SciPy.
+"""What an event costs: blows, impacts on constraints, and ticks, compared with a loop around SciPy.
 
-Four motions that are interrupted every second or more often: a ball that is thrown back by a
-change of its speed; a pendulum on constraints that hits a wall, imposed for the instant; a
-controller that ticks by a discrete time, and one that ticks by a sine. Told are the processor's
-microseconds of a run behind its preparation, steps included, over the number of its events: the
-difference of two horizons, of which the longer has ten times as many. The loop calls `solve_ivp`
-(DOP853, rtol 1e-10) with a terminal event, changes the state and begins anew; of the pendulum it
-integrates the angle.
+Four motions are interrupted every second or more often: a ball that a change of its speed throws
+back; a pendulum on constraints that hits a wall, which is imposed for the instant; a controller
+that ticks by a discrete time, and one that ticks by a sine. The table shows processor microseconds
+per event, steps included, after preparation. This is the difference between two horizons, the
+longer of which has ten times as many events. The loop calls `solve_ivp` (DOP853, rtol 1e-10) with a
+terminal event, changes the state and starts again; for the pendulum it integrates the angle.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from .common.timing import processor_seconds
 MARK = "events"
 GRAVITY, WALL, PERIOD = 9.81, 0.2, 0.1
 LONGER = 10
-"""Times as long, the run whose events are counted."""
+"""Ratio of the longer horizon to the shorter one."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +45,9 @@ class Case:
     Parameters
     ----------
     system, start, until
-        It as daesolve has it, and the shorter horizon, s.
+        The system in daesolve, its start, and the shorter horizon, s.
     by_loop
-        (horizon) -> how many events the loop around SciPy met.
+        (horizon) -> the number of events that the loop around SciPy found.
     """
 
     system: ds.MechanicalSystem
@@ -59,14 +58,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What an event costs.
+    """The cost of an event.
 
     Parameters
     ----------
     case, method
-        Of which motion, by what.
+        The motion and the method.
     seconds, steps
-        Of the processor for an event, and how many steps there were for one (none of the loop).
+        Processor seconds per event, and steps per event (NaN for the loop).
     """
 
     case: str
@@ -82,7 +81,7 @@ def _loop(
     change: Callable[[np.ndarray], np.ndarray],
     start: list[float],
 ) -> Callable[[float], int]:
-    """Return what integrates up to a guard, changes the state, and begins anew."""
+    """Return a function that integrates up to a guard, changes the state, and starts again."""
 
     def event(time: float, y: np.ndarray) -> float:
         return guard(time, y)
@@ -201,7 +200,7 @@ def measured(name: str, repeats: int) -> list[Measurement]:
 
 
 def table(found: list[Measurement]) -> str:
-    """Return a row for each case, a column for each method, and the loop over Taylor's method."""
+    """Return a row for each case: a column for each method, and the loop over Taylor's method."""
     names = list(dict.fromkeys(one.method for one in found))
     rows: list[list[str]] = []
     for case in dict.fromkeys(one.case for one in found):
@@ -214,10 +213,10 @@ def table(found: list[Measurement]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.events", __doc__)
     parser.add_argument("--case", choices=CASES, action="append", help="repeatable (all)")
-    add_repeats(parser, 5, "runs of daesolve, of which the least counts")
+    add_repeats(parser, 5, "runs of daesolve; the shortest time counts")
     add_read(parser)
     add_json(parser)
     add_update(parser, MARK, "docs/how-to/events.md")
@@ -225,7 +224,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Measure or read, print, and write what was asked for."""
+    """Measure or read the results, print them, and write the requested files."""
     given = parser().parse_args()
     if given.read:
         known, found = from_json(given.read.read_text(), Measurement)

@@ -1,11 +1,12 @@
 """What a second of the omni vehicle with dry friction costs, reduced and body by body.
 
-Each run is `radau` in straight motion with a tenth of the wheels' mass in the rollers, without
-samples on the way. Seconds are those of the processor, on as many threads as the linear algebra
-takes. Preparation stands apart, the equations being posed among it: of the integration the least of
-the repeats counts, of the preparation the most, since later ones find what is posed already. The
-integration is told for a simulated second. Ratios compare it with that of the reduced model at the
-same tolerance; x is the platform's place at the end, where the models should agree.
+Each run uses `radau` for straight motion, with a tenth of the wheels' mass in the rollers and no
+samples on the way. Seconds are processor seconds on as many threads as the linear algebra uses.
+Preparation is listed separately and includes posing the equations. For the integration the shortest
+repeat counts; for the preparation the longest, because later repeats find the equations already
+posed. The integration time is given per simulated second. Ratios compare it with that of the
+reduced model at the same tolerance; x is the platform's position at the end, where the models
+should agree.
 """
 
 from __future__ import annotations
@@ -33,13 +34,13 @@ class Measurement:
     Parameters
     ----------
     model, rtol, until
-        What was measured, over how many simulated seconds.
+        The model and tolerance, and the simulated seconds.
     steps
-        How many it took.
+        Number of steps.
     prepare, integrate
-        Processor seconds before the first step, and of the rest of the run.
+        Processor seconds before the first step, and for the rest of the run.
     x
-        The platform's place at the end, m.
+        The platform's position at the end, m.
     """
 
     model: str
@@ -103,7 +104,7 @@ def table(found: Sequence[Measurement]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.omni_friction", __doc__)
     parser.add_argument("--model", choices=MODELS, action="append", help="repeatable (both)")
     add_until(parser, 0.5, "simulated time")

@@ -1,12 +1,12 @@
-"""How the cost of a step grows with the number of bodies, beside Exudyn and MuJoCo.
+"""How the cost of a step grows with the number of bodies, compared with Exudyn and MuJoCo.
 
-A planar chain of N rods swings down from the horizontal: daesolve and Exudyn take its bodies and
-joints as they are (3 N coordinates, 2 N constraints), MuJoCo N joint angles without constraints.
-Costs are processor times on one thread, the best of several; building and compiling stand apart.
-Errors are those of mass centres at the end, against an integration in the rods' angles.
-An exponent is the slope of the cost over N, log-log. A ratio compares with daesolve's cheapest
-setting whose error is no larger. Packages that are not installed are told and left out:
-`pip install -e ".[benchmarks]"`.
+A planar chain of N rods swings down from the horizontal. daesolve and Exudyn use its bodies and
+joints directly (3 N coordinates, 2 N constraints); MuJoCo uses N joint angles without constraints.
+Costs are processor times on one thread, the best of several; building and compiling are listed
+separately. Errors are those of mass centres at the end, against an integration in the rods' angles.
+An exponent is the slope of the cost over N, log-log. A ratio compares a setting with daesolve's
+cheapest setting whose error is no larger. Missing packages are listed and skipped:
+`pip install -e ".[benchmarks]"` adds them.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ MARK = "chain"
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.pendulum_chain", __doc__)
-    help_text = f"bodies of the chain; repeatable ({', '.join(str(rods) for rods in RODS)})"
+    help_text = f"number of rods; repeatable ({', '.join(str(rods) for rods in RODS)})"
     parser.add_argument("--rods", type=whole, action="append", metavar="N", help=help_text)
-    help_text = "measured beside daesolve, which always runs; repeatable (all)"
+    help_text = "package to compare with daesolve, which always runs; repeatable (all)"
     parser.add_argument("--package", choices=PACKAGES, action="append", help=help_text)
     add_until(parser, 1.0, "motion")
     help_text = (
-        "s; where one setting of a method took longer, finer ones are left out (%(default)g)"
+        "s; after a setting that takes longer, finer ones of its method are skipped (%(default)g)"
     )
     parser.add_argument("--patience", type=above_zero, default=8.0, metavar="S", help=help_text)
     add_read(parser)
@@ -53,7 +53,7 @@ def _measured(given: argparse.Namespace) -> tuple[Conditions, list[Measurement]]
 
 
 def main() -> None:
-    """Measure or read, print, and write what was asked for."""
+    """Measure or read the results, print them, and write the requested files."""
     given = parser().parse_args()
     if given.read:
         known, found = from_json(given.read.read_text(), Measurement)

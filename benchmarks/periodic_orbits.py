@@ -1,17 +1,18 @@
 """What a periodic orbit costs, and how exact it is, beside a loop of `solve_ivp` and `fsolve`.
 
-The simplest walker on a slope of 0.009 rad, from strike to strike, and Duffing's oscillator
-x'' + 0.1 x' + x + x^3 = 0.5 cos 1.3 t over a period of its drive; neither has constraints, of which
-SciPy knows nothing. What it takes there: the motion by DOP853 to the strike or for a period,
-`fsolve` for the start, and multipliers by differences of 1e-7; or, "with slopes", multipliers by
-the variational equation and, at the strike, a saltation matrix, which were derived by hand.
+The motions are the simplest walker on a slope of 0.009 rad, from strike to strike, and Duffing's
+oscillator x'' + 0.1 x' + x + x^3 = 0.5 cos 1.3 t over a period of its drive. Neither has
+constraints, which SciPy does not support. With SciPy, DOP853 integrates to the strike or for a
+period, `fsolve` finds the start, and differences of 1e-7 give the multipliers. "with slopes" means
+that the multipliers come from the variational equation and, at the strike, a saltation matrix;
+both were derived by hand.
 
-Digits are those of the worst entry of the state, and of the multipliers, beside DOP853 with
-variational equations at a tolerance of 3e-14 and, for the walker, heyoka, which agree to 2e-15 in
-the state; for Duffing, a collocation with 256 points agrees to 4e-13 where it has an error of its
-own of that size. Seconds are of the processor; the first call of daesolve has what is prepared and
-compiled, the others are the best of some. `verify` repeats the last step with another tolerance and
-runs ten periods.
+Digits are those of the worst entry of the state, and of the multipliers. The reference is DOP853
+with variational equations at a tolerance of 3e-14 and, for the walker, heyoka; the two agree to
+2e-15 in the state. For Duffing, a collocation with 256 points agrees to 4e-13, which is the size of
+its own error. Seconds are processor seconds. daesolve's first call includes preparation and
+compilation; for the others the best of several counts. `verify` repeats the last step with another
+tolerance and runs ten periods.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ MARK = "orbits"
 SLOPE, DRIVE = 0.009, 1.3
 PERIOD = 2.0 * math.pi / DRIVE
 ASIDE = 1e-7
-"""By how much a start is moved for a difference."""
+"""How far a start is moved for a difference quotient."""
 TOLERANCES = (1e-8, 1e-10, 1e-13)
 GUESSES = {"walker": (0.2, -0.2), "Duffing": (0.5, 1.0)}
 EXACT = {
@@ -55,19 +56,19 @@ EXACT = {
 }  # fmt: skip
 
 Answer = tuple[np.ndarray, np.ndarray]
-"""State and multipliers."""
+"""State and multipliers of the reference."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What an orbit costs.
+    """The cost and the errors of an orbit.
 
     Parameters
     ----------
     case, method
-        Of what, by what.
+        The motion and the method.
     seconds
-        Of the processor.
+        Processor seconds.
     state, multipliers
         The largest errors.
     """
@@ -118,7 +119,7 @@ def duffing() -> ds.MechanicalSystem:
 
 
 def by_daesolve(case: str, verify: bool) -> Callable[[], Answer]:
-    """Return what finds an orbit."""
+    """Return a function that finds an orbit."""
     first, second = GUESSES[case]
     if case == "walker":
         system, names = walker(), ("theta", "theta_dot")
@@ -145,7 +146,7 @@ def _walks(t: float, y: np.ndarray) -> list[float]:
 
 
 def _strikes(t: float, y: np.ndarray) -> float:
-    # Beside the leg that stands it passes too, and at the start.
+    # The swing leg also passes zero next to the stance leg, and at the start.
     return y[1] - 2.0 * y[0] if y[0] < -0.05 else -1.0
 
 
@@ -220,7 +221,7 @@ def _swing_with_slopes(z: np.ndarray, tolerance: float) -> tuple[np.ndarray, np.
 
 
 def by_scipy(case: str, tolerance: float) -> Callable[[], Answer]:
-    """Return what finds an orbit by `fsolve`, and multipliers by differences."""
+    """Return a function that finds an orbit by `fsolve`, and multipliers by differences."""
     step = _step if case == "walker" else _swing
 
     def find() -> Answer:
@@ -238,7 +239,7 @@ def by_scipy(case: str, tolerance: float) -> Callable[[], Answer]:
 
 
 def by_scipy_with_slopes(case: str, tolerance: float) -> Callable[[], Answer]:
-    """Return what finds an orbit by `fsolve` with derivatives by hand."""
+    """Return a function that finds an orbit by `fsolve` with derivatives written by hand."""
     step = _step_with_slopes if case == "walker" else _swing_with_slopes
 
     def find() -> Answer:
@@ -265,7 +266,7 @@ def by_scipy_with_slopes(case: str, tolerance: float) -> Callable[[], Answer]:
 
 
 def measured(case: str, repeats: int) -> list[Measurement]:
-    """Measure a case by all ways."""
+    """Measure a case by all methods."""
     ways: list[tuple[str, Callable[[], Answer]]] = [
         ("daesolve, the first call", by_daesolve(case, verify=False)),
         ("daesolve, not verified", by_daesolve(case, verify=False)),
@@ -293,7 +294,7 @@ def _errors(case: str, answer: Answer) -> tuple[np.ndarray, np.ndarray]:
 
 
 def table(found: list[Measurement]) -> str:
-    """Return a row for each way, with the ratio to daesolve without verification."""
+    """Return a row for each method, with the ratio to daesolve without verification."""
     rows: list[list[str]] = []
     own = {one.case: one.seconds for one in found if one.method == "daesolve, not verified"}
     for one in found:
@@ -305,10 +306,10 @@ def table(found: list[Measurement]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.periodic_orbits", __doc__)
     parser.add_argument("--repeats", type=whole, default=10, metavar="N",
-                        help="of each, of which the fastest counts (%(default)s)")  # fmt: skip
+                        help="runs of each; the fastest counts (%(default)s)")  # fmt: skip
     add_read(parser)
     add_json(parser)
     add_update(parser, MARK, "docs/benchmarks/periodic-orbits.md")
@@ -316,7 +317,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Measure or read, print, and write what was asked for."""
+    """Measure or read the results, print them, and write the requested files."""
     given = parser().parse_args()
     if given.read:
         known, found = from_json(given.read.read_text(), Measurement)

@@ -1,10 +1,10 @@
-"""How fast the rolling wheel is integrated, as ratios within one run.
+"""How fast daesolve integrates the rolling wheel, as ratios within one run.
 
 The practical limit is the same motion in minimal coordinates, integrated by the same Taylor method
-and watched in the same way, for the loss of contact and for the room on the curve too; the limit
-without these events stands beside it. Every contestant is warmed up; Taylor's method takes turns
-and figures are medians, the others run once more. Seconds are those of the integration by the
-clock; compile times stand apart. The error is that of the state at the end: of the hoop against the
+and with the same events: loss of contact, and the room on the curve. The limit without these events
+is listed as well. Every contestant is warmed up. Runs by Taylor's method alternate and their
+figures are medians; the others run once more. Seconds are wall-clock seconds of the integration;
+compile times are listed separately. The error is that of the final state: for the hoop against the
 exact quadrature, with the pendulum against an integration in quadruple precision.
 """
 
@@ -33,7 +33,7 @@ from .common.tables import aligned
 from .common.timing import in_turn, wall_seconds
 
 TIMES = tuple(int(time) for time in REGULAR_TIMES[1:])
-"""s, at which the truth with the pendulum is stored."""
+"""s; the times at which the reference with the pendulum is stored."""
 CASES = ("hoop", "pendulum")
 
 
@@ -127,7 +127,7 @@ def _with_pendulum(
 
 
 def exact_end(case: str, until: float) -> dict[str, float]:
-    """Return the state at the end, for the pendulum at one of the stored times."""
+    """Return the final state; with the pendulum only at one of the stored times."""
     start = ds.problem("rolling-wheel").case(case).full_start
     if case == "hoop":
         states: Mapping[str, np.ndarray] = hoop_states([until], start["contact_x"], start["speed"])
@@ -144,7 +144,7 @@ def measured(
     exact: Mapping[str, float],
     repeats: int,
 ) -> list[Measurement]:
-    """Warm each up once, then run them in turn and take the median of each."""
+    """Warm up each contestant once, then alternate them and take the median of each."""
     first = {name: run() for name, run in runs.items()}
     again = in_turn(runs, repeats)
     return [
@@ -161,7 +161,7 @@ def measured(
 
 
 def plain_python(case: str, until: float, exact: Mapping[str, float], rtol: float) -> Measurement:
-    """Integrate by SciPy with the right-hand side called through CasADi's own Python types."""
+    """Integrate by SciPy, which calls the right-hand side through CasADi's Python types."""
     bound = ds.problem("rolling-wheel").case(case)
     request = Request(until, parameters=bound.full_parameters, guess=bound.guess()[0])
     prepared = prepare(bound.system, request)
@@ -219,7 +219,7 @@ def contestants(case: str, until: float, repeats: int, with_plain: bool) -> list
 
 
 def table(case: str, found: Sequence[Measurement]) -> str:
-    """Return the figures of a case; ratios are those to the limit of the same engine."""
+    """Return the table of a case; ratios are relative to the limit of the same engine."""
     limits = {entry.name: entry.seconds for entry in found}
     rows = [
         [
@@ -236,12 +236,12 @@ def table(case: str, found: Sequence[Measurement]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.rolling_wheel", __doc__)
     parser.add_argument("--case", choices=CASES, action="append", help="repeatable (all)")
-    help_text = "s, where the truth is known (%(default)s)"
+    help_text = "s; a time with a stored reference (%(default)s)"
     parser.add_argument("--until", type=int, choices=TIMES, default=TIMES[-1], help=help_text)
-    add_repeats(parser, 7, "runs by Taylor's method, of which the median counts")
+    add_repeats(parser, 7, "runs by Taylor's method; the median counts")
     help_text = "leave out the slowest, SciPy with a right-hand side in Python"
     parser.add_argument("--skip-plain", action="store_true", help=help_text)
     add_json(parser)

@@ -1,10 +1,10 @@
-"""What a step from Python costs, beside MuJoCo's `mj_step`.
+"""What a step from Python costs, compared with MuJoCo's `mj_step`.
 
-A force that changes at each step is held over it. The error is that of the state at the end,
-against the same steps by dop853 at a tolerance of 1e-13. MuJoCo takes smaller and smaller steps
-of its Runge-Kutta method within each; its loops are soft, as hard as they can be made. A step by
-daesolve is watched as in a run, and nothing is recorded. Seconds are those of the clock, the least
-of the repeats.
+A force changes at each step and is held over it. The error is that of the final state, against the
+same steps by dop853 at a tolerance of 1e-13. MuJoCo divides each step into smaller and smaller
+steps of its Runge-Kutta method; its loops are soft, and as hard as possible here. daesolve monitors
+each step as in a run, and records nothing. Seconds are wall-clock seconds, the shortest of the
+repeats.
 """
 
 from __future__ import annotations
@@ -29,33 +29,33 @@ from .stewart.daesolve import SEEN, mechanism
 
 GRAVITY = 9.81
 PARTS = (1, 2, 5, 10, 20, 50)
-"""Steps of MuJoCo within one."""
+"""Steps of MuJoCo within one step."""
 FORCE = 200.0
-"""N, of the platform's first leg where the input is one."""
+"""N, on the platform's first leg if the input is one."""
 SPAN = 1.0
 """s"""
 ENOUGH = 20.0
-"""s that repeats may last."""
+"""s; repeats stop after this time."""
 LEAST = 2e-15
-"""kg m^2; MuJoCo wants more than 1e-15."""
+"""kg m^2; MuJoCo requires more than 1e-15."""
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A system to be stepped.
+    """A system to step through.
 
     Parameters
     ----------
     name
-        For the table.
+        As the table shows it.
     make
         Solver's name or None -> a simulator at the start.
     push
-        The name of the input.
+        The input's name.
     seen
-        The states that are compared.
+        The compared states.
     text, start, angles
-        MuJoCo's model for a step in s, where it starts, and its positions and speeds -> `seen`.
+        MuJoCo's model for a step in s, its start, and its positions and speeds -> `seen`.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Measurement:
-    """A task, a step in s, who took it and how, microseconds a step, and the error at the end."""
+    """A task, a step in s, the program with its setting, microseconds a step, and the error."""
 
     task: str
     step: float
@@ -260,7 +260,7 @@ def _by_mujoco(task: Task, step: float, parts: int, repeats: int) -> tuple[float
 
 
 def measured(task: Task, step: float, repeats: int) -> list[Measurement]:
-    """Return what steps of a task cost, and how right they are."""
+    """Return the cost and the error of a task's steps."""
     truth = _stepped(task, step, ds.Dop853(rtol=1e-13, atol=1e-14), 1)[1]
     scale = max(1.0, float(np.abs(truth).max()))
 
@@ -291,7 +291,7 @@ def table(found: list[Measurement]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.simulator", __doc__)
     names = ["cart-pole", "five-bar", "stewart"]
     parser.add_argument("--case", choices=names, action="append", help="repeatable (all)")

@@ -1,9 +1,9 @@
-"""What it costs to hold steps against the equations.
+"""What it costs to check steps against the equations.
 
-Each case is run with the checks and without them, in turn, without samples on the way; the least
-processor seconds of the repeats count, preparation among them. The ratio is that of both. Equations
-with terms that may sleep (roots, tanh) are followed within each step; those without pay for the
-derivative at the ends of Taylor's steps alone.
+Each case alternates between runs with and without the checks, with no samples on the way. The
+shortest processor time of the repeats counts and includes preparation; the ratio compares the two.
+Equations with terms that a step may not see (roots, tanh) are checked within each step; for all
+others the checks cost only the derivative at the ends of Taylor's steps.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ HORIZONS = {
     "rattleback": ("rattleback", "reversal", 50.0),
     "pads with friction": ("three-supports", "reference", 10.0),
 }
-"""What is run: the problem, its case, and s."""
+"""The cases: the problem, its case, and s."""
 FRICTION, FRICTION_UNTIL = "friction of tanh", 2000.0
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """A case with the checks and without.
+    """A case with and without the checks.
 
     Parameters
     ----------
     name, steps
-        The case, and how many steps it took.
+        The case, and its number of steps.
     checked, unchecked
         Processor seconds.
     """
@@ -62,7 +62,7 @@ def friction(until: float) -> ds.Trajectory:
 
 
 def run_of(name: str, until: float | None) -> Callable[[], ds.Trajectory]:
-    """Return what runs a case."""
+    """Return a function that runs a case."""
     if name == FRICTION:
         return lambda: friction(until or FRICTION_UNTIL)
     problem, case, usual = HORIZONS[name]
@@ -71,7 +71,7 @@ def run_of(name: str, until: float | None) -> Callable[[], ds.Trajectory]:
 
 
 def measured(name: str, run: Callable[[], ds.Trajectory], repeats: int) -> Measurement:
-    """Run a case both ways in turn."""
+    """Alternate runs of a case with and without the checks."""
 
     def unchecked() -> ds.Trajectory:
         with patch.object(StepChecks, "doubt", return_value=None):
@@ -102,11 +102,11 @@ def table(found: list[Measurement]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.step_checks", __doc__)
     names = [FRICTION, *HORIZONS]
     parser.add_argument("--case", choices=names, action="append", help="repeatable (all)")
-    help_text = "simulated time, s; that of each case where it is left out"
+    help_text = "simulated time, s (default: that of each case)"
     parser.add_argument("--until", type=above_zero, metavar="S", help=help_text)
     add_repeats(parser, 5, "runs of each case, in turn")
     add_json(parser)

@@ -1,10 +1,11 @@
-"""What a step of Taylor's method costs by the kernel and by heyoka's compiled code.
+"""What a step of Taylor's method costs with the kernel and with heyoka's compiled code.
 
 Each case is integrated at machine precision by the kernel in one lane and in eight, and by heyoka:
-unrolled (up to 600 instructions) and compact code, optimised, and compact code as it is quickest to
-compile. Processor seconds of steps alone, the least of some repeats in turn; set-up stands apart,
-without what either keeps on disk for a model (the kernel itself is compiled before). "apart" is
-the largest difference of the kernel's end from that of compact code, over the state's size.
+unrolled code (up to 600 instructions) and compact code, both optimised, and compact code at the
+level that compiles fastest. The figures are processor seconds of the steps alone, the shortest of
+several alternating repeats. Set-up is listed separately and ignores what either engine keeps on
+disk for a model (the kernel itself is compiled beforehand). "apart" is the largest difference
+between the kernel's final state and that of compact code, over the size of the state.
 """
 
 from __future__ import annotations
@@ -44,27 +45,27 @@ CASES: Mapping[str, tuple[str, str, Mapping[str, Any], float]] = {
     "chain of 20": ("pendulum-chain", "swing", {"rods": 20}, 3.0),
     "chain of 50": ("pendulum-chain", "swing", {"rods": 50}, 1.0),
 }
-"""What is integrated: the problem, its case and structure, and s."""
+"""The cases: the problem, its case and structure, and s."""
 LANES = 8
 UNROLLED_TO = 600
-"""Instructions above which unrolled code takes minutes to compile."""
+"""Above this number of instructions, unrolled code takes minutes to compile."""
 EPSILON = float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """One engine with one case.
+    """One engine on one case.
 
     Parameters
     ----------
     case, instructions, engine
-        What was integrated, and by what.
+        The case, its size, and the engine.
     setup
         Processor seconds.
     step
-        Those of a step of one motion.
+        Processor seconds of one step of one motion.
     apart
-        The largest difference of the end from that of heyoka's compact code, relative.
+        The largest relative difference of the final state from that of heyoka's compact code.
     """
 
     case: str
@@ -76,11 +77,11 @@ class Measurement:
 
 
 Marching = Callable[[], tuple[int, np.ndarray]]
-"""Integrates; returns the steps of one motion, and its end."""
+"""A function that integrates; it returns the steps of one motion, and its final state."""
 
 
 def kernel(problem: OdeProblem, start: State, until: float, lanes: int) -> Marching:
-    """Return what integrates by the kernel in so many lanes."""
+    """Return a function that integrates by the kernel in a number of lanes."""
     march = March(instructions(problem.rhs), EPSILON, lanes)
 
     def run() -> tuple[int, np.ndarray]:
@@ -98,7 +99,7 @@ def kernel(problem: OdeProblem, start: State, until: float, lanes: int) -> March
 def compiled(
     problem: OdeProblem, start: State, until: float, *, compact: bool, level: int
 ) -> Marching:
-    """Return what integrates by heyoka's code."""
+    """Return a function that integrates by heyoka's code."""
     rates = translated(problem.rhs)
     pairs = list(zip(rates.variables, rates.expressions, strict=True))
     integrator: Any = heyoka.taylor_adaptive(
@@ -127,7 +128,7 @@ def case_of(name: str) -> BoundCase:
 
 
 def measured(name: str, repeats: int) -> list[Measurement]:
-    """Measure all engines on a case, in turn."""
+    """Alternate all engines on a case and measure them."""
     until = CASES[name][3]
     bound = case_of(name)
     prepared = prepare(bound.system, requested_by(bound, until, {})[0])
@@ -164,7 +165,7 @@ def measured(name: str, repeats: int) -> list[Measurement]:
 
 
 def table(found: list[Measurement]) -> str:
-    """Return microseconds a step, and seconds of set-up, for each case and engine."""
+    """Return microseconds per step, and set-up seconds, for each case and engine."""
     engines = ("unrolled", "compact", "compact, level 0", "kernel", "kernel, 8 lanes")
     rows: list[list[str]] = []
     for name in dict.fromkeys(one.case for one in found):
@@ -182,7 +183,7 @@ def table(found: list[Measurement]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.taylor_engines", __doc__)
     parser.add_argument("--case", choices=list(CASES), action="append", help="repeatable (all)")
     add_repeats(parser, 5, "runs of each engine, in turn")
@@ -193,7 +194,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _measured(given: argparse.Namespace) -> tuple[Conditions, list[Measurement]]:
-    heyoka.llvm_state.set_diskcache_enabled(False)  # so that compilation is paid for
+    heyoka.llvm_state.set_diskcache_enabled(False)  # so that compilation counts
     known = conditions("heyoka", "numba")
     found: list[Measurement] = []
     for name in given.case or CASES:
@@ -202,7 +203,7 @@ def _measured(given: argparse.Namespace) -> tuple[Conditions, list[Measurement]]
 
 
 def main() -> None:
-    """Measure or read, print, and write what was asked for."""
+    """Measure or read the results, print them, and write the requested files."""
     given = parser().parse_args()
     if given.read:
         known, found = from_json(given.read.read_text(), Measurement)

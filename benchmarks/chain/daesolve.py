@@ -1,6 +1,6 @@
 """daesolve: planar bodies in maximal coordinates, 3 N of them with 2 N reactions.
 
-What is timed is a whole run behind its preparation, every step watched for drift and lost rank.
+The timing covers a whole run after preparation; every step is monitored for drift and rank loss.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .motion import Bodies, Ready, Setting
 
 
 def _ready(solver: ds.Solver, rods: int, until: float) -> Ready:
-    heyoka.llvm_state.set_diskcache_enabled(False)  # so that compilation is paid for
+    heyoka.llvm_state.set_diskcache_enabled(False)  # so that compilation counts
     system = posed(rods)
     start = chain(rods, math.pi / 2).start_at(chain(rods).parameters.defaults)
     prepared = prepare(system, Request(until=until, initial=start, solver=solver))
@@ -32,7 +32,7 @@ def _ready(solver: ds.Solver, rods: int, until: float) -> Ready:
         names = [[f"rod_{i}_{part}" for part in ("x", "y", "angle")] for i in range(1, rods + 1)]
         places = np.array([[run[name][-1] for name in row] for row in names])
         rates = np.array([[run[f"{name}_dot"][-1] for name in row] for row in names])
-        places[:, 2] -= math.pi / 2  # it is measured from the downward vertical
+        places[:, 2] -= math.pi / 2  # the angle is measured from the downward vertical
         return Bodies(places, rates), run.statistics.steps
 
     return Ready(lambda: simulate(prepared, [until]), end)

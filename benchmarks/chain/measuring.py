@@ -1,4 +1,4 @@
-"""Measures one package on one chain, in a process of its own."""
+"""Measures one package on one chain, in a separate process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .motion import Setting, judged
 
 PACKAGES = ("daesolve", "exudyn", "mujoco")
 ENOUGH = 1.0
-"""Seconds of repetitions, of which the best counts."""
+"""Seconds of repetitions; the best counts."""
 REPEATS = 5
 
 
@@ -27,18 +27,18 @@ class Measurement:
     Parameters
     ----------
     package, rods, until, method, accuracy
-        What was measured, over how many seconds of motion.
+        What was measured, and the seconds of motion.
     per_step
-        Whether it stands for the cost of a step.
+        Whether this setting represents the cost of a step.
     setup_seconds, seconds
         Processor time of building and compiling, and of the integration.
     steps
-        How many it took.
+        Number of steps.
     error, gap, energy
         The largest error of a mass centre and gap of a joint at the end, m, and the energy error
         over the kinetic energy.
     reason
-        Why it has no result; empty where it has one.
+        Why there is no result; empty if there is one.
     """
 
     package: str
@@ -57,12 +57,12 @@ class Measurement:
 
     @property
     def step_seconds(self) -> float:
-        """What one step costs."""
+        """The cost of one step."""
         return self.seconds / self.steps
 
 
 def measure(package: str, rods: int, until: float, patience: float) -> list[Measurement]:
-    """Measure a package in a process of its own, on one thread."""
+    """Measure a package in a separate process, on one thread."""
     arguments = [package, str(rods), str(until), str(patience)]
     lines, crash = run_module("benchmarks.chain.measuring", arguments, ONE_THREAD)
     found = [Measurement(**fields) for fields in lines]
@@ -96,7 +96,7 @@ def _figures(setting: Setting, rods: int, until: float) -> Figures:
 
 
 def main() -> None:
-    """Measure what the command line names."""
+    """Measure the package and chain named on the command line."""
     results, package, rods, until, patience = sys.argv[1:]
     write(Path(results), _measured(package, int(rods), float(until), float(patience)))
 

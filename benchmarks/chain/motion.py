@@ -1,7 +1,7 @@
-"""The chain that every package integrates, and how its motion is judged.
+"""The chain that every package integrates, and the errors of its motion.
 
-N thin rods of 1 m and 1 kg hang from a fixed end, joined by hinges without friction. They lie
-horizontally at first, at rest. The truth is an integration in the rods' angles, with the dense mass
+N thin rods of 1 m and 1 kg hang from a fixed end, joined by hinges without friction. They start
+horizontal and at rest. The reference is an integration in the rods' angles, with the dense mass
 matrix of Lagrange's equations.
 """
 
@@ -31,12 +31,12 @@ class Bodies:
 
 @dataclass(frozen=True)
 class Ready:
-    """A chain that can be integrated again and again.
+    """A chain that can be integrated repeatedly.
 
     Parameters
     ----------
     integrate
-        Goes from the start to the end, and returns whatever it returns.
+        Integrates from the start to the end; `end` receives the result.
     end
         Reads the rods at the end, and the number of steps.
     """
@@ -49,8 +49,8 @@ class Ready:
 class Setting:
     """One method of a package at one accuracy; `prepare` takes the rods and the end in s.
 
-    Of several settings of a method the coarsest comes first. A rough one stands for the cost of a
-    step where `per_step` holds.
+    The coarsest setting of a method comes first. A setting with `per_step` is inaccurate
+    but represents the cost of a step.
     """
 
     method: str
@@ -60,12 +60,12 @@ class Setting:
 
 
 def jointed(angles: np.ndarray, rates: np.ndarray) -> Bodies:
-    """Return the rods from their angles from the x-axis, (n,): no joint gapes."""
+    """Return the rods from their angles from the x-axis, (n,); every joint is closed."""
     arms = 0.5 * np.column_stack([np.cos(angles), np.sin(angles)])
     speeds = 0.5 * rates[:, None] * np.column_stack([-np.sin(angles), np.cos(angles)])
     centres, velocities = (
         2.0 * np.cumsum(part, axis=0) - part for part in (arms, speeds)
-    )  # both halves of all rods before, and one of its own
+    )  # both halves of all rods before it, and one half of the rod itself
     return Bodies(np.column_stack([centres, angles]), np.column_stack([velocities, rates]))
 
 

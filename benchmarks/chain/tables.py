@@ -36,7 +36,7 @@ def _growth(
 
 
 def _accuracy(found: Sequence[Measurement], rods: int) -> str:
-    """Tabulate error and cost of each setting on one chain, the most exact first."""
+    """Tabulate error and cost of each setting on one chain, the most accurate first."""
     useful = [one for one in found if one.rods == rods and not one.reason]
     own = [one for one in useful if one.package == OWN]
     rows: list[list[str]] = []

@@ -1,1 +1,1 @@
-"""What all benchmarks share: options, conditions, timing, processes, errors, tables."""
+"""Shared parts of the benchmarks: options, conditions, timing, processes, errors, tables."""

@@ -1,4 +1,4 @@
-"""Settings of a package, tried from coarse to fine; whatever fails is told and left out."""
+"""Tries the settings of a package from coarse to fine; reports and skips those that fail."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .figures import Figures
 
 
 class BrokeDownError(Exception):
-    """The package gave up, or its answer has nothing to do with the motion; says why."""
+    """The package gave up, or its answer does not describe the motion; the message says why."""
 
 
 class Tried(Protocol):
@@ -21,7 +21,7 @@ class Tried(Protocol):
 
     @property
     def method(self) -> str:
-        """What is tried from coarse to fine."""
+        """The method of a setting."""
         ...
 
 
@@ -30,7 +30,7 @@ Setting = TypeVar("Setting", bound=Tried)
 
 @dataclass(frozen=True)
 class Attempt(Generic[Setting]):
-    """What a setting gave, or the reason why it gave nothing (else empty)."""
+    """The result of a setting, or the reason why there is none (else empty)."""
 
     setting: Setting
     figures: Figures | None = None
@@ -38,7 +38,7 @@ class Attempt(Generic[Setting]):
 
 
 def untyped(name: str) -> Any:
-    """Import a package that has no types: where its calls begin, nothing is known of them."""
+    """Import a package without types: the type checker knows nothing about its calls."""
     return importlib.import_module(name)
 
 
@@ -59,17 +59,17 @@ def installed(name: str) -> ModuleType:
 def attempts(
     settings: Iterable[Setting], measure: Callable[[Setting], Figures], patience: float
 ) -> Iterator[Attempt[Setting]]:
-    """Measure settings one after the other.
+    """Measure settings one after another.
 
     Parameters
     ----------
     settings
-        The coarsest of each method first.
+        The coarsest setting of each method first.
     measure
-        Measures one; whatever it raises is the reason why there is no result.
-    patience
-        s; where an integration, or an attempt that failed, took longer, the finer settings of
-        its method are left out.
+            Measures one setting; an exception becomes the reason why there is no result.
+        patience
+            s; after an integration or a failed attempt that takes longer, the finer settings of its
+            method are skipped.
     """
     left_out: set[str] = set()
     for setting in settings:
@@ -80,7 +80,7 @@ def attempts(
         begin = time.perf_counter()
         try:
             attempt = Attempt(setting, measure(setting))
-        # whatever a package raises is its result here
+        # any exception of a package is its result here
         except Exception as error:
             attempt = Attempt(setting, reason=_words(error))
         figures = attempt.figures
@@ -91,7 +91,7 @@ def attempts(
 
 
 def _words(error: BaseException) -> str:
-    """Return what went wrong, below what a package made of it."""
+    """Return the message of the error beneath the package's own exception."""
     cause: BaseException | None = error
     while cause and not isinstance(cause, BrokeDownError):
         cause = cause.__cause__ or cause.__context__

@@ -1,4 +1,4 @@
-"""When, where and with which versions something was measured, and what it gave, as JSON."""
+"""When, where and with which versions the measurements were made, and their results, as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 DISTRIBUTIONS = {"sksundae": "scikit-sundae", "pinocchio": "pin"}
-"""A package's module -> its distribution, where the names differ."""
+"""A package's module -> its distribution, if the names differ."""
 ALWAYS = ("numpy", "heyoka")
 
 Kind = TypeVar("Kind")
@@ -24,26 +24,26 @@ Kind = TypeVar("Kind")
 
 @dataclass(frozen=True)
 class Conditions:
-    """When, on what processors, and with which versions by distribution."""
+    """Date, processors, and versions by distribution."""
 
     date: str
     machine: str
     versions: dict[str, str]
 
     def __str__(self) -> str:
-        """Return them as a line above a table."""
+        """Return the line that stands above a table."""
         known = ", ".join(f"{name} {number}" for name, number in self.versions.items())
         return f"Measured on {self.date}: {self.machine}. {known}."
 
 
 def conditions(*packages: str) -> Conditions:
-    """Return those of now and here, with the versions of daesolve and of some packages."""
+    """Return the present conditions, with the versions of daesolve and some packages."""
     names = ("daesolve", *packages, *ALWAYS)
     return Conditions(datetime.now(UTC).date().isoformat(), _machine(), _versions(names))
 
 
 def _machine() -> str:
-    """Return the model and the number of the processors."""
+    """Return the model and number of processors."""
     names = Path("/proc/cpuinfo")
     lines = names.read_text().splitlines() if names.exists() else []
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
@@ -52,7 +52,7 @@ def _machine() -> str:
 
 
 def _versions(names: Sequence[str]) -> dict[str, str]:
-    """Return the installed versions; what is not installed is left out."""
+    """Return the installed versions; missing packages are skipped."""
     found = {"Python": platform.python_version()}
     for name in (DISTRIBUTIONS.get(name, name) for name in names):
         try:
@@ -69,7 +69,7 @@ def as_json(known: Conditions, measurements: Sequence[DataclassInstance]) -> str
 
 
 def from_json(text: str, kind: type[Kind]) -> tuple[Conditions, list[Kind]]:
-    """Return what was written as JSON."""
+    """Return conditions and measurements from JSON."""
     document = json.loads(text)
     measurements = [kind(**one) for one in document.pop("measurements")]
     return Conditions(**document), measurements

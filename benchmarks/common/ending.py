@@ -1,4 +1,4 @@
-"""How a program ends: what it found is printed, and written where that was asked for."""
+"""How a program ends: it prints its results and writes the files that the user requested."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .tables import update
 def end(
     given: argparse.Namespace, known: Conditions, found: Sequence[Any], tables: str, mark: str
 ) -> None:
-    """Print the tables under their conditions; write what `--json` and `--update` name."""
+    """Print the tables under their conditions; write what `--json` and `--update` request."""
     text = f"{known}\n\n{tables}"
     print(text)
     if given.json:

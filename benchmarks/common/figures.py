@@ -1,4 +1,4 @@
-"""What is told of a run in any package, and how errors are judged."""
+"""What is reported about a run of any package, and how its error is judged."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from typing import Protocol, TypeVar
 
 @dataclass(frozen=True)
 class Figures:
-    """One setting that came to an end.
+    """One setting that completed its run.
 
     Parameters
     ----------
     setup_seconds, seconds
-        Of building and compiling, and of the integration.
+        For building and compiling, and for the integration.
     steps
-        Accepted.
+        Accepted steps.
     error
-        At the end, against the truth.
+        At the end, against the reference.
     gap
         The largest constraint residual, as a length, m.
     energy
@@ -34,16 +34,16 @@ class Figures:
 
 
 class Costed(Protocol):
-    """Anything of which the cost and the error are known."""
+    """Anything with a known cost and error."""
 
     @property
     def seconds(self) -> float:
-        """What it cost."""
+        """The cost."""
         ...
 
     @property
     def error(self) -> float:
-        """How far it was off."""
+        """The error."""
         ...
 
 
@@ -51,13 +51,13 @@ Run = TypeVar("Run", bound=Costed)
 
 
 def cheapest_as_exact(found: Iterable[Run], error: float) -> Run | None:
-    """Return the cheapest whose error is no larger, if there is one."""
+    """Return the cheapest one whose error is no larger, if there is one."""
     as_exact = (one for one in found if one.error <= error)
     return min(as_exact, key=lambda one: one.seconds, default=None)
 
 
 def errors_of(found: Mapping[str, float], exact: Mapping[str, float]) -> dict[str, float]:
-    """Return the error of each state that was found, relative to its size (at least 1)."""
+    """Return the error of each given state, relative to its size (at least 1)."""
     return {
         name: abs(value - exact[name]) / max(1.0, abs(exact[name])) for name, value in found.items()
     }

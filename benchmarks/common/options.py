@@ -1,4 +1,4 @@
-"""One manner of options for every benchmark."""
+"""Command-line options shared by all benchmarks."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .tables import replaced
 
 
 def options(module: str, description: str | None) -> argparse.ArgumentParser:
-    """Return a parser whose `--help` tells what a module's docstring tells.
+    """Return a parser that describes the program by its module's docstring.
 
-    Options that may be repeated are told so; every help ends in the default where there is one.
+    The help of an option says whether it is repeatable, and ends in the default if there is one.
     """
     return argparse.ArgumentParser(
         prog=f"python -m {module}",
@@ -45,19 +45,22 @@ def add_json(parser: argparse.ArgumentParser) -> None:
         "--json",
         type=new_file,
         metavar="FILE",
-        help="write every measurement and its conditions here",
+        help="write all measurements and their conditions to this file",
     )
 
 
 def add_read(parser: argparse.ArgumentParser) -> None:
     """Add `--read FILE`."""
     parser.add_argument(
-        "--read", type=file, metavar="FILE", help="measure nothing: read what --json wrote"
+        "--read",
+        type=file,
+        metavar="FILE",
+        help="read the results of an earlier --json instead of measuring",
     )
 
 
 def add_update(parser: argparse.ArgumentParser, mark: str, document: str) -> None:
-    """Add `--update FILE`: a document that has the two marks."""
+    """Add `--update FILE`: a document that contains the two marks."""
 
     def marked(text: str) -> Path:
         path = file(text)
@@ -76,12 +79,12 @@ def add_update(parser: argparse.ArgumentParser, mark: str, document: str) -> Non
 
 
 def file(text: str) -> Path:
-    """Return a file that is there.
+    """Return the path of an existing file.
 
     Raises
     ------
     argparse.ArgumentTypeError
-        It is not.
+        There is no such file.
     """
     path = Path(text)
     if not path.is_file():
@@ -90,12 +93,12 @@ def file(text: str) -> Path:
 
 
 def new_file(text: str) -> Path:
-    """Return a file in a directory that is there: what was measured for hours has a place.
+    """Return the path of a file in an existing directory, so that hours of results can be saved.
 
     Raises
     ------
     argparse.ArgumentTypeError
-        The directory is not there, or the file is a directory itself.
+        The directory does not exist, or the path is itself a directory.
     """
     path = Path(text)
     if path.is_dir() or not path.parent.is_dir():
@@ -109,25 +112,25 @@ def above_zero(text: str) -> float:
     Raises
     ------
     argparse.ArgumentTypeError
-        It is none.
+        The text is no such number.
     """
     try:
         value = float(text)
     except ValueError:
         value = math.nan
     if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number above zero")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above zero")
     return value
 
 
 def whole(text: str) -> int:
-    """Return a number that is at least one.
+    """Return a whole number of at least one.
 
     Raises
     ------
     argparse.ArgumentTypeError
-        It is not.
+        The text is no such number.
     """
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)

@@ -1,6 +1,6 @@
-"""Measurements in processes of their own, which write a line of JSON for each.
+"""Measurements in separate processes, which write a line of JSON for each.
 
-A package that hangs or crashes takes nobody with it, and peak memory is that of one run.
+A package that hangs or crashes stops only its own process, and peak memory is that of one run.
 """
 
 from __future__ import annotations
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 ONE_THREAD: Mapping[str, str] = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-"""The environment in which linear algebra takes one thread."""
+"""The environment that limits linear algebra to one thread."""
 
 
 def run_module(
     module: str, arguments: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> tuple[list[dict[str, Any]], str]:
-    """Run a module, and return the fields that it wrote, and why it ended early (else empty).
+    """Run a module; return the fields that it wrote, and why it ended early (else empty).
 
     Parameters
     ----------
     module
-        Of this directory. Its first argument is the file that it gives to `write`.
+        A module that runs in this directory; its first argument is the file that `write` receives.
     arguments
-        Those after the first.
+        All arguments after the first.
     environment
-        Variables that are set beside those of this process.
+        Variables to set in addition to those of this process.
     """
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
     with tempfile.TemporaryDirectory() as folder:
         results = Path(folder) / "results.jsonl"
         ended = subprocess.run(
             [sys.executable, "-m", module, str(results), *arguments],
-            cwd=folder,  # some packages write logs to where they run
+            cwd=folder,  # some packages write logs to the working directory
             env={**os.environ, **(environment or {}), "PYTHONPATH": os.pathsep.join(paths)},
             capture_output=True,
             text=True,
@@ -56,7 +56,7 @@ def run_module(
 
 
 def write(results: Path, measurements: Iterable[DataclassInstance]) -> None:
-    """Write a line for each measurement as soon as it is there."""
+    """Write a line for each measurement as soon as it arrives."""
     with results.open("w", encoding="utf-8") as file:
         for measurement in measurements:
             print(json.dumps(asdict(measurement)), file=file, flush=True)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def aligned(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table whose first column stands to the left and whose others to the right.
+    """Return a table with its first column aligned left and the others aligned right.
 
-    A row that is shorter than the heads ends in a text, which takes the rest of its line.
+    If a row is shorter than the heads, its last cell is a text that fills the rest of the line.
     """
     whole = [row for row in rows if len(row) == len(heads)]
     widths = [max(len(cell) for cell in column) for column in zip(heads, *whole, strict=True)]
@@ -30,25 +30,25 @@ def markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def folded(summary: str, text: str) -> str:
-    """Return Markdown that a page of the documentation shows only when its summary is clicked."""
+    """Return Markdown that a page of the documentation folds behind a summary."""
     return f"<details>\n<summary>{summary}</summary>\n\n{text}\n\n</details>"
 
 
 def replaced(document: str, mark: str, tables: str) -> str:
-    """Return a document with what stands between its two marks replaced.
+    """Return a document with the text between its two marks replaced.
 
     Raises
     ------
     ValueError
-        It has no such marks.
+        The document has no such marks.
     """
     begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
     if begin not in document or end not in document:
-        raise ValueError(f"the document has no lines {begin} and {end} to put the tables between")
+        raise ValueError(f"the document has no lines {begin} and {end} for the tables")
     before, rest = document.split(begin, 1)
     return f"{before}{begin}\n\n{tables.strip()}\n\n{end}{rest.split(end, 1)[1]}"
 
 
 def update(path: Path, mark: str, tables: str) -> None:
-    """Replace what stands between two marks of a file."""
+    """Replace the text between two marks of a file."""
     path.write_text(replaced(path.read_text(encoding="utf-8"), mark, tables), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""How long things take: by the clock, in seconds of the processor, in turn, and in parts."""
+"""Timing: wall clock, processor seconds, alternating runs, and parts of a run."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ Result = TypeVar("Result")
 
 
 def wall_seconds(run: Callable[[], Result]) -> tuple[float, Result]:
-    """Return the seconds that a function took by the clock, and its result."""
+    """Return the wall-clock seconds of a function, and its result."""
     begin = time.perf_counter()
     result = run()
     return time.perf_counter() - begin, result
 
 
 def processor_seconds(run: Callable[[], Result]) -> tuple[float, Result]:
-    """Return the seconds that all threads worked for a function, and its result."""
+    """Return the processor seconds of a function over all threads, and its result."""
     begin = time.process_time()
     result = run()
     return time.process_time() - begin, result
 
 
 def least(first: float, again: Callable[[], float], repeats: int, enough: float) -> float:
-    """Return the least of some measurements: `repeats` of them, unless they last too long.
+    """Return the least of several measurements: `repeats` of them, unless they take too long.
 
     Parameters
     ----------
     first
-        s; the one that is known.
+        s; the first measurement.
     again
-        Measures once more, s.
+        Takes another measurement, s.
     repeats, enough
-        How many, the first among them; and the s after which those that follow it end.
+        Their number, the first included; and the seconds after which further ones stop.
     """
     found = first
     for _ in range(min(repeats - 1, int(enough / max(first, 1e-3)))):
@@ -45,7 +45,7 @@ def least(first: float, again: Callable[[], float], repeats: int, enough: float)
 
 
 def in_turn(runs: Mapping[Name, Callable[[], Result]], repeats: int) -> dict[Name, list[Result]]:
-    """Run all, then all again: what disturbs the machine for a while disturbs all alike."""
+    """Run all functions, then all again, so that a disturbance of the machine affects all alike."""
     found: dict[Name, list[Result]] = {name: [] for name in runs}
     for _ in range(repeats):
         for name, run in runs.items():
@@ -56,15 +56,15 @@ def in_turn(runs: Mapping[Name, Callable[[], Result]], repeats: int) -> dict[Nam
 def seconds_in_parts(
     run: Callable[[], object], parts: Mapping[str, tuple[object, str]]
 ) -> dict[str, float]:
-    """Return the processor's seconds of a run: in `total`, and in some functions that it calls.
+    """Return the processor seconds of a run: in `total`, and in some functions that it calls.
 
     Parameters
     ----------
     run
-        What is timed.
+        The timed function.
     parts
-        A name -> the module or class, and the function in it. Of one that calls another, the
-        seconds are in both; those for which it waits for another thread are not its own.
+        A name -> a module or class, and a function in it. If one part calls another, both include
+        those seconds; time that a part spends waiting for another thread is excluded.
     """
     found = dict.fromkeys(parts, 0.0)
 

@@ -1,12 +1,13 @@
-"""How far off motions are after 1e5 s and more, and what that costs.
+"""How large the errors of motions are after 1e5 s and more, and what the runs cost.
 
 Three motions: a pendulum in Cartesian coordinates (against elliptic functions), a hoop that rolls
-on a curve (against the exact quadrature), and a skate on springs whose heading an uneven rotor
-turns, non-holonomic and, since the rotor goes round, without a reversal that maps the motion to
-itself (against a power of its monodromy). Contestants: daesolve as a user calls it, with the energy
-driven and only measured; Gauss's method of order 16 in minimal coordinates; RATTLE (the
-non-holonomic leapfrog for the skate) composed to order 8; both with several fixed steps, in
-compensated arithmetic, compiled by numba. Processor seconds without compiling, one run each.
+on a curve (against the exact quadrature), and a skate on springs whose heading is turned by an
+uneven rotor (against a power of its monodromy). The skate is non-holonomic, and because the rotor
+keeps rotating in one direction, no reversal maps the motion to itself. Contestants: daesolve with
+its defaults, with the energy driven or only measured; Gauss's method of order 16 in minimal
+coordinates; RATTLE (the non-holonomic leapfrog for the skate) composed to order 8. The latter two
+use several fixed steps, in compensated arithmetic, compiled by numba. Seconds are processor seconds
+without compilation, from one run each.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ HORIZONS = (1e5, 1e6, 1e7)
 
 
 def best(found: Sequence[Measurement]) -> list[Measurement]:
-    """Return of each method and horizon the step with the smallest error."""
+    """Return the step with the smallest error for each method and horizon."""
     least: dict[tuple[str, str, float], Measurement] = {}
     for one in found:
         key = (one.motion, one.method, one.until)
@@ -36,7 +37,7 @@ def best(found: Sequence[Measurement]) -> list[Measurement]:
 
 
 def table(found: Sequence[Measurement]) -> str:
-    """Return errors and seconds of each method, with its best step."""
+    """Return errors and seconds of each method at its best step."""
     return markdown(
         ["motion", "method", "step, s", "until, s", "error, m", "energy", "growth", "cpu s"],
         [
@@ -56,7 +57,7 @@ def table(found: Sequence[Measurement]) -> str:
 
 
 def draw(found: Sequence[Measurement], wanted: Path) -> None:
-    """Draw error against seconds, all steps of a method joined at a horizon."""
+    """Draw error against seconds; a line joins all steps of a method at one horizon."""
     import matplotlib.pyplot as plt
 
     plt.rcParams["svg.hashsalt"] = "daesolve"
@@ -92,16 +93,16 @@ def draw(found: Sequence[Measurement], wanted: Path) -> None:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.long_horizon", __doc__)
-    help_text = "repeatable (all)"
+    help_text = "one of them; repeatable (all)"
     parser.add_argument("--motion", choices=MOTIONS, action="append", help=help_text)
     parser.add_argument("--method", choices=METHODS, action="append", help=help_text)
     help_text = f"s; repeatable ({', '.join(f'{s:g}' for s in HORIZONS)})"
     parser.add_argument("--horizon", type=above_zero, action="append", metavar="S", help=help_text)
-    help_text = "leave out a horizon that would take more processor seconds (%(default)g)"
+    help_text = "skip a horizon that would take more processor seconds (%(default)g)"
     parser.add_argument("--patience", type=above_zero, default=600.0, metavar="S", help=help_text)
-    parser.add_argument("--quick", action="store_true", help="the horizon 100 s alone")
+    parser.add_argument("--quick", action="store_true", help="only the horizon 100 s")
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw error against seconds")
     add_read(parser)
     add_json(parser)
@@ -110,7 +111,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Measure or read, print, and write what was asked for."""
+    """Measure or read the results, print them, and write the requested files."""
     given = parser().parse_args()
     if given.read:
         known, found = from_json(given.read.read_text(), Measurement)

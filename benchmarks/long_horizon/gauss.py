@@ -88,13 +88,13 @@ def advance(rates, numbers, m, b, h, steps, x, low):
 
 @njit(error_model="numpy")
 def pendulum(x, numbers, out):
-    """Give the rates of (angle, its rate)."""
+    """Write the rates of (angle, its rate)."""
     out[0], out[1] = x[1], -numbers[0] * math.sin(x[0])
 
 
 @njit(error_model="numpy")
 def hoop(x, numbers, out):
-    """Give the rates of (contact, speed); numbers: gravity, radius, a, b of the curve."""
+    """Write the rates of (contact, speed); numbers: gravity, radius, a, b of the curve."""
     gravity, radius, a, b = numbers
     xi = x[0]
     slope = ((4.0 * xi + 3.0 * a) * xi - 2.0 * b) * xi - a
@@ -107,7 +107,7 @@ def hoop(x, numbers, out):
 
 @njit(error_model="numpy")
 def skate(x, numbers, out):
-    """Give the rates of (heading, its rate, y, z, speed)."""
+    """Write the rates of (heading, its rate, y, z, speed)."""
     sine, cosine = math.sin(x[0]), math.cos(x[0])
     out[0], out[1] = x[1], sine - 2.0 * numbers[0] * (1.0 - 2.0 * sine * sine)
     out[2], out[3] = x[4] * cosine, x[4] * sine

@@ -1,4 +1,4 @@
-"""The motions, each by daesolve, by Gauss's method and by RATTLE, against what is exact."""
+"""The motions by daesolve, by Gauss's method and by RATTLE, against exact references."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from tests.reference.rolling_wheel import hoop_states
 
 from . import gauss, rattle, skate
 
-in_minimal: Any = gauss  # numba's functions have no types
+in_minimal: Any = gauss  # numba functions have no types
 in_cartesian: Any = rattle
 GRAVITY, RADIUS, A, B = 9.81, 0.01, 0.13, 0.5
 LAST = 4
-"""The places of the last second, so many, are compared: a motion at rest tells little of time."""
+"""Number of positions compared over the last second; at rest they would hardly show time errors."""
 LOOKS = 10
-"""Of a method with fixed steps, energies in each bin of time, over which their growth is fitted."""
+"""Energies per time bin over which the growth is fitted, for methods with fixed steps."""
 METHODS = ("daesolve", "daesolve, energy measured", "Gauss 16", "RATTLE 8")
 STEPS: Mapping[str, tuple[float, ...]] = {
     "Gauss 16": (1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128),
     "RATTLE 8": (1 / 16, 1 / 32, 1 / 64, 1 / 128),
 }
-"""Of the methods with fixed steps, s: powers of two, so that time has no rounding."""
+"""Fixed steps, s: powers of two, so that time is free of rounding."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +41,15 @@ class Measurement:
     Parameters
     ----------
     motion, method, step, until
-        What was integrated, by what, with which step (0: its own), s, and how far, s.
+        The motion, the method, its step (0: chosen by the method), s, and the horizon, s.
     seconds
-        Of the processor, without compiling.
+        Processor seconds without compilation.
     error
-        The largest distance from the exact place over the last second, m.
+        The largest distance from the exact position over the last second, m.
     energy, exponent
         The largest error of the energy over the scale of the energy, and its growth exponent over
-        the last two decades of time; None at the level of rounding. Where the steps are fixed, it
-        is looked at over these decades alone, and its scale is the largest kinetic energy seen.
+        the last two decades of time; None at the level of rounding. With fixed steps, both come
+        from these decades alone, and the scale is the largest kinetic energy seen.
     """
 
     motion: str
@@ -64,7 +64,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Seen:
-    """Where a motion is, m, and its energies, J."""
+    """Positions of a motion, m, and its energies, J."""
 
     place: np.ndarray
     kinetic: float
@@ -73,7 +73,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Run:
-    """What a run gave: as in `Measurement`, with places of the last second, (LAST, n)."""
+    """A run's results: as in `Measurement`, with the positions of the last second, (LAST, n)."""
 
     seconds: float
     places: np.ndarray
@@ -90,7 +90,7 @@ def pendulum() -> ds.MechanicalSystem:
 
 
 def rotor_and_skate() -> ds.MechanicalSystem:
-    """Pose a skate on springs, whose heading an uneven rotor turns."""
+    """Pose a skate on springs whose heading is turned by an uneven rotor."""
     q = ds.coordinates(x=ds.ANGLE, y="m", z="m")
     blade = ds.Nonholonomic("blade", ca.cos(q.x) * q.dot.z - ca.sin(q.x) * q.dot.y)
     uneven = ca.cos(q.x) + skate.ASYMMETRY * ca.sin(2 * q.x)
@@ -103,13 +103,13 @@ def rotor_and_skate() -> ds.MechanicalSystem:
 
 
 def moments(until: float) -> np.ndarray:
-    """Return the times that are compared."""
+    """Return the compared times."""
     return until - np.arange(LAST)[::-1] / LAST
 
 
 @cache
 def exact(motion: str, until: float) -> np.ndarray:
-    """Return the exact places, (LAST, 2), or the abscissa of the contact, (LAST, 1)."""
+    """Return the exact positions, (LAST, 2), or the abscissa of the contact, (LAST, 1)."""
     times = moments(until)
     if motion == "pendulum":
         known = pendulum_states(times, 1.0, 0.0)
@@ -122,7 +122,7 @@ def exact(motion: str, until: float) -> np.ndarray:
 
 
 def by_daesolve(motion: str, until: float, measured: bool) -> Run:
-    """Run as a user calls it."""
+    """Run with daesolve's defaults."""
     options: dict[str, Any] = {"at": moments(until)}
     if measured:
         options["formulation"] = ds.Feedback(rates={"energy": None})
@@ -146,16 +146,16 @@ def by_daesolve(motion: str, until: float, measured: bool) -> Run:
 
 
 Walk = Callable[[int], Seen]
-"""Takes steps and returns where that leads."""
+"""A function that takes steps and returns the state that they reach."""
 
 
 def by_gauss(motion: str, step: float) -> Walk:
-    """Return what walks in minimal coordinates."""
+    """Return a function that takes steps in minimal coordinates."""
     m, b = gauss.coefficients()
     if motion == "pendulum":
         rates, numbers = in_minimal.pendulum, np.array([GRAVITY])
         x = np.array([math.pi / 2, 0.0])
-        low = np.array([6.123233995736766e-17, 0.0])  # what pi / 2 has beyond a double
+        low = np.array([6.123233995736766e-17, 0.0])  # the part of pi / 2 beyond a double
     elif motion == "hoop":
         rates, numbers = in_minimal.hoop, np.array([GRAVITY, RADIUS, A, B])
         start = ds.problem("rolling-wheel").case("hoop").full_start
@@ -179,7 +179,7 @@ def by_gauss(motion: str, step: float) -> Walk:
 
 
 def by_rattle(motion: str, step: float) -> Walk:
-    """Return what walks in Cartesian coordinates."""
+    """Return a function that takes steps in Cartesian coordinates."""
     if motion == "pendulum":
         method, numbers = in_cartesian.pendulum, np.array([GRAVITY])
         q, v = np.array([1.0, 0.0]), np.zeros(2)
@@ -203,7 +203,7 @@ def by_rattle(motion: str, step: float) -> Walk:
         kinetic = float(v[0] @ v[0]) / 2
         if motion == "pendulum":
             return Seen(q[0].copy(), kinetic, GRAVITY * q[0, 1])
-        if motion == "hoop":  # it rolls: its turning has as much again
+        if motion == "hoop":  # rolling doubles it: rotation has the same energy
             return Seen(numbers[4:].copy(), 2 * kinetic, GRAVITY * q[0, 1])
         return Seen(q[0, 1:].copy(), kinetic, tension(*q[0]))
 
@@ -211,14 +211,14 @@ def by_rattle(motion: str, step: float) -> Walk:
 
 
 def height(contact: float) -> float:
-    """Return that of the hoop's centre over the abscissa of the contact, m."""
+    """Return the height of the hoop's centre, m, at the abscissa of its contact."""
     ground = (((contact + A) * contact - B) * contact - A) * contact - (1.0 - B)
     slope = ((4.0 * contact + 3.0 * A) * contact - 2.0 * B) * contact - A
     return ground + RADIUS / math.sqrt(1.0 + slope**2)
 
 
 def tension(x: float, y: float, z: float) -> float:
-    """Return the potential of rotor and skate, J."""
+    """Return the potential energy of rotor and skate, J."""
     return math.cos(x) + skate.ASYMMETRY * math.sin(2 * x) + (y**2 + z**2) / 2
 
 
@@ -228,7 +228,7 @@ MOTIONS = ("pendulum", "hoop", "skate")
 def by_steps(method: str, motion: str, step: float, until: float) -> Run:
     """Run a method with fixed steps."""
     make = by_gauss if method == "Gauss 16" else by_rattle
-    make(motion, step)(1)  # compiled
+    make(motion, step)(1)  # compiles
     places = np.arange(2 * BINS_PER_DECADE * LOOKS)
     looks = until * 10.0 ** ((places + 0.5) / (BINS_PER_DECADE * LOOKS) - 2)
     ends = sorted({round(time / step) for time in (*looks, *moments(until))})
@@ -254,7 +254,7 @@ def by_steps(method: str, motion: str, step: float, until: float) -> Run:
 def measured(
     motion: str, method: str, horizons: list[float], patience: float
 ) -> Iterator[Measurement]:
-    """Measure a method with all its steps; longer horizons only where they fit into patience, s."""
+    """Measure a method with all its steps; skip longer horizons that exceed the patience, s."""
     for step in STEPS.get(method, (0.0,)):
         rate = 0.0
         for until in sorted(horizons):

@@ -1,11 +1,12 @@
-"""Where feedback holds a pendulum, and what that does to its period.
+"""Where feedback holds a pendulum, and how that changes its period.
 
-Rounding of the rates pushes the constraint and the energy off by a little in every step; feedback
-lets that grow to where it balances the push. A rod that is longer by dl and an energy higher by dE
-change the frequency of a swing by a right angle by -dl / 2l - (d ln K / dm) dE / 2gl, K being the
-quarter period of the elliptic functions and m = 1/2 their parameter. Measured on the Cartesian
-pendulum of `benchmarks.long_horizon` by the kernel, for some rates: the mean of both offsets over
-samples, the error of the phase that follows, and that of the end against elliptic functions.
+In every step, rounding of the rates pushes the constraint and the energy off a little; the offset
+grows until feedback balances the push. A rod that is longer by dl and an energy higher by dE change
+the frequency of a swing with an amplitude of a right angle by -dl / 2l - (d ln K / dm) dE / 2gl,
+where K is the quarter period of the elliptic functions and m = 1/2 is their parameter. The program
+measures the Cartesian pendulum of `benchmarks.long_horizon` with the kernel, for several rates: the
+mean of both offsets over samples, the error of the phase that follows from them, and the error of
+the phase at the end against elliptic functions.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ class Offset:
     Parameters
     ----------
     rate
-        Of feedback, 1/s.
+        Rate of the feedback, 1/s.
     length, energy
         The mean of l - 1, m, and of E, J.
     expected, found
-        The error of the phase over the phase: from the offsets, and from the places at the end.
+        The relative error of the phase: from the offsets, and from the positions at the end.
     """
 
     rate: float
@@ -54,7 +55,7 @@ class Offset:
 
 
 def offset(rate: float, until: float) -> Offset:
-    """Swing for a time, s, with a rate, 1/s."""
+    """Swing for a time, s, with a feedback rate, 1/s."""
     start = {"x": 1.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}
     run = ds.solve(
         pendulum(),
@@ -92,7 +93,7 @@ def table(found: Sequence[Offset]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.long_horizon.offsets", __doc__)
     help_text = f"1/s; repeatable ({', '.join(f'{rate:g}' for rate in RATES)})"
     parser.add_argument("--rate", type=above_zero, action="append", metavar="RATE", help=help_text)
@@ -103,7 +104,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Measure, print, and write what was asked for."""
+    """Measure, print the results, and write the requested files."""
     given = parser().parse_args()
     known = conditions("numba")
     found = [offset(rate, given.until) for rate in given.rate or RATES]

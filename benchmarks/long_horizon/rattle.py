@@ -1,7 +1,7 @@
-"""RATTLE and its non-holonomic kin, composed to order 8 in compensated arithmetic.
+"""RATTLE and its non-holonomic counterpart, composed to order 8 in compensated arithmetic.
 
-The composition is that of Kahan and Li (1997), of 17 steps (Hairer, Lubich and Wanner, Geometric
-Numerical Integration, V.3.2). Positions and velocities are each held in two numbers: (2, size).
+The composition has 17 steps and is due to Kahan and Li (1997) (Hairer, Lubich and Wanner, Geometric
+Numerical Integration, V.3.2). Each position and velocity is held in two numbers: (2, size).
 """
 # numba's decorators have no types.
 # pyright: basic
@@ -28,7 +28,7 @@ def composition() -> np.ndarray:
 
 @njit(error_model="numpy")
 def advance(step, numbers, parts, h, steps, q, v):
-    """Take steps; q and v, (2, size), change."""
+    """Take steps that change q and v, (2, size)."""
     for _ in range(steps):
         for part in parts:
             step(q, v, part * h, numbers)
@@ -36,7 +36,7 @@ def advance(step, numbers, parts, h, steps, q, v):
 
 @njit(error_model="numpy")
 def gain(x, s, change):
-    """Add to a number that is held in two."""
+    """Add to a number that is held in two parts."""
     change += x[1, s]
     new = x[0, s] + change
     back = new - x[0, s]
@@ -86,10 +86,10 @@ def pendulum(q, v, h, numbers):
 
 @njit(error_model="numpy")
 def hoop(q, v, h, numbers):
-    """RATTLE for the centre of a hoop; numbers: gravity, radius, a, b, and the contact, kept.
+    """RATTLE for the centre of a hoop; numbers: gravity, radius, a, b, and the contact (stored).
 
-    Rolling doubles the inertia: the centre moves on a curve parallel to the ground, under half the
-    gravity.
+    Rolling doubles the inertia, so the centre moves on a curve parallel to the ground, under half
+    the gravity.
     """
     gravity, radius, a, b, xi = numbers
     pull = -gravity * h / 4.0
@@ -129,7 +129,7 @@ def hoop(q, v, h, numbers):
 
 @njit(error_model="numpy")
 def skate(q, v, h, numbers):
-    """RATTLE's non-holonomic kin: the constraint at the middle, its force at both ends."""
+    """RATTLE's non-holonomic counterpart: the constraint at the middle, its force at both ends."""
     asymmetry = numbers[0]
     half, old = h / 2.0, q[0, 0]
     sine, cosine = math.sin(old), math.cos(old)

@@ -2,9 +2,9 @@
 
     x'' = sin x - 2 e cos 2x,   y' = s cos x,   z' = s sin x,   s' = -y cos x - z sin x
 
-The rotor x moves by itself, with a period T. Given its motion, (y, z, s) obeys a linear equation
-with a skew matrix: it is rotated, and a period of the rotor rotates it by R. So the motion at
-n T + t is that from R^n (y, z, s) after t: Taylor series over one period, and a power of R.
+The rotor x moves independently, with period T. Given its motion, (y, z, s) obeys a linear equation
+with a skew matrix, so it rotates; one period of the rotor rotates it by R. The motion at n T + t is
+therefore the motion from R^n (y, z, s) after t: Taylor series over one period, and a power of R.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import mpmath
 
-mp: Any = mpmath  # which has no types
+mp: Any = mpmath  # mpmath has no types
 
 ASYMMETRY, START = 0.2, (0.0, 1.5, 1.0, 0.0, 0.5)
 """e; x, x', y, z, s at the start."""

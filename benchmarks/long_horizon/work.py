@@ -1,15 +1,16 @@
-"""What reactions do to the energy of a hoop that is only measured, by residuals that are rounding.
+"""How reactions, acting on rounding residuals, change the energy of a hoop that is only measured.
 
-The force of the curve acts along its normal, and along its tangent on the slip. With the exact
-constraints it does no work. The constraints hold to rounding alone: with N and T along n and t,
+The curve exerts a force along its normal, which acts on the gap velocity, and along its tangent,
+which acts on the slip. With exact constraints it does no work, but the constraints hold only to
+rounding. With N and T along n and t,
 
     E' = N (v . n) + T (v . t + r theta'),
 
-whatever else is rounded on the way. Measured on `rolling-wheel hoop` by the kernel, for some rates
-of feedback: the power of the energy itself, found from its values, and that of the reactions on
-the residuals; both from samples, evaluated in extended precision. Means are those of 50 equal parts
-of the run, with their standard errors; "rest" is the mean of what differs in each part, and
-"together" the correlation of the two over the parts.
+apart from other rounding on the way. The program measures `rolling-wheel hoop` with the kernel, for
+several feedback rates: the power of the energy, found from its values, and the power of the
+reactions on the residuals. Both come from samples evaluated in extended precision. Means are taken
+over 50 equal parts of the run, with their standard errors; "rest" is the mean of the difference in
+each part, and "together" the correlation of the two over the parts.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ from benchmarks.common.tables import markdown
 MARK = "work"
 RATES = (3.0, 10.0, 30.0)
 INTERVAL = 0.02
-"""s, between samples."""
+"""s between samples."""
 PARTS = 50
 
 
 @dataclass(frozen=True)
 class Power:
-    """Powers in a run, W: their means over its parts, and the standard errors of these.
+    """Powers in a run, W: their means over its parts, and the standard errors.
 
     Parameters
     ----------
     rate
-        Of feedback, 1/s.
+        Rate of the feedback, 1/s.
     energy, reactions, rest
-        From the energy, of the reactions on residuals, and of what differs.
+        From the energy, from the reactions on the residuals, and the difference.
     together
         The correlation of the first two.
     """
@@ -56,7 +57,7 @@ class Power:
 
 
 def power(rate: float, until: float) -> Power:
-    """Roll for a time, s, with a rate, 1/s."""
+    """Roll for a time, s, with a feedback rate, 1/s."""
     case = ds.problem("rolling-wheel").case("hoop")
     run = case.solve(
         until,
@@ -108,7 +109,7 @@ def table(found: Sequence[Power]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.long_horizon.work", __doc__)
     help_text = f"1/s; repeatable ({', '.join(f'{rate:g}' for rate in RATES)})"
     parser.add_argument("--rate", type=above_zero, action="append", metavar="RATE", help=help_text)
@@ -119,7 +120,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Measure, print, and write what was asked for."""
+    """Measure, print the results, and write the requested files."""
     given = parser().parse_args()
     known = conditions("numba")
     found = [power(rate, given.until) for rate in given.rate or RATES]

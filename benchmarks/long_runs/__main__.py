@@ -1,17 +1,16 @@
 """A million seconds of the rolling hoop: drift, error at the end, memory, and runs on disk.
 
-Three parts, each run in a process of its own, whose peak memory is its own:
+Each run of the three parts has a separate process, so its peak memory is measured separately:
 
-    drift    26 million steps with the energy as a goal and with it only measured, the latter by
-             both engines, in optimised code and in code as it was written, with the constraints
-             driven at 10/s and 30/s: errors against the exact quadrature, residuals, how fast the
-             energy's error grows, and what it is made of: a bias of each step, and the random walk
-             of rounding
+    drift    26 million steps with the energy as a goal and with it only measured; the latter
+             with both engines, with optimised and unoptimised code, and with the constraints driven
+             at 10/s and 30/s: errors against the exact quadrature, residuals, the growth of the
+             energy error, and its components: a bias per step, and the random walk of rounding
     memory   runs in memory of 1e4 s and 1e5 s with 1001 samples
-    store    runs of 1e4 s and 1e5 s with samples every 0.1 s, in memory and on disk in turn, of
-             which the median counts
+    store    runs of 1e4 s and 1e5 s with samples every 0.1 s, alternately in memory and on disk;
+             the median counts
 
-"s" are seconds by the clock, "cpu s" those of the processor.
+"s" are wall-clock seconds, "cpu s" are processor seconds.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ HEADS = (
 
 
 def table(found: Sequence[Measurement]) -> str:
-    """Return what was measured as text."""
+    """Return the measurements as text."""
     return aligned(
         HEADS,
         [
@@ -65,7 +64,7 @@ def _exponent(value: float | None) -> str:
 
 
 def cost_of_disk(found: Sequence[Measurement]) -> list[str]:
-    """Return how much more the processor works for a run on disk, a line for each horizon."""
+    """Return how much more processor time a run on disk takes, one line for each horizon."""
     work = {(one.name, one.until): one.processor_seconds for one in found if one.part == "store"}
     return [
         f"{until:g} s: on disk {100 * (disk / work['in memory', until] - 1):+.1f} % "
@@ -87,23 +86,23 @@ def measured(part: str, given: argparse.Namespace) -> list[Measurement]:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.long_runs", __doc__)
     parser.add_argument("--part", choices=PARTS, action="append", help="repeatable (all)")
-    add_until(parser, UNTIL, "horizon of the part drift")
+    add_until(parser, UNTIL, "horizon of part drift")
     help_text = (
         f"s, of the parts memory and store; repeatable ({', '.join(f'{s:g}' for s in HORIZONS)})"
     )
     parser.add_argument("--horizon", type=above_zero, action="append", metavar="S", help=help_text)
     help_text = "of the part drift; repeatable (all)"
     parser.add_argument("--formulation", choices=FORMULATIONS, action="append", help=help_text)
-    add_repeats(parser, 3, "of the part store, of which the median counts")
+    add_repeats(parser, 3, "runs of part store; the median counts")
     add_json(parser)
     return parser
 
 
 def main() -> None:
-    """Run what was asked for, print tables and write the figures."""
+    """Run the requested parts, print tables and write the figures."""
     given = parser().parse_args()
     known = conditions("pyarrow")
     print(known)

@@ -1,4 +1,4 @@
-"""One run of the hoop in a process of its own, whose peak memory is its own."""
+"""One run of the hoop in a separate process, whose peak memory is that of the run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.reference.rolling_wheel import hoop_states
 
 INTERVAL = 0.1
 STRETCHES = 100
-"""Parts of a run whose changes of energy are compared."""
+"""Number of parts of a run whose energy changes are compared."""
 SAMPLES = 1001
 MEASURED = ds.Feedback(rates={"energy": None})
 FASTER = ds.Feedback(rate=30.0, rates={"energy": None})
@@ -37,7 +37,7 @@ FORMULATIONS: dict[str, dict[str, Any]] = {
     },
 }
 """By name: all but "driven" only measure the energy; "30" drives the constraints at 30/s, not 10/s;
-"kernel" takes that engine, and "unfused" code that LLVM has not optimised."""
+"kernel" uses that engine, and "unfused" uses code that LLVM has not optimised."""
 
 
 @dataclass(frozen=True)
@@ -47,24 +47,24 @@ class Measurement:
     Parameters
     ----------
     part, name, until
-        What it belongs to, what it was, and its horizon in s.
+        The part it belongs to, the kind of run, and its horizon in s.
     outcome, steps
-        How it ended, after how many steps.
+        How it ended, and the number of steps.
     seconds, processor_seconds
-        From the posed problem to the trajectory, without compilation (of which the clock's are
-        left out of both): by the clock, and those that processors worked, which say more on a
-        machine that is busy.
+        From the posed problem to the trajectory, without compilation (whose wall-clock seconds are
+        subtracted from both): wall-clock seconds, and processor seconds, which mean more on a busy
+        machine.
     peak_megabytes
-        The most memory that its process held.
+        Peak memory of the process.
     energy_error, energy_exponent
         The largest over all steps, relative to E0 - V_min; its growth exponent.
     residual, residual_exponent
         The largest residual of all other goals over its scale, and the largest exponent.
     bias, bias_error, walk
-        What each step adds to the relative error of the energy, on the average, with its
-        standard error; and the standard deviation of what it adds at random.
+        The mean amount that a step adds to the relative error of the energy, with its standard
+        error; and the standard deviation of the random part.
     state_error
-        At the end, the largest over the states, relative to the size of each (at least 1).
+        The largest error of a final state, relative to its size (at least 1).
     """
 
     part: str
@@ -120,7 +120,7 @@ def measured(part: str, name: str, until: float, **options: Any) -> Measurement:
 
 
 def _energy_of_a_step(run: ds.Trajectory, scale: float) -> tuple[float, float, float]:
-    """Return the mean change of the relative energy in a step, its error, and its spread."""
+    """Return the mean change of the relative energy per step, its error, and its spread."""
     places = np.linspace(0, len(run.times) - 1, STRETCHES + 1).astype(int)
     changes = np.diff(run.outputs["energy"][places]) / scale
     steps = run.statistics.steps / STRETCHES
@@ -136,12 +136,12 @@ def _error(start: Mapping[str, float], end: Mapping[str, float], moment: float) 
 
 
 def apart(part: str, name: str, until: float, store: Path | None = None) -> Measurement:
-    """Run the hoop in a process of its own, in memory or into a directory.
+    """Run the hoop in a separate process, in memory or into a directory.
 
     Raises
     ------
     RuntimeError
-        The process failed; says how.
+        The process failed; the message says how.
     """
     kept = [] if store is None else [str(store)]
     lines, crash = run_module("benchmarks.long_runs.measuring", [part, name, repr(until), *kept])
@@ -151,7 +151,7 @@ def apart(part: str, name: str, until: float, store: Path | None = None) -> Meas
 
 
 def _asked_for(part: str, name: str, until: float, store: str | None) -> Measurement:
-    """Do what a process of its own was started for."""
+    """Run what the parent process asked for."""
     if name in FORMULATIONS:
         at = np.linspace(0.0, until, SAMPLES)
         return measured(part, name, until, at=at, **FORMULATIONS[name])
@@ -160,7 +160,7 @@ def _asked_for(part: str, name: str, until: float, store: str | None) -> Measure
 
 
 def on_disk(until: float, repeats: int) -> list[Measurement]:
-    """Run in memory and on disk in turn; return the median of each by the work of processors."""
+    """Alternate runs in memory and on disk; return the median of each by processor seconds."""
 
     def stored() -> Measurement:
         with tempfile.TemporaryDirectory() as directory:
@@ -173,7 +173,7 @@ def on_disk(until: float, repeats: int) -> list[Measurement]:
 
 
 def main() -> None:
-    """Measure what the command line names."""
+    """Measure the run named on the command line."""
     results, part, name, until, *store = sys.argv[1:]
     write(Path(results), [_asked_for(part, name, float(until), store[0] if store else None)])
 

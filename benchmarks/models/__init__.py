@@ -1,1 +1,1 @@
-"""Model files of others, given by hand; `python -m benchmarks.models --help`."""
+"""Other authors' model files, which the user supplies; `python -m benchmarks.models --help`."""

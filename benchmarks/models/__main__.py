@@ -1,13 +1,14 @@
-"""Model files of others: how long it takes until they run, and what comes out.
+"""Other authors' model files: how long it takes until they run, and how the runs compare.
 
-Files are given by hand, for they are not ours to give. Each is read, prepared and run without
-contacts and limits from its first keyframe, or its default pose, with random speeds of all joints
-(1 rad/s, 1 m/s), that its loops allow; then by MuJoCo, with the step of the file. Accelerations are
-those of mass centres and of turns at 20 random states against MuJoCo's, loops open and without dry
-friction, over the largest of their kind. The gap is that of all joints and loops over every
-accepted step; MuJoCo's is that of its loops at samples. The drift of the energy, less the work of
-dampers and motors, is over the largest kinetic energy; MuJoCo's work is summed by the trapezoidal
-rule over its steps. Seconds are those of the clock, in a process for each file.
+The user supplies the files, because the project may not redistribute them. Each file is read,
+prepared and run without contacts and limits, from its first keyframe or its default pose, with
+random speeds of all joints (1 rad/s, 1 m/s) that its loops allow. MuJoCo then runs it with the
+file's step. Accelerations are those of mass centres and rotations at 20 random states, against
+MuJoCo's, with open loops and without dry friction, over the largest of their kind. The gap is the
+largest of all joints and loops over every accepted step; MuJoCo's is that of its loops at samples.
+The drift of the energy, less the work of dampers and motors, is relative to the largest kinetic
+energy; MuJoCo's work is summed by the trapezoidal rule over its steps. Seconds are wall-clock
+seconds, in a separate process for each file.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ HEADS = (
 
 
 def measured(file: Path, until: float) -> Measurement:
-    """Measure a file in a process of its own, for which nothing was prepared before."""
+    """Measure a file in a separate process, which finds nothing prepared."""
     with tempfile.TemporaryDirectory() as kept:
         lines, reason = run_module(
             "benchmarks.models.measuring",
@@ -55,7 +56,7 @@ def measured(file: Path, until: float) -> Measurement:
 
 
 def tables(found: list[Measurement]) -> str:
-    """Return a table of what ran, and what was left out of each file."""
+    """Return a table of the files that ran, and what each of them lost."""
     rows = [
         [
             one.name, str(one.bodies), str(one.joints), str(one.rows), f"{one.reading:.1f}",
@@ -79,9 +80,11 @@ def _size(value: float | None) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.models", __doc__)
-    parser.add_argument("file", nargs="*", type=Path, metavar="FILE", help="in MJCF or URDF")
+    parser.add_argument(
+        "file", nargs="*", type=Path, metavar="FILE", help="a model in MJCF or URDF"
+    )
     add_until(parser, 1.0)
     add_read(parser)
     add_json(parser)
@@ -90,7 +93,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Measure or read, print, and write what was asked for."""
+    """Measure or read the results, print them, and write the requested files."""
     given = parser().parse_args()
     if given.read:
         known, found = from_json(given.read.read_text(), Measurement)

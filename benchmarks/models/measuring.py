@@ -23,11 +23,11 @@ from daesolve.referee.engine import Gauge
 
 STATES = 20
 SPEED = 1.0
-"""rad/s and m/s, the standard deviation of the speeds of all joints at random."""
+"""rad/s and m/s; the standard deviation of the random joint speeds."""
 TURN = 0.5
-"""rad and m, that of the positions."""
+"""rad and m; the standard deviation of the random joint positions."""
 FRICTION, EQUALITIES = 4, 2
-"""MuJoCo's bits of what is disabled."""
+"""MuJoCo's bits for disabled features."""
 
 
 @dataclass(frozen=True)
@@ -37,23 +37,23 @@ class Measurement:
     Parameters
     ----------
     name
-        Of the file, with its directory.
+        Name of the file, with its directory.
     bodies, joints, rows
-        What moves in one piece, speeds of joints, rows of equalities.
+        Groups that move as one piece, joint speeds, and rows of equalities.
     left_out
-        Kinds of what daesolve does not take.
+        Kinds of elements that daesolve does not support.
     reading, equations, preparation, run, mujoco
-        Seconds, by the clock; the last of MuJoCo's run.
+        Wall-clock seconds; the last for MuJoCo's run.
     acceleration
-        The largest error of the acceleration of a mass centre, or of a turn, against MuJoCo's at
-        random states, loops open and without dry friction, over the largest one of its kind.
+        The largest error of the acceleration of a mass centre, or of a rotation, against MuJoCo's
+        at random states, with open loops and without dry friction, over the largest of its kind.
     gap, drift
-        The largest residual of a joint or loop over every accepted step, m or rad, and of the
-        energy, over the largest kinetic one.
+        The largest residual of a joint or loop over every accepted step, m or rad, and the drift
+        of the energy over the largest kinetic energy.
     soft_gap, soft_drift
-        Those of MuJoCo with the step of the file, at samples.
+        The same for MuJoCo with the step of the file, at samples.
     reason
-        Why there is no result; else empty.
+        Why there is no result; otherwise empty.
     """
 
     name: str
@@ -75,12 +75,12 @@ class Measurement:
 
 
 def title(file: Path) -> str:
-    """Return what a file is called in tables."""
+    """Return the name of a file in tables."""
     return f"{file.resolve().parent.name}/{file.name}"
 
 
 def random_start(mechanism: FileMechanism, seed: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Return random positions and speeds of all joints but the positions of balls, by name."""
+    """Return random positions and speeds of all joints except the positions of balls, by name."""
     random = np.random.default_rng(seed)
     places: dict[str, float] = {}
     rates: dict[str, float] = {}
@@ -94,7 +94,7 @@ def random_start(mechanism: FileMechanism, seed: int) -> tuple[dict[str, float],
 
 
 def acceleration_error(file: Path) -> float:
-    """Return by how much accelerations at random states differ from MuJoCo's, relative."""
+    """Return the relative difference of accelerations at random states from MuJoCo's."""
     given = parsed(file)
     mechanism = mechanism_of(replace(given, disabled=given.disabled | FRICTION | EQUALITIES), file)
     system = mechanism.system()
@@ -125,7 +125,7 @@ def acceleration_error(file: Path) -> float:
 
 
 def _tree(mechanism: FileMechanism) -> Any:
-    """Return MuJoCo's model with loops open and without dry friction."""
+    """Return MuJoCo's model with open loops and without dry friction."""
     from daesolve.multibody.model_files.child import compiled
 
     model, _ = compiled(mechanism.path)
@@ -138,9 +138,9 @@ def _tree(mechanism: FileMechanism) -> Any:
 def _accelerations(
     gauge: Gauge, qpos: np.ndarray, qvel: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the accelerations of the mass centres of what moves in one piece, and of its turning.
+    """Return the accelerations of the mass centres of the moving pieces, and of their rotation.
 
-    Each (roots, 3), in axes of space.
+    Each has the shape (roots, 3), in axes of space.
     """
     mujoco, model, data = untyped("mujoco"), gauge.model, gauge.data
     gauge.look(qpos, qvel)

@@ -1,1 +1,1 @@
-"""The vehicle with omni-wheels beside a program written by hand for it alone."""
+"""The vehicle with omni-wheels compared with a program written by hand for this vehicle alone."""

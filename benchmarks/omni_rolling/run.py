@@ -1,12 +1,12 @@
-"""How fast the vehicle with omni-wheels is integrated, as ratios within one run.
+"""How fast daesolve integrates the vehicle with omni-wheels, as ratios within one run.
 
 The practical limit is a program in C for this vehicle alone (compact.c: the compact equations,
-DOP853 with error control, switches located by true steps), compiled here by the system's compiler
-for this machine; each of its turns is the best of five. Every contestant is warmed up and all take
-turns; figures are the best of each, seconds of the integration alone by the clock; compile times
-stand apart. Errors are those of velocities (nu) and of the whole state at the end: of "twist"
-against an integration in quadruple precision, of the others against quadratures. A C compiler is
-needed (`cc`).
+DOP853 with error control, switches located by true steps), which the system's compiler compiles
+here for this machine; each of its turns is the best of five. Every contestant is warmed up, and all
+alternate. Figures are the best of each contestant, in wall-clock seconds of the integration alone;
+compile times are listed separately. Errors are those of velocities (nu) and of the whole state at
+the end: for "twist" against an integration in quadruple precision, for the others against
+quadratures. The program needs a C compiler (`cc`).
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from tests.reference.omni_reference import body_states, stored_motion
 
 CASES = ("twist", "spin", "straight")
 TIMES = (1, 10, 50, 60, 300, 1000)
-"""s, at which the truth of "twist" is stored."""
+"""s; the times at which the reference for "twist" is stored."""
 UNTIL = TIMES[-1]
 SOURCE = Path(__file__).with_name("compact.c")
 TOLERANCES = ("1e-12", "3e-14", "1e-8")
-"""Of the program in C; the first is the limit."""
+"""Tolerances of the program in C; the first is the limit."""
 FAST = ds.Taylor(code="unrolled", optimisation=3)
 MODELS: dict[str, tuple[str, ds.Formulation | None, ds.Taylor]] = {
     "compact": ("compact", None, ds.Taylor()),
@@ -62,7 +62,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Measurement:
-    """One contestant: its first run, its best seconds, or why it has none."""
+    """One contestant: its first run and its best seconds, or why it has none."""
 
     case: str
     name: str
@@ -82,13 +82,13 @@ def built(folder: Path) -> Path:
 def by_hand(
     program: Path, case: str, tolerance: str, until: float = UNTIL, repeats: int = 5
 ) -> dict[str, Any]:
-    """Run the program in C; what it tells."""
+    """Run the program in C; return what it prints."""
     command = [str(program), case, tolerance, repr(until), str(repeats)]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
 def exact_end(case: str, until: int) -> dict[str, float]:
-    """Return the platform's and the wheels' state at the end."""
+    """Return the final state of the platform and the wheels."""
     if case == "twist":
         state = stored_motion(case).samples[until].state
         return {name: value for name, value in state.items() if not name.startswith("phi_dot")}
@@ -98,7 +98,7 @@ def exact_end(case: str, until: int) -> dict[str, float]:
 
 
 def _errors(state: Mapping[str, float], exact: Mapping[str, float]) -> tuple[float, float]:
-    """Return the largest error of nu, and of all states that are known."""
+    """Return the largest error of nu, and of all known states."""
     errors = errors_of({name: state[name] for name in exact}, exact)
     return max(errors[name] for name in ("nu_1", "nu_2", "nu_3")), max(errors.values())
 
@@ -136,7 +136,7 @@ def _by_daesolve(
 def measured(
     case: str, runs: Mapping[str, Callable[[], Outcome]], repeats: int
 ) -> list[Measurement]:
-    """Warm each up once, then run those that can in turn and take the best of each."""
+    """Warm up each contestant once, alternate those that can run, and take the best of each."""
     found: dict[str, Measurement] = {}
     for name, run in runs.items():
         try:
@@ -163,7 +163,7 @@ def contestants(case: str, until: int, program: Path, repeats: int) -> list[Meas
 
 
 def table(case: str, found: Sequence[Measurement]) -> str:
-    """Return the figures of a case as text."""
+    """Return the table of a case as text."""
     limit = found[0].seconds
     heads = [case, "s", "/ limit", "compile s", "steps", "switches", "of nu", "error"]
     return aligned(heads, [_row(entry, limit) for entry in found])
@@ -186,13 +186,13 @@ def _row(entry: Measurement, limit: float) -> list[str]:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.omni_rolling.run", __doc__)
     help_text = f"repeatable ({CASES[0]})"
     parser.add_argument("--case", choices=CASES, action="append", help=help_text)
-    help_text = "s, where the truth is known (%(default)s)"
+    help_text = "s; a time with a stored reference (%(default)s)"
     parser.add_argument("--until", type=int, choices=TIMES, default=UNTIL, help=help_text)
-    add_repeats(parser, 5, "runs after the first, of which the best counts")
+    add_repeats(parser, 5, "runs after the first; the best counts")
     add_json(parser)
     return parser
 

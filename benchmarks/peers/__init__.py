@@ -1,1 +1,1 @@
-"""daesolve beside other packages on the same mechanisms; `python -m benchmarks.peers --help`."""
+"""daesolve and other packages on the same mechanisms; `python -m benchmarks.peers --help`."""

@@ -1,10 +1,11 @@
-"""daesolve beside other packages, in one run: cost, drift, error at the end, and ratios.
+"""daesolve and other packages, in one run: cost, drift, error at the end, and ratios.
 
-The cost is that of the integration by the clock (the best of several); import, and building and
-compiling the model, stand apart. Errors are those of a point at the end, against elliptic functions
-or a Taylor series in 28 digits. A ratio compares with daesolve's cheapest setting whose error is no
-larger. Other work on the machine spoils ratios: take an idle one, and several rounds.
-Packages that are not installed are told and left out: `pip install -e ".[benchmarks]"`.
+The cost is the wall-clock time of the integration (the best of several); import, and building and
+compiling the model, are listed separately. Errors are those of a point at the end, against elliptic
+functions or a Taylor series in 28 digits. A ratio compares a setting with daesolve's cheapest
+setting whose error is no larger. Other work on the machine spoils ratios, so use an idle machine
+and several rounds. Missing packages are listed and skipped: `pip install -e ".[benchmarks]"` adds
+them.
 """
 
 from __future__ import annotations
@@ -35,23 +36,25 @@ QUICK = Effort(repeats=3, patience=0.3)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.peers", __doc__)
-    help_text = "one short task, 3 repeats, a patience of 0.3 s: a minute in all"
+    help_text = "one short task, 3 repeats, a patience of 0.3 s: about a minute"
     parser.add_argument("--quick", action="store_true", help=help_text)
-    parser.add_argument("--task", choices=TASKS, action="append", help="repeatable (all)")
-    help_text = "measured beside daesolve, which always runs; repeatable (all)"
+    parser.add_argument(
+        "--task", choices=TASKS, action="append", help="task to run; repeatable (all)"
+    )
+    help_text = "package to compare with daesolve, which always runs; repeatable (all)"
     parser.add_argument("--peer", choices=PEERS, action="append", help=help_text)
-    add_repeats(parser, 25, "integrations of which the best counts, as far as 2 s allow")
-    help_text = "of everything; the best counts (%(default)s)"
+    add_repeats(parser, 25, "integrations, as many as 2 s allow; the best counts")
+    help_text = "rounds of all measurements; the best counts (%(default)s)"
     parser.add_argument("--rounds", type=whole, default=1, metavar="N", help=help_text)
     help_text = (
-        "s; where one setting of a method took longer, finer ones are left out (%(default)g)"
+        "s; after a setting that takes longer, finer ones of its method are skipped (%(default)g)"
     )
     parser.add_argument("--patience", type=above_zero, default=4.0, metavar="S", help=help_text)
     add_read(parser)
     add_json(parser)
-    help_text = "write the tables here as Markdown"
+    help_text = "write the tables to this file as Markdown"
     parser.add_argument("--markdown", type=new_file, metavar="FILE", help=help_text)
     add_update(parser, MARK, "docs/benchmarks/index.md")
     return parser
@@ -71,7 +74,7 @@ def _measured(given: argparse.Namespace) -> tuple[Conditions, list[Measurement]]
 
 
 def main() -> None:
-    """Measure or read, print, and write what was asked for."""
+    """Measure or read the results, print them, and write the requested files."""
     given = parser().parse_args()
     if given.read:
         known, found = from_json(given.read.read_text(), Measurement)

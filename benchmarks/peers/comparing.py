@@ -1,4 +1,4 @@
-"""Each package's measurements beside daesolve's of an equal or smaller error."""
+"""Compares each package's measurements with daesolve's of an equal or smaller error."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ OWN = PEERS[0]
 
 @dataclass(frozen=True)
 class Comparison:
-    """A measurement, daesolve's cheapest of no larger error, and seconds over its seconds."""
+    """A measurement, daesolve's cheapest one of no larger error, and the ratio of their seconds."""
 
     peer: Measurement
     own: Measurement | None
 
     @property
     def ratio(self) -> float | None:
-        """How many times dearer than daesolve; None where daesolve was nowhere as exact."""
+        """How many times the cost of daesolve; None if daesolve was never as accurate."""
         return None if self.own is None else self.peer.seconds / self.own.seconds
 
 
 def best_of(found: Sequence[Measurement]) -> list[Measurement]:
-    """Return each setting once: of several rounds the quickest that has a result."""
+    """Return each setting once: the quickest of several rounds that has a result."""
     best: dict[tuple[str, str, str, str], Measurement] = {}
     for entry in found:
         key = (entry.task, entry.peer, entry.method, entry.setting)
@@ -39,7 +39,7 @@ def best_of(found: Sequence[Measurement]) -> list[Measurement]:
 
 
 def compared(found: Sequence[Measurement], task: str, peer: str) -> list[Comparison]:
-    """Return the useful settings of a package, the most exact first."""
+    """Return the useful settings of a package, the most accurate first."""
     own = [entry for entry in found if entry.task == task and entry.peer == OWN and entry.useful]
     useful = [
         entry for entry in found if entry.task == task and entry.peer == peer and entry.useful
@@ -51,12 +51,12 @@ def compared(found: Sequence[Measurement], task: str, peer: str) -> list[Compari
 
 
 def ahead(comparisons: Sequence[Comparison]) -> Comparison | None:
-    """Return the most exact setting that is cheaper than daesolve, if there is one."""
+    """Return the most accurate setting that is cheaper than daesolve, if there is one."""
     return next((entry for entry in comparisons if entry.ratio and entry.ratio < 1.0), None)
 
 
 def closest(comparisons: Sequence[Comparison]) -> Comparison | None:
-    """Return the comparison that is worst for daesolve."""
+    """Return the comparison in which daesolve does worst."""
     if not comparisons:
         return None
     return min(comparisons, key=lambda entry: entry.ratio or 0.0)
@@ -81,7 +81,7 @@ def failures(found: Sequence[Measurement], task: str, peer: str) -> list[str]:
 
 
 def _when(times: Sequence[float]) -> str:
-    """Return between which times something happened."""
+    """Return the times between which something happened."""
     if not times:
         return ""
     first, last = min(times), max(times)

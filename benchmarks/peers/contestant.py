@@ -1,4 +1,4 @@
-"""What a package must offer to be measured."""
+"""What a package must provide to be measured."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from benchmarks.common.timing import wall_seconds
 
 @dataclass(frozen=True)
 class Motion:
-    """Positions and velocities in the task's coordinates; the last row is the end.
+    """Positions and velocities in the task's coordinates; the last row is the final state.
 
     Parameters
     ----------
     positions, velocities
-        (k, n), of the accepted steps, or of some 1000 of them.
+        (k, n), at the accepted steps or at about 1000 of them.
     steps
-        How many were accepted.
+        Number of accepted steps.
     gaps
-        (k,) what the package's own joints gape, m, where the coordinates do not show it.
+        (k,) gaps of the package's own joints, m, if the coordinates do not show them.
     """
 
     positions: np.ndarray
@@ -33,14 +33,14 @@ class Motion:
 
 @dataclass(frozen=True)
 class Ready:
-    """A model that can be integrated again and again from its start.
+    """A model that can be integrated repeatedly from its start.
 
     Parameters
     ----------
     integrate
-        Runs it and returns whatever it returns: the seconds and the result.
+        Runs it and returns the seconds and the result.
     motion
-        Reads the result.
+        Reads the motion from the result.
     """
 
     integrate: Callable[[], tuple[float, Any]]
@@ -54,11 +54,11 @@ class Contestant:
     Parameters
     ----------
     method
-        What is tried from coarse to fine.
+        Settings of one method are tried from coarse to fine.
     setting
-        How fine.
+        The accuracy.
     prepare
-        Makes the model ready.
+        Prepares the model.
     """
 
     method: str
@@ -67,11 +67,11 @@ class Contestant:
 
 
 def timed(run: Callable[[], Any]) -> Callable[[], tuple[float, Any]]:
-    """Return the function with the seconds by the clock that it took before its result."""
+    """Return the function that puts its wall-clock seconds before its result."""
     return lambda: wall_seconds(run)
 
 
 def thinned(count: int, most: int = 1000) -> np.ndarray:
-    """Return up to about `most` indices among `count` rows, the last one among them."""
+    """Return at most about `most` indices among `count` rows; the last row is included."""
     chosen = np.arange(count - 1, -1, -max(1, count // most))
     return chosen[::-1]

@@ -1,8 +1,8 @@
-"""daesolve itself, by its own problems: Taylor's method at several tolerances.
+"""daesolve with its own problems: Taylor's method at several tolerances.
 
-Every step is watched for drift and for lost rank meanwhile, as in any run. The slider-crank of the
-problems has six constraints between seven coordinates of rigid bodies; it is also posed in the
-three coordinates of points that the hand-written peers take.
+Every step is monitored for drift and rank loss, as in any run. The slider-crank among the problems
+has six constraints between seven coordinates of rigid bodies, so it is also posed in the three
+coordinates of points that the hand-written peers use.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ OPTIMISED = ds.Taylor(code="unrolled", optimisation=3)
 
 @dataclass(frozen=True, eq=False)
 class Posed:
-    """How to solve, and where the task's coordinates are found.
+    """How to solve, and where to find the task's coordinates.
 
     Parameters
     ----------
     solve
-        Takes `solver` and `at`.
+        Accepts `solver` and `at`.
     coordinates
         A coordinate of the task -> a state and a factor.
     joints
@@ -124,12 +124,12 @@ def _ready(posed: Posed, task: Task, solver: ds.Taylor) -> Ready:
 
 
 def contestants(task: Task) -> list[Contestant]:
-    """Return one for each tolerance: code as chosen automatically, and code that is optimised.
+    """Return one setting for each tolerance, with automatically chosen and with optimised code.
 
-    A short run takes the code that is compiled most quickly; optimised code is for many runs, and
-    takes minutes to compile for equations of the size of the four-bar linkage's.
+    A short run uses the code that compiles fastest. Optimised code pays off over many runs; for
+    equations as large as the four-bar linkage's it takes minutes to compile.
     """
-    heyoka.llvm_state.set_diskcache_enabled(False)  # so that compilation is paid for
+    heyoka.llvm_state.set_diskcache_enabled(False)  # so that compilation counts
     chosen: dict[str, tuple[Callable[[Task], Posed], ds.Taylor]] = {
         "taylor": (_problem, ds.Taylor())
     }

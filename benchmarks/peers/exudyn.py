@@ -1,7 +1,7 @@
-"""Exudyn: rigid bodies and joints as in its IFToMM examples, its implicit integrators.
+"""Exudyn: rigid bodies and joints as in its IFToMM examples, with its implicit integrators.
 
-The pendulum, which is an open chain, is also a kinematic tree in joint coordinates, which its
-explicit methods of order 4 and 6 can take; they take no joints.
+The pendulum, an open chain, is also modelled as a kinematic tree in joint coordinates for Exudyn's
+explicit methods of order 4 and 6, which do not support joints.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def add_links(mbs: Any, tree: Tree) -> list[int]:
 
 
 def _angles(tree: Tree, relative: np.ndarray) -> np.ndarray:
-    """Return the links' angles, or rates, against the x-axis."""
+    """Return the links' angles, or rates, relative to the x-axis."""
     found = np.array(relative)
     for k, link in enumerate(tree.links):
         if link.parent >= 0:
@@ -66,7 +66,7 @@ def _angles(tree: Tree, relative: np.ndarray) -> np.ndarray:
 
 
 def _point(mbs: Any, tree: Tree, k: int) -> tuple[int, int, int]:
-    """Add a point mass; return its node and, twice, its marker."""
+    """Add a point mass; return its node and its marker, the latter twice."""
     (place,), (speed,) = tree.ends(tree.start[None], tree.start_rate[None])[k]
     node = mbs.AddNode(
         items.NodePoint2D(referenceCoordinates=list(place), initialVelocities=list(speed))
@@ -189,7 +189,8 @@ def _from_bodies(
 ) -> Motion:
     """Return the motion from the coordinates of bodies, which are displacements, (k, 2 or 3).
 
-    Bars' ends are where their own coordinates put them; joints gape between them.
+    The ends of each bar follow from its own coordinates, so the gaps of the joints lie between
+    them.
     """
     angles = _angles(tree, tree.start)
     starts = tree.ends(tree.start[None], tree.start_rate[None])

@@ -1,4 +1,4 @@
-"""Measures one package on one task, in a process of its own, so that its import is paid for."""
+"""Measures one package on one task in a separate process, so that its import counts."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from .tasks import TASKS, Task
 
 PEERS = ("daesolve", "scipy", "solve_dae", "sksundae", "exudyn", "mujoco", "pinocchio")
 USELESS = 0.1
-"""An error at which not one digit is right."""
+"""An error this large means that not one digit is right."""
 ENOUGH = 2.0
-"""Seconds of repetitions."""
+"""Seconds of repetitions after the first run."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is measured.
+    """How much to measure.
 
     Parameters
     ----------
     repeats
-        Integrations of which the best counts, as far as `ENOUGH` allows.
+        Number of integrations, as far as `ENOUGH` allows; the best counts.
     patience
-        s; where one setting of a method took longer, the finer ones are left out.
+        s; after a setting that takes longer, the finer ones of its method are skipped.
     """
 
     repeats: int
@@ -45,7 +45,7 @@ class Effort:
 
     @property
     def limit(self) -> float:
-        """The seconds after which a setting is given up."""
+        """Seconds after which a setting is abandoned."""
         return 10 + 3 * self.patience
 
 
@@ -58,18 +58,18 @@ class Measurement:
     peer, task, method, setting
         What was measured.
     import_seconds, setup_seconds, seconds
-        Of the import, of building and compiling the model (what the first integration took
-        longer), of the integration (the best).
+        For the import, for building and compiling the model (the extra time of the first
+        integration), and for the integration (the best).
     steps
-        Accepted.
+        Accepted steps.
     error
-        Of the first point at the end.
+        Error of the first point at the end.
     gap
         The largest constraint residual, as a length, m.
     energy
         The largest energy error over E0 - V_min.
     reason
-        Why it has no result; empty where it has one.
+        Why there is no result; empty if there is one.
     """
 
     peer: str
@@ -87,12 +87,12 @@ class Measurement:
 
     @property
     def useful(self) -> bool:
-        """Whether it ended, and near the right place."""
+        """Whether the run finished near the right position."""
         return not self.reason and self.error < USELESS
 
 
 def measure(peer: str, task: str, effort: Effort) -> list[Measurement]:
-    """Measure a package in a process of its own."""
+    """Measure a package in a separate process."""
     arguments = [peer, task, json.dumps(asdict(effort))]
     lines, crash = run_module("benchmarks.peers.measuring", arguments)
     found = [Measurement(**fields) for fields in lines]
@@ -146,7 +146,7 @@ def _drift(motion: Motion, task: Task) -> tuple[float, float, float]:
 
 @contextmanager
 def _given_up_after(seconds: float) -> Generator[None]:
-    """Raise in the midst of a solver that calls Python and does not come to an end."""
+    """Interrupt a solver that calls Python and does not finish in time."""
 
     def give_up(*_: object) -> None:
         raise BrokeDownError(f"no end in sight after {seconds:.0f} s")
@@ -161,7 +161,7 @@ def _given_up_after(seconds: float) -> Generator[None]:
 
 
 def main() -> None:
-    """Measure what the command line names, a line of JSON for each setting."""
+    """Measure the package and task named on the command line, with one line of JSON per setting."""
     results, peer, task, effort = sys.argv[1:]
     write(Path(results), _measured(peer, TASKS[task], Effort(**json.loads(effort))))
 

@@ -1,6 +1,6 @@
 """MuJoCo: joint coordinates, loops closed by `connect`, its Runge-Kutta method, `rollout`.
 
-MuJoCo's constraints are soft by design. They are made as hard as its documentation allows: the
+MuJoCo's constraints are soft by design. They are as hard here as its documentation allows: the
 impedance at its upper limit 0.9999, the time constant at twice the step.
 """
 
@@ -24,7 +24,7 @@ STEPS = {
     "implicitfast": (0.01, 0.001),
 }
 LEAST = 2e-15
-"""Inertia of a point mass: MuJoCo wants more than 1e-15."""
+"""Inertia of a point mass: MuJoCo requires more than 1e-15."""
 STATE = mujoco.mjtState.mjSTATE_FULLPHYSICS
 
 

@@ -1,8 +1,8 @@
 """Pinocchio: joint coordinates, loops closed by rigid constraints with Baumgarte's corrector.
 
-It has no integrator of its own beyond one step of `integrate`: as in its example of a four-bar
-linkage, semi-implicit Euler steps; and, since that is of order 1, SciPy's DOP853 and a Runge-Kutta
-method of order 4 around its forward dynamics.
+Its only integrator is the single step `integrate`. As in its example of a four-bar linkage, one
+method takes semi-implicit Euler steps. Because these have order 1, SciPy's DOP853 and a Runge-Kutta
+method of order 4 also integrate its forward dynamics.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _acceleration(tree: Tree) -> Acceleration:
         constraints.append(loop)
         values.append(loop.createData())
     pin.initConstraintDynamics(model, data, constraints, values)
-    # a loop in the plane has a dependent third row: the proximal term takes care of it
+    # a planar loop has a dependent third row, which the proximal term handles
     settings = pin.ProximalSettings(1e-14, 1e-10, 20)
     return lambda q, v: pin.constraintDynamics(
         model, data, q, v, still, constraints, values, settings
@@ -96,7 +96,7 @@ def _by_dop853(task: Task, tolerance: float) -> Ready:
 
 
 def _euler(acceleration: Acceleration, q: np.ndarray, v: np.ndarray, h: float) -> Any:
-    """Return the next state, semi-implicitly."""
+    """Return the next state by a semi-implicit step."""
     v = v + h * acceleration(q, v)
     return q + h * v, v
 

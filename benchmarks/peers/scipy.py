@@ -1,7 +1,7 @@
-"""SciPy: the index reduced by hand, Baumgarte's stabilisation, NumPy's linear algebra.
+"""SciPy: index reduction by hand, Baumgarte's stabilisation, NumPy's linear algebra.
 
-The accelerations come from the saddle matrix [M G'; G 0], as most scripts have them; `lstsq` in
-place of `solve` takes the least-norm solution where constraints become dependent.
+The accelerations come from the saddle matrix [M G'; G 0], as in most scripts; `lstsq` instead of
+`solve` gives the least-norm solution where constraints become dependent.
 """
 
 from __future__ import annotations

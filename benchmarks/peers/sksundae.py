@@ -1,8 +1,8 @@
-"""scikit-sundae: IDA on the index reduced by Gear, Gupta and Leimkuhler, with exact Jacobians.
+"""scikit-sundae: IDA on the index reduction of Gear, Gupta and Leimkuhler, with exact Jacobians.
 
-`index 2` has the multipliers among the unknowns; `index 1` their integrals. IDA's own example of a
-slider-crank leaves the multipliers out of the error test (IDASetSuppressAlg); scikit-sundae has no
-such option, so that they get an absolute tolerance that no error reaches.
+`index 2` has the multipliers among the unknowns; `index 1` has their integrals. IDA's own example
+of a slider-crank excludes the multipliers from the error test (IDASetSuppressAlg). scikit-sundae
+has no such option, so the multipliers get an absolute tolerance larger than any error.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The index reduced by Gear, Gupta and Leimkuhler, as implicit solvers want it, with Jacobians.
+"""The index reduction of Gear, Gupta and Leimkuhler for implicit solvers, with Jacobians.
 
     q' = v + G' mu,   M v' = weight + G' u,   0 = g(q),   0 = G v
 
-Solvers for index 1 take u and mu as the rates of two more unknowns (Gear 1988).
+Solvers for index 1 treat u and mu as the rates of two further unknowns (Gear 1988).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .tasks import Mechanism
 class Stabilised:
     """The mechanism with n coordinates and m constraints as R(y, y') = 0.
 
-    y = (q, v, u, mu), or y = (q, v, U, N) with U' = u and N' = mu where `integrated`.
+    y = (q, v, u, mu); with `integrated`, y = (q, v, U, N) where U' = u and N' = mu.
     """
 
     mechanism: Mechanism

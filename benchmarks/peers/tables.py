@@ -11,7 +11,7 @@ from .comparing import OWN, Comparison, ahead, closest, compared, failures, titl
 from .measuring import PEERS, Measurement
 
 HEADS = ("s", "/ daesolve", "at", "setup s", "import s", "steps", "error", "gap m", "energy")
-"""Of every column of `text` but the first."""
+"""Widths of the columns of `text` after the first."""
 
 
 def _tasks(found: Sequence[Measurement]) -> list[str]:
@@ -19,7 +19,7 @@ def _tasks(found: Sequence[Measurement]) -> list[str]:
 
 
 def text(found: Sequence[Measurement]) -> str:
-    """Return every setting of every package; the ratio is that of the cost at equal error."""
+    """Return every setting of every package; the ratio compares costs at equal error."""
     parts: list[str] = []
     for task in _tasks(found):
         rows: list[list[str]] = []
@@ -75,8 +75,8 @@ def _peer_rows(found: Sequence[Measurement], task: str, peer: str) -> list[list[
 def tables(found: Sequence[Measurement]) -> str:
     """Return a table for each task.
 
-    Of each package it has the most exact setting, the most exact one that is cheaper than
-    daesolve, and the one that comes off best beside daesolve.
+    Each package has up to three rows: its most accurate setting, its most accurate one that is
+    cheaper than daesolve, and the one that compares best with daesolve.
     """
     parts: list[str] = []
     heads = ["package", "method", "error", "gap, m", "energy", "s", "s / daesolve", "setup, s"]

@@ -1,13 +1,13 @@
-"""The mechanisms that every package integrates, and the motions they are judged by.
+"""The mechanisms that every package integrates, and the references for their motions.
 
-All are planar, posed in the coordinates of points (natural coordinates): the mass matrix and the
+All are planar and posed in the coordinates of points (natural coordinates). The mass matrix and the
 weight are constant, and each rod is one quadratic constraint
 
     g_k = q A_k q / 2 + b_k q + c_k = |a - b|^2 - l^2.
 
-A uniform bar of mass m between a and b has T = m (|a'|^2 + a' b' + |b'|^2) / 6. What is judged is
-the position and the velocity of the first point. The pendulum is known in elliptic functions; the
-linkages were reduced to one angle and integrated by Taylor series in 28 digits.
+A uniform bar of mass m between a and b has T = m (|a'|^2 + a' b' + |b'|^2) / 6. The error is that
+of the position and the velocity of the first point. The pendulum's motion is known in elliptic
+functions; the linkages were reduced to one angle and integrated by Taylor series in 28 digits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ BAUMGARTE_RATE = 10.0
 
 @dataclass(frozen=True)
 class Point:
-    """A point at `matrix` @ q + `offset`: (2, n) and (2,)."""
+    """A point at `matrix` @ q + `offset`; the shapes are (2, n) and (2,)."""
 
     matrix: np.ndarray
     offset: np.ndarray
@@ -38,13 +38,13 @@ class Mechanism:
     Parameters
     ----------
     names
-        (n,) of the coordinates; velocities are `x_dot`, ...
+        (n,) names of the coordinates; the velocities are `x_dot`, ...
     mass, weight
         (n, n) and (n,).
     curvature, slope, constant
-        A (m, n, n), b (m, n) and c (m,) of the constraints.
+        A (m, n, n), b (m, n) and c (m,) in the constraints.
     lengths
-        (m,) of the rods, m.
+        (m,) lengths of the rods, m.
     start, start_rate
         (n,) consistent positions and velocities.
     """
@@ -65,7 +65,7 @@ class Mechanism:
         return half + q @ self.slope.T + self.constant
 
     def gaps(self, q: np.ndarray) -> np.ndarray:
-        """Return by how much each rod is too long, m; (k, m) for (k, n)."""
+        """Return how much too long each rod is, m; (k, m) for (k, n)."""
         return np.sqrt(np.maximum(self.residuals(q) + self.lengths**2, 0.0)) - self.lengths
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
@@ -81,25 +81,25 @@ class Mechanism:
         G = self.jacobian(self.start)
         bend: np.ndarray = np.einsum("i,mij,j->m", self.start_rate, self.curvature, self.start_rate)
         inverse = np.linalg.inv(self.mass)
-        # the least-squares share: a start may lie where constraints depend on each other
+        # the least-squares solution: constraints may depend on each other at the start
         right = -bend - G @ inverse @ self.weight
         return np.linalg.lstsq(G @ inverse @ G.T, right, rcond=None)[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A mechanism, a horizon and where it ends.
+    """A mechanism, its horizon and its final state.
 
     Parameters
     ----------
     name, title
-        For the command line and for the tables.
+        For the command line, and for the tables.
     kind
-        "pendulum", "slider-crank" or "four-bar": what packages with elements build.
+        "pendulum", "slider-crank" or "four-bar"; packages with elements build from it.
     mechanism
         In natural coordinates.
     until
-        s.
+        The horizon, s.
     end
         x, y, x', y' of the first point at the end.
     height
@@ -154,7 +154,7 @@ def _mechanism(
 
 
 def _free(size: int, x: int, y: int | None = None) -> Point:
-    """Return the point whose coordinates stand at the places x and y (on the x-axis without)."""
+    """Return the point with coordinates number x and y; without y it lies on the x-axis."""
     matrix = np.zeros((2, size))
     matrix[0, x] = 1.0
     if y is not None:
@@ -182,7 +182,7 @@ def _slider_crank() -> Mechanism:
 
 
 def _four_bar(windows: int) -> Mechanism:
-    """N windows of unit bars of 1 kg, upright, the couplers at 1 m/s."""
+    """N windows of upright unit bars of 1 kg, with the couplers at 1 m/s."""
     size = 2 * (windows + 1)
     start: dict[str, tuple[float, float]] = {}
     for k in range(windows + 1):

@@ -1,7 +1,7 @@
-"""The mechanisms as links and joints, for packages that have elements of their own.
+"""The mechanisms as links and joints, for packages with elements.
 
-A link is a thin bar that turns about its joint, in the plane, or a point mass that slides along
-the x-axis. Loops are closed by joints between the ends of two links.
+A link is either a thin bar that turns about its joint, in the plane, or a point mass that slides
+along the x-axis. Joints between the ends of two links close the loops.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from .contestant import Motion
 
 @dataclass(frozen=True)
 class Link:
-    """A bar, or a slider.
+    """A bar or a slider.
 
     Parameters
     ----------
     parent
-        The link at whose end the joint stands; -1 for the ground.
+        The link whose end carries the joint; -1 for the ground.
     anchor
         x of the joint on the ground, m.
     length
-        m; its mass is 1 kg, uniform, or all at the end where `tipped`.
+        m; the mass is 1 kg, uniform or, if `tipped`, concentrated at the end.
     start, rate
-        Angle and rate relative to the parent; position and speed of a slider.
+        Angle and rate relative to the parent; for a slider, position and speed.
     slides
-        A point mass of 1 kg on the x-axis.
+        Whether the link is a point mass of 1 kg on the x-axis.
     """
 
     parent: int
@@ -46,16 +46,16 @@ class Link:
 
     @property
     def inertia(self) -> float:
-        """About the mass centre, kg m^2."""
+        """Moment of inertia about the mass centre, kg m^2."""
         return 0.0 if self.tipped or self.slides else self.length**2 / 12
 
 
 @dataclass(frozen=True)
 class Tree:
-    """Links, the pairs of links whose ends are joined, and the task's coordinates.
+    """Links, pairs of links with joined ends, and the task's coordinates.
 
-    Each branch stands in one piece, as packages number their joints; `coordinates` has the link
-    and the axis of its end for each.
+    The links of a branch follow each other, as packages number their joints; `coordinates` has a
+    link and the axis of its end for each coordinate.
     """
 
     links: tuple[Link, ...]

@@ -1,12 +1,12 @@
 """Four closed loops for 1000 s, each from one file, by daesolve and by MuJoCo.
 
-The files stand beside this program: a loop in space closed by a `connect`, an arm whose hand is
-welded, angles geared by polynomials, and a planar linkage in space, of whose rows one is redundant.
-Nothing takes energy from them. The gap is that of the two ends (m, or rad where an angle is held):
+The files lie next to this program: a loop in space closed by a `connect`, an arm with a welded
+hand, angles geared by polynomials, and a planar linkage in space with one redundant row. None of
+them dissipates energy. The gap is that between the two ends (m, or rad if an angle is held):
 MuJoCo's at 1000 samples, daesolve's over every accepted step, its other joints included. The drift
-of the energy is relative to the largest kinetic energy. MuJoCo runs with the step of the file by
-its Runge-Kutta method, with its standard constraints and with those as hard as the step allows.
-Seconds are those of the integration, by the clock.
+of the energy is relative to the largest kinetic energy. MuJoCo uses the step of the file and its
+Runge-Kutta method, once with its standard constraints and once with constraints as hard as the step
+allows. Seconds are wall-clock seconds of the integration.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class Measurement:
     Parameters
     ----------
     loop, by
-        The file, and who ran it and how.
+        The file, and the program with its setting.
     gap, drift
         The largest gap, m or rad, and the drift of the energy over the largest kinetic energy.
     apart
-        When a body is a millimetre from where daesolve has it, s; None where it never is.
+        Time until a body is a millimetre from its position in daesolve, s; None if it never is.
     seconds
-        Of the integration.
+        Seconds of the integration.
     """
 
     loop: str
@@ -50,7 +50,7 @@ class Measurement:
 
 
 def measured(loop: str, until: float) -> list[Measurement]:
-    """Run a file by both."""
+    """Run a file by both programs."""
     file = Path(__file__).with_name(f"{loop}.xml")
     found = refereed(file, until, tolerance=1e-3, halvings=0, samples=1000)
     verdict = found.verdict
@@ -84,7 +84,7 @@ def table(found: list[Measurement]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.referee", __doc__)
     parser.add_argument("--loop", choices=LOOPS, action="append", help="repeatable (all)")
     add_until(parser, 1000.0)
@@ -95,7 +95,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main() -> None:
-    """Measure or read, print, and write what was asked for."""
+    """Measure or read the results, print them, and write the requested files."""
     given = parser().parse_args()
     if given.read:
         known, found = from_json(given.read.read_text(), Measurement)

@@ -1,13 +1,13 @@
-"""A Gough-Stewart platform for 2 s: the whole of a run beside Exudyn, and what preparing it costs.
+"""A Gough-Stewart platform for 2 s: whole runs compared with Exudyn, and the cost of preparation.
 
-13 bodies, 72 constraints, damped springs along the legs (see benchmarks/stewart/platform.py). Runs
-are those of one process, in turn: processor seconds of a whole call of `solve` for a model that was
-prepared before, the least of some, and of building and solving in Exudyn, with its sparse factors
-(which are the quicker here). The error is the largest of position, velocity and angular velocity of
-the plate at the end, in m, m/s and rad/s, against daesolve at machine precision; the formulation
-`null-space` with dop853 at 1e-13 ends 3e-14 beside that, and Exudyn comes nearer with the order 2
-of its methods. Preparation is measured in two processes, one after the other, that keep what they
-prepare at a place of their own.
+The platform has 13 bodies, 72 constraints, and damped springs along the legs (see
+benchmarks/stewart/platform.py). All runs alternate in one process. For daesolve, the seconds are
+processor seconds of a whole call of `solve` for a model that was prepared earlier, the shortest of
+several; for Exudyn, of building and solving with its sparse factors (which are faster here). The
+error is the largest of position, velocity and angular velocity of the plate at the end, in m, m/s
+and rad/s, against daesolve at machine precision. The formulation `null-space` with dop853 at 1e-13
+ends within 3e-14 of that, and Exudyn approaches it with the order 2 of its methods. Preparation is
+measured in two processes, one after the other, that keep prepared models in a temporary directory.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Measurement:
     Parameters
     ----------
     package, method, setting
-        What was run; "preparation" is the method of a stage.
+        The run; for a stage, the method is "preparation".
     seconds
-        Of the processor.
+        Processor seconds.
     steps, error
-        Accepted; of the plate at the end. Zero for a stage.
+        Accepted steps; error of the plate at the end. Zero for a stage.
     """
 
     package: str
@@ -61,7 +61,7 @@ class Measurement:
 
 
 def runs(packages: list[str], repeats: int) -> list[Measurement]:
-    """Measure all settings in turn."""
+    """Alternate all settings and measure them."""
     tried: dict[tuple[str, str, str], Callable[[], tuple[float, Ended]]] = {}
     for package in packages:
         try:
@@ -86,7 +86,7 @@ def runs(packages: list[str], repeats: int) -> list[Measurement]:
 
 
 def preparation() -> list[Measurement]:
-    """Measure what comes before a run, in two processes."""
+    """Measure everything before a run, in two processes."""
     found: list[Measurement] = []
     with tempfile.TemporaryDirectory() as kept:
         for process in ("a process", "the next process"):
@@ -105,7 +105,7 @@ def preparation() -> list[Measurement]:
 
 
 def tables(found: list[Measurement]) -> str:
-    """Return a table of runs, the most exact last, and one of preparation."""
+    """Return a table of runs, the most accurate last, and one of preparation."""
     solved = [one for one in found if one.method != "preparation"]
     own = [one for one in solved if one.package == PACKAGES[0]]
     rows: list[list[str]] = []
@@ -133,7 +133,7 @@ def tables(found: list[Measurement]) -> str:
 
 
 def orders(found: list[Measurement]) -> list[str]:
-    """Tell by which power of the step the errors of each method of Exudyn fall."""
+    """Return sentences with the powers of the step by which the errors of Exudyn's methods fall."""
     sentences: list[str] = []
     for method in dict.fromkeys(one.method for one in found if one.package == "exudyn"):
         known = [one for one in found if one.method == method]
@@ -149,12 +149,15 @@ def orders(found: list[Measurement]) -> list[str]:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.stewart", __doc__)
     parts = ("runs", "preparation")
     parser.add_argument("--part", choices=parts, action="append", help="repeatable (all)")
     parser.add_argument(
-        "--package", choices=PACKAGES[1:], action="append", help="beside daesolve (all)"
+        "--package",
+        choices=PACKAGES[1:],
+        action="append",
+        help="package to compare with daesolve (all)",
     )
     add_repeats(parser, 5, "runs of each setting, in turn")
     add_read(parser)
@@ -173,7 +176,7 @@ def _measured(given: argparse.Namespace) -> tuple[Conditions, list[Measurement]]
 
 
 def main() -> None:
-    """Measure or read, print, and write what was asked for."""
+    """Measure or read the results, print them, and write the requested files."""
     given = parser().parse_args()
     if given.read:
         known, found = from_json(given.read.read_text(), Measurement)

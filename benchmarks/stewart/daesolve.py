@@ -1,4 +1,4 @@
-"""The platform of daesolve: bodies with quaternions and joints."""
+"""The platform in daesolve: bodies with quaternions, and joints."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _leg(plate: Body, number: int, leg: Leg) -> tuple[list[Body], list[Part]]:
 
 
 def solved(system: ds.MechanicalSystem, start: Mapping[str, float], **options: Any) -> Ended:
-    """Solve it as a user does; return the end, in the order of `SEEN`, and the steps."""
+    """Solve it as a user would; return the final state, in the order of `SEEN`, and the steps."""
     run = ds.solve(system, UNTIL, guess=start, at=[UNTIL], **options)
     if run.outcome is not ds.Outcome.COMPLETED:
         raise BrokeDownError(run.message)
@@ -81,7 +81,7 @@ def solved(system: ds.MechanicalSystem, start: Mapping[str, float], **options: A
 
 
 def settings() -> dict[tuple[str, str], Callable[[], Ended]]:
-    """Return what solves the platform, by method and setting."""
+    """Return functions that solve the platform, by method and setting."""
     posed = mechanism()
     system, start = posed.system(), {name: float(value) for name, value in posed.start.items()}
     solvers: dict[tuple[str, str], dict[str, Any]] = {("taylor", "as it comes"): {}}

@@ -1,4 +1,4 @@
-"""The platform of Exudyn: rigid bodies with Euler parameters, joints, implicit integrators."""
+"""The platform in Exudyn: rigid bodies with Euler parameters, joints, implicit integrators."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _solved(method: str, step: float) -> Ended:
 
 
 def settings() -> dict[tuple[str, str], Callable[[], Ended]]:
-    """Return what solves the platform, by method and setting: building it takes some ms of it."""
+    """Return functions that solve the platform, by method and setting; building takes some ms."""
     return {
         (method, f"step {step:g}"): partial(_solved, method, step)
         for method in IMPLICIT

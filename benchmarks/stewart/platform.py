@@ -1,9 +1,9 @@
-"""The numbers of a Gough-Stewart platform: a plate on six legs, each a tube with a rod in it.
+"""The data of a Gough-Stewart platform: a plate on six legs, each a tube with a rod in it.
 
 A universal joint holds the foot of each tube on the ground, a prismatic joint the rod in the tube,
-a spherical joint the head of the rod on the plate: 13 bodies, 72 constraints, six degrees of
-freedom. A spring and a damper act along each leg, from foot to head. It starts at rest, with
-springs that are not in equilibrium: the plate falls, turns and comes to swing.
+and a spherical joint the head of the rod on the plate. This gives 13 bodies, 72 constraints and six
+degrees of freedom. A spring and a damper act along each leg, from foot to head. The platform starts
+at rest with springs out of equilibrium, so the plate falls, turns and begins to swing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ UNTIL = 2.0
 PLATE_MASS, PLATE_INERTIA = 20.0, (0.9, 1.1, 1.9)
 TUBE_MASS, TUBE_INERTIA = 2.0, (0.06, 0.06, 0.002)
 ROD_MASS, ROD_INERTIA = 1.0, (0.03, 0.03, 0.0005)
-"""kg, and kg m^2 about the mass centres; the third axis of tubes and rods is that of the leg."""
+"""kg, and kg m^2 about the mass centres; the third axis of tubes and rods points along the leg."""
 PLATE_CENTRE = np.array([0.05, -0.03, 1.1])
 """m"""
 TUBE_CENTRE, ROD_CENTRE = 0.3, 0.35
@@ -30,7 +30,7 @@ TUBE_CENTRE, ROD_CENTRE = 0.3, 0.35
 STIFFNESS, DAMPING = 1500.0, 15.0
 """N/m and N s/m"""
 SHORTER = np.array([0.02, -0.03, 0.05, 0.0, -0.04, 0.03])
-"""m by which the springs are shorter than the legs at the start, and `PRESSED` longer."""
+"""m; at the start, the springs are shorter than the legs by this, and longer by `PRESSED`."""
 PRESSED = 0.04
 
 
@@ -45,10 +45,10 @@ class Leg:
     head_in_plate
         (3,) m, from the centre of the plate.
     axes
-        (3, 3) of the tube and the rod, in columns: the third leads from foot to head, the second is
-        normal to the first axis of space, as the universal joint has it.
+        (3, 3) axes of the tube and the rod, in columns: the third points from foot to head, the
+        second is normal to the first axis of space, as the universal joint requires.
     length, natural
-        m, of the leg and of its spring.
+        m; the length of the leg and the natural length of its spring.
     """
 
     foot: np.ndarray

@@ -1,4 +1,4 @@
-"""What comes before the first step of the platform, in a process of its own: seconds, as JSON."""
+"""Measures everything before the platform's first step, in a separate process: seconds as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .platform import UNTIL
 def main() -> None:
     """Measure the stages one after the other."""
     pendulum = ds.problem("pendulum").case()
-    pendulum.solve(0.1)  # What is compiled once for a machine is no part of this model's.
+    pendulum.solve(0.1)  # Code that is compiled once per machine does not count for this model.
     seconds: dict[str, float] = {}
     seconds["posing"], (system, start) = processor_seconds(_posed)
     request = partial(Request, UNTIL, guess=start)

@@ -1,1 +1,1 @@
-"""Algorithms that find which supports are loaded, side by side on trains of prisms."""
+"""Algorithms that find the loaded supports, compared on trains of prisms."""

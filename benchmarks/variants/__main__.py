@@ -1,9 +1,9 @@
-"""How often algorithms find the loaded supports of trains of prisms, and what that costs.
+"""How often algorithms find the loaded supports of trains of prisms, and at what cost.
 
-Every algorithm gets the same members of a seeded family (tests/reference/prism_trains.py): those
+Every algorithm gets the same members of a seeded family (tests/reference/prism_trains.py): members
 for which friction changes no determinant's sign, so that each load has one answer, and others.
-Milliseconds are those of the processor (one thread works at a time), medians over the members of
-the best of three. What is found is compared with the reactions of all variants, each solved for.
+Milliseconds are processor milliseconds (one thread works at a time): medians over the members of
+the best of three. The results are compared with the reactions of all variants, each solved for.
 """
 
 from __future__ import annotations
@@ -28,11 +28,13 @@ TITLES = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the options."""
+    """Return the parser of the command line."""
     parser = options("benchmarks.variants", __doc__)
-    help_text = f"pairs of supports; repeatable ({', '.join(str(count) for count in PAIRS)})"
+    help_text = (
+        f"number of pairs of supports; repeatable ({', '.join(str(count) for count in PAIRS)})"
+    )
     parser.add_argument("--pairs", type=whole, action="append", metavar="M", help=help_text)
-    help_text = "trains of each number of pairs (%(default)s)"
+    help_text = "trains for each number of pairs (%(default)s)"
     parser.add_argument("--members", type=whole, default=60, metavar="N", help=help_text)
     parser.add_argument("--method", choices=METHODS, action="append", help="repeatable (all)")
     add_read(parser)
@@ -65,7 +67,7 @@ def _table(found: Sequence[Measurement]) -> str:
 
 
 def _cell(one: Measurement) -> str:
-    """Return the share of the answers found, how much of what was told is wrong, and the cost."""
+    """Return the share of answers found, the number of wrong statements, and the cost."""
     share = f"{100 * one.found / one.solvable:.3g} %" if one.solvable else "-"
     wrong = f", **{one.wrong} wrong**" if one.wrong else ""
     digits = max(0, 1 - math.floor(math.log10(one.milliseconds)))
@@ -82,7 +84,7 @@ def tables(found: Sequence[Measurement]) -> str:
 
 
 def main() -> None:
-    """Measure or read, print, and write what was asked for."""
+    """Measure or read the results, print them, and write the requested files."""
     given = parser().parse_args()
     if given.read:
         known, found = from_json(given.read.read_text(), Measurement)

@@ -1,4 +1,4 @@
-"""What every algorithm finds of trains of prisms, and what it costs."""
+"""What every algorithm finds for trains of prisms, and at what cost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REPEATS = 3
 
 @dataclass(frozen=True)
 class Found:
-    """What an algorithm tells of a problem: reactions, and whether there are no others."""
+    """What an algorithm returns for a problem: reactions, and whether there are no others."""
 
     reactions: tuple[np.ndarray, ...]
     complete: bool = False
@@ -33,23 +33,23 @@ class Found:
 
 @dataclass(frozen=True)
 class Measurement:
-    """An algorithm on the members of one number of pairs.
+    """An algorithm on the members with one number of pairs.
 
     Attributes
     ----------
     method, pairs, unique
-        What was measured: whether friction changes no determinant's sign.
+        What was measured, and whether friction changes no determinant's sign.
     members, solvable
-        How many there are, and how many have an answer.
+        Number of members, and number with an answer.
     found
-        Of how many of these one was found.
+        For how many of the latter an answer was found.
     wrong
-        Of how many something was told that is not true: reactions that are no answer, or that
-        there are no others.
+        For how many the result is false: the reactions are no answer, or there are others although
+        the algorithm excludes them.
     complete
-        Of how many all answers, or that there is none, were found and known to be all.
+        For how many all answers, or their absence, were found and known to be complete.
     milliseconds
-        Of the processor: the median over members of the best of some repeats.
+        Processor milliseconds: the median over members of the best of several repeats.
     """
 
     method: str
@@ -131,7 +131,7 @@ def _timed(
 ) -> tuple[Found, float]:
     found, best = Found(()), float("inf")
     for _ in range(REPEATS):
-        fresh = replace(problem)  # keeps nothing of what was worked out before
+        fresh = replace(problem)  # keeps no earlier results
         seconds, found = processor_seconds(partial(method, fresh))
         best = min(best, seconds)
     return found, best

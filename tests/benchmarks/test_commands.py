@@ -56,9 +56,9 @@ def test_help_tells_what_is_compared_and_every_option(name):
         (["--update", "README.md"], "has no lines <!-- chain: begin -->"),
         (["--read", "nowhere.json"], "there is no file 'nowhere.json'"),
         (["--json", "nowhere/chain.json"], "no such directory"),
-        (["--rods", "0"], "'0' is no whole number from 1 on"),
-        (["--until", "-1"], "'-1' is no number above zero"),
-        (["--patience", "long"], "'long' is no number above zero"),
+        (["--rods", "0"], "'0' is not a whole number of at least 1"),
+        (["--until", "-1"], "'-1' is not a number above zero"),
+        (["--patience", "long"], "'long' is not a number above zero"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_anything_is_measured(
