@@ -1,7 +1,7 @@
 """The pytest plugin: the fixture `drift`, `--drift-report=DIR` and `--drift-baseline=FILE`.
 
-Loading it costs nothing: daesolve is imported where the fixture is used or a baseline is given.
-What a test measured travels with its report, so that it arrives from another process too.
+Loading it costs nothing: daesolve is imported only for the fixture or a baseline. The measurements
+of a test travel with its report, so that they also arrive from another process.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 TEST: pytest.StashKey[DriftTest] = pytest.StashKey()
 BASELINE: pytest.StashKey[Baseline] = pytest.StashKey()
 ENTRIES = "daesolve_drift"
-"""The attribute of a test's report that has what was measured."""
+"""The attribute of a test's report that holds its measurements."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the directory and read the baseline now, not after an hour of runs."""
+    """Create the directory and read the baseline now, rather than after hours of runs."""
     here = config.invocation_params.dir
     file, directory = config.option.drift_baseline, config.option.drift_report
     if file is not None:
@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
             config.stash[BASELINE] = read_baseline(here / file)
         except DriftError as error:
             raise pytest.UsageError(f"--drift-baseline: {error}") from None
-    if hasattr(config, "workerinput"):  # a worker of pytest-xdist, whose reports go elsewhere
+    if hasattr(config, "workerinput"):  # a pytest-xdist worker sends its reports elsewhere
         return
     if directory is not None:
         try:
@@ -64,7 +64,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def drift(request: pytest.FixtureRequest) -> DriftTest:
-    """Run a case of a problem, or a system, and hold its drift to limits.
+    """Run a case of a problem, or a system, and check its drift against limits.
 
     drift(problem.case("hoop"), until=1800.0, limits={"energy": 1e-12}, accuracy=1e-8)
     returns the trajectory.
@@ -81,7 +81,7 @@ def drift(request: pytest.FixtureRequest) -> DriftTest:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Hand what a test measured to the last of its reports."""
+    """Attach the measurements of a test to the last of its reports."""
     report = yield
     if call.when == "teardown" and TEST in item.stash:
         setattr(report, ENTRIES, item.stash[TEST].entries)
@@ -91,7 +91,7 @@ def pytest_runtest_makereport(
 
 @dataclass(eq=False)  # pytest keeps its plugins in sets
 class Collector:
-    """What all tests measured, told at the end and written where that was asked for."""
+    """The measurements of all tests; printed at the end and written on request."""
 
     directory: Path | None
     tests: dict[str, Sequence[Mapping[str, Any]]] = field(
@@ -101,11 +101,11 @@ class Collector:
 
     @property
     def entries(self) -> list[Mapping[str, Any]]:
-        """What was measured, by the names of the tests: workers finish in any order."""
+        """Measurements by test name, because workers finish in any order."""
         return [entry for _, entries in sorted(self.tests.items()) for entry in entries]
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Collect; of a test that is repeated, the last time counts."""
+        """Collect; if a test is repeated, its last run counts."""
         entries = getattr(report, ENTRIES, ())
         if entries:
             self.tests[report.nodeid] = entries
@@ -130,7 +130,7 @@ class Collector:
     def pytest_terminal_summary(
         self, terminalreporter: pytest.TerminalReporter, config: pytest.Config
     ) -> None:
-        """Tell the worst of each test (with -v), what the baseline lacks, where the report is."""
+        """Print each test's worst drift (with -v), gaps in the baseline, and the report's path."""
         lines: list[str] = []
         if self.tests:
             from daesolve.drift_testing import summary_lines

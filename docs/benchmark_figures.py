@@ -1,4 +1,4 @@
-"""Figures of benchmarks, from the tables of their pages: `python docs/figures.py NAME`."""
+"""Figures of benchmarks, drawn from the tables of their pages: `python docs/figures.py NAME`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from page_figures import COLOURS, DOCS, LEGEND, RED, panels
 
 
 def chain_costs() -> Figure:
-    """Draw the cost of a step over the number of rods, from the tables of the page."""
+    """Draw the cost of a step over the number of rods, from the page's tables."""
     page = (DOCS / "benchmarks/chains.md").read_text(encoding="utf-8")
     found = rows_of(page, "| package | method | N = 5, ms")
     numbers = [int(cell.split(",")[0].removeprefix("N = ")) for cell in found[0][2:-1]]
@@ -29,14 +29,14 @@ def chain_costs() -> Figure:
 
 
 def rows_of(page: str, head: str) -> list[list[str]]:
-    """Return the rows of the table of a page that begins with a head."""
+    """Return the rows of the page's table that begins with the given heading."""
     lines = page[page.index(head) :].splitlines()
     end = next((k for k, line in enumerate(lines) if not line.startswith("|")), len(lines))
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[:end]]
 
 
 def peers() -> Figure:
-    """Draw error over seconds of every package and setting, from the tables of the page."""
+    """Draw error over seconds for every package and setting, from the page's tables."""
     page = (DOCS / "benchmarks/index.md").read_text(encoding="utf-8")
     heading = r"^### (.+)\n\n<details>\n.*\n\n\| package \| method \| error"
     tasks = re.findall(heading, page, re.MULTILINE)[:4]
@@ -64,7 +64,7 @@ def peers() -> Figure:
 
 
 def contact_errors() -> Figure:
-    """Draw error over seconds of a block and a box that come to rest, from the page's tables."""
+    """Draw error over seconds for a block and a box that come to rest, from the page's tables."""
     page = (DOCS / "benchmarks/contacts.md").read_text(encoding="utf-8")
     figure, both = panels(2)
     for axes, title in zip(both, ("a block in the plane", "a box in space"), strict=True):
@@ -87,7 +87,7 @@ def contact_errors() -> Figure:
 
 
 def loops() -> Figure:
-    """Draw gaps and energies of closed loops after 1000 s, from the table of the page."""
+    """Draw gaps and energies of closed loops after 1000 s, from the page's table."""
     page = (DOCS / "benchmarks/models.md").read_text(encoding="utf-8")
     rows = rows_of(page, "| loop | by | gap")[2:]
     figure, (gap, energy) = panels(2)
@@ -113,7 +113,7 @@ def loops() -> Figure:
 
 
 def driven_costs() -> Figure:
-    """Draw error over seconds of a force with a thousand points, and the cost of a sample."""
+    """Draw error over seconds for a force with a thousand points, and the cost of a sample."""
     page = (DOCS / "benchmarks/driven.md").read_text(encoding="utf-8")
     rows = rows_of(page, "| case | by | processor")[2:]
     figure, (points, samples) = panels(2, 2.0, height_ratios=(3, 1.4))
@@ -146,7 +146,7 @@ def driven_costs() -> Figure:
 
 
 def orbit_digits() -> Figure:
-    """Draw the digits of periodic orbits over milliseconds, by daesolve and by loops of SciPy."""
+    """Draw the digits of periodic orbits over milliseconds, for daesolve and for loops of SciPy."""
     page = (DOCS / "benchmarks/periodic-orbits.md").read_text(encoding="utf-8")
     rows = rows_of(page, "| case | by | ms")[2:]
     figure, both = panels(2, 2.4)

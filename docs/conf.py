@@ -1,4 +1,4 @@
-"""How Sphinx builds the documentation: `sphinx-build -W --keep-going docs docs/_build/html`."""
+"""The Sphinx configuration: `sphinx-build -W --keep-going docs docs/_build/html`."""
 
 import sys
 from hashlib import sha256
@@ -17,8 +17,8 @@ import daesolve
 
 DOCS = Path(__file__).parent
 DESCRIPTION = 200
-"""Characters of a page's description."""
-sys.path.insert(0, str(DOCS))  # where the modules of the build lie
+"""Length of a page's description in characters."""
+sys.path.insert(0, str(DOCS))  # the build's own modules
 
 project = "daesolve"
 author = "the authors of daesolve"
@@ -38,7 +38,7 @@ exclude_patterns = ["_build"]
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
-# A page is executed again where its cells, the library or the problems have changed since.
+# A page is executed again after changes to its cells, the library or the problems.
 _sources = [
     source.read_bytes()
     for package in (daesolve, daesolve_problems)
@@ -65,7 +65,7 @@ html_logo = "_static/logo.svg"
 html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["daesolve.css"]
-# The whole of MathJax in one file (`tools/mathjax/fetch`); its menu would fetch voices elsewhere.
+# One file contains all of MathJax (`tools/mathjax/fetch`); its menu would fetch voices elsewhere.
 mathjax_path = "mathjax/tex-svg-full.js"
 mathjax3_config = {"options": {"enableMenu": False}}
 html_copy_source = False
@@ -77,7 +77,7 @@ copybutton_prompt_is_regexp = True
 def _marked_up(
     _app: Sphinx, _kind: str, _name: str, _of: object, _options: object, lines: list[str]
 ) -> None:
-    """Escape what docstrings write plainly and reStructuredText takes for markup: |x|, `Body`s."""
+    """Escape plain text of docstrings that reStructuredText would read as markup: |x|, `Body`s."""
     for number, line in enumerate(lines):
         if not line.lstrip().startswith((">>>", "...")):
             lines[number] = sub(r"`(?=\w)(?<=\w`)", r"`\\ ", line.replace("|", r"\|"))
@@ -86,7 +86,7 @@ def _marked_up(
 def _described(
     _app: Sphinx, _page: str, _template: str, context: dict[str, Any], tree: nodes.document | None
 ) -> None:
-    """Tell search engines what a page is about: how its first paragraph begins."""
+    """Describe a page to search engines by the beginning of its first paragraph."""
     first = next((node for node in tree.findall(nodes.paragraph)), None) if tree else None
     if first is not None:
         words = shorten(first.astext(), DESCRIPTION, placeholder=" ...")
@@ -96,19 +96,19 @@ def _described(
 def _with_mathematics(
     app: Sphinx, page: str, _template: str, context: dict[str, Any], _tree: nodes.document | None
 ) -> None:
-    """Have formulas set that stand in what cells show: Sphinx looks for those of the text alone."""
+    """Typeset formulas in the output of cells too; Sphinx only looks for formulas in the text."""
     if 'class="math' in context.get("body", ""):
-        context["has_maths_elements"] = True  # of Sphinx 8.2 and later
+        context["has_maths_elements"] = True  # since Sphinx 8.2
         app.env.get_domain("math").data["has_equations"][page] = True
 
 
 def setup(app: Sphinx) -> None:
-    """Have docstrings made ready, pages described, and the gallery written before all is read.
+    """Connect the handlers for docstrings and pages, and write the gallery before pages are read.
 
-    A part of the site, in which tests look at pages, has no gallery.
+    When tests build only a part of the site, it has no gallery.
     """
     app.connect("html-page-context", _described)
-    app.connect("html-page-context", _with_mathematics, priority=400)  # before that of MathJax
+    app.connect("html-page-context", _with_mathematics, priority=400)  # before MathJax's handler
     app.connect("autodoc-process-docstring", _marked_up, priority=400)  # before napoleon's 500
     from notebook_files import link_notebook, write_notebooks
     from offline import warn_of_outside

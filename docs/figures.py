@@ -1,26 +1,26 @@
 """Draw figures of pages into docs/_static: `python docs/figures.py [drift] [elements] ...`.
 
-`drift.svg`, of the first page: a pendulum of 1 m, released from the horizontal, three times: as
-index reduction leaves it, with Baumgarte's stabilisation, and as daesolve takes it. IDAS
-integrates the first two, to 1e-10. The third measures the energy and does not drive it, so that
-its drift proves something. Above is what a user sees, below what counts: the
-distance from the closed form.
+`drift.svg` for the first page: a pendulum of 1 m, released from the horizontal, three times: after
+plain index reduction, with Baumgarte's stabilisation, and with daesolve. IDAS integrates the first
+two, to 1e-10. The third run measures the energy and does not drive it, so that its drift is
+evidence. The upper panel shows what a user can see; the lower one shows what counts, the distance
+from the closed form.
 
-`tipping-block.svg`, of the page on contacts: a block that is pushed along tips and rocks to rest.
+`tipping-block.svg` for the page on contacts: a pushed block that tips and rocks to rest.
 
-`elements.svg`, of the page on mechanisms: the pin of a pendulum in a hole that is 1 mm wider, rigid
+`elements.svg` for the page on mechanisms: the pin of a pendulum in a hole that is 1 mm wider, rigid
 and compliant, and the paths of a car on two wheels and its trailer on a skate.
-`driven-pendulum.svg`, `controlled-cart.svg` and `measured-force.svg`, of the pages on what drives a
-system: torques as numbers and expressions, a law that is sampled, and a force from measured points.
+`driven-pendulum.svg`, `controlled-cart.svg` and `measured-force.svg` for the pages on driven
+systems: torques as numbers and expressions, a sampled law, and a force from measured points.
 
-`motion.webp`, of the first page: three problems in motion. All other figures show what the code of
+`motion.webp` for the first page: three problems in motion. All other figures show what the code of
 their own pages computes (`page_figures.py`, `theory_figures.py`).
 
-`limping-walker.svg`, of the page on motions that repeat: the walks of the simplest walker, whose
+`limping-walker.svg` for the page on periodic motions: the walks of the simplest walker, whose
 periods double with the slope.
 
-`one-omni-wheel.svg`, of the page on one omni-wheel: the spins of its rollers and what friction and
-impacts take, with friction and without slip.
+`one-omni-wheel.svg` for the page on one omni-wheel: the spins of its rollers and the energy that
+friction and impacts take, with friction and without slip.
 """
 
 import sys
@@ -58,7 +58,7 @@ from daesolve.reporting.excerpt import Playing, from_document
 from daesolve.reporting.figures.renderer import look_at, paint
 from daesolve.reporting.film import film
 
-HALF = np.sin(np.pi / 4)  # of the amplitude, a right angle
+HALF = np.sin(np.pi / 4)  # for an amplitude of a right angle
 COLOURS = ("#1f77b4", "#dd8452", "#2a7f4f")
 ALL = PAGES | GUIDES | THEORY | BENCHMARKS
 WANTED = Path(__file__).parent / "_static"
@@ -93,13 +93,13 @@ def pendulum() -> ds.MechanicalSystem:
 
 
 def angle(times: np.ndarray) -> np.ndarray:
-    """Return the angle from the downward vertical, released at a right angle."""
+    """Return the angle from the downward vertical after a release at a right angle."""
     sine = ellipj(ellipk(HALF**2) - np.sqrt(9.81) * times, HALF**2)[0]
     return 2 * np.arcsin(HALF * sine)
 
 
 def worst_so_far(run: ds.Trajectory) -> tuple[np.ndarray, np.ndarray]:
-    """Return decades in tenths, and the largest distance from the closed form up to then."""
+    """Return times at tenths of decades, and the largest distance from the closed form so far."""
     exact = angle(run.times)
     distance = np.hypot(run["x"] - np.sin(exact), run["y"] + np.cos(exact))
     times = np.geomspace(1.0, run.end_time, 10 * round(np.log10(run.end_time)) + 1)
@@ -108,7 +108,7 @@ def worst_so_far(run: ds.Trajectory) -> tuple[np.ndarray, np.ndarray]:
 
 
 def drift() -> None:
-    """Run the pendulum three times and draw what became of it."""
+    """Run the pendulum three times and draw the results."""
     figure, (energy, error) = plt.subplots(
         2, 1, figsize=(5.2, 5.4), layout="constrained", sharex=True
     )
@@ -202,7 +202,7 @@ def _with_play(rule: dict[str, Any]) -> ds.Trajectory:
 
 
 def _train() -> ds.Trajectory:
-    """Drive a car on two wheels, each by its motor, with a trailer on a skate."""
+    """Drive a car on two wheels, each with its own motor, and a trailer on a skate."""
     car = PlanarBody("car", 20.0, 2.0, velocity=(1.0, 0.0))
     trailer = PlanarBody("trailer", 10.0, 1.0, position=(-1.0, 0.0), velocity=(1.0, 0.0))
     torques = (1.0 + ca.sin(ds.time), 1.0 - ca.sin(ds.time))
@@ -262,7 +262,7 @@ def controlled_cart() -> None:
 
 
 def measured_force() -> None:
-    """Draw three kinds of tables over a few points, and what they do to a cart."""
+    """Draw three kinds of tables over a few points, and how a cart responds to them."""
     generator = np.random.default_rng(1)
     times = np.linspace(0.0, 10.0, 26)
     forces = np.sin(2 * times) + 0.3 * generator.normal(size=26)
@@ -291,7 +291,7 @@ def _written(figure: Figure, panels: Iterable[Axes], name: str) -> None:
 
 
 def stepped_linkage() -> None:
-    """Draw a five-bar linkage that Python pushes from step to step."""
+    """Draw a five-bar linkage that Python pushes step by step."""
     sim = ds.Simulator(ds.problem("five-bar").case("falls"))
     held: list[float] = []
     for _ in range(60):
@@ -312,7 +312,7 @@ def stepped_linkage() -> None:
 
 
 def prescribed_linkage() -> None:
-    """Draw the torques that move a five-bar linkage as prescribed, and what a joint bears."""
+    """Draw the torques for a prescribed motion of a five-bar linkage, and the load on a joint."""
     linkage = ds.problem("five-bar").case("falls")
     motion = {"left": "2.3 + 0.3 * sin(2 * t)", "right": "0.9 + 0.25 * sin(3 * t)"}
     found = ds.inverse_dynamics(linkage, motion, 4.0, at=ds.every(0.01))
@@ -399,13 +399,13 @@ def motion() -> None:
 
 
 def of_page(name: str) -> None:
-    """Draw a figure of a page from the page's own code."""
+    """Draw a page's figure from the page's own code."""
     figure = ALL[name]()
     _written(figure, figure.axes, name)
 
 
 def one_omni_wheel() -> None:
-    """Draw the spins of the rollers of one wheel, and its kinetic energy, by both models."""
+    """Draw the spins of the rollers of one wheel, and its kinetic energy, for both models."""
     figure, panels = plt.subplots(3, 1, figsize=(5.2, 6.4), layout="constrained", sharex=True)
     *spins, energies = panels
     problem = ds.problem("omni-wheel")
@@ -441,6 +441,6 @@ FIGURES: dict[str, Callable[[], None]] = {
 }
 
 if __name__ == "__main__":
-    plt.rcParams |= {"svg.hashsalt": "daesolve", "svg.fonttype": "none"}  # text stays text
+    plt.rcParams |= {"svg.hashsalt": "daesolve", "svg.fonttype": "none"}  # keeps text as text
     for asked in sys.argv[1:] or FIGURES:
         FIGURES[asked]()

@@ -1,7 +1,7 @@
-"""Writes the pages of the gallery when the documentation is built: one for each problem.
+"""Writes the gallery pages during the build of the documentation: one for each problem.
 
-Pages are written anew where the sources of the library or of a problem have changed since. A
-problem whose page cannot be written fails the build.
+A page is rewritten only after changes to the sources of the library or of its problem. If the page
+of a problem cannot be written, the build fails.
 """
 
 import hashlib
@@ -23,9 +23,9 @@ GALLERY = Path(__file__).parent / "gallery"
 LIST, STAMP = "problems.inc", ".sources"
 WORKERS = 2
 HORIZONS = {
-    "omni-rolling": 60.0,  # 1618 events in 1000 s are too many for a figure
+    "omni-rolling": 60.0,  # 1618 events in 1000 s would crowd a figure
 }
-"""Ends of runs that replace those of the cases, s."""
+"""Horizons that replace those of the cases, s."""
 GROUPS = {
     "Rolling and sliding": [
         "rolling-wheel",
@@ -152,7 +152,7 @@ IN_DEPTH = {
         "rattleback",
     ],
 }
-"""The pages of `docs/problems`, and the problems that each treats."""
+"""The pages of `docs/problems`, and the problems that each covers."""
 PAPERS = {
     "gerasimov-rolling": ["omni-rolling", "omni-laws"],
     "gerasimov-sliding": [
@@ -170,11 +170,11 @@ PAPERS = {
 }
 """The pages of `docs/papers`, and the problems that come from each paper."""
 AFTER = "[how to repeat it](#repeat-it).\n"
-"""The line, near the top of a page, after which the links to these pages are inserted."""
+"""The line near the top of a page after which the links to these pages are inserted."""
 
 
 def write_pages(app: Sphinx) -> None:
-    """Write the page of every installed problem, and the list of them."""
+    """Write the page of every installed problem, and the list of problems."""
     app.connect("build-finished", copy_animations)
     found, broken = problems()
     if broken:
@@ -202,7 +202,7 @@ def _card(name: str, title: str, folder: str = "") -> str:
 
 
 def _is_written(name: str, stamp: str) -> bool:
-    """Return whether a page exists and was made of these sources."""
+    """Return whether a page exists and was made from these sources."""
     mark = GALLERY / name / STAMP
     return (GALLERY / f"{name}.md").is_file() and mark.is_file() and mark.read_text() == stamp
 
@@ -218,7 +218,7 @@ def copy_animations(app: Sphinx, error: Exception | None) -> None:
 
 
 def _write(name: str) -> None:
-    """Write one page, with links to where its problem and its paper are treated in depth."""
+    """Write one page, with links to the pages that cover its problem and its paper in depth."""
     page = write_page(ds.problem(name), GALLERY, until=HORIZONS.get(name))
     lines = [
         f"{label}: {', '.join(links)}."
@@ -236,7 +236,7 @@ def _write(name: str) -> None:
 
 
 def _links(folder: str, pages: dict[str, list[str]], name: str) -> list[str]:
-    """Return links to the pages of a folder that treat a problem."""
+    """Return links to the pages of a folder that cover a problem."""
     treating = [page for page, treated in pages.items() if name in treated]
     return [f"[{_title(folder, page)}](../{folder}/{page}.md)" for page in treating]
 
@@ -265,7 +265,7 @@ def _list(titles: dict[str, str]) -> str:
 
 
 def _picture(name: str, folder: str) -> str:
-    """Return a problem's picture: its scene, else one of its special figures, else its motion."""
+    """Return a problem's picture: its scene, or else a special figure, or else its motion."""
     files = sorted(file.name for file in (GALLERY / name).glob("*.svg"))
     usual = ("residuals.svg", "energy.svg")
     own = [file for file in files if file not in usual and not file.startswith("positions")]

@@ -1,6 +1,6 @@
-"""Figures of more how-to pages: `python docs/figures.py NAME`.
+"""More figures of how-to pages: `python docs/figures.py NAME`.
 
-Like those of `page_figures.py`, they draw what the code of their own pages computes.
+Like the figures of `page_figures.py`, they draw what the code of their own pages computes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import daesolve as ds
 
 
 def compared() -> Figure:
-    """Draw error over wall time of the usual pairs for the pendulum of the page."""
+    """Draw error over wall time for the default pairs and the pendulum of the page."""
     pendulum = computed("how-to/compare", "comparison = ds.compare(")["pendulum"]
     found = ds.compare(pendulum, until=2.0, initial={"x": -1.0})
     figure, (axes,) = panels(1, 3.6)
@@ -45,7 +45,7 @@ def compared() -> Figure:
 
 
 def shrinking_patch() -> Figure:
-    """Draw how the states of the page's reduced sleigh attract others: a patch of them shrinks."""
+    """Draw how states of the page's reduced sleigh attract others: a patch of states shrinks."""
     sleigh = computed("how-to/distributions", "x = ds.states(speed=")["sleigh"]
     figure, (axes,) = panels(1, 3.4)
     turn = np.linspace(0.0, 2 * np.pi, 33)[:-1]
@@ -75,7 +75,7 @@ def shrinking_patch() -> Figure:
 
 
 def exported() -> Figure:
-    """Draw how far the exported equations of the page leave the rod, with a rate and without."""
+    """Draw how far the page's exported equations leave the rod, with a rate and without."""
     names = computed("how-to/export", 'pendulum.function("rhs")')
     pendulum, state = names["pendulum"], names["state"]
     figure, (axes,) = panels(1, 2.8)
@@ -100,7 +100,7 @@ def exported() -> Figure:
 
 
 def unit() -> Figure:
-    """Draw the pendulum with a wall by FMPy, in Co-Simulation, and the run's difference."""
+    """Draw the pendulum with a wall in FMPy, by Co-Simulation, and its difference from the run."""
     import fmpy
 
     times = np.linspace(0.0, 5.0, 501)
@@ -150,7 +150,7 @@ def parts_of_a_run() -> Figure:
 
 
 def loop_from_a_file() -> Figure:
-    """Draw the linkage of the page's file, as it moves, and the gap of its loop."""
+    """Draw the motion of the linkage in the page's file, and the gap of its loop."""
     with tempfile.TemporaryDirectory() as directory, chdir(directory):
         names = computed("how-to/model-files", "four_bar.xml")
     run = names["run"]
@@ -189,7 +189,7 @@ def _turned(place: tuple[float, float], angle: float) -> np.ndarray:
 
 
 def pads() -> Figure:
-    """Draw force and moment of a pad over its ratio of slip, for three pressures."""
+    """Draw force and moment of a pad over its slip ratio, for three pressure distributions."""
     from daesolve.friction import reduced_friction, simplified_lengths
 
     ratio = np.linspace(0.0, 3.0, 241)
@@ -236,7 +236,7 @@ def duffing() -> Figure:
 
 
 def declared() -> Figure:
-    """Draw the pendulum of the page with what each declaration stands for."""
+    """Draw the pendulum of the page with the meaning of each declaration."""
     names = computed("how-to/posing", '"tension": (-2 * p.length')
     run = ds.solve(names["pendulum"], 3.0, {"x": 0.6}, guess={"y": -0.8}, at=ds.every(0.01))
     index = int(np.argmax(run.times >= 1.25))
@@ -282,7 +282,7 @@ def true_reactions() -> Figure:
 
 
 def refereed_loop() -> Figure:
-    """Draw what the referee finds of the planar linkage: gaps, energies, and distances."""
+    """Draw the referee's findings for the planar linkage: gaps, energies, and distances."""
     from daesolve.referee import refereed
 
     found = refereed(DOCS.parent / "benchmarks/referee/redundant.xml", 10.0).verdict
@@ -324,7 +324,7 @@ def boundary_layer() -> Figure:
 
 
 def order_four() -> Figure:
-    """Draw the error of the page's own solver over its step."""
+    """Draw the error of the page's custom solver over its step."""
     names = computed("how-to/extend", "class RungeKutta(ds.Solver)")
     steps = np.geomspace(1e-3, 0.3, 11)
     start = {"x": 1.0, "x_dot": 0.0}
@@ -343,7 +343,7 @@ def order_four() -> Figure:
 
 
 def laws_of_contact() -> Figure:
-    """Draw the energy that the page's vehicle loses under its three laws of contact."""
+    """Draw the energy that the page's vehicle loses under its three contact laws."""
     names = computed("problems/omni-laws", 'problem = ds.problem("omni-laws")')
     figure, (axes,) = panels(1, 2.8)
     for colour, law in zip(COLOURS, ("inertialess", "impacts", "friction"), strict=False):

@@ -1,6 +1,6 @@
-"""Writes each tutorial as a notebook beside its page, from the cells executed for the page.
+"""Writes each tutorial as a notebook next to its page, from the cells executed for the page.
 
-A notebook has no site around it: links to other pages become words, and pictures are put inside.
+A notebook has no site around it, so links to other pages become words and pictures are embedded.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from jupyter_cache import get_cache
 from sphinx.application import Sphinx
 
 FOLDER = "tutorial/"
-"""Pages that are offered as notebooks, where they have cells."""
+"""Pages offered as notebooks if they have cells."""
 EXECUTED = "jupyter_execute"
-"""Where MyST-NB writes the executed cells of pages, beside the site."""
+"""Where MyST-NB writes the executed cells of pages, next to the site."""
 INSTALL = (
     "*A page of the documentation of daesolve, as a notebook. To run it: "
     "`pip install daesolve daesolve-problems`.*"
@@ -31,7 +31,7 @@ DIRECTIVE = re.compile(r"^(?:`{3,}|:{3,})\{|\{\w[\w:-]*\}`", re.MULTILINE)
 
 
 class PageError(RuntimeError):
-    """A page that cannot be a notebook, and why."""
+    """A page cannot become a notebook; the message says why."""
 
 
 def is_notebook(app: Sphinx, page: str) -> bool:
@@ -52,7 +52,7 @@ def link_notebook(
 
 
 def write_notebooks(app: Sphinx, error: Exception | None) -> None:
-    """Write the notebooks beside their pages.
+    """Write the notebooks next to their pages.
 
     Raises
     ------
@@ -71,26 +71,26 @@ def write_notebooks(app: Sphinx, error: Exception | None) -> None:
 
 
 def _with_outputs(app: Sphinx, notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
-    """Return the cells of a page with what they show: MyST-NB writes none that it had in store."""
+    """Return a page's cells with their outputs; MyST-NB does not write those from its cache."""
     if any(cell.get("outputs") for cell in notebook.cells):
         return notebook
     return get_cache(app.config.nb_execution_cache_path).merge_match_into_notebook(notebook)[1]
 
 
 def alone(notebook: nbformat.NotebookNode, source: Path) -> nbformat.NotebookNode:
-    """Return the notebook of a page as a file of its own.
+    """Return the notebook of a page as a self-contained file.
 
     Parameters
     ----------
     notebook
         The page's cells, executed.
     source
-        The page, beside which its pictures lie.
+        The page; its pictures lie next to it.
 
     Raises
     ------
     PageError
-        A cell has a directive or a role, which no notebook shows.
+        A cell contains a directive or a role, which a notebook cannot show.
     """
     cells = [nbformat.v4.new_markdown_cell(INSTALL, id="install")]
     for cell in notebook.cells:
@@ -108,7 +108,7 @@ def alone(notebook: nbformat.NotebookNode, source: Path) -> nbformat.NotebookNod
 
 
 def _shown(link: re.Match[str], source: Path) -> str:
-    """Return a link that leads out of the site, a picture with its data, or words."""
+    """Return an absolute link, a picture with its data, or plain words."""
     picture, words, target = link.groups()
     if re.match(r"https?:", target):
         return link[0]

@@ -1,4 +1,4 @@
-"""Finds what pages of the site would ask other machines for: it is whole without a network."""
+"""Finds what the site's pages would request from other machines: the site must work offline."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ FETCHED = {
     "use": ("href", "xlink:href"),
     "video": ("src", "poster"),
 }
-"""Elements that a browser fetches something for, and the attributes that say what."""
+"""Elements for which a browser fetches something, and the attributes with the addresses."""
 POINTING = {"author", "canonical", "help", "license", "next", "prev", "search", "index"}
-"""Kinds of a <link> that nothing is fetched for."""
+"""Kinds of <link> that fetch nothing."""
 STYLED = re.compile(r"url\(\s*['\"]?([^'\")]+)|@import\s+['\"]([^'\"]+)")
 ELSEWHERE = re.compile(r"^\s*(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 
@@ -58,7 +58,7 @@ def _styles(text: str) -> list[str]:
 
 
 def outside(site: Path) -> Iterator[tuple[Path, str]]:
-    """Go through what files of a site fetch from elsewhere.
+    """Yield what files of a site fetch from elsewhere.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def outside(site: Path) -> Iterator[tuple[Path, str]]:
 
 
 def warn_of_outside(app: Sphinx, error: Exception | None) -> None:
-    """Warn of each address that the site is fetched from besides its own."""
+    """Warn of each foreign address from which the site fetches something."""
     if error is None and app.builder.format == "html":
         for file, address in outside(Path(app.outdir)):
             logging.getLogger(__name__).warning(

@@ -1,7 +1,6 @@
 """Figures of pages that show what their own code computes: `python docs/figures.py NAME`.
 
-Each draws from the names that a block of its page defines, so that a figure and the code beside it
-never differ.
+Each figure uses the names that a code block of its page defines, so figure and code always agree.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ LEGEND: dict[str, Any] = {"frameon": False, "fontsize": "small"}
 
 
 def computed(page: str, having: str) -> dict[str, Any]:
-    """Return the names that a block of a page defines, found by what it contains."""
+    """Return the names that a code block of a page defines; a text in it identifies the block."""
     text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```(?:python|\{code-cell\})\n(.*?)```", text, re.DOTALL)
     (block,) = [block for block in blocks if having in block]
@@ -40,7 +39,7 @@ def computed(page: str, having: str) -> dict[str, Any]:
 
 
 def panels(count: int = 1, height: float = 2.4, **options: Any) -> tuple[Figure, list[Axes]]:
-    """Return a figure that can be read on a telephone: its panels stand above each other."""
+    """Return a figure that is readable on a telephone: its panels stand above each other."""
     size = (5.0, 0.5 + count * height)
     figure, axes = plt.subplots(
         count, 1, figsize=size, layout="constrained", squeeze=False, **options
@@ -56,7 +55,7 @@ def tabulated(page: str, heading: str) -> list[list[str]]:
 
 
 def still(problem: str, case: str, until: float, axes: Axes, index: int = -1) -> None:
-    """Draw a problem as it is at a sample of a run."""
+    """Draw a problem at a sample of a run."""
     bound = ds.problem(problem).case(case)
     run = bound.solve(until=until, at=np.linspace(0.0, until, 301))
     stored = with_drawing(document(run, bound.identity()), bound.problem.drawing)
@@ -73,7 +72,7 @@ def still(problem: str, case: str, until: float, axes: Axes, index: int = -1) ->
 
 
 def coming_to_rest() -> Figure:
-    """Draw how the disc of the page stops: slip and spin end at one instant."""
+    """Draw how the disc of the page stops: slip and spin end at the same instant."""
     run = computed("how-to/coming-to-rest", "Pad(p.radius)")["run"]
     figure, (speeds, ratio) = panels(2)
     speeds.plot(run.times, run["x_dot"], color=COLOURS[0], label="speed of the centre (m/s)")
@@ -90,7 +89,7 @@ def coming_to_rest() -> Figure:
 
 
 def consistent_states() -> Figure:
-    """Draw the pendulum's guess and the consistent state that daesolve makes of it."""
+    """Draw the pendulum's guess and the consistent state that daesolve derives from it."""
     found = computed("how-to/consistent-states", 'fixed=["x"]')["found"]
     figure, (axes,) = panels(1, 3.4)
     turn = np.linspace(0.0, 2 * np.pi, 200)
@@ -118,7 +117,7 @@ def consistent_states() -> Figure:
 
 
 def choose_rates() -> Figure:
-    """Draw, over the rate, how far the joints of the slider-crank come apart, and the steps."""
+    """Draw the gaps of the slider-crank's joints and the number of steps over the rate."""
     case = ds.problem("slider-crank").case()
     rates = np.geomspace(0.3, 300.0, 19)
     joints: list[float] = []
@@ -140,7 +139,7 @@ def choose_rates() -> Figure:
 
 
 def formulations() -> Figure:
-    """Draw the distance of a pendulum from its closed form, by five formulations."""
+    """Draw the distance of a pendulum from its closed form, for five formulations."""
     from figures import pendulum, worst_so_far
 
     figure, (axes,) = panels(1, 3.4)
@@ -167,7 +166,7 @@ def formulations() -> Figure:
 
 
 def work_precision() -> Figure:
-    """Draw error over time for three cases, from the table of the page."""
+    """Draw error over time for three cases, from the page's table."""
     rows = tabulated("how-to/choose-a-solver", "<!-- accuracy: begin -->")
     solvers = [cell.partition(":")[0] for cell in rows[0][2:]]
     cases = ("hoop", "slider-crank", "chain of 50")
@@ -191,7 +190,7 @@ def work_precision() -> Figure:
 
 
 def degenerate() -> Figure:
-    """Draw the rate of turn of the two-bogie vehicle that passes its degenerate point."""
+    """Draw the rate of turn of the two-bogie vehicle as it passes its degenerate point."""
     figure, (turn, grip) = panels(2)
     bogies = ds.problem("bogies")
     for colour, name in zip(COLOURS, ("near-miss", "collapse"), strict=False):
@@ -209,7 +208,7 @@ def degenerate() -> Figure:
 
 
 def diagnostics() -> Figure:
-    """Draw how the Lyapunov exponents of the page come to be."""
+    """Draw how the page's Lyapunov exponents converge."""
     found = computed("how-to/diagnostics", "lorenz = ")["found"]
     figure, (axes,) = panels(1)
     history = np.atleast_2d(np.array(found.history))
@@ -222,7 +221,7 @@ def diagnostics() -> Figure:
 
 
 def drawer() -> Figure:
-    """Draw how the drawer of the page moves and jams, and what its edges carry."""
+    """Draw how the page's drawer moves and jams, and the loads on its edges."""
     run = computed("how-to/dry-friction", "drawer = ")["run"]
     figure, (opening, loads) = panels(2)
     opening.plot(run.times, run["x"], color=COLOURS[0])
@@ -235,7 +234,7 @@ def drawer() -> Figure:
 
 
 def swept() -> Figure:
-    """Draw a measure of a sweep: by how much the sleigh turns, over its first speed."""
+    """Draw a measure of a sweep: how far the sleigh turns, over its initial speed."""
     case = ds.problem("chaplygin-sleigh").case()
     speeds = np.linspace(-1.5, 1.5, 61)
     with tempfile.TemporaryDirectory() as out:
@@ -247,7 +246,7 @@ def swept() -> Figure:
 
 
 def bounces() -> Figure:
-    """Draw the ball of the page: its height, and the energy, of which each impact takes a part."""
+    """Draw the page's ball: its height, and the energy, which each impact reduces."""
     names = computed("how-to/events", "bounce = ds.Event(")
     run = ds.solve(names["ball"], until=3.0, initial={"y": 1.0, "x_dot": 1.0}, at=ds.every(0.005))
     figure, (height, energy) = panels(2)
@@ -299,7 +298,7 @@ def bicycle_speeds() -> Figure:
 
 
 def slack_cable() -> Figure:
-    """Draw the body on the cable of the page: taut at first, then free."""
+    """Draw the page's body on a cable: taut at first, then free."""
     names = computed("how-to/piecewise", "cable = ")
     run = ds.solve(names["body"], until=2.0, initial={"x": 1.0}, at=ds.every(0.01))
     figure, (place, force) = panels(2)
@@ -331,7 +330,7 @@ def sensitivities() -> Figure:
 
 
 def beam() -> Figure:
-    """Draw how three supports share the weight of the page's beam, by three choices."""
+    """Draw three ways to share the weight of the page's beam among its supports."""
     names = computed("how-to/redundancy", "supports = [")
     shares = {
         "drop": {"redundant": "drop"},

@@ -1,7 +1,7 @@
 """Draw the rooms of the library, docs/_static/rooms.svg: `python docs/rooms.py`.
 
-Rooms stand in the order of the data, one row a station. Every room that `pyproject.toml` has in its
-layers must have its place.
+Rooms follow the order of the data, one row for each station. Every room in the layers of
+`pyproject.toml` must have a place.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ COLOURS = ("#eceff4", "#dbe9f6", "#c6dbef", "#b3d3e8", "#b3d3e8", "#fde0c5", "#d
 
 
 def rooms_in_layers() -> list[str]:
-    """Return the rooms as `pyproject.toml` has them, the lowest layer first."""
+    """Return the rooms of `pyproject.toml`, the lowest layer first."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contract = settings["tool"]["importlinter"]["contracts"][0]
     return list(reversed(contract["layers"]))

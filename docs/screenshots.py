@@ -1,7 +1,7 @@
-"""Pictures of what commands write: `python docs/screenshots.py [drift-report] [equations] ...`.
+"""Pictures of the files that commands write: `python docs/screenshots.py [drift-report] ...`.
 
-They need Chromium and Playwright (`tests/browser.py`), and pdflatex with pdftoppm for the document
-of equations.
+They need Chromium and Playwright (`tests/browser.py`); the document of equations also needs
+pdflatex and pdftoppm.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ DOCS = Path(__file__).parent
 WANTED = DOCS / "_static"
 COMMAND = [sys.executable, "-m", "daesolve"]
 WIDE = 500
-"""Pixels of a page, not many more than a telephone has; pictures have twice as many."""
+"""Width of a page in pixels, little more than a telephone has; pictures have twice as many."""
 NARROW = r"\geometry{paperwidth=105mm, paperheight=270mm, margin=4mm}\pagestyle{empty}"
 
 
 def page_of(file: Path, name: str, height: int, top: str, width: int = WIDE) -> None:
-    """Photograph a page from the first of some elements on, light, as far as a height."""
+    """Photograph a page in its light theme, from the first of some elements, down to a height."""
     sys.path.insert(0, str(DOCS.parent))
     from tests.browser import open_browser
 
@@ -55,7 +55,7 @@ def run(*command: str, inside: Path, fails: bool = False) -> None:
 
 
 def drift_report(directory: Path) -> None:
-    """Run the tests of the page on drift tests, of which one exceeds its limit."""
+    """Run the tests of the page on drift tests; one of them exceeds its limit."""
     page = (DOCS / "how-to/drift-tests.md").read_text(encoding="utf-8")
     (code,) = [found for found in blocks(page) if "def bead()" in found]
     (directory / "test_bead.py").write_text(code)
@@ -73,7 +73,7 @@ def drift_report(directory: Path) -> None:
 
 
 def equations(directory: Path) -> None:
-    """Set the reduced equations of the sleigh of the page on equations."""
+    """Typeset the reduced equations of the sleigh from the page on equations."""
     page = (DOCS / "how-to/equations.md").read_text(encoding="utf-8")
     (code,) = [found for found in blocks(page) if "sleigh.to_latex(" in found]
     (directory / "sleigh.py").write_text(code)
@@ -103,7 +103,7 @@ def equations(directory: Path) -> None:
 
 
 def plugin_report(directory: Path) -> None:
-    """Make the template's project and report a run of its problem."""
+    """Create the template's project and report a run of its problem."""
     run(*COMMAND, "new", "my-problem", inside=directory)
     file = str(directory / "my-problem/src/my_problem/__init__.py")
     run(*COMMAND, "run", file, "--out", "made", inside=directory)
@@ -111,13 +111,13 @@ def plugin_report(directory: Path) -> None:
 
 
 def paper_again(directory: Path) -> None:
-    """Make a paper again, quickly."""
+    """Reproduce a paper in quick mode."""
     run(*COMMAND, "paper", "nikolskii-smirnov", "--quick", "--out", "made", inside=directory)
     page_of(directory / "made" / "paper.html", "paper-again", 595, "h2:has-text('Figure 1')")
 
 
 def blocks(page: str) -> list[str]:
-    """Return the blocks of Python of a page."""
+    """Return the Python blocks of a page."""
     return re.findall(r"```python\n(.*?)```", page, re.DOTALL)
 
 

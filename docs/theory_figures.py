@@ -35,7 +35,7 @@ def residual_dies() -> Figure:
 
 
 def trolley() -> Figure:
-    """Draw the trolley of the page, kicked off its goal, which is of degree three."""
+    """Draw the page's trolley, kicked off its goal of relative degree three."""
     names = computed("theory/relative-degree", "trolley = ds.ControlSystem(")
     start = {"place": 0.5, "speed": 0.0, "force": 0.0}
     run = ds.solve(names["trolley"], 6.0, start, at=ds.every(0.02), formulation=ds.Feedback(rate=4))
@@ -50,7 +50,7 @@ def trolley() -> Figure:
 
 
 def projections() -> Figure:
-    """Draw what an impact leaves of a velocity: in the metric of the masses, and not in it."""
+    """Draw a velocity after an impact: projected in the metric of the masses, and otherwise."""
     figure, (axes,) = panels(1, 3.2)
     masses = np.array([1.0, 4.0])
     row = np.array([1.0, 1.0])
@@ -86,7 +86,7 @@ def projections() -> Figure:
 
 
 def three_balls() -> Figure:
-    """Draw the three balls of the page, by two models of impacts at one instant."""
+    """Draw the page's three balls, for two models of simultaneous impacts."""
     names = computed("theory/impacts", "def balls(order)")
     figure, axes = panels(2, 1.8, sharex=True)
     for panel, order in zip(axes, ("simultaneous", "sequential"), strict=True):
@@ -100,7 +100,7 @@ def three_balls() -> Figure:
 
 
 def driven_energy() -> Figure:
-    """Draw the energy and the phase of a pendulum by a loose method, driven and not."""
+    """Draw energy and phase of a pendulum at a loose tolerance, with the energy driven and not."""
     names = computed("theory/invariants", "reference_run(pendulum")
     pendulum, start = names["pendulum"], names["start"]
     exact = ds.analysis.reference_run(pendulum, 20.0, start)
@@ -125,7 +125,7 @@ def driven_energy() -> Figure:
 
 
 def guard_passes() -> Figure:
-    """Draw a guard along a run: samples of steps, and the places where it passes zero."""
+    """Draw a guard along a run: samples of steps, and the points where it passes zero."""
     q = ds.coordinates(phi=ds.ANGLE)
     turn = ds.Event("turn", q.dot.phi)
     swing = ds.MechanicalSystem(
@@ -143,7 +143,7 @@ def guard_passes() -> Figure:
 
 
 def undone_choice() -> Figure:
-    """Draw the momentum of the page's brake: kept, until it is not, which the run notices."""
+    """Draw the momentum of the page's brake: conserved, until the run detects that it is not."""
     names = computed("theory/trust", "brake = ds.MechanicalSystem")
     run = ds.solve(names["brake"], 100.0, {"x_dot": 1.0, "y": 1.0}, at=ds.every(0.1))
     figure, (axes,) = panels(1)
@@ -155,7 +155,7 @@ def undone_choice() -> Figure:
 
 
 def creep() -> Figure:
-    """Draw how a body at rest creeps where friction is smoothed."""
+    """Draw how a body at rest creeps under smoothed friction."""
     names = computed("theory/friction-alternatives", "run.rest_time")
     figure, (axes,) = panels(1)
     for colour, speed in zip(COLOURS[1:], (1e-2, 1e-3, 1e-4), strict=False):
@@ -226,11 +226,11 @@ SHIFTS = {
     "ggl": (-4, 6),
     "index 1, rate 0": (6, 4),
 }
-"""Where labels would lie on each other, points."""
+"""Offsets, points, that keep labels apart."""
 
 
 def passages() -> Figure:
-    """Draw how the constraints of the four-bar linkage lose their rank at every half turn."""
+    """Draw how the constraints of the four-bar linkage lose rank at every half turn."""
     case = ds.problem("four-bar").case("swing")
     run = case.solve(at=np.linspace(0.0, 10.0, 2001))
     jacobian, mass = (case.system.function(name) for name in ("jacobian", "mass_matrix"))
@@ -282,7 +282,7 @@ def orders() -> Figure:
 
 
 def painleve() -> Figure:
-    """Draw m A of a rod that slides, over its angle; below zero there is no answer, or two."""
+    """Draw m A of a sliding rod over its angle; below zero there is no answer, or there are two."""
     from daesolve.complementarity import HorizontalComplementarity, solve
 
     angle = np.linspace(0.02, np.pi / 2, 200)
@@ -314,7 +314,7 @@ def painleve() -> Figure:
 
 
 def answers_found() -> Figure:
-    """Draw what each algorithm costs over the number of pairs, and how often it finds an answer."""
+    """Draw each algorithm's cost over the number of pairs, and how often it finds an answer."""
     page = (DOCS / "theory/variants-algorithms.md").read_text(encoding="utf-8")
     page = page[page.index("Friction changes some determinant's sign") :]
     head, _, *rows = rows_of(page, "| method | m = 2")

@@ -1,10 +1,10 @@
-"""What tests are spared on a machine without heyoka, whose wheels are for Linux alone.
+"""What tests skip on a machine without heyoka, which has wheels for Linux only.
 
-What asks for heyoka by name meets the library's refusal, and what asks it for ground truth that of
-the stand-in below; both are skipped for that, not failed. So is what `needs_heyoka.txt` lists: a
-line that is no longer needed there is found by ``DAESOLVE_CHECK_NEEDS_HEYOKA=1``. With
-``DAESOLVE_REQUIRE_HEYOKA=1`` none is skipped. On Windows, tests that send signals which it does not
-have are skipped.
+Code that requests heyoka by name gets the library's refusal, and code that uses it for ground truth
+gets the refusal of the stand-in below; both count as skipped, not failed. The tests listed in
+`needs_heyoka.txt` are skipped too; ``DAESOLVE_CHECK_NEEDS_HEYOKA=1`` finds lines there that are no
+longer needed. With ``DAESOLVE_REQUIRE_HEYOKA=1`` nothing is skipped. On Windows, tests that send
+signals which it lacks are skipped.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ import pytest
 from daesolve.errors import MissingBackendError
 from daesolve.preparation import lately
 
-# It finds out by itself that heyoka is missing, before the stand-in is there.
+# It must detect the missing heyoka before the stand-in exists.
 from daesolve.solvers.heyoka_code import hy
 
-# What is tested is what is prepared now; tests of what is kept say where.
+# Tests check fresh preparations; tests of kept ones set their own directory.
 os.environ["DAESOLVE_CACHE"] = "off"
 
 WITHOUT_HEYOKA = hy is None and "DAESOLVE_REQUIRE_HEYOKA" not in os.environ
@@ -37,7 +37,7 @@ NEEDS_HEYOKA = Path(__file__).with_name("needs_heyoka.txt")
 
 
 class _Absent(ModuleType):
-    """Stands for heyoka, so that a module which needs it in some of its functions is imported."""
+    """Replaces heyoka, so that modules that need it only in some functions can be imported."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -50,13 +50,13 @@ if WITHOUT_HEYOKA:
 
 
 def needs_heyoka() -> tuple[str, ...]:
-    """Return what is skipped without heyoka: `cli/test_x.py::test_y`, or all of `cli/test_x.py`."""
+    """Return what to skip without heyoka: `cli/test_x.py::test_y`, or all of `cli/test_x.py`."""
     lines = NEEDS_HEYOKA.read_text(encoding="utf-8").splitlines()
     return tuple(line for line in lines if line and not line.startswith("#"))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Import only the files that have a core test where nothing but the core is asked for."""
+    """Import only files with a core test if only core tests are requested."""
     if config.option.markexpr == "core" and collection_path.match("test_*.py"):
         return "mark.core" not in collection_path.read_text(encoding="utf-8") or None
     return None
@@ -65,7 +65,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
     """Skip what is listed: a file, or a test with all its parameters or with one, as `test_x[a]`.
 
-    To check the list (``DAESOLVE_CHECK_NEEDS_HEYOKA=1``) it runs, and a test that passes fails.
+    With ``DAESOLVE_CHECK_NEEDS_HEYOKA=1`` they run instead, and a test that passes counts as
+    failed.
     """
     if not WITHOUT_HEYOKA:
         return
@@ -81,7 +82,7 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Take modules and collected tests out of garbage collections, a tenth of the time of tests."""
+    """Exclude modules and collected tests from garbage collection, a tenth of the time of tests."""
     gc.collect()
     gc.freeze()
 
@@ -90,7 +91,7 @@ def pytest_collection_finish() -> None:
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, Any, pytest.CollectReport]:
-    """Skip a module that asks heyoka when it is imported."""
+    """Skip a module that needs heyoka when it is imported."""
     report = yield
     if report.failed and (reason := _missing(report.call.excinfo)):
         report.outcome, report.longrepr = "skipped", (str(collector.path), 0, reason)
@@ -101,7 +102,7 @@ def pytest_make_collect_report(
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Skip a test that asks for what is missing, itself or by a fixture."""
+    """Skip a test that requests something missing, directly or by a fixture."""
     report = yield
     if report.failed and (reason := _missing(call.excinfo)):
         report.outcome = "skipped"
@@ -110,7 +111,7 @@ def pytest_runtest_makereport(
 
 
 def _missing(excinfo: pytest.ExceptionInfo[BaseException] | None) -> str:
-    """Return why a test or a module could not go on here; nothing where it failed."""
+    """Return why a test or a module could not continue here; None if it failed."""
     for error in _chain(None if excinfo is None else excinfo.value):
         match error:
             case ModuleNotFoundError(name="heyoka") if WITHOUT_HEYOKA:

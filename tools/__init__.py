@@ -1,1 +1,1 @@
-"""Tools of those who develop daesolve."""
+"""Tools for developers of daesolve."""

@@ -1,44 +1,44 @@
-"""Measure the structure of the library, so that two states of it compare by the same rules.
+"""Measure the structure of the library; two states of it are measured by the same rules.
 
     python tools/measure_structure.py --json > before.json
     python tools/measure_structure.py --tree ../other-checkout --against before.json
 
-A module is a file `*.py`, `__init__.py` among them; a package is a folder with an `__init__.py`.
-Every count is over `daesolve/` of the checkout.
+A module is a file `*.py`, `__init__.py` included; a package is a folder with an `__init__.py`.
+Every count covers `daesolve/` of the checkout.
 
 entries at the top
-    Packages and modules directly in `daesolve/`, `__main__` among them, `__init__` not.
+    Packages and modules directly in `daesolve/`; `__main__` counts, `__init__` does not.
 lines of code
     Lines that hold a token, without docstrings, comments and blank lines.
 the run
-    `daesolve run rolling-wheel --case hoop` to its end, by `daesolve.cli:main`; once as it stands,
-    and once with `--out`, which stores the run and writes its report. A module is passed where one
-    of its functions is called, methods that `dataclass` writes among them; the execution of a
-    module or of a class body is no call. Functions are distinct ones in the library's files,
-    lambdas and generator expressions among them. Depth is the deepest nesting of Python frames,
-    of all packages, at a call of a function of the library; the first frame is `main`.
-    Comprehensions of lists, sets and dictionaries are no functions, as from Python 3.12 on.
+    A complete `daesolve run rolling-wheel --case hoop` by `daesolve.cli:main`; once with no
+    options, and once with `--out`, which stores the run and writes its report. The run passes a
+    module if it calls one of its functions, including methods that `dataclass` writes; executing
+    a module or a class body does not count as a call. Functions are distinct functions in the
+    library's files, including lambdas and generator expressions. Depth is the deepest nesting of
+    Python frames, of all packages, at a call of a library function; the first frame is `main`.
+    Comprehensions of lists, sets and dictionaries do not count, as from Python 3.12 on.
 the import
-    Processor time in new processes, which take turns with those that import what it builds on.
+    Processor time in new processes, alternating with processes that import its dependencies.
 loops over a segment
-    Classes and functions at the top of a module in a package `solvers` that hold a `while` or
+    Top-level classes and functions of a module in a package `solvers` that contain a `while` or
     `for` statement, and that make a `StepBlock` or a `SegmentEnd` or call `observe`.
 questions for the type of a formulation
     Outside the package `formulations`: `isinstance` and `issubclass`, comparisons of types, and
-    class patterns with a class that derives from `Formulation`; comparisons of something called
-    `name` or `formulation`, or of `SomeFormulation.name`, with the name of one.
+    class patterns with a class that derives from `Formulation`; comparisons of anything called
+    `name` or `formulation`, or of `SomeFormulation.name`, with the name of a formulation.
 long functions
-    Lines of a function without its docstring, more than 60.
+    Functions with more than 60 lines, docstrings excluded.
 names that occur twice
-    Public classes at the top of a module, and files other than `__init__.py`.
+    Top-level public classes, and files other than `__init__.py`.
 told, tells, tell
-    The word in strings, docstrings and comments in any case; and `told` in the whole text, names
-    of variables among it, in lower case.
+    The words in strings, docstrings and comments in any case; and `told` in the whole text,
+    names of variables included, in lower case.
 modules with an SVD
-    Those that call a function whose name contains `svd`.
+    Modules that call a function whose name contains `svd`.
 
-The library runs with this interpreter, the checkout in front of `PYTHONPATH`. Entry points that are
-installed name the problems, so the checkout must have the modules that they name.
+The library runs with this interpreter, with the checkout at the front of `PYTHONPATH`. Installed
+entry points name the problems, so the checkout must contain the modules that they name.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ LIBRARY = "daesolve"
 
 
 def measure_files(tree: Path) -> Measures:
-    """Measure what the files of a checkout say."""
+    """Measure what the files of a checkout contain."""
     modules = modules_of(tree / LIBRARY)
     parts = (sizes, questions, repeated_names, words, other_counts)
     measured = top_entries(tree / LIBRARY)
@@ -66,7 +66,7 @@ def measure_files(tree: Path) -> Measures:
 
 
 def shown(value: Value | None) -> str:
-    """Return a value as the table shows it."""
+    """Return a value in the form that the table shows."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -75,12 +75,12 @@ def shown(value: Value | None) -> str:
 
 
 def table(columns: dict[str, Measures]) -> str:
-    """Write measures side by side, and under them the lists of the last column.
+    """Write measures side by side, followed by the lists of the last column.
 
     Parameters
     ----------
     columns
-        Measures by the heading of their column.
+        Measures by column heading.
     """
     keys = list(dict.fromkeys(key for measures in columns.values() for key in measures))
     last = list(columns.values())[-1]
@@ -104,16 +104,16 @@ def parser() -> argparse.ArgumentParser:
     """Describe the command."""
     made = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     here = Path(__file__).resolve().parents[1]
-    made.add_argument("--tree", type=Path, default=here, help="a checkout; this one if not given")
-    made.add_argument("--json", action="store_true", help="print JSON in place of the table")
-    made.add_argument("--against", type=Path, metavar="JSON", help="measures to print beside")
-    made.add_argument("--repeats", type=int, default=5, help="how often each import is timed")
-    made.add_argument("--files-only", action="store_true", help="run nothing; only read the files")
+    made.add_argument("--tree", type=Path, default=here, help="a checkout (default: this one)")
+    made.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    made.add_argument("--against", type=Path, metavar="JSON", help="measures to compare with")
+    made.add_argument("--repeats", type=int, default=5, help="number of timings of each import")
+    made.add_argument("--files-only", action="store_true", help="only read the files; run nothing")
     return made
 
 
 def main() -> None:
-    """Measure a checkout, and print what was found."""
+    """Measure a checkout, and print the results."""
     asked = parser().parse_args()
     tree = asked.tree.resolve()
     measured = measure_files(tree)

@@ -24,31 +24,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        Of the command line, those of the process unless told.
+        Of the command line; those of the process by default.
     """
-    told = parser().parse_args(arguments)
-    if told.command == "record":
-        return record(told.file, told.only)
-    return compare(told.before, told.after)
+    given = parser().parse_args(arguments)
+    if given.command == "record":
+        return record(given.file, given.only)
+    return compare(given.before, given.after)
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the command line."""
+    """Return the parser of the command line."""
     made = argparse.ArgumentParser(prog="python -m tools.net", description=__doc__)
     commands = made.add_subparsers(dest="command", required=True)
-    recording = commands.add_parser("record", help="run everything, and write fingerprints")
+    recording = commands.add_parser("record", help="run everything and write fingerprints")
     recording.add_argument("file", type=Path, metavar="FILE.json")
     recording.add_argument(
-        "--only", nargs="+", default=[], metavar="NAME", help="runs whose name has one of these"
+        "--only",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="only runs whose name contains one of these",
     )
-    comparing = commands.add_parser("compare", help="tell how two recordings differ")
+    comparing = commands.add_parser("compare", help="show how two recordings differ")
     comparing.add_argument("before", type=Path, metavar="BEFORE.json")
     comparing.add_argument("after", type=Path, metavar="AFTER.json")
     return made
 
 
 def record(file: Path, only: Sequence[str] = ()) -> int:
-    """Write the fingerprints of all runs, or of those whose name has one of some words."""
+    """Write the fingerprints of all runs, or of those whose name contains one of several words."""
     from tools.net import analyses, commands, motions, stored  # noqa: F401
 
     chosen = [name for name in NET if not only or any(word in name for word in only)]
@@ -60,16 +64,16 @@ def record(file: Path, only: Sequence[str] = ()) -> int:
         print(f"{time.perf_counter() - begin:7.2f} s  {name} {word}".rstrip(), flush=True)
     others = foreign()
     if others:
-        print(f"from another checkout, so that nothing is written: {', '.join(others)}")
+        print(f"modules come from another checkout, so nothing is written: {', '.join(others)}")
         return 1
     file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     return 0
 
 
 def foreign() -> list[str]:
-    """Return the modules of daesolve and its problems that are not where their package is.
+    """Return the modules of daesolve and its problems that lie outside their package.
 
-    They come from another checkout that is installed, if something imports what this one lacks.
+    They come from another installed checkout if something imports what this one lacks.
     """
     found: list[str] = []
     for name, module in sorted(sys.modules.items()):
@@ -83,7 +87,7 @@ def foreign() -> list[str]:
 
 
 def compare(before: Path, after: Path) -> int:
-    """Print how two recordings differ; return 1 where they do."""
+    """Print how two recordings differ; return 1 if they do."""
     first, second = (json.loads(file.read_text(encoding="utf-8")) for file in (before, after))
     lines = differences(first, second)
     print(*lines, summary(first, second), sep="\n")

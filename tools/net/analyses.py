@@ -1,4 +1,4 @@
-"""What the net asks of systems and motions besides the motion itself."""
+"""Runs of the net that analyse systems and motions."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def compared(scratch: Path) -> Fingerprint:
     )  # fmt: skip
     runs: Fingerprint = {}
     for run in found.runs:
-        told = of_fields(run, leave=["trajectory"])
+        comparison = of_fields(run, leave=["trajectory"])
         motion = None if run.trajectory is None else of_run(run.trajectory)
-        runs[f"{run.pair} {run.tolerance}"] = {**told, "run": motion}
+        runs[f"{run.pair} {run.tolerance}"] = {**comparison, "run": motion}
     rest = {name: digest(getattr(found, name)) for name in ("refused", "agreement")}
     return {**runs, **rest, "standard": masked(found.standard.note)}
 
 
 @named("compared with hits")
 def compared_with_hits(scratch: Path) -> Fingerprint:
-    """Compare runs with resets with a given end."""
+    """Compare runs with resets against a given end."""
     found = names.compare(
         systems.peg_pendulum(), [ds.Feedback()], [ds.Taylor(), ds.Dop853()], 2.0,
         {"x": 0.84, "x_dot": 0.0, "y_dot": 0.0},
@@ -45,7 +45,7 @@ def compared_with_hits(scratch: Path) -> Fingerprint:
 
 @named("reference in quadruple precision")
 def reference(scratch: Path) -> Fingerprint:
-    """Run a reference of a smooth motion, and of one with impacts."""
+    """Run a reference for a smooth motion, and for one with impacts."""
     smooth = ds.problem("pendulum").case().reference_run(2.0, at=[1.0, 2.0])
     released = {"x": 0.84, "x_dot": 0.0, "y_dot": 0.0}
     hits = names.reference_run(systems.peg_pendulum(), 1.5, released, at=[1.5])
@@ -98,7 +98,7 @@ def sections(scratch: Path) -> Fingerprint:
 
 @named("linearized")
 def linearized(scratch: Path) -> Fingerprint:
-    """Linearize a bicycle at two speeds, and a pendulum that hangs."""
+    """Linearize a bicycle at two speeds, and a hanging pendulum."""
     bicycle = ds.problem("bicycle").case().system
     found: Fingerprint = {}
     for speed in (4.0, 5.0):
@@ -149,14 +149,14 @@ def variants(scratch: Path) -> Fingerprint:
     for entry in problem.cases:
         case = problem.case(entry.name)
         guides = names.variant_problem(case.system, case.values)
-        told = guides.solve({"x": 0.0, "x_dot": -1.0}, policy="all")
-        answers = [_answer(answer) for answer in told.answers]
-        found[entry.name] = {"answers": answers, "accelerations": digest(told.accelerations)}
+        solution = guides.solve({"x": 0.0, "x_dot": -1.0}, policy="all")
+        answers = [_answer(answer) for answer in solution.answers]
+        found[entry.name] = {"answers": answers, "accelerations": digest(solution.accelerations)}
     return found
 
 
 def _answer(answer: Any) -> dict[str, Any]:
-    """Return the supports that are loaded, and their reactions."""
+    """Return the loaded supports and their reactions."""
     return {
         "variant": list(answer.variant),
         "reactions": [repr(float(value)) for value in answer.reactions],
@@ -208,12 +208,12 @@ def pads(scratch: Path) -> Fingerprint:
     return {**found, "nodes": digest(names.pad_nodes(6, 4))}
 
 
-# -- what constraints are worth -------------------------------------------------------------------
+# -- constraints ----------------------------------------------------------------------------------
 
 
 @named("substituted")
 def substituted(scratch: Path) -> Fingerprint:
-    """Ask what may be substituted, substitute it, and run what is left."""
+    """Ask what may be substituted, substitute it, and run the smaller system."""
     unicycle = systems.unicycle()
     start = {"psi": 0.4, "along": -0.9, "turning": 0.7}
     found = names.is_quasi_holonomic(unicycle, ["phi"])
@@ -243,7 +243,7 @@ def small_velocities(scratch: Path) -> Fingerprint:
 
 @named("distributions")
 def distributions(scratch: Path) -> Fingerprint:
-    """Ask what constraints leave: growth, combinations, closure."""
+    """Ask for the consequences of constraints: growth, combinations, closure."""
     cart, bogies = ds.problem("cart").case().system, ds.problem("bogies").case().system
     growth = names.growth_vector(bogies, {"theta_1": 0.4, "theta_2": -0.3})
     combinations = names.substitutable_combinations(cart)
@@ -268,17 +268,17 @@ def drawn(scratch: Path) -> Fingerprint:
 
 @named("public names")
 def public_names(scratch: Path) -> Fingerprint:
-    """Tell every public name, of daesolve and its sections together, with its parameters."""
+    """List every public name of daesolve and its sections, with its parameters."""
     found = {name: names.public(name) for name in ds.__all__}
     for module in names.modules():
         found |= {name: getattr(module, name) for name in module.__all__}
-    told = {name: _kind(value) for name, value in found.items() if not inspect.ismodule(value)}
+    kinds = {name: _kind(value) for name, value in found.items() if not inspect.ismodule(value)}
     errors = {name: "an exception" for name in dir(ds.errors) if name.endswith("Error")}
-    return {"names": told, "errors": errors}
+    return {"names": kinds, "errors": errors}
 
 
 def _kind(value: Any) -> str:
-    """Return what is called by a public name, with the names of its parameters."""
+    """Return what a public name calls, with the names of its parameters."""
     if not callable(value):
         return type(value).__name__
     try:

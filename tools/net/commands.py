@@ -1,4 +1,4 @@
-"""Commands of the net, each typed in a directory of its own."""
+"""Commands of the net, each run in a separate directory."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tools.net.registry import NET, named
 from tools.net.surroundings import daesolve_says
 
 SPENT = {"wall_seconds": 1.0, "compile_seconds": 0.5, "compile_cached": True}
-"""Put in the place of what a run cost, so that its page is the same again."""
+"""Replaces the measured costs of a run, so that its page is reproducible."""
 
 
 def _typed(*arguments: str) -> Any:
-    """Return a run that types a command, and takes what it says as a text, or as JSON."""
+    """Return a run that executes a command and returns its output as text, or as JSON."""
 
     def run(scratch: Path) -> Fingerprint:
         said = daesolve_says(scratch, *arguments)
-        told = masked(said.stderr).strip()
-        status: Fingerprint = {"status": said.returncode, "errors": told}
+        errors = masked(said.stderr).strip()
+        status: Fingerprint = {"status": said.returncode, "errors": errors}
         if "--json" in arguments and said.stdout.startswith("{"):
             return {**status, **of_document(json.loads(said.stdout))}
         text = masked(said.stdout)
@@ -40,20 +40,20 @@ TYPED = {
     "list": "list",
     "show": "show rolling-wheel",
 }
-"""What is typed; each takes the time to start a process."""
+"""The commands; each takes the time to start a process."""
 NET.update({f"command {name}": _typed(*words.split()) for name, words in TYPED.items()})
 
 
 @named("command report")
 def report(scratch: Path) -> Fingerprint:
-    """Store a run with its report, build the report again with costs that are given, animate it."""
+    """Store a run with its report, rebuild the report with fixed costs, and animate it."""
     words = "run slider-crank --until 2 --solver dop853 --rtol 1e-9 --verify --every 0.04 --out run"
     said = daesolve_says(scratch, *words.split())
     first = json.loads((scratch / "run" / "report.json").read_text(encoding="utf-8"))
     file = scratch / "run" / "result.json"
     result = json.loads(file.read_text(encoding="utf-8"))
     result["statistics"] |= SPENT
-    del result["sha256"]  # it is about what was measured
+    del result["sha256"]  # hash of the measured results
     file.write_text(json.dumps(result), encoding="utf-8")
     again = daesolve_says(scratch, "report", "run")
     moving = daesolve_says(scratch, "animate", "run", "--to", "page.html")
@@ -72,7 +72,7 @@ def report(scratch: Path) -> Fingerprint:
 
 @named("command new")
 def new(scratch: Path) -> Fingerprint:
-    """Write a project to start from."""
+    """Write a starter project."""
     said = daesolve_says(scratch, "new", "my-problem")
     files = sorted(file for file in scratch.rglob("*") if file.is_file())
     texts = {str(file.relative_to(scratch)): file.read_text(encoding="utf-8") for file in files}

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 SHOWN = 10
-"""Of how many fields that differ the names are told."""
+"""How many of the differing fields are named."""
 LONGEST = 160
-"""Of a line about one value."""
+"""Length of a line about one value."""
 
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
-    """Return a line for every run that differs or is in one recording only."""
+    """Return a line for every run that differs or is in only one recording."""
     lines: list[str] = []
     for name in sorted({*before, *after}):
         if name not in after:
@@ -26,14 +26,14 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
 
 
 def summary(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Return how many runs are alike, in a sentence."""
+    """Return a sentence that counts identical runs."""
     both = before.keys() & after.keys()
     alike = sum(before[name] == after[name] for name in both)
     alone = len(before.keys() ^ after.keys())
     skipped = sum("skipped" in before[name] for name in both)
-    told = f"{alike} of {len(both)} runs are alike in every bit"
-    told += f", {alone} are in one recording only" if alone else ""
-    return told + (f"; {skipped} were skipped for want of a package" if skipped else "")
+    text = f"{alike} of {len(both)} runs are alike in every bit"
+    text += f", {alone} are in one recording only" if alone else ""
+    return text + (f"; {skipped} were skipped because a package is missing" if skipped else "")
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -43,20 +43,20 @@ def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     one, other = dict(_leaves(before)), dict(_leaves(after))
     names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
     fields = list(dict.fromkeys(_field(name) for name in names))
-    told = ", ".join(fields[:SHOWN])
+    text = ", ".join(fields[:SHOWN])
     if len(fields) > SHOWN:
-        told += f" and {len(fields) - SHOWN} more"
+        text += f" and {len(fields) - SHOWN} more"
     largest = _largest(one, other)
     if largest is not None:
-        told += f"; end state by {largest:.1e}" if largest else "; end state alike"
+        text += f"; end state by {largest:.1e}" if largest else "; end state alike"
     for name in ("outcome", "message"):
         if before.get(name) != after.get(name):
-            told += f"; {name}: {before.get(name)!r} -> {after.get(name)!r}"[:LONGEST]
-    return told
+            text += f"; {name}: {before.get(name)!r} -> {after.get(name)!r}"[:LONGEST]
+    return text
 
 
 def _ending(found: Mapping[str, Any]) -> str:
-    """Return what became of a run, in words."""
+    """Return the outcome of a run, in words."""
     if "raised" in found:
         return f"raised {found['raised']} ({str(found['message'])[:LONGEST]})"
     if "skipped" in found:
@@ -65,7 +65,7 @@ def _ending(found: Mapping[str, Any]) -> str:
 
 
 def _leaves(found: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every field of a fingerprint, those of parts behind the name of the part."""
+    """Yield every field of a fingerprint; the fields of a part follow the part's name."""
     for name, value in found.items():
         if isinstance(value, Mapping):
             yield from _leaves(value, f"{prefix}{name}.")
@@ -74,13 +74,13 @@ def _leaves(found: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, A
 
 
 def _field(name: str) -> str:
-    """Return the name of a field without that of the state behind it."""
+    """Return the name of a field without the name of the state that follows it."""
     head, found, _ = name.partition("end_state.")
     return f"{head}end_state" if found else name
 
 
 def _largest(one: Mapping[str, Any], other: Mapping[str, Any]) -> float | None:
-    """Return the largest relative difference of the values in end states; None without any."""
+    """Return the largest relative difference of values in end states; None if there are none."""
     pairs = [
         (float(value), float(other[name]))
         for name, value in one.items()

@@ -1,4 +1,4 @@
-"""What a result is known by: hashes of its bits, and some of it as it is."""
+"""The fingerprint of a result: hashes of its bits, and some of its values in full."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ Fingerprint = dict[str, Any]
 """Names with hashes, sentences, numbers, or fingerprints of parts."""
 
 DIGITS = 16
-"""Of a hash: two results that differ have the same one by chance never."""
+"""Length of a hash: long enough that two different results never share one by chance."""
 READABLE = 12
-"""Of how many states the last values are told as they are."""
+"""For how many states the last values are kept in full."""
 COSTS = frozenset({"wall_seconds", "compile_seconds", "compile_cached"})
-"""What differs from one recording to the next, wherever it is told."""
+"""Keys that change from one recording to the next, wherever they occur."""
 SURROUNDINGS = frozenset({"versions", "machine", "processor", "path", "directory", "created"})
-"""What belongs to the machine and not to the result."""
+"""Keys that belong to the machine and not to the result."""
 
 
 def digest(value: Any) -> str:
-    """Return a hash of every bit of a value, made of what `exact` takes."""
+    """Return a hash of every bit of a value, based on the result of `exact`."""
     text = json.dumps(exact(value), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
 def exact(value: Any) -> Any:
-    """Return a value as JSON can hold it to the last bit; the order of names does not count.
+    """Return a value in a form that JSON keeps to the last bit; the order of names does not count.
 
     Raises
     ------
     TypeError
-        It is of a kind whose content is not known.
+        The content of this type is unknown.
     """
     if isinstance(value, Enum):
         return exact(value.value)
@@ -70,13 +70,13 @@ def _array(values: np.ndarray) -> list[Any]:
 
 
 def readable(values: Mapping[str, Any]) -> dict[str, str]:
-    """Return the first numbers as Python writes them, from which every bit can be had again."""
+    """Return the first numbers as Python writes them, which preserves every bit."""
     return {name: repr(float(values[name])) for name in list(values)[:READABLE]}
 
 
 def of_run(run: ds.Trajectory) -> Fingerprint:
     """Return the fingerprint of a run."""
-    told, cost = run.description, run.statistics
+    described, cost = run.description, run.statistics
     bits = {
         "times": run.times,
         "states": dict(run.states),
@@ -91,18 +91,18 @@ def of_run(run: ds.Trajectory) -> Fingerprint:
         "degeneracy": run.degeneracy,
         "verification": run.verification,
         "units": dict(run.units),
-        "parameters": told["parameters"],
-        "rates": told["rates"],
-        "tolerances": told["tolerances"],
-        # The message of a run that was interrupted names its directory.
+        "parameters": described["parameters"],
+        "rates": described["rates"],
+        "tolerances": described["tolerances"],
+        # The message of an interrupted run names its directory.
         "text": str(run).replace(run.message, ""),
     }
     return {
         "outcome": run.outcome.value,
         "message": run.message,
         "end_time": repr(float(run.end_time)),
-        "formulation": told["formulation"],
-        "solver": told["solver"],
+        "formulation": described["formulation"],
+        "solver": described["solver"],
         "steps": cost.steps,
         "rhs_evaluations": cost.rhs_evaluations,
         "instructions": cost.instructions,
@@ -110,7 +110,7 @@ def of_run(run: ds.Trajectory) -> Fingerprint:
         "event_names": _counted(event.name for event in run.events),
         "samples": len(run.times),
         "end_state": readable(run.end_state),
-        "notes": list(told["notes"]),
+        "notes": list(described["notes"]),
         **{name: digest(value) for name, value in bits.items()},
     }
 
@@ -123,14 +123,14 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
 
 
 def of_fields(result: Any, leave: Iterable[str] = ()) -> Fingerprint:
-    """Return the fingerprint of a dataclass: each field's hash, and numbers as they are.
+    """Return the fingerprint of a dataclass: each field's hash, and numbers in full.
 
     Parameters
     ----------
     result
-        Runs among its fields are told as runs.
+        Runs among its fields get the fingerprint of a run.
     leave
-        Fields that are no data.
+        Fields without data.
     """
     names = [entry.name for entry in fields(result) if entry.name not in {*leave, *COSTS}]
     return {name: _told(getattr(result, name)) for name in names if not name.startswith("_")}
@@ -147,7 +147,7 @@ def _told(value: Any) -> Any:
 
 
 def of_document(document: Mapping[str, Any]) -> Fingerprint:
-    """Return the fingerprint of a JSON object that the command line prints or a report holds."""
+    """Return the fingerprint of a JSON object that the command line prints or a report contains."""
     kept = without_costs(document)
     short = {name: value for name, value in kept.items() if _is_short(value)}
     return {**short, **{name: digest(value) for name, value in kept.items() if name not in short}}
@@ -158,7 +158,7 @@ def _is_short(value: Any) -> bool:
 
 
 def without_costs(value: Any) -> Any:
-    """Return a value of JSON without what differs from one recording or machine to the next."""
+    """Return a JSON value without what changes between recordings or machines."""
     if isinstance(value, Mapping):
         left = COSTS | SURROUNDINGS
         return {name: without_costs(entry) for name, entry in value.items() if name not in left}
@@ -173,11 +173,11 @@ MASKS = {
     r"[\d.e+-]+ s, residuals": "WALL, residuals",
     r"(daesolve|casadi|numpy|scipy|heyoka|scikit-sundae|Assimulo|python) \d[\w.+]*": "VERSION",
 }
-"""Patterns of texts that tell what a run cost and with what it was made, and what stands there."""
+"""Patterns of texts about the cost and the versions of a run, and their replacements."""
 
 
 def masked(text: str) -> str:
-    """Return a text without times of computation and versions."""
+    """Return a text without computing times and versions."""
     for pattern, word in MASKS.items():
         text = re.sub(pattern, word, text)
     return text

@@ -51,7 +51,7 @@ def gearbox() -> Any:
 
 
 def motor() -> Any:
-    """Return an arm that a motor turns by a given angle, and a body that moves freely."""
+    """Return an arm that a motor turns by a given angle, and a free body."""
     arm = names.PlanarBody("arm", 2.0, 0.5, position=(0.3, 0.0))
     beside = names.PlanarBody("beside", 1.0, 1.0)
     axle = names.Revolute("axle", names.GROUND.frame((0, 0)), arm.frame((-0.3, 0.0)))

@@ -1,4 +1,4 @@
-"""Runs of the net that are one motion each: problems, formulations, solvers, events, friction."""
+"""Runs of the net with one motion each: problems, formulations, solvers, events, friction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tools.net.fingerprints import Fingerprint, of_run
 from tools.net.registry import NET
 
 SHORT = 20.0
-"""s; what has a longer horizon is run so far."""
+"""s; longer horizons are shortened to this."""
 HORIZONS = {
     "bricard": 0.5,
     "flyball-governor": 0.5,
@@ -21,7 +21,7 @@ HORIZONS = {
     "omni-rolling": 40.0,
     "rattleback": 5.0,
 }
-"""Of problems that cost much, s."""
+"""For expensive problems, s."""
 LEFT_OUT = (("omni-friction", "maximal"), ("bricard", "cross"))
 """Models whose equations take long to compile."""
 
@@ -58,7 +58,7 @@ class Posed:
 
 @dataclass(frozen=True)
 class Assembled:
-    """A run of a mechanism from its own start, some of whose values are others."""
+    """A run of a mechanism from its own start, with some values changed."""
 
     mechanism: Callable[[], Any]
     until: float
@@ -97,13 +97,13 @@ LOOSE = {"rtol": 1e-7, "atol": 1e-7}
 
 
 def _pair(formulation: Any, solver: Callable[[], ds.Solver], until: float = 2.0) -> Case:
-    """Return a run of the slider-crank, the solver made when it runs."""
+    """Return a run of the slider-crank; the solver is created when it runs."""
     return _Made("slider-crank", until=until, options={"formulation": formulation}, solver=solver)
 
 
 @dataclass(frozen=True)
 class _Made(Case):
-    """A run whose solver is made when it runs, since its package may be missing."""
+    """A run whose solver is created when it runs, because its package may be missing."""
 
     solver: Callable[[], ds.Solver] = ds.Taylor
 
@@ -154,7 +154,7 @@ NET |= {
     ),
 }
 
-# -- how a run is asked for, and how it ends -----------------------------------------------------
+# -- options of a run, and its end ---------------------------------------------------------------
 
 
 def _swing(until: float, *events: str, **options: Any) -> Posed:

@@ -1,6 +1,6 @@
-"""Public names of daesolve, those that stand in a section of it first found there.
+"""Finds public names of daesolve, in daesolve itself or in one of its sections.
 
-A run of the net says `names.Body`, and so is the same whether `Body` is a name of `daesolve` itself
+A run of the net uses `names.Body`, so it is the same whether `Body` is a name of `daesolve` itself
 or of `daesolve.multibody`. No other module of the net imports such a name.
 """
 
@@ -24,16 +24,16 @@ SECTIONS = (
     "drawing",
     "typing",
 )
-"""Modules of daesolve that have public names of their own."""
+"""Modules of daesolve with their own public names."""
 
 
 def public(name: str) -> Any:
-    """Return what has a public name, in daesolve itself or in a section of it.
+    """Return the object with a public name, in daesolve itself or in a section.
 
     Raises
     ------
     AttributeError
-        Nothing has the name.
+        Nothing has this name.
     """
     if name in daesolve.__all__:
         return getattr(daesolve, name)
@@ -46,7 +46,7 @@ def public(name: str) -> Any:
 def modules() -> list[ModuleType]:
     """Return the sections that daesolve has.
 
-    Where another checkout is installed, a module that is absent in this one would be taken from
+    If another checkout is installed, Python would import a module that this checkout lacks from
     there.
     """
     home = Path(daesolve.__file__).parent
@@ -59,7 +59,7 @@ def modules() -> list[ModuleType]:
 
 
 def __getattr__(name: str) -> Any:
-    """Return a public name, so that `names.Body` finds it."""
+    """Return the object with a public name, so that `names.Body` works."""
     if name.startswith("_"):
         raise AttributeError(name)
     return public(name)

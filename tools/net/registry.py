@@ -14,18 +14,18 @@ from daesolve.errors import MissingBackendError, MissingPackageError
 from tools.net.fingerprints import Fingerprint
 
 Net = Callable[[Path], Fingerprint]
-"""Of a directory of its own, which is empty, a run makes a fingerprint."""
+"""Runs in an empty directory and returns a fingerprint."""
 
 NET: dict[str, Net] = {}
 
 
 def named(name: str) -> Callable[[Net], Net]:
-    """Put a function into the net by a name.
+    """Add a function to the net under a name.
 
     Raises
     ------
     ValueError
-        There is a run of that name.
+        Another run has this name.
     """
 
     def put(run: Net) -> Net:
@@ -38,9 +38,9 @@ def named(name: str) -> Callable[[Net], Net]:
 
 
 def fingerprint(name: str) -> Fingerprint:
-    """Run what has a name, and return its fingerprint; a warning is an error.
+    """Run the entry with a name, and return its fingerprint; a warning counts as an error.
 
-    What the run raises is its fingerprint; where a package is missing, it is skipped.
+    The fingerprint of a run that raises is its error; a run whose package is missing is skipped.
     """
     with _directory() as scratch:
         try:

@@ -16,7 +16,7 @@ from tools.net.registry import named
 from tools.net.surroundings import environment
 
 SAME = ("times", "states", "reactions", "outputs", "events", "end_state_bits", "drift")
-"""What a run that was stopped has in common with one that was not."""
+"""What an interrupted run shares with an uninterrupted one."""
 UNTIL = 600.0
 
 KILLED = """
@@ -33,7 +33,7 @@ case.solve(600.0, at=ds.every(0.5), store=sys.argv[1], progress=progress)
 
 
 def _interrupting(after: float) -> Callable[..., None]:
-    """Return a progress that presses Ctrl-C once the run has come so far."""
+    """Return a progress callback that presses Ctrl-C at a given time."""
     pressed: list[float] = []
 
     def progress(time: float, *_: Any) -> None:
@@ -55,7 +55,7 @@ def _hoop(store: Path, until: float = UNTIL, **options: Any) -> ds.Trajectory:
 
 @named("stored in one go")
 def in_one_go(scratch: Path) -> Fingerprint:
-    """Store a run, read it from disk, and compare it with the one in memory."""
+    """Store a run, read it from disk, and compare it with the same run in memory."""
     stored = of_run(_hoop(scratch / "whole"))
     read = of_run(ds.Trajectory.from_run(scratch / "whole"))
     memory = of_run(ds.problem("rolling-wheel").case("hoop").solve(UNTIL, at=ds.every(0.5)))
@@ -79,7 +79,7 @@ def interrupted(scratch: Path) -> Fingerprint:
 
 @named("stored, killed and resumed")
 def killed(scratch: Path) -> Fingerprint:
-    """Kill a process that stores a run, and go on in this one."""
+    """Kill a process that stores a run, and continue in this process."""
     command = [sys.executable, "-c", KILLED, str(scratch / "killed")]
     ended = subprocess.run(command, env=environment(), check=False).returncode
     resumed = of_run(ds.resume(scratch / "killed"))
@@ -93,7 +93,7 @@ def killed(scratch: Path) -> Fingerprint:
 
 @named("stored and extended")
 def extended(scratch: Path) -> Fingerprint:
-    """Extend a run that is finished, and one that was interrupted before its first end."""
+    """Extend a finished run, and one that was interrupted before its first end."""
     first = of_run(_hoop(scratch / "short", 300.0))
     longer = of_run(ds.resume(scratch / "short", UNTIL))
     _hoop(scratch / "broken", 300.0, progress=_interrupting(100.0))
@@ -103,7 +103,7 @@ def extended(scratch: Path) -> Fingerprint:
 
 @named("stored with events and resets")
 def stored_impacts(scratch: Path) -> Fingerprint:
-    """Interrupt a run with resets whose system is no installed problem's, and go on."""
+    """Interrupt a run with resets, whose system belongs to no installed problem, and continue."""
     system, start = systems.rimless_wheel(), {"x": -0.3826834323650898, "x_dot": 1.4}
     options: dict[str, Any] = {"at": ds.every(0.05), "verify": True}
     store = scratch / "broken"
@@ -158,7 +158,7 @@ def sweep_serial(scratch: Path) -> Fingerprint:
 
 @named("sweep by processes")
 def sweep_by_processes(scratch: Path) -> Fingerprint:
-    """Sweep in one process beside this."""
+    """Sweep in one additional process."""
     return _sweep(scratch / "sweep", workers=1)
 
 
@@ -170,13 +170,13 @@ def sweep_in_a_batch(scratch: Path) -> Fingerprint:
 
 @named("sweep with another solver")
 def sweep_with_another_solver(scratch: Path) -> Fingerprint:
-    """Sweep with a formulation and a solver of its own."""
+    """Sweep with a given formulation and solver."""
     return _sweep(scratch / "sweep", workers=0, formulation="ggl", solver="idas", until=1.0, at=[1])
 
 
 @named("sweep interrupted and resumed")
 def sweep_resumed(scratch: Path) -> Fingerprint:
-    """Interrupt a sweep after some members, and go on from its directory."""
+    """Interrupt a sweep after some members, and continue from its directory."""
     case = ds.problem("pendulum").case()
 
     def progress(state: Any) -> None:

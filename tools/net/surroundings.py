@@ -1,4 +1,4 @@
-"""In what processes of their own run that the net starts."""
+"""The environment of processes that the net starts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKOUT = [str(ROOT), str(ROOT / "problems")]
-"""Where the library and the problems are that the net runs."""
+"""Where the net finds the library and the problems."""
 
 
 def environment() -> dict[str, str]:
@@ -20,7 +20,7 @@ def environment() -> dict[str, str]:
 
 
 def daesolve_says(scratch: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Type a command in a directory, and return what it says and its status."""
+    """Run a command in a directory, and return its output and its status."""
     command = [sys.executable, "-m", "daesolve", *arguments]
     return subprocess.run(
         command, cwd=scratch, env=environment(), capture_output=True, text=True, check=False

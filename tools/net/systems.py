@@ -39,7 +39,7 @@ def pendulum(*events: str) -> ds.MechanicalSystem:
 
 
 def peg_pendulum() -> ds.MechanicalSystem:
-    """Return a pendulum whose string meets a peg 0.6 m below the pivot where it hangs straight."""
+    """Return a pendulum whose string meets a peg 0.6 m below the pivot when it hangs straight."""
     q = ds.coordinates(x="m", y="m")
     d = ds.discrete(pivot=0.0, length=1.0)
     caught = ds.Reset({"pivot": 0.6, "length": 0.4}, impose=["string"])
@@ -94,7 +94,7 @@ def bouncing_ball() -> ds.MechanicalSystem:
 
 
 def balls_on_a_line(masses: Sequence[float], order: str) -> ds.MechanicalSystem:
-    """Return points on a line that throw each other apart."""
+    """Return points on a line that repel each other on contact."""
     q = ds.coordinates(**{f"x_{k}": "m" for k in range(1, len(masses) + 1)})
     events: list[ds.Event] = []
     for k, (left, right) in enumerate(pairwise(q[name] for name in q), start=1):
@@ -139,13 +139,13 @@ def thermostat() -> ds.ControlSystem:
 
 
 def growth() -> ds.ControlSystem:
-    """Return x' = x^2, which has no motion beyond t = 1 from x = 1."""
+    """Return x' = x^2, whose motion from x = 1 ends at t = 1."""
     x = ds.states(x="")
     return ds.ControlSystem(x, {"x": x.x**2})
 
 
 def bead() -> ds.MechanicalSystem:
-    """Return a bead that slides from a sphere, and bounces on a floor until it lies there."""
+    """Return a bead that slides off a sphere and bounces on a floor until it rests there."""
     q = ds.coordinates(x="m", y="m")
     sphere = ds.Contact("sphere", ca.sqrt(q.x**2 + q.y**2) - 1.0)
     floor = ds.Contact("floor", q.y + 1.0, restitution=0.5, closed=False)
@@ -171,7 +171,7 @@ def rod_on_ends() -> ds.MechanicalSystem:
 
 
 def beam(friction: float = 0.1) -> ds.MechanicalSystem:
-    """Return a beam that slides on three supports, of which one is too many; they rub."""
+    """Return a beam that slides with friction on three supports, one of which is redundant."""
     q = ds.coordinates(x="m", y="m", turn="rad")
     places = {"left": -1.0, "middle": 0.0, "right": 1.0}
     left, middle, right = (ds.Holonomic(n, q.y + at * ca.sin(q.turn)) for n, at in places.items())
@@ -185,7 +185,7 @@ def beam(friction: float = 0.1) -> ds.MechanicalSystem:
 
 
 def drawer() -> ds.MechanicalSystem:
-    """Return a drawer that is pulled beside its middle, between two sides that rub."""
+    """Return a drawer that is pulled off-centre between two sides with friction."""
     q = ds.coordinates(x="m", y="m", turn="rad")
     p = ds.parameters(pull=(10.0, "N"), off=(0.25, "m"), friction=(0.4, "", ds.NON_NEGATIVE))
 
@@ -274,7 +274,7 @@ def free_body() -> ds.MechanicalSystem:
 
 
 def unicycle() -> ds.MechanicalSystem:
-    """Return a vehicle on one wheel, whose rolling may be substituted."""
+    """Return a vehicle on one wheel, whose rolling constraint may be substituted."""
     q = ds.coordinates(x="m", y="m", psi=ds.ANGLE, phi=ds.ANGLE)
     v = ds.velocities(side="m/s", along="m/s", turning="rad/s", spin="rad/s")
     c, s = ca.cos(q.psi), ca.sin(q.psi)

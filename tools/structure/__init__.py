@@ -1,1 +1,1 @@
-"""What `tools/measure_structure.py` measures."""
+"""The measurements of `tools/measure_structure.py`."""

@@ -1,4 +1,4 @@
-"""What a command of the library calls, and how deep."""
+"""Which functions a command of the library calls, and how deep."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>"}
 
 
 class Calls:
-    """Notes which functions of the library are called, and how deep.
+    """Records which functions of the library are called, and how deep.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Calls:
         self._of_thread = threading.local()
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
-        """Take in an event, as `sys.setprofile` hands it over."""
+        """Process an event of `sys.setprofile`."""
         if event not in ("call", "return") or frame.f_code.co_name in COMPREHENSIONS:
             return
         stack: list[FrameType] = self._of_thread.__dict__.setdefault("stack", [])
@@ -45,7 +45,7 @@ class Calls:
 
     def _enter(self, frame: FrameType, depth: int) -> None:
         module = str(frame.f_globals.get("__name__"))
-        # A module, the body of a class and an annotation have no locals of their own.
+        # A module, the body of a class and an annotation have no separate locals.
         is_function = frame.f_code.co_flags & inspect.CO_NEWLOCALS
         if module.partition(".")[0] != self.library or not is_function:
             return
@@ -55,7 +55,7 @@ class Calls:
             self.functions.add(frame.f_code)
 
     def watch(self, function: Callable[[], object]) -> None:
-        """Call a function, and note what it calls."""
+        """Call a function, and record its calls."""
         threading.setprofile(self)
         sys.setprofile(self)
         try:
@@ -66,11 +66,11 @@ class Calls:
 
 
 def trace(result: Path, arguments: list[str]) -> None:
-    """Run a command of the library in this process, and write what it called to a file."""
+    """Run a command of the library in this process, and write its calls to a file."""
     import daesolve
     from daesolve.cli import main
 
-    # A module that is imported on demand would count by what its body calls.
+    # Otherwise, calls in the body of a module imported on demand would count.
     for found in pkgutil.walk_packages(daesolve.__path__, "daesolve."):
         if not found.name.endswith("__main__"):
             importlib.import_module(found.name)

@@ -12,7 +12,7 @@ from pathlib import Path
 from structure.sources import FUNCTIONS, Measures, Module, calls, docstrings
 
 LONG = 60
-"""Lines of a function beyond which it is long."""
+"""Functions with more lines than this are long."""
 LAYOUT = {
     tokenize.COMMENT,
     tokenize.NL,
@@ -24,7 +24,7 @@ LAYOUT = {
 
 
 def top_entries(library: Path) -> Measures:
-    """Count what stands at the top of a library."""
+    """Count the top-level entries of a library."""
     packages = [path.parent.name for path in library.glob("*/__init__.py")]
     modules = [path for path in library.glob("*.py") if path.name != "__init__.py"]
     return {
@@ -35,7 +35,7 @@ def top_entries(library: Path) -> Measures:
 
 
 def span(node: ast.stmt) -> range:
-    """Return the lines on which a statement stands."""
+    """Return the line numbers of statements."""
     return range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
@@ -75,7 +75,7 @@ def sizes(modules: list[Module]) -> Measures:
 
 
 def function_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Count the lines of a function, those of its docstring left out."""
+    """Count the lines of a function without its docstring."""
     documented = ast.get_docstring(function) is not None
     return len(span(function)) - (len(span(function.body[0])) if documented else 0)
 

@@ -1,4 +1,4 @@
-"""What new processes tell of the library: its run, its import, its names."""
+"""Measurements in new processes: the library's run, its import, its names."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def python(tree: Path, *arguments: str, folder: str | None = None) -> str:
 
 
 def measure_run(tree: Path) -> Measures:
-    """Trace the run, as it stands and with its report."""
+    """Trace the run, with no options and with its report."""
     measured: Measures = {}
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder, "calls.json")
@@ -59,7 +59,7 @@ print(json.dumps({{
 
 
 def measure_import(tree: Path, repeats: int) -> Measures:
-    """Look at the names of the library, and take the time that its import needs."""
+    """Inspect the names of the library, and time its import."""
     looked: dict[str, Any] = json.loads(python(tree, "-c", LOOK))
     if not Path(looked.pop("file")).resolve().is_relative_to(tree):
         raise SystemExit(f"Python does not import the library of {tree}")

@@ -1,4 +1,4 @@
-"""Loops over a segment, and places that ask a formulation for its type."""
+"""Loops over a segment, and code that checks the type of a formulation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def segment_loops(modules: list[Module]) -> list[str]:
 
 
 def makers(modules: list[Module], made: str) -> list[str]:
-    """List the classes and functions at the top of a module that call something of this name."""
+    """List the top-level classes and functions of a module that call something of this name."""
     return [
         f"{module.name}:{node.name}"
         for module in modules
@@ -34,7 +34,7 @@ def makers(modules: list[Module], made: str) -> list[str]:
 
 
 def descendants(modules: list[Module], ancestor: str) -> dict[str, ast.ClassDef]:
-    """Find the classes that derive from one, by name."""
+    """Find the classes that derive from a class, by name."""
     classes = [
         node for module in modules for node in module.tree.body if isinstance(node, ast.ClassDef)
     ]
@@ -65,7 +65,7 @@ def names_on_the_command_line(classes: dict[str, ast.ClassDef]) -> set[str]:
 
 
 class TypeQuestions:
-    """Finds the places that ask a formulation for its type.
+    """Finds the code that checks the type of a formulation.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class TypeQuestions:
         self.names = names_on_the_command_line(classes)
 
     def by_type(self) -> list[str]:
-        """List, as `module:line`, the questions for a class."""
+        """List, as `module:line`, the checks for a class."""
         return self._places(self._asks_for_class)
 
     def by_name(self) -> list[str]:
@@ -137,7 +137,7 @@ class TypeQuestions:
 
 
 def questions(modules: list[Module]) -> Measures:
-    """Count the loops over a segment and the questions for a formulation's type."""
+    """Count the loops over a segment and the checks of a formulation's type."""
     loops, asking = segment_loops(modules), TypeQuestions(modules)
     by_type, by_name = asking.by_type(), asking.by_name()
     places = sorted({place.rpartition(":")[0] for place in by_type + by_name})

@@ -1,4 +1,4 @@
-"""Modules as they are written, and what they call."""
+"""The source text of modules, and what they call."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ DOCUMENTED = (ast.Module, ast.ClassDef, *FUNCTIONS)
 
 Value = int | float | bool | list[str]
 Measures = dict[str, Value]
-"""What was measured, by what it is called in the table."""
+"""Measured values by their names in the table."""
 
 
 @dataclass(frozen=True)
 class Module:
-    """A module as it is written.
+    """The source of a module.
 
     Parameters
     ----------
     name
-        With dots; that of a package is the package's.
+        With dots; a package's `__init__.py` has the name of the package.
     path
         Its file.
     text
-        What it holds.
+        The source text.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Module:
         return self.path.name == "__init__.py"
 
     def stands_in(self, package: str) -> bool:
-        """Tell whether it is a package of this name or stands in one."""
+        """Return whether the module is a package of this name or lies in one."""
         parents = self.name.split(".")
         return package in (parents if self.is_package else parents[:-1])
 
@@ -83,17 +83,17 @@ def docstrings(module: Module) -> Iterator[ast.Expr]:
 
 
 def called(call: ast.Call) -> str:
-    """Return the last part of the name of what is called."""
+    """Return the last part of the name of a called object."""
     return last_name(call.func)
 
 
 def last_name(node: ast.AST) -> str:
-    """Return the last part of a dotted name; empty where it is none."""
+    """Return the last part of a dotted name; empty if it is not a name."""
     if isinstance(node, ast.Attribute):
         return node.attr
     return node.id if isinstance(node, ast.Name) else ""
 
 
 def calls(node: ast.AST) -> set[str]:
-    """Return the names of all that is called within a piece of code."""
+    """Return the names of everything that a piece of code calls."""
     return {called(part) for part in ast.walk(node) if isinstance(part, ast.Call)}
