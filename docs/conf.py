@@ -52,7 +52,7 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 120
 nb_merge_streams = True
 
-default_role = "py:obj"  # a name in backticks is a link where it is documented
+default_role = "py:obj"  # a name in backticks links to its documentation
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented"
 autodoc_member_order = "bysource"

@@ -133,5 +133,5 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 
 @pytest.fixture(autouse=True)
 def _nothing_prepared_before() -> None:
-    """Prepare what a test poses anew: others may have prepared the same with other parts."""
+    """Prepare a test's system afresh: other tests may have prepared it with other parts."""
     lately.forget()

@@ -106,7 +106,7 @@ def test_a_wrong_request_is_reported_in_its_own_type(fault):
 
 
 def posed(**choices):
-    """A point in the plane, posed as told; each choice may be a function of q and p."""
+    """A point in the plane with the given choices; each may be a function of q and p."""
     q, p = ds.coordinates(x="m", y="m"), ds.parameters(mass=1.0)
     usual = {"kinetic": p.mass * (q.dot.x**2 + q.dot.y**2) / 2, "goals": []}
     made = {name: one(q, p) if callable(one) else one for name, one in choices.items()}

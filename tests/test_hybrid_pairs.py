@@ -46,7 +46,7 @@ BOUNDS = {
 """The error of times and states that is allowed. Null-space feeds no error of the energy back, so
 that swings become too long or too short."""
 ON_GUARD = 1e-9
-"""How far from zero a guard may be where its event is told to be."""
+"""How far from zero a guard may be at the reported place of its event."""
 PAIRS = [
     (formulation, solver)
     for formulation in BOUNDS

@@ -8,11 +8,11 @@
      G(chi) = G_0 + sum (J a_i a_i^T + B b_i b_i^T),   G_0 = diag(M, M, I_S - B N n / 2)
      G u' = M omega (v_2, -v_1, 0) + sum [-B b_i (b_i'.u) + a_i omega S_i - e_3 chi_i' S_i]
      S_i = sum over the rollers of p cos chi
-     switch:  G u+ = G_0 u- + sum (J a_i chi_i'- + b_i p_i),   p_i kept by who enters
+     switch:  G u+ = G_0 u- + sum (J a_i chi_i'- + b_i p_i),   p_i kept by the roller that enters
 
-   Integrated by Dormand and Prince's method of order 8(5,3). A switch is where |chi| = pi / n is
-   passed outward, tested on the state; its instant is found by Newton's method on the length of
-   the last step, every trial a true step. Wheels that reach their border together (TIE) switch
+   The method is Dormand and Prince's of order 8(5,3). A switch happens when |chi| passes pi / n
+   outward, which is tested on the state; Newton's method on the length of the last step finds its
+   instant, and every trial is a true step. Wheels that reach their border together (TIE) switch
    together.
 
      compact CASE TOLERANCE UNTIL REPEATS        CASE: spin, straight, twist; prints JSON  */
@@ -260,7 +260,7 @@ static double located(Motion *m, double h, double tolerance, double *end, double
         step(m, h, tolerance, end);
         rates(m, end, end_rate);
     }
-    return h; /* as near as rounding lets it come */
+    return h; /* as near as rounding allows */
 }
 
 static void advance(Motion *m, double until, double tolerance)
@@ -315,7 +315,7 @@ static Motion started(const char *name)
     return m;
 }
 
-static void tell(const Motion *m, double seconds)
+static void print_result(const Motion *m, double seconds)
 {
     const double *y = m->state;
     printf("{\"seconds\": %.6g, \"evaluations\": %ld, \"steps\": %ld", seconds, m->evaluations,
@@ -358,6 +358,6 @@ int main(int count, char **words)
         advance(&m, until, tolerance);
         best = fmin(best, now() - begin);
     }
-    tell(&m, best);
+    print_result(&m, best);
     return 0;
 }

@@ -33,7 +33,7 @@ RESTS = 1e-13
 NEWTON, FAR = 60, 1e3
 """The number of steps, each of which at least halves the distance to a double root, and the
 range of the search."""
-TELLS = 1e-2
+NOTEWORTHY = 1e-2
 """The divergence at a rest point, relative to its usual size, that counts."""
 LEFT = 1e-9
 """The accepted remainder of div(rho f), relative to its terms."""
@@ -195,7 +195,7 @@ def _excluded(field: _Field, samples: Sequence[np.ndarray]) -> tuple[np.ndarray,
             x[moved] -= np.linalg.lstsq(slopes(x)[:, moved], f, rcond=1e-10)[0]
         if np.all(np.isfinite(x)) and np.linalg.norm(rates(x)) <= RESTS * size:
             value = float(divergence(x)[0, 0])
-            if abs(value) > TELLS * max(usual, 1e-300):
+            if abs(value) > NOTEWORTHY * max(usual, 1e-300):
                 return x, value
     return None
 

@@ -190,7 +190,7 @@ class Simulator:
         """Advance by a time, with inputs held constant over it.
 
         Events, resets and impacts on the way happen as in a run. If an event ends the motion, the
-        step is shorter: `time` tells when, `outcome` and `message` how.
+        step is shorter: `time` says when, `outcome` and `message` how.
 
         Parameters
         ----------

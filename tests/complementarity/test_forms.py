@@ -51,7 +51,7 @@ def test_forms_and_closed_form_and_solver_agree_on_a_thousand_prisms():
 
 
 def test_forms_one_and_two_have_one_matrix_and_form_three_its_signed_columns():
-    """Forms 1 and 2 differ in how normals are told, not in what they say."""
+    """Forms 1 and 2 describe normals differently but mean the same."""
     problem = HorizontalComplementarity(**CASES["none-jam"].columns())
     first, second, third = (linear_form(problem, (1, 2), number) for number in (1, 2, 3))
     np.testing.assert_allclose(first.matrix, second.matrix, rtol=1e-15)

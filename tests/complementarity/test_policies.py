@@ -1,4 +1,4 @@
-"""Which answer is chosen, and what is told where none can be."""
+"""Which answer is chosen, and the report when none can be."""
 
 from __future__ import annotations
 

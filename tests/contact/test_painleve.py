@@ -42,7 +42,7 @@ def test_a_sliding_rod_has_none_or_two_motions_where_the_reference_says(known):
 
     def motions(rate):
         body = rod(steep, p["mu"], p["m"], p["l"], rate)
-        # Near the limit both motions are hardly different: they are told as states of one.
+        # Near the limit both motions are hardly different: they are reported as states of one.
         answers = decide(body.contacts, body.free, [-1.0], tolerance=1e-15).answers
         return sum(len(answer.candidates) for answer in answers) - 1
 

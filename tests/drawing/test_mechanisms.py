@@ -40,7 +40,7 @@ def test_bodies_in_the_plane_are_lines_from_their_centres_to_their_joints() -> N
     drawing = drawing_of(mechanism)(document)
     (line,) = _lines(mechanism, drawing, document)
     angle = run.end_state["rod_angle"]
-    # From the start that was told to the end of a second, by the tolerance of the run.
+    # From the given start to the end of a second, within the tolerance of the run.
     np.testing.assert_allclose(line[0], [np.cos(angle), np.sin(angle)], atol=1e-7)
     np.testing.assert_allclose(line[1], [0.0, 0.0], atol=1e-7)
     assert [shape.label for shape in drawing.shapes if shape.label] == ["rod", "free"]

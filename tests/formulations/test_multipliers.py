@@ -165,7 +165,7 @@ def test_indices_follow_from_what_is_differentiated():
 
 
 def test_a_pair_that_cannot_meet_is_refused_with_what_can_before_anything_is_computed():
-    """The start is inconsistent too, which would be told first if anything were computed."""
+    """The start is inconsistent too; any computation would report that first."""
     for kind in SOLVERS.values():
         if "ode" not in kind.forms or kind.name.startswith(("assimulo", "sundae")):
             continue

@@ -368,7 +368,7 @@ def test_a_run_on_disk_that_stopped_within_a_hold_is_that_in_memory(tmp_path):
 
 
 def block(load=0.0, belt=None, events=(), more=None):
-    """A block of 1 kg on a belt that moves as it is told, against 0.4 m g."""
+    """A block of 1 kg on a belt with a prescribed motion, against 0.4 m g."""
     q = ds.coordinates(x="m", y="m")
     velocity = (q.dot.x - (0.0 if belt is None else belt), q.dot.y)
     supports = [

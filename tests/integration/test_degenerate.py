@@ -130,7 +130,7 @@ def test_independent_velocities_that_are_tangent_lead_nearer():
     )
 
 
-# -- what is told --------------------------------------------------------------------------------
+# -- reports --------------------------------------------------------------------------------------
 
 
 def test_degeneracy_tells_time_state_goals_and_the_combination_that_vanishes():

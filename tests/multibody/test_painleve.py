@@ -1,4 +1,4 @@
-"""Where friction leaves no reactions: Painleve's rod in closed form, and what is told of it."""
+"""Friction that leaves no reactions: Painleve's rod in closed form, and its report."""
 
 import math
 from dataclasses import replace

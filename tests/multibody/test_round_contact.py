@@ -214,7 +214,7 @@ def test_what_happens_in_a_bowl_does_not_depend_on_how_the_world_is_turned(given
     for axis, angle in (((1, 0, 0), math.pi / 2), ((1, 1, 0), 1.2)):
         turn = matrix(np.array([float(part) for part in quaternion(axis, angle)]))
         other, elsewhere = in_bowl(turn, given)
-        # The regularised law takes down how its slip has turned, which is told by its directions.
+        # The regularised law records how its slip has turned; its directions show this.
         told = [
             [event for event in each.events if not event.name.endswith("_saturation")]
             for each in (other, run)

@@ -1,4 +1,4 @@
-"""Named symbols: every wrong name or number is told, in its own type."""
+"""Named symbols: every wrong name or number is reported, with its own error type."""
 
 from __future__ import annotations
 

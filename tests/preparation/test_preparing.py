@@ -1,4 +1,4 @@
-"""Requests that make no sense are refused, each in its own type and words; choices are told."""
+"""Senseless requests are refused, each with its own error and message; choices are reported."""
 
 from __future__ import annotations
 

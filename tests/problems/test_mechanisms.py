@@ -65,7 +65,7 @@ def test_a_fast_top_costs_no_more_turns_than_its_nutation_has():
     top, start = lagrange(case.full_parameters), case.full_start
     truth = top.axis(run.times, start["spin"], start["tilt"],
                      top.steady_precession(start["spin"], start["tilt"]))  # fmt: skip
-    # A steady motion: the precession of 4.9 rad is told to the rounding of its rate.
+    # A steady motion: the precession of 4.9 rad is accurate to the rounding of its rate.
     assert np.max(np.abs(direction(run) - truth)) < 1e-12
     assert largest_drift(run) < 1e-12
 

@@ -41,7 +41,7 @@ class Top:
         return float(2 * np.sqrt(self.across * weight) / self.along)
 
     def steady_precession(self, spin: float, tilt: float) -> float:
-        """Return the slow steady rate of psi at a spin told from space, rad/s.
+        """Return the slow steady rate of psi at a spin measured from space, rad/s.
 
         From A psi'^2 cos(tilt) - B s psi' + m g l = 0.
         """

@@ -1,4 +1,4 @@
-"""What every solver promises: exact samples, every event, both directions, failures told."""
+"""What every solver promises: exact samples, every event, both directions, reported failures."""
 
 from __future__ import annotations
 

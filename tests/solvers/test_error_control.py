@@ -1,4 +1,4 @@
-"""What IDA is told about an equation of a given index."""
+"""The settings that IDA gets for an equation of a given index."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Stubborn(Formulation):
 
 @dataclass(frozen=True)
 class Broken(Solver):
-    """A backend that raises what it should have told."""
+    """A backend that raises what it should have reported."""
 
     error: type[BaseException] = RuntimeError
     name = "broken"
@@ -70,7 +70,7 @@ def runs_of(told: ds.Comparison, pair: str) -> tuple[ComparedRun, ...]:
 
 
 def test_errors_are_those_of_the_closed_form_and_shrink_with_the_tolerance():
-    """x = cos t: what is told against the quadruple run is what the cosine tells."""
+    """x = cos t: the error against the quadruple run is the error against the cosine."""
     at = np.linspace(0.0, 10.0, 11)
     told = ds.compare(
         oscillator(),

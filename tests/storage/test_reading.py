@@ -1,4 +1,4 @@
-"""A run reads back bit for bit, and what is no run or another format is told."""
+"""A run reads back bit for bit; anything else, or another format, is reported."""
 
 from __future__ import annotations
 

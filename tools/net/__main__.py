@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# Each run is prepared anew.
+# Each run gets a fresh preparation.
 os.environ["DAESOLVE_CACHE"] = "off"
 
 from tools.net.comparing import differences, summary

@@ -1,4 +1,4 @@
-"""Special points of a branch: folds, doublings, tori, and similar points that must be told apart.
+"""Special points of a branch: folds, doublings, tori, and similar points to be distinguished.
 
 Each kind has a test, a smooth function along the branch that passes through zero there. Where the
 test changes sign over a step, Newton's method starts on the equations of the special point.

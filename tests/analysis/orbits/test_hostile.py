@@ -1,4 +1,4 @@
-"""What is no orbit, or cannot be asked for, is refused in a sentence; multiples are told."""
+"""Invalid orbits and requests are refused in one sentence; multiples are reported."""
 
 import math
 import re
