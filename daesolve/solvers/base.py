@@ -57,7 +57,7 @@ class Solver(ABC):
 
     * it integrates forwards and backwards, lands on `until`, and restarts at each segment;
     * it returns states at sample times with the method's order of accuracy, without changing its
-    steps;
+      steps;
     * it passes every accepted step to `observe` once, in blocks, and ends where that returns true;
     * it locates events of the problem's guards, and returns at those that interrupt the motion;
     * if it fails, it returns the results so far with the reason; it does not raise.
