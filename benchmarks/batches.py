@@ -217,7 +217,7 @@ def parser() -> argparse.ArgumentParser:
     parser.add_argument("--members", type=whole, default=64, metavar="N", help=help_text)
     help_text = "horizon that replaces those of the ensembles, s"
     parser.add_argument("--until", type=float, metavar="S", help=help_text)
-    add_repeats(parser, 3, "after a first run; the shortest time counts")
+    add_repeats(parser, 3, "runs after a first one; the shortest time counts")
     help_text = f"an ensemble to measure; repeatable ({', '.join(ENSEMBLES)})"
     parser.add_argument("--ensemble", action="append", choices=list(ENSEMBLES), help=help_text)
     add_read(parser)
