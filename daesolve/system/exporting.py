@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from daesolve.equations.dynamics import Dynamics
-from daesolve.errors import OutOfRangeError
+from daesolve.errors import InconsistentStateError, OutOfRangeError
 from daesolve.export.c_language import RESERVED
 from daesolve.export.c_project import c_project
 from daesolve.export.named import NamedFunction
@@ -87,7 +88,11 @@ class Exportable(Printable):
             Goals follow from others, so the reactions are not determined.
         """
         system = self._unswitched()
-        mode = {} if around is None else _mode(system.dynamics, around, {}, 0.0)
+        mode: dict[str, float] = {}
+        if around is not None:
+            # A state of other values than the defaults is in no mode of theirs.
+            with suppress(InconsistentStateError):
+                mode = _mode(system.dynamics, around, {}, 0.0)
         return Equations(
             system.dynamics, self._units(), around, rate, mode, dict(laws or {})
         ).function(quantity)

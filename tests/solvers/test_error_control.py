@@ -104,4 +104,4 @@ def test_a_run_in_index_3_tells_of_velocities_that_it_does_not_know(
     problem, until, formulation, told
 ):
     run = ds.problem(problem).case().solve(until, formulation=formulation, solver="sundae-ida")
-    assert any("positions alone" in note for note in run.description["notes"]) is told
+    assert any("only the error of positions" in note for note in run.description["notes"]) is told

@@ -92,7 +92,7 @@ def bogies(quick: bool) -> Shown:
                 "(I − 2j)/m − a²: the bogies keep their absolute rates",
             ),
         ],
-        {"motion and integrals": figure(case, full, "motion and integrals")},
+        {"path and rates of turn": figure(case, full, "path and rates of turn")},
     )
 
 
