@@ -21,6 +21,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from daesolve.cli.options import COULD_NOT_GO_ON, REQUEST_IS_WRONG
 from daesolve.errors import DaesolveError, StorageError
+from daesolve.interruptions import noted_interruptions
 
 COMMANDS = {
     "list": ("problems.list_problems", "List the problems of every installed plugin."),
@@ -184,7 +185,8 @@ def _before(
 def _reported() -> Generator[None]:
     """Turn a wrong request, an interruption and a full disk into a sentence and an exit status."""
     try:
-        yield
+        with noted_interruptions():
+            yield
     except DaesolveError as error:
         typer.echo(f"daesolve: {error}", err=True)
         status = COULD_NOT_GO_ON if isinstance(error, StorageError) else REQUEST_IS_WRONG

@@ -11,7 +11,7 @@ from daesolve.ensembles.members import Table, count_of, values_of
 from daesolve.ensembles.sweep_files import Store
 from daesolve.ensembles.sweep_results import Sweep, has_failed, outcomes
 from daesolve.ensembles.workers import Lost, Workers
-from daesolve.integration.effort import interruptible
+from daesolve.interruptions import interruptible
 
 CHUNK_SECONDS = 0.5
 BATCH_SECONDS = 5.0

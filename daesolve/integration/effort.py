@@ -1,13 +1,9 @@
-"""What ends a run early: a budget, steps that lead nowhere, an interruption."""
+"""What ends a run early: a budget, and steps that lead nowhere."""
 
 from __future__ import annotations
 
 import math
-import signal
-import threading
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -189,63 +185,3 @@ class Counted:
         """How many right-hand sides there may yet be."""
         most = self.effort.most
         return None if most is None else max(most - self.spent, 1)
-
-
-_left: list[int] = []
-"""Signals that came so late that the run finished all the same."""
-
-
-def interruption_left() -> bool:
-    """Return, once, whether the last run finished in spite of an interruption.
-
-    Code that makes many short runs calls this after each: otherwise a Ctrl-C in a last segment
-    would be lost.
-    """
-    left = bool(_left)
-    _left.clear()
-    return left
-
-
-@contextmanager
-def interruptible(*, by_termination: bool = False) -> Generator[Callable[[], bool]]:
-    """Turn the first Ctrl-C into a flag, so that the current segment is finished and kept.
-
-    A second one interrupts at once. Outside the main thread nothing is caught.
-
-    Parameters
-    ----------
-    by_termination
-        Whether a request to terminate (SIGTERM) is treated in the same way.
-
-    Yields
-    ------
-    A function that returns whether there was an interruption.
-    """
-    pressed: list[int] = []
-    seen: list[int] = []
-    _left.clear()
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    numbers = [signal.SIGINT, signal.SIGTERM] if by_termination else [signal.SIGINT]
-    previous = {number: signal.getsignal(number) for number in numbers}
-
-    def remember(number: int, frame: FrameType | None) -> None:
-        if pressed:
-            signal.signal(signal.SIGINT, previous[signal.SIGINT])
-            raise KeyboardInterrupt
-        pressed.append(number)
-
-    def asked() -> bool:
-        seen[:] = pressed
-        return bool(pressed)
-
-    for number in numbers:
-        signal.signal(number, remember)
-    try:
-        yield asked
-    finally:
-        if pressed and not seen:
-            _left.extend(pressed)
-        for number, handler in previous.items():
-            signal.signal(number, handler)

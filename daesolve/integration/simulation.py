@@ -19,7 +19,7 @@ import numpy as np
 from daesolve.diagnostics.monitor import Monitor
 from daesolve.errors import OutOfRangeError, StorageError, is_number
 from daesolve.integration.checkpoints import Keeper
-from daesolve.integration.effort import Counted, interruptible
+from daesolve.integration.effort import Counted
 from daesolve.integration.endings import (
     Verdict,
     by_cost,
@@ -39,6 +39,7 @@ from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_options import At, sample_times
 from daesolve.integration.run_state import RunState, fresh_state
 from daesolve.integration.simple_resets import SimpleResets
+from daesolve.interruptions import interruptible
 from daesolve.modes.transitions import Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State, Status

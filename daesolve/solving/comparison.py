@@ -21,6 +21,7 @@ from daesolve.errors import (
 )
 from daesolve.formulations import Formulation
 from daesolve.integration.run_options import RunOptions, check_options, sample_times
+from daesolve.interruptions import interruption_left
 from daesolve.showing import Shown
 from daesolve.solvers import Solver
 from daesolve.solving.pairing import Attempt, Refused, attempts
@@ -368,6 +369,7 @@ class _Series:
                     return
         except KeyboardInterrupt:
             self.interrupted = True
+            interruption_left()
         if wrong is not None and not self.runs:
             raise wrong
 
@@ -427,6 +429,7 @@ def _standard(
             return quad()
         except KeyboardInterrupt:
             series.interrupted = True
+            interruption_left()
         except (UnsupportedError, MissingBackendError) as error:
             why = str(error)
     good = [run for run in series.runs if run.outcome.good and run.tolerance is not None]

@@ -1,18 +1,12 @@
 """What ends a run that gets nowhere: interruptions for nothing, and a pace without prospect."""
 
-import os
-import signal
-
 import numpy as np
-import pytest
 
 from daesolve.integration.effort import (
     FAR,
     IDLE,
     LONG,
     Effort,
-    interruptible,
-    interruption_left,
 )
 from daesolve.trajectory.results import StepBlock
 
@@ -59,16 +53,3 @@ def test_a_pace_at_which_a_run_would_not_return_ends_it():
 def test_a_pace_is_kept_where_the_end_is_near_or_a_bound_is_given():
     assert paced(None, until=0.9e-6 * FAR) is None
     assert paced(10**9, until=5.0) is None
-
-
-@pytest.mark.skipif(os.name == "nt", reason="needs signals")
-@pytest.mark.parametrize("seen", [False, True])
-def test_an_interruption_that_a_run_did_not_see_is_left_once(seen: bool) -> None:
-    with interruptible() as interrupted:
-        os.kill(os.getpid(), signal.SIGINT)
-        assert not seen or interrupted()
-    assert interruption_left() is not seen
-    assert not interruption_left()
-    with interruptible():
-        pass
-    assert not interruption_left()

@@ -34,6 +34,7 @@ from daesolve.integration.run_options import (
     every,
     requested_of,
 )
+from daesolve.interruptions import noted_interruptions
 from daesolve.preparation.examination import starting_point
 from daesolve.preparation.preparing import prepare
 from daesolve.preparation.request import with_inputs
@@ -304,6 +305,7 @@ class CircleMap:
         )
 
 
+@noted_interruptions()
 def circle_map(
     source: Source,
     start: Start,

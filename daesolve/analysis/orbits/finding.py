@@ -49,6 +49,7 @@ from daesolve.integration.run_options import (
     check_options,
     requested_of,
 )
+from daesolve.interruptions import noted_interruptions
 from daesolve.posing.events import EITHER, Direction
 from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.preparing import Prepared
@@ -71,6 +72,7 @@ RETURNS = (
 )
 
 
+@noted_interruptions()
 def periodic_orbit(
     source: Source,
     near: Mapping[str, float] | Trajectory | PeriodicOrbit | None = None,

@@ -19,10 +19,10 @@ from daesolve.analysis.propagation import TOGETHER, Propagation, legs_of
 from daesolve.analysis.variational import guard_slopes
 from daesolve.equations.consistency import Start, complete_start
 from daesolve.errors import NotPeriodicError
-from daesolve.integration.effort import interruption_left
 from daesolve.integration.record import Boundary, Happening, RunRecord
 from daesolve.integration.run_options import At
 from daesolve.integration.simulation import simulate, simulate_recorded
+from daesolve.interruptions import interruption_left
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import Solver

@@ -34,6 +34,7 @@ from daesolve.errors import (
     is_number,
     unknown_name,
 )
+from daesolve.interruptions import noted_interruptions
 
 FEW, MANY = 3, 6
 """The numbers of corrections up to which the step grows, and from which it shrinks."""
@@ -70,6 +71,7 @@ class Range:
     most: int
 
 
+@noted_interruptions()
 def continue_orbit(
     orbit: PeriodicOrbit,
     over: Mapping[str, tuple[float, float]],

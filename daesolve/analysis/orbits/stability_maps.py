@@ -21,6 +21,7 @@ from daesolve.analysis.orbits.shooting import Guess
 from daesolve.analysis.orbits.stability_rows import BorderPoint, Line, Row, orbit_at, row_of
 from daesolve.analysis.orbits.stored_map import MapStore
 from daesolve.errors import OutOfRangeError, is_number, unknown_name
+from daesolve.interruptions import noted_interruptions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,6 +93,7 @@ class StabilityMap:
         return figure
 
 
+@noted_interruptions()
 def stability_map(
     orbit: PeriodicOrbit,
     over: Mapping[str, tuple[float, float]],
