@@ -79,7 +79,7 @@ class JumpFunction:
             and contact.name not in imposed
         }
         self.continuity = Continuity.of(dynamics, events)
-        self._overlaps = Overlaps.of(dynamics)
+        self._overlaps = Overlaps.of(dynamics, events)
         self._count = dynamics.x.numel()
         # What switches in time may change the energy, as a spring that stiffens does.
         goes_on = (

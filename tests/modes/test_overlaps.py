@@ -76,3 +76,32 @@ def test_a_jump_that_opens_a_gap_lets_the_body_fall_to_the_new_support():
     run = ds.solve(ball(q, d.height, None, discrete=d, events=[down]), 1.0, START)
     first = next(event for event in run.events if event.name == "ground_closed")
     assert first.time == pytest.approx((2 * 1.2 / GRAVITY) ** 0.5, rel=1e-14)
+
+
+def bouncing(changes, e=0.5):
+    """A ball over a floor that an event imposes for an instant."""
+    q, d = ds.coordinates(y="m"), ds.discrete(height=0.0)
+    floor = ds.Holonomic("floor", q.y - d.height)
+    hit = ds.Reset(impose=[floor], restitution=e)
+    events = [
+        ds.Event("hit", d.height - q.y, ds.RISING, hit),
+        ds.Event("jump", ds.time - 0.1, ds.RISING, ds.Reset(changes)),
+    ]
+    return ds.MechanicalSystem(
+        q, kinetic=q.dot.y**2 / 2, potential=GRAVITY * q.y, discrete=d, events=events
+    )
+
+
+@pytest.mark.parametrize("changes", [{"y": -0.1}, {"height": 0.3}, {"y": -0.1, "y_dot": 3.0}])
+def test_a_jump_past_a_barrier_ends_the_run(changes):
+    run = ds.solve(bouncing(changes), 0.9, {"y": 0.2, "y_dot": 0.0})
+    assert run.outcome is ds.Outcome.FAILED
+    assert "leaves the event 'hit', a barrier, with a distance of -0.1" in run.message
+
+
+def test_a_jump_before_a_barrier_does_not():
+    run = ds.solve(bouncing({"y": 0.05, "height": -0.05}), 0.3, {"y": 0.2, "y_dot": 0.0})
+    # From 0.1 m above the floor, with the speed of 0.1 s.
+    speed = GRAVITY * 0.1
+    later = ((speed**2 + 0.2 * GRAVITY) ** 0.5 - speed) / GRAVITY
+    assert [event.time for event in run.events] == pytest.approx([0.1, 0.1 + later], rel=1e-14)
