@@ -128,7 +128,7 @@ class PlaneContact(Supporting):
             return ()
         (end,), cosine = ca.vertsplit(self.values.vector), self.touch.cosine
         between, beyond = end == 0, end != 0
-        # What does not count is one, far from zero.
+        # A guard that does not apply is one, far from zero.
         guards = [
             between * (ends.edge - cosine) + beyond,
             between * (ends.edge + cosine) + beyond,

@@ -146,7 +146,7 @@ class RoundContact(Supporting):
         Parameters
         ----------
         *values
-            Discrete values of the contact and of a law: directions that stand there turn with it.
+            Discrete values of the contact and of a law: directions among them turn with it.
         """
         name, normal, side = f"{self.name}_side", self.touch.normal, self.values.vector
         changes: dict[str, ca.SX] = {name: -side}

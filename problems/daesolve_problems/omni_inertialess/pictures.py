@@ -53,7 +53,7 @@ SIGHT = 2.8
 
 
 def _values(document: Document) -> tuple[dict[str, float], int]:
-    """Return every parameter, and N; zero stands for what follows from the others."""
+    """Return every parameter, and N; zero means that it follows from the others."""
     given = dict(document["parameters"])
     wheels = sum(name.startswith("heading_") for name in given)
     return dict.fromkeys(parameters(wheels).names, 0.0) | given, wheels
