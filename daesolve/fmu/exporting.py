@@ -29,7 +29,7 @@ from daesolve.fmu.tables import Sheet, sizes, tables
 from daesolve.fmu.variables import FIXED, INPUT, SETTLED, TUNABLE, variables_of
 from daesolve.formulations import Feedback
 from daesolve.integration.run_options import (
-    EndedRun,
+    Continuable,
     RunOptions,
     Source,
     check_options,
@@ -196,7 +196,7 @@ def _prepared(
     options: RunOptions,
 ) -> Prepared:
     """Prepare a run from which the unit takes its equations, its start and all that is chosen."""
-    if isinstance(initial, EndedRun):
+    if isinstance(initial, Continuable):
         raise OutOfRangeError(
             "initial is a run, but a unit begins anew: give the state and the time of the run, "
             "initial=dict(run.end_state) and start_time=run.end_time"

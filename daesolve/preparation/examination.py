@@ -45,6 +45,7 @@ from daesolve.preparation.request import Request
 from daesolve.preparation.restitution import check_restitution
 from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import System
+from daesolve.trajectory.in_words import continued_run
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,15 +99,8 @@ def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request
         values=dict(begun.values),
         resting=begun.resting,
         energy=begun.energy,
-        notes=(*_doubts(request), *begun.notes),
+        notes=(*continued_run(request.continues), *begun.notes),
     )
-
-
-def _doubts(request: Request) -> tuple[str, ...]:
-    """Say that the start is the end of a run that failed."""
-    if not request.begun_after:
-        return ()
-    return (f"the run that this one continues ended {request.begun_after}",)
 
 
 def mode_at(

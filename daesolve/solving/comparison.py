@@ -20,7 +20,13 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.formulations import Formulation
-from daesolve.integration.run_options import RunOptions, check_options, sample_times
+from daesolve.integration.run_options import (
+    Continuable,
+    Initial,
+    RunOptions,
+    check_options,
+    sample_times,
+)
 from daesolve.interruptions import interruption_left
 from daesolve.showing import Shown
 from daesolve.solvers import Solver
@@ -202,7 +208,7 @@ def compare(
     formulations: Sequence[Formulation | str] | None = None,
     solvers: Sequence[Solver | str] | None = None,
     until: float | None = None,
-    initial: Mapping[str, float] | None = None,
+    initial: Initial | None = None,
     *,
     tolerances: Sequence[float] | None = None,
     reference: Reference = None,
@@ -265,7 +271,9 @@ def compare(
     planned, refused = attempts(formulations, solvers, tolerances)
     if until is None:
         raise OutOfRangeError("until is missing: give the end time of the runs, in s")
-    start, at = options.get("start_time") or 0.0, options.get("at")
+    start, at = options.get("start_time"), options.get("at")
+    if start is None:
+        start = initial.continuation.time if isinstance(initial, Continuable) else 0.0
     for name, value in (("until", until), ("the start time", start)):
         if not is_number(value):
             raise OutOfRangeError(f"{name} is {value!r}, but must be a finite time in s")

@@ -25,7 +25,7 @@ from daesolve.integration.event_handling import at_start, with_values
 from daesolve.integration.points import last_before, point_after
 from daesolve.integration.record import Boundary
 from daesolve.integration.run_options import (
-    EndedRun,
+    Continuable,
     Initial,
     RunOptions,
     Source,
@@ -115,7 +115,7 @@ class Simulator:
         check_options("Simulator", options, REFUSED, ("horizon", "record"))
         begin = options.get("start_time")
         if begin is None:
-            begin = initial.end_time if isinstance(initial, EndedRun) else 0.0
+            begin = initial.continuation.time if isinstance(initial, Continuable) else 0.0
         until = begin + horizon if is_number(begin) else math.nan
         system, request, _ = requested_of(source, until, initial, options)
         request, unset = _with_unset(system, request)

@@ -81,8 +81,9 @@ def solve(
         The end of the run, s; before `start_time` to integrate backwards.
     initial
         Start values to keep, by the names of states. The others become consistent with them;
-        `Trajectory.start` lists the changes. Or a run: the new run continues from its end, with its
-        state, discrete values and time, and with the parameters and inputs given here.
+        `Trajectory.start` lists the changes. Or a run, or a point of one (`run.at(12.5)`): the new
+        run continues from its end, or from that point, with its state, discrete values and time,
+        and with the parameters and inputs given here.
     start_time, guess, parameters, inputs, formulation, solver, rtol, atol, at, default_rate, \
 scales, redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, \
 impact_order, on_gain, on_jam, on_ambiguous

@@ -239,11 +239,59 @@ class Statistics:
 
 
 @dataclass(frozen=True)
+class Continuation:
+    """A place in a run from which another run can continue.
+
+    Parameters
+    ----------
+    time
+        s
+    state, values
+        The state and the discrete values there, by name.
+    outcome, message, end_time
+        How and when that run ended.
+    directory
+        Of that run; "" if it is in memory.
+    """
+
+    time: float
+    state: Mapping[str, float]
+    values: Mapping[str, float]
+    outcome: Outcome = Outcome.COMPLETED
+    message: str = ""
+    end_time: float = math.nan
+    directory: str = ""
+
+    def described(self) -> dict[str, float | str]:
+        """Return which run is continued and from where, as plain values for a manifest."""
+        return {
+            "directory": self.directory,
+            "time": self.time,
+            "end_time": self.end_time,
+            "outcome": self.outcome.value,
+            "message": self.message,
+        }
+
+
+@dataclass(frozen=True)
 class TrajectoryPoint:
-    """The state, reactions and outputs at one time, by name."""
+    """The state, reactions and outputs at one time, by name.
+
+    A run can begin there: `daesolve.solve(system, until, run.at(12.5))`.
+
+    Parameters
+    ----------
+    time
+        s
+    values
+        By name.
+    continuation
+        What such a run takes over, the discrete values included.
+    """
 
     time: float
     values: Mapping[str, float]
+    continuation: Continuation = field(repr=False)
 
     def __post_init__(self) -> None:
         suggest_names(self, values="state, reaction or output")
