@@ -374,7 +374,7 @@ class Assembly:
             if event.after is None:
                 return None
             place, states = next(found)
-            return states | self._discrete(place)
+            return states | self.discrete(place)
 
         details = self.named([event.at for event in events])
         return tuple(

@@ -401,9 +401,7 @@ Source = System | BoundProblem
 Bound = TypeVar("Bound", bound=BoundProblem)
 
 
-def with_values(
-    case: Bound, initial: Initial | None, options: Mapping[str, Any]
-) -> Bound:
+def with_values(case: Bound, initial: Initial | None, options: Mapping[str, Any]) -> Bound:
     """Return a case with the given parameters and start values, unless these are those of a run.
 
     Raises
