@@ -14,6 +14,7 @@ from rich.progress import Progress as Bar
 
 from daesolve import reporting
 from daesolve.cli import options
+from daesolve.cli.continuing import After, Begun, From, begun
 from daesolve.cli.options import (
     COULD_NOT_GO_ON,
     REQUEST_IS_WRONG,
@@ -27,7 +28,6 @@ from daesolve.cli.options import (
     StartValues,
     console,
 )
-from daesolve.cli.continuing import After, Begun, From, begun
 from daesolve.cli.orbits import ANALYSES, Asked, goes_on
 from daesolve.cli.orbits import answer as orbits_answer
 from daesolve.errors import OutOfRangeError

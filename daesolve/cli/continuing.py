@@ -13,10 +13,10 @@ from daesolve.cli import options
 from daesolve.errors import OutOfRangeError
 
 if TYPE_CHECKING:
-    from daesolve.integration.run_options import Continuable
     from daesolve.plugins.bound_case import BoundCase
     from daesolve.plugins.registry import Problem
     from daesolve.storage import Stored
+    from daesolve.trajectory.results import Continuable
 
 After = Annotated[
     Path | None,
@@ -109,7 +109,7 @@ def begun(
     same = name in (None, identity["case"])
     table = options.parameters_of(file) if file is not None else {}
     given = table | options.pairs("--set", changes)
-    own = identity["asked"]["set"] if same else {}
+    own: Mapping[str, Any] = identity["asked"]["set"] if same else {}
     model = identity["model"] if same and model is None else model
     case = chosen.case(identity["case"] if same else name, model=model).changed({**own, **given})
     run = Trajectory.from_run(directory) if moment is None else _opened(stored, chosen).at(moment)

@@ -29,7 +29,6 @@ from daesolve.fmu.tables import Sheet, sizes, tables
 from daesolve.fmu.variables import FIXED, INPUT, SETTLED, TUNABLE, variables_of
 from daesolve.formulations import Feedback
 from daesolve.integration.run_options import (
-    Continuable,
     RunOptions,
     Source,
     check_options,
@@ -39,6 +38,7 @@ from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.preparing import Prepared
 from daesolve.storage.files import located
 from daesolve.system.system import System
+from daesolve.trajectory.results import Continuable
 
 PARAMETERS = (FIXED, TUNABLE, SETTLED)
 """Kinds of values that are parameters."""

@@ -19,7 +19,7 @@ from daesolve.preparation.request import RankLoss, Redundant, Request
 from daesolve.solvers import Solver
 from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
-from daesolve.trajectory.results import Continuation
+from daesolve.trajectory.results import Continuable, Continuation
 
 DEFAULT_SAMPLES = 1001
 MOST_SAMPLES = 1e8
@@ -317,16 +317,6 @@ def check_options(
             raise unknown_name(f"option of {owner}", name, known)
 
 
-@runtime_checkable
-class Continuable(Protocol):
-    """A run, or a point of one, at which another run can begin."""
-
-    @property
-    def continuation(self) -> Continuation:
-        """What that run takes over."""
-        ...
-
-
 Initial = Mapping[str, float] | Continuable
 """Start values by name; or a run to continue, from its end or from a point of it."""
 
@@ -401,8 +391,10 @@ Source = System | BoundProblem
 Bound = TypeVar("Bound", bound=BoundProblem)
 
 
-def with_values(case: Bound, initial: Initial | None, options: Mapping[str, Any]) -> Bound:
-    """Return a case with the given parameters and start values, unless these are those of a run.
+def with_values(
+    case: Bound, initial: Mapping[str, float] | None, options: Mapping[str, Any]
+) -> Bound:
+    """Return a case with the given start values and parameters.
 
     Raises
     ------
@@ -414,8 +406,12 @@ def with_values(case: Bound, initial: Initial | None, options: Mapping[str, Any]
     inputs: Mapping[str, Any] = options.get("inputs") or {}
     numbers = {name: value for name, value in inputs.items() if is_number(value)}
     changed = changed.changed(numbers) if numbers else changed
-    own = initial is None or isinstance(initial, Continuable)
-    return changed.starting({} if own else initial)
+    return changed.starting({} if initial is None else initial)
+
+
+def by_name(initial: Initial | None) -> Mapping[str, float] | None:
+    """Return the start values that are given by name, none if a run is to be continued."""
+    return None if isinstance(initial, Continuable) else initial
 
 
 def arguments_of(
@@ -487,7 +483,7 @@ def requested_of(
         The name of a start value is unknown.
     """
     if isinstance(source, BoundProblem):
-        case = with_values(source, initial, options)
+        case = with_values(source, by_name(initial), options)
         wanted = arguments_of(case, until, initial, options)
         return case.system, *requested(wanted.pop("until"), wanted.pop("initial"), wanted)
     check_system(source)

@@ -28,10 +28,10 @@ from daesolve.errors import (
 from daesolve.fmu import Exported, to_fmu
 from daesolve.formulations import Formulation
 from daesolve.integration.run_options import (
-    Continuable,
     Initial,
     RunOptions,
     arguments_of,
+    by_name,
     check_options,
     requested_by,
     with_values,
@@ -53,6 +53,7 @@ from daesolve.solving.solving import SolveOptions, solve
 from daesolve.solving.stored_runs import Destination, split_derived
 from daesolve.storage import located
 from daesolve.system.system import System
+from daesolve.trajectory.results import Continuable
 from daesolve.trajectory.trajectory import Trajectory, remembered
 from daesolve.verification.reference_motion import Progress as ReferenceProgress
 from daesolve.verification.reference_run import TOLERANCE, ReferenceRun, reference_run
@@ -223,7 +224,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
             As in `daesolve.solve`; by default the case's own.
         """
         check_options("solve", options, more=tuple(SolveOptions.__annotations__))
-        case = with_values(self, initial, options)
+        case = with_values(self, by_name(initial), options)
         if isinstance(initial, Continuable):
             case = replace(case, start={}, initial={})
         store = options.get("store")
@@ -293,7 +294,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         **options: Unpack[RunOptions],
     ) -> Comparison:
         """Compare formulations and solvers; see `daesolve.compare`."""
-        case = with_values(self, initial, options)
+        case = with_values(self, by_name(initial), options)
         return compare(
             case.system,
             formulations,
@@ -314,7 +315,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         **options: Unpack[RunOptions],
     ) -> ReferenceRun:
         """Run the case in quadruple precision; see `daesolve.analysis.reference_run`."""
-        case = with_values(self, initial, options)
+        case = with_values(self, by_name(initial), options)
         chosen = arguments_of(case, until, initial, options)
         return reference_run(case.system, tolerance=tolerance, progress=progress, **chosen)
 

@@ -99,7 +99,7 @@ def python(document: Document) -> str:
     lines = ["import daesolve as ds", *_imports(_formulation(document)), ""]
     problem = document.get("path") or document["problem"]
     before, settings[1:1] = _before(document)
-    lines[-1:-1] = before
+    lines += before
     if problem is not None:
         chosen = [_literal(document["case"])] if document["case"] else []
         chosen += [f"model={_literal(document['model'])}"] if document["model"] else []
@@ -142,7 +142,8 @@ def _before(document: Document) -> tuple[list[str], list[str]]:
         lines = ["# before: the run that this one continues, which was not stored"]
         run = f"before.at({place})" if within else "before"
     else:
-        run = f"ds.resume({directory}).at({place})" if within else ""
+        file = f", source={_literal(document['path'])}" if document.get("path") else ""
+        run = f"ds.resume({directory}{file}).at({place})" if within else ""
         run = run or f"ds.Trajectory.from_run({directory})"
     moved = document.get("start_time") != before["time"]
     time = [f"start_time={_literal(document['start_time'])}"] if moved else []

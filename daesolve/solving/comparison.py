@@ -21,7 +21,6 @@ from daesolve.errors import (
 )
 from daesolve.formulations import Formulation
 from daesolve.integration.run_options import (
-    Continuable,
     Initial,
     RunOptions,
     check_options,
@@ -34,7 +33,7 @@ from daesolve.solving.pairing import Attempt, Refused, attempts
 from daesolve.solving.solving import solve
 from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
-from daesolve.trajectory.results import Drift, Outcome
+from daesolve.trajectory.results import Continuable, Drift, Outcome
 from daesolve.trajectory.trajectory import Trajectory
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 from daesolve.verification.second_run import Difference, End, Sampled, difference, resets_sentence

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -271,6 +272,16 @@ class Continuation:
             "outcome": self.outcome.value,
             "message": self.message,
         }
+
+
+@runtime_checkable
+class Continuable(Protocol):
+    """A run, or a point of one, at which another run can begin."""
+
+    @property
+    def continuation(self) -> Continuation:
+        """What that run takes over."""
+        ...
 
 
 @dataclass(frozen=True)

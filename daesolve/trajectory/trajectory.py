@@ -251,9 +251,9 @@ class Trajectory(ShownRun):
     @property
     def continuation(self) -> Continuation:
         """What a run that begins at the end of this one takes over."""
-        place = self.end_time, self.end_state, self.end_values
-        stored = isinstance(self.samples, StoredSamples)
-        directory = str(self.samples.stored.directory.resolve()) if stored else ""
+        place, samples = (self.end_time, self.end_state, self.end_values), self.samples
+        stored = samples.stored.directory if isinstance(samples, StoredSamples) else None
+        directory = "" if stored is None else str(stored.resolve())
         return Continuation(*place, self.outcome, self.message, self.end_time, directory)
 
     def opening(self) -> Recorded | None:

@@ -4,9 +4,9 @@ import pytest
 from typer.testing import CliRunner
 
 from daesolve import problem
-from daesolve.cli.continuing import Begun
 from daesolve.cli import analyse as comparing
 from daesolve.cli.app import app
+from daesolve.cli.continuing import Begun
 
 PLUGIN = """
 import daesolve as ds

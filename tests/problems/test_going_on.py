@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import daesolve as ds
@@ -222,8 +224,77 @@ def test_a_simulator_begins_where_a_run_ended():
     )
 
 
-def test_a_sweep_takes_no_run_as_its_start():
+def test_a_sweep_takes_no_run_as_its_start(tmp_path):
     case = ds.problem("pendulum").case()
     first = case.solve(until=1.0)
     with pytest.raises(ds.errors.OutOfRangeError, match="initial must be a mapping"):
-        case.compare(initial=first)
+        ds.ensembles.sweep(case, {"mass": [1.0]}, initial=first, out=tmp_path / "swept")
+    with pytest.raises(ds.errors.OutOfRangeError, match="initial must be a mapping"):
+        case.sensitivity(["mass"], until=2.0, initial=first)
+
+
+def test_a_comparison_begins_where_a_run_ended():
+    case = ds.problem("woodpecker").case()
+    first = case.solve(until=1.0)
+    compared = case.compare(["feedback"], ["taylor", "dop853"], 1.5, first, tolerances=[1e-12])
+    ahead = case.solve(until=1.5, initial=first)
+    for run in compared.runs:
+        assert run.trajectory.times[0] == 1.0
+        for name, value in ahead.end_state.items():
+            # Impacts and slips multiply the tolerance.
+            assert run.trajectory.end_state[name] == pytest.approx(value, abs=1e-8)
+
+
+def test_a_comparison_measures_errors_from_where_a_run_ended():
+    q = ds.coordinates(x="m")
+    spring = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
+    first = ds.solve(spring, 3.0, {"x": 1.0, "x_dot": 0.0})
+    for start in (first, first.at(2.0)):
+        compared = ds.compare(
+            spring, ["feedback"], ["taylor"], 5.0, start, reference={"x": math.cos(5.0)}
+        )
+        assert compared.runs[0].error < 1e-14
+
+
+def test_a_point_of_a_run_backwards_is_a_start():
+    q = ds.coordinates(x="m")
+    spring = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)
+    back = ds.solve(spring, -3.0, {"x": 1.0, "x_dot": 0.0})
+    farther = ds.solve(spring, -3.0, back.at(-1.0))
+    assert farther.times[0] == -1.0
+    assert farther.end_state["x"] == pytest.approx(math.cos(3.0), abs=1e-14)
+    forwards = ds.solve(spring, 1.0, back.at(-2.0))
+    assert forwards.end_state["x"] == pytest.approx(math.cos(1.0), abs=1e-14)
+
+
+def test_the_point_at_the_end_is_the_end():
+    case = ds.problem("omni-rolling").case()
+    first = case.solve(until=0.9)
+    assert first.at(0.9).continuation == first.continuation
+
+
+def test_a_case_whose_end_has_passed_needs_another():
+    case = ds.problem("pendulum").case()
+    first = case.solve(until=case.case.until)
+    with pytest.raises(ds.errors.OutOfRangeError, match="the run to continue is at t = 20 s, and"):
+        case.solve(initial=first)
+    assert case.solve(initial=case.solve(until=1.0)).end_time == case.case.until
+
+
+def test_a_point_of_a_stored_run_is_a_start(tmp_path):
+    case = ds.problem("woodpecker").case()
+    whole = case.solve(until=1.5, store=tmp_path / "whole", at=ds.every_event())
+    reopened = ds.resume(tmp_path / "whole")
+    for run in (whole, reopened):
+        second = case.solve(until=1.5, initial=run.at(0.9), store=tmp_path / f"second-{id(run)}")
+        for name, value in whole.end_state.items():
+            assert second.end_state[name] == pytest.approx(value, abs=1e-9)
+        told = second.description["continues"]
+        assert told["directory"] == str((tmp_path / "whole").resolve())
+        assert (told["time"], told["end_time"], told["outcome"]) == (0.9, 1.5, "completed")
+        read = ds.Trajectory.from_run(tmp_path / f"second-{id(run)}")
+        assert read.description["continues"] == told
+        assert said(read) == (
+            f"this run continues the run in {told['directory']!r} from t = 0.9 s on; that run "
+            "completed at t = 1.5 s"
+        )
