@@ -140,6 +140,7 @@ def _check_problem(name: str, identity: Mapping[str, Any], directory: Path) -> N
 def _opened(stored: Stored, problem: Problem) -> Any:
     """Return a finished run that can be evaluated at any time."""
     from daesolve.plugins.resuming import resume
+    from daesolve.solving.early_ends import reported_otherwise
     from daesolve.storage import resuming
 
     if stored.result is None:
@@ -147,7 +148,8 @@ def _opened(stored: Stored, problem: Problem) -> Any:
             f"--from needs a finished run: `{resuming(stored.directory)}` finishes the one in "
             f"{stored.directory}"
         )
-    return resume(stored.directory, source=problem, tell=options.say)
+    with reported_otherwise():
+        return resume(stored.directory, source=problem, tell=options.say)
 
 
 def _taken_over(stored: Stored, given: set[str]) -> dict[str, Any]:

@@ -51,6 +51,7 @@ from daesolve.plugins.resuming import problem_of
 from daesolve.plugins.resuming import resume as go_on
 from daesolve.preparation.choosing import TAKES_NO_ATOL
 from daesolve.reporting import Rules
+from daesolve.solving.early_ends import reported_otherwise
 from daesolve.solving.progress import showing
 from daesolve.storage import kind_of, resuming
 from daesolve.trajectory.in_words import continued_run
@@ -158,7 +159,8 @@ def run(
         shown(label, begin.time, end, quiet=quiet or as_json) as progress,
     ):
         try:
-            trajectory = bound.solve(until, progress=progress, **settings)
+            with reported_otherwise():
+                trajectory = bound.solve(until, progress=progress, **settings)
         except DegenerateConstraintError as error:
             trajectory = cast(Trajectory, error.run)
         except VariantError as error:
@@ -216,6 +218,7 @@ def resume(
     with (
         _stoppable(directory),
         shown(label or str(directory), begin, end, quiet=quiet or as_json) as progress,
+        reported_otherwise(),
     ):
         trajectory = go_on(
             directory,

@@ -29,6 +29,7 @@ from daesolve.integration.run_options import (
 from daesolve.interruptions import interruption_left
 from daesolve.showing import Shown
 from daesolve.solvers import Solver
+from daesolve.solving.early_ends import reported_otherwise
 from daesolve.solving.pairing import Attempt, Refused, attempts
 from daesolve.solving.solving import solve
 from daesolve.system.consistent_state import check_system
@@ -287,7 +288,8 @@ def compare(
     def run(attempt: Attempt) -> Trajectory:
         pair = {"formulation": attempt.formulation, "solver": attempt.solver}
         settings: dict[str, Any] = {**options, **pair}
-        return solve(system, until, initial, **settings)
+        with reported_otherwise():
+            return solve(system, until, initial, **settings)
 
     asked = quad() if isinstance(reference, str) else None
     invariants = [row.name for row in system.dynamics.invariants]

@@ -19,6 +19,7 @@ from daesolve.preparation.naming import solver_of
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.solvers import Solver
+from daesolve.solving.early_ends import told
 from daesolve.solving.progress import showing
 from daesolve.solving.stored_runs import Destination, begin
 from daesolve.storage import located, refuse_full
@@ -108,6 +109,12 @@ impact_order, on_gain, on_jam, on_ambiguous
     Trajectory
         Samples, reactions, outputs, drift over every accepted step, events, and how it ended.
 
+    Warns
+    -----
+    EndedEarlyWarning
+        The run failed, became degenerate or was interrupted: the result ends there, with the reason
+        in its `message`.
+
     Raises
     ------
     DaesolveError
@@ -151,10 +158,10 @@ impact_order, on_gain, on_jam, on_ambiguous
     prepared = _prepared(system, request, by)
     with showing(progress, prepared.start_time, prepared.until) as report:
         if destination is None:
-            return replace(integrated(prepared, at, report, by), origin=system)
+            return told(replace(integrated(prepared, at, report, by), origin=system))
         named = replace(request, inputs=described(system, request.inputs))
         kept = begin(prepared, named, at, by, report, destination)
-    return remembered(replace(_or_raised(kept, request.rank_loss), origin=system))
+    return told(remembered(replace(_or_raised(kept, request.rank_loss), origin=system)))
 
 
 def _prepared(system: System, request: Request, by: bool | By) -> Prepared:
