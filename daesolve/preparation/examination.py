@@ -27,7 +27,7 @@ from daesolve.equations.rank import (
     friction_on_redundant,
 )
 from daesolve.equations.regular_samples import regular_samples
-from daesolve.equations.starting import continued, started
+from daesolve.equations.starting import continued, drifted, started
 from daesolve.errors import DegenerateStartError, OutOfRangeError
 from daesolve.formulations import Feedback, Formulation
 from daesolve.modes.contact_law import (
@@ -152,6 +152,7 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
         guess=request.guess,
         time=request.start_time,
         kept=kept,
+        drift=drifted(dynamics, (request.continues or {}).get("drift", {})),
     )
     return start, values | _references(dynamics, start.state, request.start_time, values)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -253,6 +253,8 @@ class Continuation:
         How and when that run ended.
     directory
         Of that run; "" if it is in memory.
+    drift
+        Its largest residuals by name, relative: its states are off their goals by so much.
     """
 
     time: float
@@ -262,8 +264,9 @@ class Continuation:
     message: str = ""
     end_time: float = math.nan
     directory: str = ""
+    drift: Mapping[str, float] = field(default_factory=dict[str, float])
 
-    def described(self) -> dict[str, float | str]:
+    def described(self) -> dict[str, Any]:
         """Return which run is continued and from where, as plain values for a manifest."""
         return {
             "directory": self.directory,
@@ -271,6 +274,7 @@ class Continuation:
             "end_time": self.end_time,
             "outcome": self.outcome.value,
             "message": self.message,
+            "drift": dict(self.drift),
         }
 
 

@@ -162,6 +162,7 @@ class Continued(Record):
     end_time: Finite
     outcome: Ending
     message: Word
+    drift: dict[str, Number] = Field(default={})
 
 
 class Description(Record):

@@ -254,7 +254,9 @@ class Trajectory(ShownRun):
         place, samples = (self.end_time, self.end_state, self.end_values), self.samples
         stored = samples.stored.directory if isinstance(samples, StoredSamples) else None
         directory = "" if stored is None else str(stored.resolve())
-        return Continuation(*place, self.outcome, self.message, self.end_time, directory)
+        sizes = {name: float(entry.max_relative) for name, entry in self.drift.items()}
+        drift = {name: size for name, size in sizes.items() if np.isfinite(size)}
+        return Continuation(*place, self.outcome, self.message, self.end_time, directory, drift)
 
     def opening(self) -> Recorded | None:
         """Return the beginning, integrated again, with samples at and within each accepted step.

@@ -267,6 +267,31 @@ def test_a_point_of_a_run_backwards_is_a_start():
     assert forwards.end_state["x"] == pytest.approx(math.cos(1.0), abs=1e-14)
 
 
+@pytest.mark.parametrize(
+    ("formulation", "solver"),
+    [("feedback", ds.Dop853(1e-4, 1e-6)), ("null-space", ds.Dop853(1e-4, 1e-6)),
+     ("index-2", ds.Idas(1e-4, 1e-6))],
+)  # fmt: skip
+def test_a_run_that_drifted_goes_on_from_the_nearest_consistent_state(formulation, solver):
+    case = ds.problem("pendulum").case()
+    first = case.solve(30.0, formulation=formulation, solver=solver)
+    drift = max(first.drift["rod"].max_relative, first.drift["rod_dot"].max_relative)
+    assert drift > 1e-6
+    for start in (first, first.at(13.4)):
+        second = case.solve(31.0, initial=start)
+        # The rod and its rate are of about 1 m and 5 m/s.
+        moved = max(abs(value - given) for given, value in second.start.values())
+        assert 0.0 < moved < 10 * drift
+        assert second.drift["rod"].max_relative < 1e-13
+
+
+def test_after_an_exact_run_another_length_is_refused_however_near():
+    case = ds.problem("pendulum").case()
+    first = case.solve(1.0)
+    with pytest.raises(ds.errors.InconsistentStateError, match="'rod'"):
+        case.solve(2.0, initial=first, parameters={"length": 1.0001})
+
+
 def test_the_point_at_the_end_is_the_end():
     case = ds.problem("omni-rolling").case()
     first = case.solve(until=0.9)
