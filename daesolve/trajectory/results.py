@@ -306,7 +306,7 @@ class TrajectoryPoint:
 
     time: float
     values: Mapping[str, float]
-    continuation: Continuation = field(repr=False)
+    continuation: Continuation = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
         suggest_names(self, values="state, reaction or output")
