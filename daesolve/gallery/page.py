@@ -206,7 +206,7 @@ def _write_figures(problem: Problem, run: dict[str, Any], directory: Path) -> li
     directory
         Where to; it is made if it is not there, and figures that were in it are removed.
     """
-    from daesolve.reporting.figures.style import alone, style, svg
+    from daesolve.reporting.figures.style import alone, in_a_column, style, svg
 
     directory.mkdir(parents=True, exist_ok=True)
     for old in (*directory.glob("*.svg"), directory / ANIMATION):
@@ -214,7 +214,7 @@ def _write_figures(problem: Problem, run: dict[str, Any], directory: Path) -> li
     shown: list[Shown] = []
     if not run["times"]:
         return shown
-    with style():
+    with style(), in_a_column():
         for title, figure in _drawn(problem, run):
             name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
             replace_file(directory / f"{name}.svg", alone(svg(figure, name)))
@@ -226,6 +226,7 @@ def _drawn(problem: Problem, run: dict[str, Any]) -> Iterator[tuple[str, Figure]
     from matplotlib.figure import Figure as Drawn
 
     from daesolve.reporting.figures import standard
+    from daesolve.reporting.figures.column import stack
     from daesolve.reporting.figures.scene import scene
 
     own = {facts.heading(name): rule for name, rule in problem.figures.items()}
@@ -238,6 +239,7 @@ def _drawn(problem: Problem, run: dict[str, Any]) -> Iterator[tuple[str, Figure]
                 f"the figure {title!r} of the problem {problem.name!r} must be a Matplotlib figure "
                 f"or None, not {type(figure).__name__}"
             )
+        stack(figure)
         yield title, figure
     for title, draw in standard([run]).items():
         if title in FIGURES:

@@ -22,6 +22,8 @@ from daesolve.reporting.figures.style import (
     colour,
     common_legend,
     empty,
+    narrow,
+    panel_width,
     settle,
     strip,
     style,
@@ -55,13 +57,14 @@ def drift(documents: Sequence[Document]) -> Figure:
         return empty("nothing was monitored")
     several = len(documents) > 1
     groups = [[name] for name in names[:MOST_PANELS]] if several else _alike(names)[:MOST_PANELS]
-    columns = 1 if len(groups) == 1 else 2
+    columns = 1 if len(groups) == 1 or narrow() else 2
     rows = -(-len(groups) // columns)
     with style():
-        figure = Figure(figsize=(PANEL_WIDTH, 0.6 + (3.2 if columns == 1 else 2.5) * rows))
+        height = 0.6 + (3.2 if rows == columns == 1 else 2.5) * rows
+        figure = Figure(figsize=(panel_width(), height))
         for slot, group in enumerate(groups):
             axes = figure.add_subplot(rows, columns, slot + 1)
-            _histories(axes, documents, group, PANEL_WIDTH / columns - EDGES)
+            _histories(axes, documents, group, panel_width() / columns - EDGES)
             if slot + columns >= len(groups):
                 axes.set_xlabel("time since the start (s)")
             if slot % columns == 0:
@@ -189,7 +192,7 @@ def energy(documents: Sequence[Document]) -> Figure:
     unit = next(d.get("units", {}).get("energy") or "J" for d in documents)
     worked = any(len(entry) > 1 for entry in found)
     with style():
-        figure = Figure(figsize=(PANEL_WIDTH, 4.2))
+        figure = Figure(figsize=(panel_width(), 4.2))
         heights = (2, 3) if worked else (1, 2)
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=heights)
         levels: list[np.ndarray] = []
