@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from daesolve.ensembles.sweep_results import Measured, MeasuredDependence
 from daesolve.reporting.facts import GOOD, ROUNDING, family, labels
@@ -38,6 +39,8 @@ LAWS = ((0.5, "√t"), (1.0, "t"))
 MOST_GOALS = 6
 EDGES = 1.2
 """What the labels beside a panel take, inches."""
+LINE = 0.07
+"""The height of a word over that of a panel."""
 SPANS = 250
 ENERGIES = ("energy", "work")
 IMPACTS = "lost in impacts"
@@ -97,10 +100,13 @@ def _histories(
         strip(axes, 3, room)
     _settle_drift(axes)
     _guides(axes, documents[0])
+    _few_numbers(axes)
 
 
 def _label(document: Document, name: str) -> str:
-    return name if document["drift"][name]["driven"] else f"{name}, measured"
+    words = name if document["drift"][name]["driven"] else f"{name}, measured"
+    sizes = document.get("drift_history", {}).get(name, {}).get("rms", ())
+    return words if any(sizes) or not len(sizes) else f"{words}, always 0"
 
 
 def _history(axes: Axes, document: Document, name: str, place: int, label: str) -> None:
@@ -131,7 +137,6 @@ def _isolated(sizes: np.ndarray) -> list[int]:
 def _settle_drift(axes: Axes) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(tick))
     axes.yaxis.set_major_formatter(FuncFormatter(tick))
     axes.yaxis.set_major_locator(LogLocator(numticks=8))
     sizes = [np.asarray(line.get_ydata(), dtype=float) for line in axes.lines]
@@ -139,6 +144,15 @@ def _settle_drift(axes: Axes) -> None:
     low = min(1e-17, finite.min() / 3.0) if finite.size else 1e-17
     high = max(1e-14, finite.max() * 30.0) if finite.size else 1e-14
     axes.set_ylim(low, high)
+
+
+def _few_numbers(axes: Axes) -> None:
+    """Write at most a few numbers below a logarithmic axis of time, also where it is short."""
+    low, high = axes.get_xlim()
+    short = high < 10.0 * low
+    axes.xaxis.set_major_locator(MaxNLocator(4) if short else LogLocator(numticks=6))
+    axes.xaxis.set_major_formatter(FuncFormatter(tick))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _guides(axes: Axes, document: Document) -> None:
@@ -152,11 +166,14 @@ def _guides(axes: Axes, document: Document) -> None:
     times: np.ndarray = np.geomspace(max(beginning, span / steps), span, 60)
     axes.axhline(ROUNDING, color=QUIET, linewidth=0.8, linestyle=":")
     _at_the_edge(axes, "rounding", ROUNDING)
+    free = ROUNDING
     for power, name in LAWS:
         sizes: np.ndarray = ROUNDING * (times * steps / span) ** power
         axes.plot(times, sizes, color=QUIET, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1.5)
         if sizes[-1] < high / 2.0:
-            _at_the_edge(axes, name, sizes[-1])
+            if math.log(sizes[-1] / free) > LINE * math.log(high / low):
+                _at_the_edge(axes, name, sizes[-1])
+                free = float(sizes[-1])
         else:
             inside = int(np.searchsorted(sizes, high / 3.0))
             place = (times[inside], sizes[inside])

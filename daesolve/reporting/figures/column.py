@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any, cast
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
 from matplotlib.legend import Legend
+from numpy.typing import ArrayLike
 
 from daesolve.reporting.figures.style import COLUMN
 
@@ -37,11 +39,10 @@ def stack(figure: Figure) -> None:
     else:
         _name_apart(panels)
         places = list(dict.fromkeys(sorted(map(_place, panels.values()))))
-        heights = [
-            max(_height(axes, spec, width, height) for axes, spec in panels.items()
-                if _place(spec) == place)  # fmt: skip
-            for place in places
-        ]
+        heights = [0.0] * len(places)
+        for axes, spec in panels.items():
+            place = places.index(_place(spec))
+            heights[place] = max(heights[place], _height(axes, spec, width, height))
         grid = figure.add_gridspec(len(places), 1, height_ratios=heights)
         for axes, spec in panels.items():
             axes.set_subplotspec(grid[places.index(_place(spec))])
@@ -67,10 +68,10 @@ def _height(axes: Axes, spec: SubplotSpec, width: float, height: float) -> float
     return min(high * COLUMN / wide, COLUMN)
 
 
-def _part(ratios: Sequence[float] | None, span: range, count: int) -> float:
+def _part(ratios: ArrayLike | None, span: range, count: int) -> float:
     """Return which part of a figure some rows or columns of its grid take."""
-    shares = [1.0] * count if ratios is None else [float(share) for share in ratios]
-    return sum(shares[span.start : span.stop]) / sum(shares)
+    shares = np.ones(count) if ratios is None else np.asarray(ratios, dtype=float)
+    return float(np.sum(shares[span.start : span.stop]) / np.sum(shares))
 
 
 def _name_apart(panels: dict[Axes, SubplotSpec]) -> None:
@@ -88,9 +89,9 @@ def _name_apart(panels: dict[Axes, SubplotSpec]) -> None:
 
 def _fit(legend: Legend, figure: Figure) -> None:
     """Take away columns of a legend until it is no wider than its figure."""
-    columns = legend._ncols  # pyright: ignore[reportAttributeAccessIssue]  no public name tells it
+    columns = int(cast(Any, legend)._ncols)  # no public name tells it
     room = figure.bbox.width
-    while columns > 1 and legend.get_window_extent().width > 0.96 * room:
+    while columns > 1 and legend.get_window_extent().x1 > room:
         columns -= 1
         legend.set_ncols(columns)
         figure.draw_without_rendering()
