@@ -173,6 +173,38 @@ def orbit_digits() -> Figure:
     return figure
 
 
+def long_horizon() -> Figure:
+    """Draw error over seconds for three motions and horizons, from the page's table."""
+    page = (DOCS / "benchmarks/long-horizon.md").read_text(encoding="utf-8")
+    rows = rows_of(page, "| motion | method | step")[2:]
+    figure, each = panels(3, 2.0)
+    looks = {
+        "daesolve": (COLOURS[0], "-", "full"),
+        "daesolve, energy measured": (COLOURS[0], "--", "none"),
+        "Gauss 16": (COLOURS[1], "-", "full"),
+        "RATTLE 8": (COLOURS[3], ":", "none"),
+    }
+    marks = {1e5: "o", 1e6: "s", 1e7: "^"}
+    for axes, motion in zip(each, dict.fromkeys(row[0] for row in rows), strict=True):
+        for method, (colour, line, fill) in looks.items():
+            mine = [row for row in rows if row[:2] == [motion, method]]
+            until, error, seconds = np.array([(row[3], row[4], row[7]) for row in mine], float).T
+            axes.loglog(seconds, error, line, color=colour, linewidth=1.2, label=method)
+            for horizon, place in zip(until, zip(seconds, error, strict=True), strict=True):
+                axes.loglog(*place, marks[horizon], color=colour, fillstyle=fill, markersize=5)
+        axes.set(ylabel="error (m)", xlim=(1.5, 400))
+        axes.set_title(motion, fontsize="small")
+        axes.set_xticks([2, 10, 50, 200], ["2", "10", "50", "200"])
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    shown = each[0].get_legend_handles_labels()
+    for horizon, mark in marks.items():
+        shown[0].extend(each[0].plot([], [], mark, color="black", fillstyle="none"))
+        shown[1].append(f"1e{round(np.log10(horizon))} s of motion")
+    each[-1].set(xlabel="processor seconds")
+    figure.legend(*shown, loc="outside upper center", ncols=2, **LEGEND)
+    return figure
+
+
 BENCHMARKS: dict[str, Callable[[], Figure]] = {
     "chain-costs": chain_costs,
     "peers": peers,
@@ -180,4 +212,5 @@ BENCHMARKS: dict[str, Callable[[], Figure]] = {
     "loops": loops,
     "driven-costs": driven_costs,
     "orbit-digits": orbit_digits,
+    "long-horizon": long_horizon,
 }
