@@ -41,24 +41,25 @@ def peers() -> Figure:
     heading = r"^### (.+)\n\n<details>\n.*\n\n\| package \| method \| error"
     tasks = re.findall(heading, page, re.MULTILINE)[:4]
     figure, grid = plt.subplots(2, 2, figsize=(5.4, 5.4), layout="constrained")
-    shades: dict[str, str] = {}
-    wheel = iter((*COLOURS, "#c44e52", "#937860", "#64b5cd", "#b8860b"))
+    looks: dict[str, tuple[str, str]] = {}
+    shades = (*COLOURS, "#c44e52", "#937860", "#64b5cd", "#b8860b")
+    wheel = iter(zip("Dos^vPX*", shades, strict=False))
     for axes, task in zip(grid.ravel(), tasks, strict=True):
         rows = rows_of(page[page.index(f"### {task}") :], "| package | method | error")[2:]
         for package in dict.fromkeys(row[0] for row in rows):
-            shades.setdefault(package, next(wheel, "black"))
+            looks.setdefault(package, next(wheel, (".", "black")))
             mine = [row for row in rows if row[0] == package and row[2] != "-" and row[5] != "-"]
             points = [(float(row[5]), float(row[2])) for row in mine]
             if not points:
                 continue
-            marker = "D" if package == "daesolve" else "o"
             seconds, errors = np.array(points).T
-            axes.loglog(seconds, errors, marker, color=shades[package], markersize=4)
-        axes.set_title(re.sub(r" \(.*?\)", "", task), fontsize="x-small")
+            marker, shade = looks[package]
+            axes.loglog(seconds, errors, marker, color=shade, markersize=4)
+        axes.set_title(re.sub(r" \(.*?\)", "", task), fontsize="small")
         axes.minorticks_off()
-        axes.set(xlabel="s", ylabel="error")
-    for package, shade in shades.items():
-        grid[0, 0].plot([], [], "o", color=shade, label=package, markersize=4)
+        axes.set(xlabel="processor (s)", ylabel="error")
+    for package, (marker, shade) in looks.items():
+        grid[0, 0].plot([], [], marker, color=shade, label=package, markersize=4)
     figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize="small")
     return figure
 
@@ -71,10 +72,11 @@ def contact_errors() -> Figure:
         head = "| method | setting | error, m"
         rows = rows_of(page, head)[2:]
         page = page[page.index(head) + len(head) :]
-        for colour, method in zip(COLOURS, dict.fromkeys(row[0] for row in rows), strict=False):
+        methods = dict.fromkeys(row[0] for row in rows)
+        for mark, colour, method in zip("Do^v", COLOURS, methods, strict=False):
             mine = np.array([(float(row[3]), float(row[2])) for row in rows if row[0] == method])
-            axes.loglog(*mine.T, "o", color=colour, markersize=4, label=method)
-        axes.set(xlabel="s", ylabel="error (m)")
+            axes.loglog(*mine.T, mark, color=colour, markersize=4, label=method)
+        axes.set(xlabel="processor (s)", ylabel="error (m)")
         axes.set_title(title, fontsize="small")
     figure.legend(
         *both[0].get_legend_handles_labels(),

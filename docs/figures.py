@@ -175,18 +175,18 @@ def elements() -> None:
     for label, rule, colour in (
         ("rigid, restitution 0.5", {"restitution": 0.5}, "#1f77b4"),
         (
-            "HuntCrossley(1e6, dissipation=1)",
+            "HuntCrossley(\n    1e6, dissipation=1)",
             {"compliance": HuntCrossley(1e6, 1.5, 1.0)},
             "#dd8452",
         ),
     ):
         run = _with_play(rule)
         hole.plot(1e3 * run["pin_x"], 1e3 * run["pin_y"], color=colour, label=label, linewidth=1.0)
-    hole.set(aspect="equal", xlabel="pin across (mm)", ylabel="pin up (mm)", ylim=(None, 1.7))
-    hole.legend(loc="upper center", frameon=False, fontsize="small")
+    hole.set(aspect="equal", xlabel="pin across (mm)", ylabel="pin up (mm)")
+    hole.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
     run = _train()
-    for body, colour in (("car", "#1f77b4"), ("trailer", "#2a7f4f")):
-        road.plot(run[f"{body}_x"], run[f"{body}_y"], color=colour, label=body)
+    for body, colour, line in (("car", "#1f77b4", "-"), ("trailer", "#dd8452", "--")):
+        road.plot(run[f"{body}_x"], run[f"{body}_y"], line, color=colour, label=body)
     road.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
     road.legend(frameon=False, fontsize="small")
     _written(figure, (hole, road), "elements")

@@ -303,12 +303,12 @@ def painleve() -> Figure:
                 counts.append(len(solve(rod, policy="all").answers))
             if abs(one) > 1e-9 and counts != ([1, 1] if one > 0 else [0, 2]):
                 raise RuntimeError(f"{friction:g}, {one:g}: {counts} answers")
-    axes.axhspan(-1.0, 0.0, color=RED, alpha=0.08, linewidth=0)
+    axes.axhspan(-1.6, 0.0, color=RED, alpha=0.08, linewidth=0)
     axes.axhline(0.0, color=COLOURS[4], linewidth=0.8)
-    axes.text(3, -0.55, "A < 0: pressed, no answer; lifted, two", fontsize="small", color=RED)
+    axes.text(3, -1.35, "A < 0: pressed, no answer; lifted, two", fontsize="small", color=RED)
     axes.axvline(np.degrees(np.arctan(2.0)), color=COLOURS[4], linewidth=0.8, linestyle=":")
     axes.text(np.degrees(np.arctan(2.0)) + 1, 3.4, "tan φ = 2", fontsize="small", color="#555")
-    axes.set(xlabel="angle φ to the ground (degrees)", ylabel="m A", ylim=(-1.0, 4.2))
+    axes.set(xlabel="angle φ to the ground (degrees)", ylabel="m A", ylim=(-1.6, 4.2))
     axes.legend(**LEGEND, loc="center left", bbox_to_anchor=(0.0, 0.45))
     return figure
 
