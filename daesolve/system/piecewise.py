@@ -185,7 +185,7 @@ class Switching:
 
     def node(self, operation: int, *operands: int) -> int:
         """Return the number of an operation on nodes."""
-        # A program orders such operands by where they stand in it, which depends on its other parts.
+        # A program orders such operands by where they stand in it: this depends on its other parts.
         key = (operation, *(sorted(operands) if operation in COMMUTATIVE else operands))
         if key not in self._numbers:
             values = [self._nodes[number] for number in operands]
