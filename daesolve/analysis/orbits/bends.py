@@ -15,11 +15,13 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
+from daesolve.analysis.manifold import sizes_of
 from daesolve.equations.consistency import fitting_values
 from daesolve.formulations import OdeProblem
 from daesolve.integration.record import Boundary, Happening, RunRecord
 from daesolve.modes.guard_table import GuardTable
 from daesolve.preparation.preparing import Prepared
+from daesolve.solvers.resting import sizes_of_terms
 
 if TYPE_CHECKING:
     from daesolve.analysis.orbits.flights import Flight, Node
@@ -52,9 +54,11 @@ class Bends:
         whenever = table.each([event.then.counts_past for event in events])
         ways = table.each([event.direction.value for event in events])
         self._ways = np.where(own & whenever, ways.astype(float), 0.0)
+        self._others = np.flatnonzero(~own)
         t, x, p = (whole.rhs.sx_in(k) for k in range(3))
         guards = whole.guards(t, x, p)
-        seen = ca.vertcat(whole.rhs(t, x, p), guards[np.flatnonzero(~own).tolist()])
+        seen = ca.vertcat(whole.rhs(t, x, p), guards[self._others.tolist()])
+        self._sizes = sizes_of(prepared)
         self._seen = Evaluator(ca.Function("seen", [t, x, p], [ca.densify(seen)]))
         self._guards = Evaluator(ca.Function("guards", [t, x, p], [ca.densify(guards)]))
 
@@ -74,8 +78,20 @@ class Bends:
             places += [self._at(before), self._at(after)]
             if np.array_equal(before.x, after.x):
                 found.append((event, places[-1] - places[-2]))
+        if not found:
+            return []
         largest = np.max(np.abs(np.array(places)), axis=0)
+        largest = np.fmax(largest, self._least(flight))
         return [event for event, jump in found if np.all(np.abs(jump) <= CONTINUOUS * largest)]
+
+    def _least(self, flight: Flight) -> np.ndarray:
+        """Return rates and guards that are large even if they are never but rounding."""
+        node, elapsed = flight.start, abs(flight.end.time - flight.start.time)
+        x = np.concatenate([node.x, np.zeros(self.whole.size - len(node.x))])
+        terms = sizes_of_terms(self.whole, node.time, x, node.p[: len(self.whole.values)])
+        rates = np.zeros(self.whole.size)
+        rates[: len(self._sizes)] = self._sizes / (elapsed or 1.0)
+        return np.concatenate([rates, terms[self._others]])
 
     def fitting(self, node: Node) -> np.ndarray:
         """Return the values of a place with the pieces and branches that its state is in."""
