@@ -19,7 +19,7 @@ from daesolve.posing.events import Event
 from daesolve.posing.guides import QUICK
 from daesolve.preparation.driven_probe import Drives
 from daesolve.preparation.scaling import Begin
-from daesolve.preparation.sizes import PROBE_RTOL, Probe, measured
+from daesolve.preparation.sizes import PROBE_RTOL, UNKNOWN_STEP, Probe, measured
 from daesolve.preparation.weak_grips import Between, ProbeStepper
 from daesolve.solvers.dop853 import Steps
 from daesolve.solvers.jacobians import exact_jacobian
@@ -32,6 +32,8 @@ ENDLESS = 20.0
 """A step this many times the long ones shows a motion without a scale, a free flight."""
 FEW = 10
 """So few steps do not show whether one is out of proportion."""
+SHRUNK = 0.5
+"""The last step over the longest one, below which the steps shrink towards a singular position."""
 LONG = 0.9
 """A quantile of the steps that a few close to a singular position do not move."""
 
@@ -132,6 +134,9 @@ def _probed(
             shortest = min(shortest, abs(times[-1] - times[-2]))
             if drives is None and _endless(times, shortest):
                 break
+    if stepper.status != "finished" and _ends_at_once(times):
+        # As a slip in space that is about to stop: what follows has other sizes and steps.
+        times, states, own = times[:1], states[:1], own[:1]
     found = begin.values if values is begin.values else np.array(own)
     return measured(begin, np.array(times), np.array(states), found, between.shortest())
 
@@ -168,6 +173,13 @@ def _endless(times: Sequence[float], shortest: float) -> bool:
     span = abs(times[-1] - times[-2])
     may_be = len(times) > FEW and span > ENDLESS * shortest  # no quantile is below that
     return may_be and bool(span > ENDLESS * np.quantile(np.abs(np.diff(times)), LONG))
+
+
+def _ends_at_once(times: Sequence[float]) -> bool:
+    """Return whether a motion shrinks to a place, beside which a step of usual length is long."""
+    steps = np.abs(np.diff(times))
+    shrinks = len(steps) > 1 and bool(steps[-1] < SHRUNK * np.max(steps))
+    return shrinks and abs(times[-1] - times[0]) < UNKNOWN_STEP
 
 
 class _Sides:
