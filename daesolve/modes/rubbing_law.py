@@ -331,6 +331,8 @@ class RubbingLaw(SwitchingLaw):
         A push may be over before bodies have moved.
         """
         own = self._letting_go
+        if not own.size:
+            return float("inf")
         values, rates = (found[own] for found in book.at(time, x, p))
         zero = book.tolerances[own]
         # A quick push is as far past the limit as it moves within the rounding of the time.
