@@ -51,10 +51,6 @@ SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
 EARLIEST, LATE = 1e3, 8.0
 """Friction is at its limit if its reserve is below this many times what counts as zero of it, or
 below what it loses in so many roundings of the time."""
-SHORT_PUSHES = (
-    "sticking contacts in space check time-dependent forces only at the steps of the run: a push "
-    "shorter than about 1e-3 s may pass unseen; pose it piecewise (ca.if_else) to be sure"
-)
 BEGUN = 16.0 * float(np.finfo(float).eps)
 """The fraction of the speed of a fall through the size of bodies up to which a slip is rounding."""
 
@@ -118,8 +114,7 @@ class RubbingLaw(SwitchingLaw):
         if not rubbing:
             return beginning
         if isinstance(rubbing[0], SpatialRubbing):
-            said = (SHORT_PUSHES,) if is_timed(dynamics) else ()
-            return replace(beginning, notes=(*beginning.notes, *said))
+            return beginning
         numbers = ContactNumbers(dynamics)
         p = dynamics.value_vector(dict(beginning.values))
         place = Place(beginning.time, beginning.state, np.empty(0), p)
