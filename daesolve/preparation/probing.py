@@ -134,9 +134,8 @@ def _probed(
             shortest = min(shortest, abs(times[-1] - times[-2]))
             if drives is None and _endless(times, shortest):
                 break
-    if stepper.status != "finished":
-        kept = _shown_by(times)
-        times, states, own = times[:kept], states[:kept], own[:kept]
+    kept = _shown_by(times, until)
+    times, states, own = times[:kept], states[:kept], own[:kept]
     found = begin.values if values is begin.values else np.array(own)
     return measured(begin, np.array(times), np.array(states), found, between.shortest())
 
@@ -175,15 +174,16 @@ def _endless(times: Sequence[float], shortest: float) -> bool:
     return may_be and bool(span > ENDLESS * np.quantile(np.abs(np.diff(times)), LONG))
 
 
-def _shown_by(times: Sequence[float]) -> int:
-    """Return how many times of a motion that ends show its sizes: one if it shrinks to its end.
+def _shown_by(times: Sequence[float], until: float) -> int:
+    """Return how many times show the sizes of a motion: one if it shrinks to its end before.
 
     As a slip in space that is about to stop, beside which a step of usual length is long: what
     follows has other sizes and steps.
     """
     steps = np.abs(np.diff(times))
     shrinks = len(steps) > 1 and bool(steps[-1] < SHRUNK * np.max(steps))
-    return 1 if shrinks and abs(times[-1] - times[0]) < UNKNOWN_STEP else len(times)
+    ends = shrinks and times[-1] != until and len(times) <= PROBE_STEPS
+    return 1 if ends and abs(times[-1] - times[0]) < UNKNOWN_STEP else len(times)
 
 
 class _Sides:

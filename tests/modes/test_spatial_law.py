@@ -370,10 +370,11 @@ def test_a_floor_that_jerks_for_an_instant_drags_a_point_along(solver, width):
     meets = brentq(lambda s: floor(slips) + s - slips - floor(s), slips + 0.1, 6.0, xtol=1e-15)
     sticks = brentq(lambda s: floor(meets) - s + meets - floor(s), meets + 0.1, 60.0, xtol=1e-15)
     moments = [event.time for event in run.events if event.name != "rest"]
-    # lsoda and dop853 leave errors of 1e-9 in velocities of the size V.
+    # Velocities may be off by 1e-9 of themselves and by 1e-11 m/s, ten times a step's tolerance.
     expected = [at + width * s for s in (slips, meets, sticks)]
     assert moments[0] == pytest.approx(expected[0], abs=1e-6 * width)
-    assert moments[-1] == pytest.approx(expected[-1], abs=1e-6 * width)
+    late = 1e-6 * width + 1e-11 / brake
+    assert moments[-1] == pytest.approx(expected[-1], abs=late)
     first, second = meets - slips, sticks - meets
     way = covered(slips) - covered(-30.0) + floor(slips) * first + first**2 / 2.0
     way += floor(meets) * second - second**2 / 2.0 + covered(30.0) - covered(sticks)
