@@ -122,7 +122,10 @@ def _stored(directory: Path) -> Stored:
 
     if kind_of(directory) == "sweep":
         raise OutOfRangeError(f"--after needs a run, but {directory} is a sweep")
-    return stored_run(directory)
+    stored = stored_run(directory)
+    if stored.result is None and stored.locked:
+        raise OutOfRangeError(f"the run in {directory} is under way: let it end, or stop it")
+    return stored
 
 
 def _check_problem(name: str, identity: Mapping[str, Any], directory: Path) -> None:
