@@ -41,7 +41,7 @@ def started(
     initial, guess, time, drift
         As in `complete_start`.
     kept
-        The result of `continued` for a run that goes on here; its sampled laws do not begin again.
+        The result of `continued` for a run that continues here; its sampled laws do not restart.
 
     Raises
     ------

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 
+import casadi as ca
+import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import daesolve as ds
 from daesolve.posing.value_names import instants
@@ -323,3 +326,53 @@ def test_a_point_of_a_stored_run_is_a_start(tmp_path):
             f"this run continues the run in {told['directory']!r} from t = 0.9 s on; that run "
             "completed at t = 1.5 s"
         )
+
+
+@pytest.mark.parametrize("way", [ds.RISING, ds.FALLING])
+def test_a_run_that_continues_another_does_not_repeat_its_events(way):
+    q, d, to = ds.coordinates(x="m"), ds.discrete(count=0.0), way.value
+    blow = ds.Reset({"count": d.count + 1, "x_dot": 1.1 * q.dot.x})
+    tick = ds.Reset({"count": d.count + 1})
+    events = [
+        ds.Event("place", q.x - 0.2 * to, way, blow),
+        ds.Event("time", ca.sin(5 * ds.time), way, tick),
+        ds.Event("once", ds.time - 0.7, ds.RISING, blow),
+    ]
+    swing = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, discrete=d, events=events
+    )
+    start = {"x": 0.0, "x_dot": float(to)}
+    whole = ds.solve(swing, 5.0, start)
+    instants = [event.time for event in whole.events]
+    # At each event, where every guard is at zero or past it at some time; and between them.
+    for end in (*instants[1:5], 1.0, 2.0, 2.5, 3.0):
+        second = ds.solve(swing, 5.0, ds.solve(swing, end, start))
+        assert second.end_values == whole.end_values
+        assert second.end_state["x"] == pytest.approx(whole.end_state["x"], abs=1e-13)
+        assert [event.time for event in second.events] == pytest.approx(
+            [instant for instant in instants if instant > end], abs=1e-13
+        )
+
+
+@pytest.mark.parametrize("reset", [False, True])
+def test_a_run_continues_one_that_an_event_has_stopped(reset):
+    """Where it stops, the guard is past zero by rounding or not yet at it."""
+    q, d = ds.coordinates(x="m"), ds.discrete(count=0.0)
+    then = ds.Reset({"count": d.count + 1}) | ds.Stop() if reset else ds.Stop()
+    event = ds.Event("mark", ca.sin(7 * q.x) - 0.3, ds.RISING, then)
+    swing = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, discrete=d, events=[event]
+    )
+    run, ends = ds.solve(swing, 30.0, {"x": 0.0, "x_dot": 1.1}), []
+    for _ in range(8):
+        ends.append(run.end_time)
+        run = ds.solve(swing, 30.0, run)
+
+    def guard(time):
+        return np.sin(7.7 * np.sin(time)) - 0.3
+
+    times = np.linspace(0.0, 10.0, 1001)
+    below = np.flatnonzero((guard(times[:-1]) < 0) & (guard(times[1:]) >= 0))
+    zeros = [brentq(guard, times[k], times[k + 1], xtol=1e-15) for k in below[:8]]
+    # A rounding of each run, by the least slope of the guard.
+    assert ends == pytest.approx(zeros, abs=1e-13)

@@ -160,7 +160,7 @@ class Panel:
 
     @property
     def bare(self) -> bool:
-        """Whether it shows nothing but ranges."""
+        """Whether it shows only ranges."""
         return self.crowded and not self.beside
 
     @property
@@ -299,7 +299,7 @@ def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> lis
 
 
 def _rows(panels: Sequence[Panel]) -> list[list[Panel]]:
-    """Arrange panels in rows: those that show nothing but ranges in pairs."""
+    """Arrange panels in rows: those that show only ranges in pairs."""
     rows: list[list[Panel]] = []
     for panel in panels:
         if panel.bare and rows and len(rows[-1]) == 1 and rows[-1][0].bare:
@@ -346,7 +346,7 @@ def _sheet(rows: Sequence[Sequence[Panel]], *, several: bool) -> Figure:
 
 
 def _time(panel: Panel) -> str:
-    """Return what stands below an axis of time."""
+    """Return the label of an axis of time."""
     return "time (s); bands: range of the samples" if panel.crowded else "time (s)"
 
 
