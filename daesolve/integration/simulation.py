@@ -484,7 +484,7 @@ class _Run:
         sign = self.state.sign
 
         def look(reached: float, monitor: Monitor, events: int) -> None:
-            if sign * (reached - moment) > 0.0:
+            if sign * (reached - moment) > again.state.record.near(moment):
                 raise _PassedError
 
         prepared = replace(self.prepared, until=until)

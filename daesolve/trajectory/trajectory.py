@@ -244,8 +244,8 @@ class Trajectory(ShownRun):
                 "run can begin at its end, with the trajectory itself as `initial`"
             )
         point = self._evaluate(time)
-        state, values = point.continuation.state, point.continuation.values
-        here = replace(self.continuation, time=point.time, state=state, values=values)
+        begin = point.continuation
+        here = replace(self.continuation, time=begin.time, state=begin.state, values=begin.values)
         return replace(point, continuation=here)
 
     @property

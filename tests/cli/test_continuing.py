@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 
 import pytest
 from typer.testing import CliRunner
@@ -94,6 +95,20 @@ def test_a_run_after_one_in_memory_has_no_command_and_says_so_in_python():
     assert "# before: the run that this one continues" in python(told)
 
 
+def test_a_run_of_other_versions_has_points_too_and_stays_as_it_is(light, whole, tmp_path):
+    older = tmp_path / "older"
+    shutil.copytree(light, older)
+    manifest = older / "manifest.json"
+    text = json.loads(manifest.read_text(encoding="utf-8"))
+    text["versions"]["numpy"] = "1.0"
+    manifest.write_text(json.dumps(text), encoding="utf-8")
+    before = manifest.read_bytes()
+    assert "numpy 1.0" in call("resume", older, "--until", 2, code=2).stderr
+    run = document("run", "pendulum", "--after", older, "--from", 0.437, "--until", 2)
+    assert run["end_state"] == pytest.approx(whole["end_state"], abs=SAME)
+    assert manifest.read_bytes() == before
+
+
 def test_parameters_that_are_given_replace_those_of_the_run(light):
     run = document("run", "pendulum", "--after", light, "--set", "gravity=1.62", "--until", 2)
     assert run["parameters"]["gravity"] == 1.62
@@ -108,8 +123,9 @@ def test_without_an_end_it_goes_to_the_end_of_the_case(light):
 
 
 def test_a_comparison_after_a_run(light, whole):
-    found = document("compare", "pendulum", "--after", light, "--until", 2, "--formulations",
-                     "feedback,null-space", "--solvers", "taylor", "--tolerances", 1e-13)  # fmt: skip
+    pairs = ["--formulations", "feedback,null-space", "--solvers", "taylor"]
+    words = ["--after", light, "--until", 2, *pairs, "--tolerances", 1e-13]
+    found = document("compare", "pendulum", *words)
     assert (found["start_time"], found["parameters"]["gravity"]) == (1.0, 5.0)
     assert all(run["end_time"] == 2.0 for run in found["runs"])
     assert max(entry["largest"] for entry in found["agreement"]) < 1e-10
