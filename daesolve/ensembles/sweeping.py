@@ -214,7 +214,7 @@ def resume_sweep(
         case, manifest["until"], at, options, batch=manifest["batch"], installed=workers != 0
     )
     asked = contents(task, over, samples, seed) | {"count": manifest["count"]}
-    if asked["identity"]["digest"]:  # the file may stand elsewhere now
+    if asked["identity"]["digest"]:  # the file may have moved
         asked["identity"]["problem"] = manifest["identity"]["problem"]
     with Store(directory) as store:
         table = store.begin(new_manifest(asked, list(table)), table, any_version=any_version)

@@ -289,7 +289,7 @@ def _without_variant(run: RunState, here: Boundary, error: VariantError) -> Verd
     return Outcome.DEGENERATE, str(error)
 
 
-# -- stretches that a law follows by itself --------------------------------------------------------
+# -- stretches that a law integrates itself --------------------------------------------------------
 
 
 def _followed(

@@ -109,7 +109,7 @@ def to_boundary(
             run.ahead.uninterrupted()
         if ended is None and transitions is not None:
             arrived, ended = _through(run, transitions, arrived, end, past)
-        # A law that followed the motion by itself may have gone beyond.
+        # A law that integrated on its own may have gone beyond.
         beyond = run.sign * (arrived.time - boundary) >= 0.0
         if ended is not None or end.time == boundary or beyond:
             run.watch_the_rest()

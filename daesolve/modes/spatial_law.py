@@ -483,7 +483,7 @@ def _any_of(guards: np.ndarray, fired: Sequence[int]) -> np.ndarray:
 
 
 def _until(share: Callable[[float], float]) -> float | None:
-    """Return a step after which a slip is as large as it has to be, to half an order or so.
+    """Return a step after which a slip has the required size, to about half an order.
 
     None if that is so at once: the slip began with an acceleration, and has no time to turn.
     """

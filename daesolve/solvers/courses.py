@@ -1,4 +1,4 @@
-"""What is believed between the ends of accepted steps."""
+"""The solution between the ends of accepted steps."""
 
 from __future__ import annotations
 

@@ -53,9 +53,9 @@ AWAY = 1e-6
 SLACK = 10.0
 """The factor on the size of a term of a series, which the last two terms show."""
 STUCK_AFTER = 1000
-"""Steps that together move less than rounding lead nowhere."""
+"""After so many steps that together move less than rounding, the integrator is stuck."""
 TOGETHER = 64
-"""Steps that are held against the equations at once."""
+"""The number of steps that are compared with the equations at once."""
 
 
 class EventIntegrator:

@@ -318,7 +318,7 @@ class Batch:
         try:
             for thread in threads:
                 thread.start()
-            # A wait without an end hears no Ctrl-C on Windows, nor one that another thread took.
+            # A wait without a timeout misses Ctrl-C on Windows, and one that another thread got.
             for thread in threads:
                 while thread.is_alive():
                     thread.join(0.1)

@@ -19,6 +19,7 @@ import numpy as np
 
 from daesolve.analysis.orbits.flights import Node
 from daesolve.analysis.orbits.integrals import Integral
+from daesolve.analysis.orbits.newton import ROUNDING
 from daesolve.analysis.orbits.shooting import (
     Guess,
     Shot,
@@ -305,7 +306,9 @@ class Curve:
             length = float(np.max(np.abs(change)))
             if not np.isfinite(length) or length > max(TOO_FAR, 4.0 * shortest):
                 break
-            stalled = exact and shortest <= EXACT and length > shortest / 4.0
+            # Where orbits hardly differ, as next to a Hopf point, rounding leaves longer steps.
+            least = EXACT if exact else ROUNDING
+            stalled = shortest <= least and shortest / 4.0 < length <= ROUNDING
             if length <= (ROUNDED if exact else EXACT) or stalled:
                 tangent = self.tangent(linear, before)
                 guess, value = self.moved(guess, value, change)
@@ -359,13 +362,6 @@ class Curve:
 
         events = point.shot.sequence
         return self.corrected(guess, value, across, point.tangent, exact=exact, sequence=events)
-
-    def unsolved(self, point: Point, change: np.ndarray) -> Point:
-        """Return the uncorrected guess at a change of the scaled unknowns from a point."""
-        guess, value = self.moved(point.guess, point.value, change)
-        linear = self.linear(guess, value)
-        shot = linear.shot
-        return Point(value, shot, linear.slopes, point.tangent, 0, shot.residual)
 
     def predicted(self, point: Point, step: float) -> Shot:
         """Return the uncorrected motion one step along the tangent."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from daesolve.ensembles.sweep_results import Measured, MeasuredDependence
 from daesolve.reporting.facts import GOOD, ROUNDING, family, labels
@@ -22,6 +23,8 @@ from daesolve.reporting.figures.style import (
     colour,
     common_legend,
     empty,
+    narrow,
+    panel_width,
     settle,
     strip,
     style,
@@ -36,6 +39,8 @@ LAWS = ((0.5, "√t"), (1.0, "t"))
 MOST_GOALS = 6
 EDGES = 1.2
 """What the labels beside a panel take, inches."""
+LINE = 0.07
+"""The height of a word over that of a panel."""
 SPANS = 250
 ENERGIES = ("energy", "work")
 IMPACTS = "lost in impacts"
@@ -55,13 +60,14 @@ def drift(documents: Sequence[Document]) -> Figure:
         return empty("nothing was monitored")
     several = len(documents) > 1
     groups = [[name] for name in names[:MOST_PANELS]] if several else _alike(names)[:MOST_PANELS]
-    columns = 1 if len(groups) == 1 else 2
+    columns = 1 if len(groups) == 1 or narrow() else 2
     rows = -(-len(groups) // columns)
     with style():
-        figure = Figure(figsize=(PANEL_WIDTH, 0.6 + (3.2 if columns == 1 else 2.5) * rows))
+        height = 0.6 + (3.2 if rows == columns == 1 else 2.5) * rows
+        figure = Figure(figsize=(panel_width(), height))
         for slot, group in enumerate(groups):
             axes = figure.add_subplot(rows, columns, slot + 1)
-            _histories(axes, documents, group, PANEL_WIDTH / columns - EDGES)
+            _histories(axes, documents, group, panel_width() / columns - EDGES)
             if slot + columns >= len(groups):
                 axes.set_xlabel("time since the start (s)")
             if slot % columns == 0:
@@ -94,10 +100,13 @@ def _histories(
         strip(axes, 3, room)
     _settle_drift(axes)
     _guides(axes, documents[0])
+    _few_numbers(axes)
 
 
 def _label(document: Document, name: str) -> str:
-    return name if document["drift"][name]["driven"] else f"{name}, measured"
+    words = name if document["drift"][name]["driven"] else f"{name}, measured"
+    sizes = document.get("drift_history", {}).get(name, {}).get("rms", ())
+    return words if any(sizes) or not len(sizes) else f"{words}, always 0"
 
 
 def _history(axes: Axes, document: Document, name: str, place: int, label: str) -> None:
@@ -128,7 +137,6 @@ def _isolated(sizes: np.ndarray) -> list[int]:
 def _settle_drift(axes: Axes) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(tick))
     axes.yaxis.set_major_formatter(FuncFormatter(tick))
     axes.yaxis.set_major_locator(LogLocator(numticks=8))
     sizes = [np.asarray(line.get_ydata(), dtype=float) for line in axes.lines]
@@ -136,6 +144,15 @@ def _settle_drift(axes: Axes) -> None:
     low = min(1e-17, finite.min() / 3.0) if finite.size else 1e-17
     high = max(1e-14, finite.max() * 30.0) if finite.size else 1e-14
     axes.set_ylim(low, high)
+
+
+def _few_numbers(axes: Axes) -> None:
+    """Write at most a few numbers below a logarithmic axis of time, also where it is short."""
+    low, high = axes.get_xlim()
+    short = high < 10.0 * low
+    axes.xaxis.set_major_locator(MaxNLocator(4) if short else LogLocator(numticks=6))
+    axes.xaxis.set_major_formatter(FuncFormatter(tick))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _guides(axes: Axes, document: Document) -> None:
@@ -149,11 +166,14 @@ def _guides(axes: Axes, document: Document) -> None:
     times: np.ndarray = np.geomspace(max(beginning, span / steps), span, 60)
     axes.axhline(ROUNDING, color=QUIET, linewidth=0.8, linestyle=":")
     _at_the_edge(axes, "rounding", ROUNDING)
+    free = ROUNDING
     for power, name in LAWS:
         sizes: np.ndarray = ROUNDING * (times * steps / span) ** power
         axes.plot(times, sizes, color=QUIET, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1.5)
         if sizes[-1] < high / 2.0:
-            _at_the_edge(axes, name, sizes[-1])
+            if math.log(sizes[-1] / free) > LINE * math.log(high / low):
+                _at_the_edge(axes, name, sizes[-1])
+                free = float(sizes[-1])
         else:
             inside = int(np.searchsorted(sizes, high / 3.0))
             place = (times[inside], sizes[inside])
@@ -189,7 +209,7 @@ def energy(documents: Sequence[Document]) -> Figure:
     unit = next(d.get("units", {}).get("energy") or "J" for d in documents)
     worked = any(len(entry) > 1 for entry in found)
     with style():
-        figure = Figure(figsize=(PANEL_WIDTH, 4.2))
+        figure = Figure(figsize=(panel_width(), 4.2))
         heights = (2, 3) if worked else (1, 2)
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=heights)
         levels: list[np.ndarray] = []

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,10 @@ INK, QUIET, RULE, SURFACE = "#1d2126", "#667077", "#dfe3e6", "#fefefe"
 SERIES = ("#2a6bb0", "#c25a16", "#1b8573", "#a4407c", "#8a6d00", "#6a5fc0")
 """Colours of curves; they differ in lightness too, and never carry a meaning alone."""
 PANEL_WIDTH = 10.4
+"""The width of a figure of a report, inches."""
+COLUMN = 5.2
+"""The width of a figure whose words can be read on a telephone, which shrinks it to the screen."""
+_WIDTH = ContextVar("width of figures", default=PANEL_WIDTH)
 MOST_PANELS = 12
 """The most panels of one figure."""
 MOST_DOTS = 1200
@@ -89,6 +94,8 @@ _SETTINGS: Any = {
     "ytick.minor.size": 0,
 }
 LEGEND_LINE = 0.18
+LETTERS = 140
+"""How many letters of a legend a figure of a report has side by side."""
 LEGEND_MARK, LEGEND_LETTER = 0.4, 0.075
 """The width of the mark and of a letter of a legend, inches."""
 
@@ -98,6 +105,26 @@ def style() -> Generator[None]:
     """Let figures that are made inside look like the report's own."""
     with mpl.rc_context(_SETTINGS):
         yield
+
+
+@contextmanager
+def in_a_column() -> Generator[None]:
+    """Let figures that are made inside be as narrow as a column, their panels below each other."""
+    before = _WIDTH.set(COLUMN)
+    try:
+        yield
+    finally:
+        _WIDTH.reset(before)
+
+
+def panel_width() -> float:
+    """Return the width of a figure, inches."""
+    return _WIDTH.get()
+
+
+def narrow() -> bool:
+    """Return whether panels stand below each other."""
+    return panel_width() < PANEL_WIDTH
 
 
 def colour(index: int) -> str:
@@ -230,7 +257,7 @@ def empty(sentence: str) -> Figure:
     return figure
 
 
-def strip(axes: Axes, columns: int = 6, room: float = PANEL_WIDTH) -> None:
+def strip(axes: Axes, columns: int = 6, room: float | None = None) -> None:
     """Put the legend in a strip above the axes.
 
     Parameters
@@ -240,11 +267,12 @@ def strip(axes: Axes, columns: int = 6, room: float = PANEL_WIDTH) -> None:
     columns
         At most so many entries side by side.
     room
-        How wide the strip may be, inches.
+        How wide the strip may be, inches; None takes the width of the figure.
     """
     labels = axes.get_legend_handles_labels()[1]
     if labels:
-        fitting = int(room / (LEGEND_MARK + LEGEND_LETTER * max(map(len, labels))))
+        wide = panel_width() if room is None else room
+        fitting = int(wide / (LEGEND_MARK + LEGEND_LETTER * max(map(len, labels))))
         columns = max(1, min(columns, fitting, len(labels)))
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns)
 
@@ -257,6 +285,7 @@ def common_legend(figure: Figure) -> None:
             found.setdefault(label, handle)
     if not found:
         return
-    columns = max(1, min(len(found), 140 // (max(map(len, found)) + 6)))
+    letters = int(LETTERS * figure.get_figwidth() / PANEL_WIDTH)
+    columns = max(1, min(len(found), letters // (max(map(len, found)) + 6)))
     figure.set_figheight(figure.get_figheight() + LEGEND_LINE * -(-len(found) // columns))
     figure.legend(list(found.values()), list(found), loc="outside upper left", ncols=columns)

@@ -20,7 +20,6 @@ from daesolve.reporting.notebook.blocks import Part, block, drawn, paragraph, ta
 from daesolve.solving.comparison import Comparison
 
 MEMBERS_SHOWN, COLUMNS_SHOWN = 10, 8
-ORBITS_SHOWN = 8
 EXACT = 10
 """Digits of a number that is used further."""
 ROUNDED = 1e-9
