@@ -91,8 +91,8 @@ class Trajectory(ShownRun):
     degeneracy
         Where constraints began to depend on each other, if that ended the run.
     peaks
-        For each output that the system selects, its value of largest magnitude over every accepted
-        step.
+        For each output that the system selects, its value of largest magnitude, at the ends of
+        accepted steps, after resets, and where the run looked within steps.
     sources
         The papers and books of the problem.
     origin
