@@ -34,6 +34,7 @@ from daesolve.reporting.document import (
     with_drawing,
 )
 from daesolve.reporting.opening import with_opening
+from daesolve.solving.early_ends import reported_otherwise
 from daesolve.system.equation_sections import sections, symbols_of
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -167,7 +168,8 @@ def write_page(
 def _run(bound: BoundCase, until: float) -> dict[str, Any]:
     """Return the document of the run, however it ended; of a Python file by its name alone."""
     try:
-        run = bound.solve(until, verify=True)
+        with reported_otherwise():
+            run = bound.solve(until, verify=True)
     except DegenerateConstraintError as error:
         run = cast(Trajectory, error.run)
     except VariantError as error:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
 from daesolve.integration.record import Boundary
 from daesolve.integration.run_state import RunState, unobserved
 from daesolve.solvers import State
-from daesolve.trajectory.results import TrajectoryPoint
+from daesolve.trajectory.results import Continuation, TrajectoryPoint
 
 
 def last_before(run: RunState, moment: float) -> Boundary | None:
@@ -21,19 +23,22 @@ def point_after(run: RunState, here: Boundary, moment: float) -> TrajectoryPoint
     """Integrate from a boundary to a time within its segment."""
     problem, state, values = run.prepared.problem, here.state, run.values(here)
     held = _held_at(run, here, moment) if run.record.held else None
+    onward = state
     if held is not None:
-        state = held
+        state = onward = held
     elif moment != here.time:
         start = State(here.time, here.state, values)
-        state = run.solve(start, moment, np.array([moment]), unobserved).state
+        end = run.solve(start, moment, np.array([moment]), unobserved)
+        state, onward = end.state, run.projected(here, end)
     place = Boundary(moment, state, here.whole_turns, here.mode)
     _, reactions, outputs = evaluate_block(
         problem.recover, np.array([moment]), state[None, :], values
     )
     labels = problem.labels
     numbers = zip(labels.reactions + labels.outputs, (*reactions[0], *outputs[0]), strict=True)
-    named = run.assembly.named([place])[0]
-    return TrajectoryPoint(moment, named | {n: float(v) for n, v in numbers})
+    named, onward = run.assembly.named([place, replace(place, state=onward)])
+    begin = Continuation(moment, onward, run.assembly.discrete(place))
+    return TrajectoryPoint(moment, named | {n: float(v) for n, v in numbers}, begin)
 
 
 def _held_at(run: RunState, here: Boundary, moment: float) -> np.ndarray | None:

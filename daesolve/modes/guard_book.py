@@ -155,6 +155,21 @@ class GuardBook:
         self.met[guards, :-1] = self.met[guards, 1:]
         self.met[guards, -1] = time
 
+    def go_on(self, time: float, x: np.ndarray, p: np.ndarray) -> None:
+        """Count the guards at zero or past it as passed: another run came to this place, by them.
+
+        Contacts and modes that follow from the state are judged by the state, as at any start.
+        """
+        seen, ways = self._seen(time, x, p), self.traits.ways
+        judged = self.traits.stays | self.traits.returns | self.traits.whenever
+        along = ways * seen.values
+        passed = (ways != 0) & ~judged & (along >= -self.tolerances)
+        self.armed[passed] = False
+        for guard in np.flatnonzero(passed & (along <= self.tolerances)).tolist():
+            speed = abs(seen.rates[guard])
+            if speed > 0.0:
+                self.passed[guard] = time + 2.0 * self.tolerances[guard] / speed
+
     # -- what others do by its rules ---------------------------------------------------------------
 
     @property
