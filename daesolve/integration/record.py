@@ -181,7 +181,7 @@ class RunRecord:
     # -- from part to part --------------------------------------------------------------------
 
     def tally_so_far(self) -> Tally:
-        """Return the tally with what is in memory."""
+        """Return the tally that includes the part in memory."""
         return self.tally.after(self.events, len(self.modes) - self.carried)
 
     def near(self, time: float) -> float:

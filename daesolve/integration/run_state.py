@@ -284,7 +284,7 @@ class RunState:
         return Boundary(here.time, state, here.whole_turns.copy(), len(self.record.modes) - 1)
 
     def let_go(self, here: Boundary) -> Boundary:
-        """Return the place from which nothing drives what is not conserved."""
+        """Return the place from which no quantity is driven that is not conserved."""
         watch = self.conservation
         if watch is None or not watch.pending:
             return here

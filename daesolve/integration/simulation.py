@@ -122,7 +122,7 @@ def to_boundary(
 def _through(
     run: RunState, transitions: Transitions, here: Boundary, end: SegmentEnd, past: Sequence[int]
 ) -> tuple[Boundary, Verdict | None]:
-    """Do what is due at the end of a segment; end where nothing comes of it again and again."""
+    """Do what is due at the end of a segment; end the run if this repeats without progress."""
     modes = len(run.record.modes)
     arrived, ended = through(run, transitions, here, end.hits, past)
     if ended is not None or end.status is not Status.STOPPED:
@@ -159,7 +159,7 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
         for index in transitions.book.passing(end.time, end.state, start.p):
             run.happened(EventHit(index, end.time, end.state), here)
     record.steps += end.steps
-    # What takes no time is not for nothing.
+    # A segment without evaluations counts as one.
     record.rhs_evaluations += end.rhs_evaluations or 1
     return end
 
@@ -191,7 +191,7 @@ def _watching(run: RunState) -> Observer:
 def _solve_within_budget(
     run: RunState, start: State, until: float, at: np.ndarray, observe: Observer
 ) -> SegmentEnd:
-    """Integrate, and end with a block of steps where the run is not to cost more."""
+    """Integrate, and end with a block of steps where the run reaches its limit of cost."""
     run.effort.begin(start.time)
     spent, watch, believed = run.record.rhs_evaluations, run.conservation, None
     if watch is not None:

@@ -161,7 +161,7 @@ class SpatialLaw(RubbingLaw):
         if not blown:
             slow &= self._values(p, "heads") == 0.0
         rates = self._implied(place, closed, rates.rested(rates.gaps == 0.0, slow))
-        # A gap that closes without a speed is new as well: that of the next roller of a wheel.
+        # A gap that closes without speed, as for the next roller of a wheel, is new as well.
         alone = not (blown or stopped.any() or np.any(closed & ~before)) and {*fired} <= self._own
         where = replace(place, p=self._known(place.p, gone, blown, rates))
         p_after = self._going_on(where, closed, rates, (gives, alone), book, zero)
@@ -334,7 +334,7 @@ class SpatialLaw(RubbingLaw):
         terms = speeds_of(rates.slip_sizes[instant.which])
         possible = candidates(instant, answer, slips)
         if alone and not gives.any():
-            # A direction was taken down, no more.
+            # Only a direction was recorded.
             possible = possible[:1]
         springs = self._springs or self._stays(place, instant, answer, zero)
         modes = [

@@ -83,7 +83,7 @@ def is_usual_step(mean_step: float) -> bool:
 
 
 def _usual(size: float, limits: tuple[float, float]) -> bool:
-    """Return whether a size asks for no scaling; zero and what is not finite have none."""
+    """Return whether a size needs no scaling; zero and sizes that are not finite have none."""
     return not (np.isfinite(size) and size > 0.0) or limits[0] <= size <= limits[1]
 
 
@@ -213,7 +213,7 @@ def _of_state(
     start: tuple[float, np.ndarray],
     visible: np.ndarray,
 ) -> tuple[int, ...]:
-    """Return the exponents of x, which a chart makes of the states that labels name."""
+    """Return the exponents of x, from those of the states that labels name."""
     if problem.chart is None:
         return tuple(visible.tolist())
     t, x, p = (problem.chart.restrict.sx_in(k) for k in range(3))

@@ -287,7 +287,7 @@ def _place(made: Mapping[str, Any]) -> str:
 
 
 def _made(made: Mapping[str, Any]) -> str:
-    """Return how Python makes a formulation; the library's own without what is left open."""
+    """Return a formulation as Python; one of the library without settings that are left open."""
     kind, settings = FORMULATIONS.get(made["name"]), dict(made["settings"])
     if kind is None:
         name = _place(made).partition(":")[2]

@@ -210,7 +210,7 @@ class EventIntegrator:
         self.integrator.time = way.now
         self.integrator.state[:] = way.state
         if stopped:
-            # To find again, nearby, what it met.
+            # So that it finds the same events again nearby.
             self.integrator.reset_cooldowns()
         return bool(way.failure)
 
@@ -310,7 +310,7 @@ class EventIntegrator:
         integrator.state[:] = state
         self._shortened = True
         if code not in (SUCCESS, LIMIT):
-            # To find again, nearby, what it met.
+            # So that it finds the same events again nearby.
             integrator.reset_cooldowns()
         shorter = math.copysign(float(np.min(holds)), farther)
         return int(integrator.step(max_delta_t=shorter, write_tc=True)[0])

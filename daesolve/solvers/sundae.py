@@ -33,7 +33,7 @@ not zero."""
 
 
 class _Unread(io.TextIOBase):
-    """Takes what is printed, and keeps nothing."""
+    """Discards printed text."""
 
     def write(self, text: str) -> int:
         return len(text)

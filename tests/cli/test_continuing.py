@@ -5,12 +5,11 @@ import shlex
 import shutil
 
 import pytest
-from typer.testing import CliRunner
 
 import daesolve as ds
-from daesolve.cli.app import app
 from daesolve.reporting import load
 from daesolve.reporting.repeating import command, python
+from tests.cli.calling import call, document
 
 SAME = 1e-12
 """Of states of about 1, over about 1 s; a step is right to 2e-16."""
@@ -30,16 +29,6 @@ problem = ds.Problem(
     cases=[ds.Case("at-rest", start={"x": 0.0, "x_dot": 0.0}, until=1.0)],
 )
 """
-
-
-def call(*words, code=0):
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == code, (result.output, result.stderr, result.exception)
-    return result
-
-
-def document(*words):
-    return json.loads(call(*words, "--json").stdout)
 
 
 @pytest.fixture(scope="module")
@@ -123,9 +112,8 @@ def test_without_an_end_it_goes_to_the_end_of_the_case(light):
 
 
 def test_a_comparison_after_a_run(light, whole):
-    pairs = ["--formulations", "feedback,null-space", "--solvers", "taylor"]
-    words = ["--after", light, "--until", 2, *pairs, "--tolerances", 1e-13]
-    found = document("compare", "pendulum", *words)
+    words = ("--formulations", "feedback,null-space", "--solvers", "taylor", "--tolerances", 1e-13)
+    found = document("compare", "pendulum", "--after", light, "--until", 2, *words)
     assert (found["start_time"], found["parameters"]["gravity"]) == (1.0, 5.0)
     assert all(run["end_time"] == 2.0 for run in found["runs"])
     assert max(entry["largest"] for entry in found["agreement"]) < 1e-10

@@ -128,7 +128,7 @@ class Scene:
 
     @property
     def on_the_spot(self) -> bool:
-        """Whether there is no more to be seen of the whole than of the bodies."""
+        """Whether the whole scene shows no more than the bodies."""
         return float(np.ptp(self.box, axis=0).max()) < (1.0 + HEAPED) * self.body_size
 
     def scattered(self, entry: Placed) -> bool:
@@ -357,7 +357,7 @@ def _within(line: Placed, limits: np.ndarray) -> Placed:
 
 
 def strokes(entries: Sequence[Placed]) -> np.ndarray:
-    """Return (k, 2) points along what is drawn of shapes, so close that no text fits between."""
+    """Return (k, 2) points along drawn shapes, so close that no text fits between them."""
     found = np.concatenate([_strokes(entry) for entry in entries])
     return found[np.isfinite(found).all(axis=1)]
 

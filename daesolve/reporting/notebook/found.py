@@ -168,7 +168,7 @@ def _complex(value: complex) -> str:
 
 
 def branch_block(branch: Branch) -> str:
-    """Return the notebook block of a branch: its drawing, and what is special on it."""
+    """Return the notebook block of a branch: its drawing, and its special points."""
     values = [entry.value for entry in branch.entries]
     name = branch.axis.name
     verdicts = Counter(branch.verdicts)

@@ -34,12 +34,11 @@ import numpy as np
 import daesolve as ds
 from daesolve.drawing import Camera, Circle, Drawing, Line, Linear
 from daesolve.errors import OutOfRangeError
-from daesolve_problems.figures import new_figure, panels_over_time, series
+from daesolve_problems.figures import Document, new_figure, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document
 
 Values = Mapping[str, float]
 TURN = 2.0 * math.pi

@@ -35,12 +35,11 @@ import scipy
 import daesolve as ds
 from daesolve.drawing import Drawing, Line, Linear, Outline
 from daesolve.errors import OutOfRangeError
-from daesolve_problems.figures import draw_curve, new_figure, panels_over_time, series
+from daesolve_problems.figures import Document, draw_curve, new_figure, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document, draw_curve
 
 Values = Mapping[str, float]
 ROUNDING = 1e-12
