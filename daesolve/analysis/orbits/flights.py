@@ -304,6 +304,10 @@ class Flow:
         place = Node(time, found, p)
         return self.with_references(replace(place, p=self._bends.fitting(place)))
 
+    def in_pieces(self, node: Node) -> Node:
+        """Return a place with the pieces of tables that its arguments are in."""
+        return replace(node, p=self._bends.pieces(node))
+
     def with_parameters(self, node: Node, parameters: Mapping[str, float]) -> Node:
         """Return a place with other numbers of parameters."""
         p = node.p.copy()
@@ -411,6 +415,10 @@ class Flow:
 
         Guards that pass together are processed in order, or `backwards`.
         """
+        if not slopes.shape[1]:  # A start without freedom, such as a follower on its cam.
+            states = len(self.names)
+            none = np.zeros(0)
+            return Derivatives(slopes[:states], slopes[states:], none, [], np.zeros((0, 0)))
         names = {f"direction {k + 1}": 1.0 for k in range(slopes.shape[1])}
         solver = flight.prepared.request.solver
         carried = Propagation(flight.prepared, flight.record, solver, slopes, names)
