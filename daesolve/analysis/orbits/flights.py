@@ -235,6 +235,12 @@ class Flow:
         rows = self.dynamics.resets.values()
         return tuple(n for row in rows for n, v in row.values.items() if ca.is_equal(v, t))
 
+    @cached_property
+    def of_tables(self) -> frozenset[str]:
+        """The discrete values of tables."""
+        rows = self.dynamics.drives
+        return frozenset(name for row in rows if row.lookup is not None for name in row.values)
+
     def _only_clocks(self, resets: ca.SX) -> bool:
         """Return whether resets are the same at another time, if clocks show another time."""
         dynamics, names = self.dynamics, list(self.dynamics.values)
