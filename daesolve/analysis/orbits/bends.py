@@ -9,6 +9,7 @@ near the touch differs from a smooth one by terms of order 3/2.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import casadi as ca
@@ -101,6 +102,27 @@ class Bends:
         values = dict(zip(self.dynamics.values, p[:own].tolist(), strict=True))
         found = fitting_values(self.dynamics, values, node.x, node.time)
         return np.concatenate([self.dynamics.value_vector(found), p[own:]])
+
+    def pieces(self, node: Node) -> np.ndarray:
+        """Return the values of a place with the pieces of tables that its arguments are in."""
+        p, own, names = node.p.copy(), len(self.dynamics.values), list(self.dynamics.values)
+        for row in self.dynamics.drives:  # Tables in the arguments of others come first.
+            if row.lookup is not None:
+                places = [names.index(name) for name in row.begin]
+                found = self._begun[row.name](node.time, node.x, p[:own])
+                p[places] = np.asarray(found).ravel()
+        return p
+
+    @cached_property
+    def _begun(self) -> dict[str, ca.Function]:
+        """(t, x, p) -> the values of each table, by name."""
+        dynamics = self.dynamics
+        places = [dynamics.t, dynamics.x, dynamics.p]
+        return {
+            row.name: ca.Function("begun", places, [ca.densify(ca.vertcat(*row.begin.values()))])
+            for row in dynamics.drives
+            if row.lookup is not None
+        }
 
     def _at(self, node: Node) -> np.ndarray:
         return self._value(self._seen, node)

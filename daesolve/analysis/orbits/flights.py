@@ -235,6 +235,12 @@ class Flow:
         rows = self.dynamics.resets.values()
         return tuple(n for row in rows for n, v in row.values.items() if ca.is_equal(v, t))
 
+    @cached_property
+    def of_tables(self) -> frozenset[str]:
+        """The discrete values of tables."""
+        rows = self.dynamics.drives
+        return frozenset(name for row in rows if row.lookup is not None for name in row.values)
+
     def _only_clocks(self, resets: ca.SX) -> bool:
         """Return whether resets are the same at another time, if clocks show another time."""
         dynamics, names = self.dynamics, list(self.dynamics.values)
@@ -303,6 +309,10 @@ class Flow:
         found = complete_start(self.dynamics, own, {}, guess=guess, time=time).state
         place = Node(time, found, p)
         return self.with_references(replace(place, p=self._bends.fitting(place)))
+
+    def in_pieces(self, node: Node) -> Node:
+        """Return a place with the pieces of tables that its arguments are in."""
+        return replace(node, p=self._bends.pieces(node))
 
     def with_parameters(self, node: Node, parameters: Mapping[str, float]) -> Node:
         """Return a place with other numbers of parameters."""
@@ -411,6 +421,10 @@ class Flow:
 
         Guards that pass together are processed in order, or `backwards`.
         """
+        if not slopes.shape[1]:  # A start without freedom, such as a follower on its cam.
+            states = len(self.names)
+            none = np.zeros(0)
+            return Derivatives(slopes[:states], slopes[states:], none, [], np.zeros((0, 0)))
         names = {f"direction {k + 1}": 1.0 for k in range(slopes.shape[1])}
         solver = flight.prepared.request.solver
         carried = Propagation(flight.prepared, flight.record, solver, slopes, names)
