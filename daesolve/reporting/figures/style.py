@@ -96,7 +96,9 @@ _SETTINGS: Any = {
 LEGEND_LINE = 0.18
 LETTERS = 140
 """How many letters of a legend a figure of a report has side by side."""
-LEGEND_MARK, LEGEND_LETTER = 0.4, 0.075
+LABELS = 0.7
+"""What the labels left of a panel take, inches."""
+LEGEND_MARK, LEGEND_LETTER = 0.45, 0.075
 """The width of the mark and of a letter of a legend, inches."""
 
 
@@ -267,11 +269,11 @@ def strip(axes: Axes, columns: int = 6, room: float | None = None) -> None:
     columns
         At most so many entries side by side.
     room
-        How wide the strip may be, inches; None takes the width of the figure.
+        How wide the strip may be, inches; None takes the width of a panel that fills its row.
     """
     labels = axes.get_legend_handles_labels()[1]
     if labels:
-        wide = panel_width() if room is None else room
+        wide = panel_width() - LABELS if room is None else room
         fitting = int(wide / (LEGEND_MARK + LEGEND_LETTER * max(map(len, labels))))
         columns = max(1, min(columns, fitting, len(labels)))
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns)
