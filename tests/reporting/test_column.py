@@ -13,12 +13,13 @@ from daesolve.reporting.figures.style import (
     panel_width,
     strip,
     style,
+    svg,
 )
 
 
-def beside(count: int, width: float = 8.0, **options: bool) -> Figure:
+def beside(count: int, width: float = 8.0, sharey: bool = False) -> Figure:
     figure = Figure(figsize=(width, 3.0), layout="constrained")
-    for number, axes in enumerate(figure.subplots(1, count, squeeze=False, **options).ravel()):
+    for number, axes in enumerate(figure.subplots(1, count, squeeze=False, sharey=sharey).ravel()):
         axes.plot([0.0, 1.0], [0.0, number + 1.0], label="a curve")
         axes.set_xlabel("t (s)")
     figure.axes[0].set_ylabel("x (m)")
@@ -114,3 +115,17 @@ def test_inside_a_column_figures_are_narrow_and_afterwards_wide_again():
         assert legend.get_window_extent().x1 <= figure.bbox.width
     assert not narrow()
     assert panel_width() == PANEL_WIDTH
+
+
+@pytest.mark.parametrize("noise", [0.0, 4e-15])
+def test_rounding_of_a_constant_is_not_magnified(noise: float):
+    figure = Figure()
+    axes = figure.add_subplot()
+    axes.plot([0.0, 1.0, 2.0], [4.7415 - noise, 4.7415 + noise, 4.7415])
+    svg(figure, "constant")
+    assert np.ptp(axes.get_ylim()) > 0.1
+    assert axes.get_xlim() == (-0.1, 2.1)
+    small = figure.add_subplot()
+    small.plot([0.0, 1.0], [-1e-15, 1e-15])
+    svg(figure, "small")
+    assert np.ptp(small.get_ylim()) < 1e-14

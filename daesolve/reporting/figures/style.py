@@ -93,6 +93,8 @@ _SETTINGS: Any = {
     "ytick.major.size": 0,
     "ytick.minor.size": 0,
 }
+ROUNDED = 1e-9
+"""A range over its size that is nothing but rounding."""
 LEGEND_LINE = 0.18
 LETTERS = 140
 """How many letters of a legend a figure of a report has side by side."""
@@ -160,6 +162,7 @@ def svg(figure: Figure, name: str) -> str:
         Different for each figure of a page.
     """
     _without_broken_mathematics(figure)
+    _without_magnified_rounding(figure)
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         figure.savefig(
@@ -192,6 +195,7 @@ def save_figure(figure: Figure, directory: Path, name: str) -> list[Path]:
     """Write a figure as SVG and PNG into an existing directory, and return the files."""
     files = [directory / f"{NOT_IN_FILES.sub('-', name)}.{ending}" for ending in ("svg", "png")]
     _without_broken_mathematics(figure)
+    _without_magnified_rounding(figure)
     for file in files:
         figure.savefig(file, dpi=200)
     return files
@@ -207,6 +211,19 @@ def _without_broken_mathematics(figure: Figure) -> None:
                 parser.parse(words)
             except ValueError:
                 artist.set_parse_math(False)
+
+
+def _without_magnified_rounding(figure: Figure) -> None:
+    """Widen linear axes whose whole range is a rounding error of what they show."""
+    for axes in figure.axes:
+        for axis, limits, limit in (
+            (axes.xaxis, axes.get_xlim(), axes.set_xlim),
+            (axes.yaxis, axes.get_ylim(), axes.set_ylim),
+        ):
+            low, high = limits
+            size = max(abs(low), abs(high))
+            if axis.get_scale() == "linear" and 0.0 < abs(high - low) <= ROUNDED * size:
+                limit(low - 0.1 * size, high + 0.1 * size)
 
 
 def _rounded(found: re.Match[str]) -> str:
@@ -244,7 +261,7 @@ def settle(axes: Axes, values: Sequence[np.ndarray], least: float = 0.0) -> None
     low, high = float(np.min(finite)), float(np.max(finite))
     size = max(abs(low), abs(high))
     height = high - low
-    if height <= 1e-9 * size:
+    if height <= ROUNDED * size:
         height = 0.2 * size
     height = max(height, least) * 1.16 or 1.0
     middle = low + 0.5 * (high - low)
