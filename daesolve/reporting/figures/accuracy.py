@@ -44,6 +44,7 @@ LINE = 0.07
 SPANS = 250
 LEAST_SHOWN = 1e-20
 """Smaller residuals lie below the axes, which else would show nothing of the others."""
+MOST_NAMED = 4
 FEWER_PANELS = 6
 """The most panels of a narrow figure of residuals."""
 ENERGIES = ("energy", "work")
@@ -63,7 +64,9 @@ def drift(documents: Sequence[Document]) -> Figure:
     if not names:
         return empty("nothing was monitored")
     several = len(documents) > 1
-    all_groups = [[name] for name in names] if several else _alike(names)
+    exact = [] if several else [name for name in names if _always_zero(documents[0], name)]
+    seen = [name for name in names if name not in exact] or names[:1]
+    all_groups = [[name] for name in names] if several else _alike(seen)
     groups = all_groups[: FEWER_PANELS if narrow() else MOST_PANELS]
     columns = 1 if len(groups) == 1 or narrow() else 2
     rows = -(-len(groups) // columns)
@@ -77,9 +80,11 @@ def drift(documents: Sequence[Document]) -> Figure:
                 axes.set_xlabel("time since the start (s)")
             if slot % columns == 0:
                 axes.set_ylabel("residual / scale (rms)")
+        remarks = [f"always 0: {_some(exact)}"] if exact else []
         if len(all_groups) > len(groups):
-            hidden = f"and {len(all_groups) - len(groups)} more panels, not drawn"
-            figure.supxlabel(hidden, fontsize=9, color=QUIET)
+            remarks.append(f"and {len(all_groups) - len(groups)} more panels, not drawn")
+        if remarks:
+            figure.supxlabel("\n".join(remarks), fontsize=9, color=QUIET)
         if several:
             common_legend(figure)
     return figure
@@ -112,9 +117,19 @@ def _histories(
 
 
 def _label(document: Document, name: str) -> str:
-    words = name if document["drift"][name]["driven"] else f"{name}, measured"
+    return name if document["drift"][name]["driven"] else f"{name}, measured"
+
+
+def _always_zero(document: Document, name: str) -> bool:
+    """Return whether a residual was exactly zero at every step, which no logarithm shows."""
     sizes = document.get("drift_history", {}).get(name, {}).get("rms", ())
-    return words if any(sizes) or not len(sizes) else f"{words}, always 0"
+    return len(sizes) > 0 and not any(sizes)
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return names for reading, a few of many."""
+    few = ", ".join(names[:MOST_NAMED])
+    return few if len(names) <= MOST_NAMED else f"{few} and {len(names) - MOST_NAMED} more"
 
 
 def _history(axes: Axes, document: Document, name: str, place: int, label: str) -> None:

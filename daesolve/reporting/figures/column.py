@@ -92,14 +92,14 @@ def _raise_legend(axes: Axes) -> None:
     legend = axes.get_legend()
     if legend is None or axes.get_title() or axes.get_title("left") or axes.get_title("right"):
         return
-    axes.legend(**_content(legend), loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    axes.legend(**_content(legend), loc="lower right", bbox_to_anchor=(1.0, 1.0))
 
 
 def _narrow_legend(figure: Figure, legend: Legend) -> None:
     """Give a legend of a figure as few columns as fit."""
-    side = cast(Any, legend)._outside_loc or "upper"  # no public name tells it
+    below = cast(Any, legend)._outside_loc == "lower"  # no public name tells it
     legend.remove()
-    figure.legend(**_content(legend), loc=f"outside {side} left")
+    figure.legend(**_content(legend), loc="outside lower left" if below else "outside upper left")
 
 
 def _content(legend: Legend) -> dict[str, Any]:
