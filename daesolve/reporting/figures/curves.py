@@ -102,15 +102,18 @@ def _torn(
     places = np.searchsorted(times, [event["time"] for event in impacts])
     curves: list[np.ndarray] = []
     for of, values in zip(pair, (across, up), strict=True):
-        met = [
-            float((event.get(side) or {}).get(of, np.nan))
-            if side and isinstance(of, str)
-            else np.nan
-            for event in impacts
-            for side in ("detail", "", "after")
-        ]
+        sides = ("detail", None, "after")
+        met = [_met(event, side, of) for event in impacts for side in sides]
         curves.append(np.insert(np.asarray(values, dtype=float), np.repeat(places, 3), met))
     return curves[0], curves[1]
+
+
+def _met(event: Document, side: str | None, of: Quantity) -> float:
+    """Return a state before or after an impact; NaN between them, and of other quantities."""
+    if side is None or not isinstance(of, str):
+        return np.nan
+    known: Document = event.get(side) or {}
+    return float(known.get(of, np.nan))
 
 
 def _values(document: Document, of: Quantity) -> np.ndarray:
