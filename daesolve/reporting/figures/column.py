@@ -11,7 +11,7 @@ from matplotlib.gridspec import SubplotSpec
 from matplotlib.legend import Legend
 from numpy.typing import ArrayLike
 
-from daesolve.reporting.figures.style import COLUMN
+from daesolve.reporting.figures.style import COLUMN, LABELS, LEGEND_LETTER, LEGEND_MARK
 
 TALLEST = 3.2
 """The height of a panel that need not be as high as it is wide, inches."""
@@ -47,10 +47,10 @@ def stack(figure: Figure) -> None:
         for axes, spec in panels.items():
             axes.set_subplotspec(grid[places.index(_place(spec))])
         figure.set_size_inches(COLUMN, sum(heights))
-    figure.draw_without_rendering()
-    for legend in [*figure.legends, *(axes.get_legend() for axes in figure.axes)]:
-        if legend is not None:
-            _fit(legend, figure)
+    for axes in figure.axes:
+        _raise_legend(axes)
+    for legend in list(figure.legends):
+        _narrow_legend(figure, legend)
 
 
 def _place(spec: SubplotSpec) -> tuple[int, int, int, int]:
@@ -87,11 +87,29 @@ def _name_apart(panels: dict[Axes, SubplotSpec]) -> None:
             axes.tick_params(labelleft=True, labelbottom=True)
 
 
-def _fit(legend: Legend, figure: Figure) -> None:
-    """Take away columns of a legend until it is no wider than its figure."""
-    columns = int(cast(Any, legend)._ncols)  # no public name tells it
-    room = figure.bbox.width
-    while columns > 1 and legend.get_window_extent().x1 > room:
-        columns -= 1
-        legend.set_ncols(columns)
-        figure.draw_without_rendering()
+def _raise_legend(axes: Axes) -> None:
+    """Put a legend above its panel: inside a narrow one it lies on curves."""
+    legend = axes.get_legend()
+    if legend is None or axes.get_title() or axes.get_title("left") or axes.get_title("right"):
+        return
+    axes.legend(**_content(legend), loc="lower right", bbox_to_anchor=(1.0, 1.0))
+
+
+def _narrow_legend(figure: Figure, legend: Legend) -> None:
+    """Give a legend of a figure as few columns as fit."""
+    below = cast(Any, legend)._outside_loc == "lower"  # no public name tells it
+    legend.remove()
+    figure.legend(**_content(legend), loc="outside lower left" if below else "outside upper left")
+
+
+def _content(legend: Legend) -> dict[str, Any]:
+    """Return what a legend says, in as many columns as fit."""
+    words = [text.get_text() for text in legend.get_texts()]
+    fitting = int((COLUMN - LABELS) / (LEGEND_MARK + LEGEND_LETTER * max(map(len, words))))
+    return {
+        "handles": [handle for handle in legend.legend_handles if handle is not None],
+        "labels": words,
+        "title": legend.get_title().get_text() or None,
+        "ncols": max(1, min(fitting, len(words))),
+        "prop": legend.prop,
+    }

@@ -14,6 +14,7 @@ from matplotlib.gridspec import SubplotSpec
 from daesolve.reporting.facts import family, labels
 from daesolve.reporting.figures.curves import mark_peak
 from daesolve.reporting.figures.style import (
+    LABELS,
     MOST_DOTS,
     MOST_PANELS,
     QUIET,
@@ -316,7 +317,8 @@ def _rows(panels: Sequence[Panel]) -> list[list[Panel]]:
 def _sheet(rows: Sequence[Sequence[Panel]], *, several: bool) -> Figure:
     with style():
         figure, cells = _cells(rows)
-        half = panel_width() if narrow() else HALF
+        alone_room = panel_width() - LABELS
+        half = alone_room if narrow() else HALF
         named: list[tuple[Axes, Panel, float]] = []
         for row, panels in enumerate(rows):
             last = row + 1 == len(rows)
@@ -336,7 +338,7 @@ def _sheet(rows: Sequence[Sequence[Panel]], *, several: bool) -> Figure:
                 axes = figure.add_subplot(cell)
                 _whole(axes, panel)
                 axes.set_ylabel(panel.label)
-                named.append((axes, panel, panel_width() if alone else half))
+                named.append((axes, panel, alone_room if alone else half))
                 if last:
                     axes.set_xlabel(_time(panel))
             if panels[0].portrayed:

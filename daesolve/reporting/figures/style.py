@@ -93,10 +93,14 @@ _SETTINGS: Any = {
     "ytick.major.size": 0,
     "ytick.minor.size": 0,
 }
+ROUNDED = 1e-9
+"""A range over its size that is nothing but rounding."""
 LEGEND_LINE = 0.18
 LETTERS = 140
 """How many letters of a legend a figure of a report has side by side."""
-LEGEND_MARK, LEGEND_LETTER = 0.4, 0.075
+LABELS = 0.7
+"""What the labels left of a panel take, inches."""
+LEGEND_MARK, LEGEND_LETTER = 0.45, 0.075
 """The width of the mark and of a letter of a legend, inches."""
 
 
@@ -158,6 +162,7 @@ def svg(figure: Figure, name: str) -> str:
         Different for each figure of a page.
     """
     _without_broken_mathematics(figure)
+    _without_magnified_rounding(figure)
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         figure.savefig(
@@ -190,6 +195,7 @@ def save_figure(figure: Figure, directory: Path, name: str) -> list[Path]:
     """Write a figure as SVG and PNG into an existing directory, and return the files."""
     files = [directory / f"{NOT_IN_FILES.sub('-', name)}.{ending}" for ending in ("svg", "png")]
     _without_broken_mathematics(figure)
+    _without_magnified_rounding(figure)
     for file in files:
         figure.savefig(file, dpi=200)
     return files
@@ -205,6 +211,19 @@ def _without_broken_mathematics(figure: Figure) -> None:
                 parser.parse(words)
             except ValueError:
                 artist.set_parse_math(False)
+
+
+def _without_magnified_rounding(figure: Figure) -> None:
+    """Widen linear axes whose whole range is a rounding error of what they show."""
+    for axes in figure.axes:
+        for axis, limits, limit in (
+            (axes.xaxis, axes.get_xlim(), axes.set_xlim),
+            (axes.yaxis, axes.get_ylim(), axes.set_ylim),
+        ):
+            low, high = limits
+            size = max(abs(low), abs(high))
+            if axis.get_scale() == "linear" and 0.0 < abs(high - low) <= ROUNDED * size:
+                limit(low - 0.1 * size, high + 0.1 * size)
 
 
 def _rounded(found: re.Match[str]) -> str:
@@ -242,7 +261,7 @@ def settle(axes: Axes, values: Sequence[np.ndarray], least: float = 0.0) -> None
     low, high = float(np.min(finite)), float(np.max(finite))
     size = max(abs(low), abs(high))
     height = high - low
-    if height <= 1e-9 * size:
+    if height <= ROUNDED * size:
         height = 0.2 * size
     height = max(height, least) * 1.16 or 1.0
     middle = low + 0.5 * (high - low)
@@ -267,11 +286,11 @@ def strip(axes: Axes, columns: int = 6, room: float | None = None) -> None:
     columns
         At most so many entries side by side.
     room
-        How wide the strip may be, inches; None takes the width of the figure.
+        How wide the strip may be, inches; None takes the width of a panel that fills its row.
     """
     labels = axes.get_legend_handles_labels()[1]
     if labels:
-        wide = panel_width() if room is None else room
+        wide = panel_width() - LABELS if room is None else room
         fitting = int(wide / (LEGEND_MARK + LEGEND_LETTER * max(map(len, labels))))
         columns = max(1, min(columns, fitting, len(labels)))
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns)
