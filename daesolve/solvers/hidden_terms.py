@@ -69,7 +69,6 @@ BRANCHES = Kind(-np.inf, 0.0, 0.0)
 """A root: whose argument comes down to zero."""
 SWITCHES = Kind(0.0, 0.0, 0.0)
 """A comparison or a branch cut: at a zero."""
-
 TURNS = Kind(-np.inf, np.inf, 2.0)
 """The phase of a sine within another argument, which comes and goes with it."""
 
@@ -205,12 +204,11 @@ class _Walk:
         self._logarithms: dict[frozenset[tuple[int, float]], ca.SX] = {}
         self._terms: dict[int, None] = {}
         self.arguments: dict[tuple[str, Kind], ca.SX] = {}
-        constant = values.kinds == ca.OP_CONST
         self._moves = (values.kinds == ca.OP_INPUT) & (values.operands[:, 0] != 2)
         self._timed = (values.kinds == ca.OP_INPUT) & (values.operands[:, 0] == 0)
         self._degrees, self._sizes, self._places, self._powers, hides = compiled.products(
             compiled.VERSION, codes_of(values.kinds), values.taken, self._moves, self._timed,
-            np.where(constant, values.numbers, np.nan), HIGH, DIVIDING, IN_TIME,
+            np.where(values.kinds == ca.OP_CONST, values.numbers, np.nan), HIGH, DIVIDING, IN_TIME,
         )  # fmt: skip
         looked = (
             (hides | np.isin(values.kinds, _LOOKED_AT)) & self._moves & (values.taken[:, 0] >= 0)
@@ -379,8 +377,8 @@ class _Walk:
             groups.append(divisors)
         kept = [group for group in groups if self._divides_by_much(group)]
         for group in kept:
-            soon = self._is_timed(group)
-            self._keep(self._logarithm(group), DIVIDES_IN_TIME if soon else DIVIDES)
+            kind = DIVIDES_IN_TIME if self._is_timed(group) else DIVIDES
+            self._keep(self._logarithm(group), kind)
         return bool(kept)
 
     def _divides_by_much(self, factors: Factors) -> bool:
