@@ -66,12 +66,13 @@ def with_values(
     tuple or None
         How it ends, if it does.
     """
-    transitions, place = run.transitions, (here.time, here.state)
-    before = np.empty(0) if transitions is None else transitions.guards(*place, run.values(here))
+    transitions, place, old = run.transitions, (here.time, here.state), run.values(here)
+    before = np.empty(0) if transitions is None else transitions.guards(*place, old)
     here = run.in_mode(here, here.state, values)
     if transitions is None:
         return here, None
     try:
+        transitions.check_inputs(*place, old, values)
         for jump in transitions.asked(*place, values):
             here = _jumped(run, here, jump, ())
     except (ChatteringError, ResetError) as error:

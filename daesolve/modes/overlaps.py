@@ -6,7 +6,7 @@ it: no impact brings the bodies apart, and they would pass through each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import casadi as ca
 import numpy as np
@@ -55,9 +55,18 @@ class Overlaps:
     @classmethod
     def of(cls, dynamics: Dynamics, events: Sequence[int]) -> Overlaps | None:
         """Return the gaps that the resets of some events change; None if there are none."""
-        names, resets = list(dynamics.values), [dynamics.resets[index] for index in events]
-        changed = [dynamics.x[index] for reset in resets for index in reset.states]
-        changed += [dynamics.p[names.index(name)] for reset in resets for name in reset.values]
+        resets = [dynamics.resets[index] for index in events]
+        states = [index for reset in resets for index in reset.states]
+        return cls.changed_by(dynamics, states, [n for reset in resets for n in reset.values])
+
+    @classmethod
+    def changed_by(
+        cls, dynamics: Dynamics, states: Iterable[int], values: Iterable[str]
+    ) -> Overlaps | None:
+        """Return the gaps that depend on some states, by index, or values; None if none does."""
+        names = list(dynamics.values)
+        changed = [dynamics.x[index] for index in states]
+        changed += [dynamics.p[names.index(name)] for name in values]
         column = ca.vertcat(ca.SX(0, 1), *changed)
 
         def changing(gaps: list[tuple[str, ca.SX]]) -> list[tuple[str, ca.SX]]:

@@ -29,6 +29,7 @@ from daesolve.modes.guard_table import GuardTable, GuardTraits, Role
 from daesolve.modes.guide_law import GuideLaw
 from daesolve.modes.jumps import JumpFunction, JumpFunctions
 from daesolve.modes.law import Beginning, Jump, Setting, Stretch, SwitchingLaw
+from daesolve.modes.overlaps import Overlaps
 from daesolve.modes.reset_law import ResetLaw
 from daesolve.modes.row_law import RowLaw
 from daesolve.modes.rubbing_law import RubbingLaw
@@ -211,6 +212,23 @@ class Transitions:
             events = self.setting.table.events
             contacts = {events[row.closed].name: row.name for row in self.dynamics.contacts}
             refuse_start(self.book, self.problem, (time, x, p), contacts)
+
+    @cached_property
+    def _stepped(self) -> Overlaps | None:
+        return Overlaps.changed_by(self.dynamics, (), self.dynamics.inputs.names)
+
+    def check_inputs(self, time: float, x: np.ndarray, before: np.ndarray, p: np.ndarray) -> None:
+        """Refuse inputs that step a barrier past the state.
+
+        Raises
+        ------
+        ResetError
+            The message names the event.
+        """
+        if self._stepped is not None:
+            state, own = x[: self.dynamics.x.numel()], self.dynamics.p.numel()
+            what = f"the step of the inputs at t = {time:.10g} s"
+            self._stepped.check(what, (time, state, before[:own]), (time, state, p[:own]))
 
     # -- what is due --------------------------------------------------------------------------
 

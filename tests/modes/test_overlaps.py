@@ -6,6 +6,7 @@ import casadi as ca
 import pytest
 
 import daesolve as ds
+from daesolve.errors import StepFailedError
 
 GRAVITY = 9.81
 START = {"x": 0.0, "y": 0.2, "x_dot": 0.5, "y_dot": 0.0}
@@ -105,3 +106,27 @@ def test_a_jump_before_a_barrier_does_not():
     speed = GRAVITY * 0.1
     later = ((speed**2 + 0.2 * GRAVITY) ** 0.5 - speed) / GRAVITY
     assert [event.time for event in run.events] == pytest.approx([0.1, 0.1 + later], rel=1e-14)
+
+
+def raised():
+    """A ball over a floor whose height is an input."""
+    q, u = ds.coordinates(y="m"), ds.inputs(height="m")
+    hit = ds.Reset(impose=[ds.Holonomic("floor", q.y)], restitution=0.5)
+    hits = ds.Event("hit", q.y - u.height, ds.FALLING, hit)
+    return ds.MechanicalSystem(
+        q, kinetic=q.dot.y**2 / 2, potential=GRAVITY * q.y, inputs=u, events=[hits]
+    )
+
+
+def test_an_input_that_steps_past_the_state_in_a_simulator_is_refused():
+    simulator = ds.Simulator(raised(), {"y": 0.2, "y_dot": 0.0}, inputs={"height": 0.0})
+    simulator.step(0.1, height=0.1)
+    with pytest.raises(StepFailedError, match="step of the inputs at t"):
+        simulator.step(0.1, height=0.3)
+
+
+def test_a_table_that_steps_past_the_state_ends_the_run():
+    steps = ds.table("height", [0.0, 0.1, 5.0], [0.0, 0.3, 0.3], kind="steps")
+    run = ds.solve(raised(), 1.0, {"y": 0.2, "y_dot": 0.0}, inputs={"height": steps})
+    assert run.outcome is ds.Outcome.FAILED
+    assert "leaves the barrier of the event 'hit' with a distance of -0.1" in run.message

@@ -387,8 +387,8 @@ def test_a_run_that_continues_another_does_not_repeat_its_events(way):
     instants = [event.time for event in whole.events]
     # At each event, where every guard is at zero or past it at some time; and between them.
     for end in (*instants[1:5], 1.0, 2.0, 2.5, 3.0):
-        for first in (ds.solve(swing, end, start), whole.at(end)):
-            second = ds.solve(swing, 5.0, first)
+        for begin in (ds.solve(swing, end, start), whole.at(end)):
+            second = ds.solve(swing, 5.0, begin)
             assert second.end_values == whole.end_values
             assert second.end_state["x"] == pytest.approx(whole.end_state["x"], abs=1e-13)
             assert [event.time for event in second.events] == pytest.approx(
