@@ -223,7 +223,7 @@ class SpatialLaw(RubbingLaw):
     def _halted(
         self, place: Place, before: np.ndarray, stuck: np.ndarray, stopped: np.ndarray
     ) -> tuple[Place, Rates]:
-        """Take at once what is left of slips that end, and of those that end with them."""
+        """Remove at once the rest of slips that end, and of those that end with them."""
         numbers = self._numbers
         rates = numbers.rates(place.time, place.x, place.p)
         least = self._least(place)

@@ -305,7 +305,7 @@ class _Walk:
         return True
 
     def _look_at_switch(self, operation: int, operands: list[int]) -> bool:
-        """Keep what a comparison, or what has a kink or a step, changes its mind about."""
+        """Keep the quantity at which a comparison, a kink or a step changes."""
         if operation in _OF_DIFFERENCE:
             self._keep(self._expression(operands[0]) - self._expression(operands[1]), SWITCHES)
         elif operation in _OF_SIGN or operation == ca.OP_ATAN2:

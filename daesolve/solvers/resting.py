@@ -114,7 +114,7 @@ def _unmoved(
 def _with_sizes(
     function: ca.Function, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return values, and the largest of what they are with their terms weighted."""
+    """Return values, and the largest values with weighted terms."""
     tables = [
         evaluate_block(function, times, states, np.concatenate([p, weights]))
         for weights in _weights(states.shape[1] + 1)
