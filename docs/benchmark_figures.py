@@ -41,22 +41,24 @@ def peers() -> Figure:
     tasks = re.findall(heading, page, re.MULTILINE)
     results = tables("benchmarks/index", "| package | method | error")
     figure, grid = plt.subplots(2, 2, figsize=(5.4, 5.4), layout="constrained")
-    shades: dict[str, str] = {}
-    wheel = iter((*COLOURS, "#c44e52", "#937860", "#64b5cd", "#b8860b"))
+    looks: dict[str, tuple[str, str]] = {}
+    shades = (*COLOURS, "#c44e52", "#937860", "#64b5cd", "#b8860b")
+    wheel = iter(zip("Dos^vPX*", shades, strict=False))
     for axes, task, rows in zip(grid.ravel(), tasks[:4], results[:4], strict=True):
         for package, mine in grouped(rows[2:]).items():
-            shades.setdefault(package, next(wheel, "black"))
+            if package not in looks:
+                looks[package] = next(wheel, (".", "black"))
             points = [(float(row[5]), float(row[2])) for row in mine if "-" not in (row[2], row[5])]
             if not points:
                 continue
-            marker = "D" if package == "daesolve" else "o"
             seconds, errors = np.array(points).T
-            axes.loglog(seconds, errors, marker, color=shades[package], markersize=4)
-        axes.set_title(re.sub(r" \(.*?\)", "", task), fontsize="x-small")
+            marker, shade = looks[package]
+            axes.loglog(seconds, errors, marker, color=shade, markersize=4)
+        axes.set_title(re.sub(r" \(.*?\)", "", task), fontsize="small")
         axes.minorticks_off()
-        axes.set(xlabel="s", ylabel="error")
-    for package, shade in shades.items():
-        grid[0, 0].plot([], [], "o", color=shade, label=package, markersize=4)
+        axes.set(xlabel="processor (s)", ylabel="error")
+    for package, (marker, shade) in looks.items():
+        grid[0, 0].plot([], [], marker, color=shade, label=package, markersize=4)
     figure.legend(loc="outside upper center", ncols=3, **LEGEND)
     return figure
 
@@ -67,10 +69,12 @@ def contact_errors() -> Figure:
     titles = ("a block in the plane", "a box in space")
     figure, both = panels(2)
     for axes, title, rows in zip(both, titles, results, strict=True):
-        for colour, (method, mine) in zip(COLOURS, grouped(rows[2:]).items(), strict=False):
+        for mark, colour, (method, mine) in zip(
+            "Do^v", COLOURS, grouped(rows[2:]).items(), strict=False
+        ):
             points = np.array([(float(row[3]), float(row[2])) for row in mine])
-            axes.loglog(*points.T, "o", color=colour, markersize=4, label=method)
-        axes.set(xlabel="s", ylabel="error (m)")
+            axes.loglog(*points.T, mark, color=colour, markersize=4, label=method)
+        axes.set(xlabel="processor (s)", ylabel="error (m)")
         axes.set_title(title, fontsize="small")
     handles = both[0].get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper center", ncols=2, **LEGEND)
@@ -154,6 +158,37 @@ def orbit_digits() -> Figure:
     return figure
 
 
+def long_horizon() -> Figure:
+    """Draw error over seconds for three motions and horizons, from the page's table."""
+    rows = tables("benchmarks/long-horizon", "| motion | method | step")[0][2:]
+    figure, each = panels(3, 2.0)
+    looks = {
+        "daesolve": (COLOURS[0], "-", "full"),
+        "daesolve, energy measured": (COLOURS[0], "--", "none"),
+        "Gauss 16": (COLOURS[1], "-", "full"),
+        "RATTLE 8": (COLOURS[3], ":", "none"),
+    }
+    marks = {1e5: "o", 1e6: "s", 1e7: "^"}
+    for axes, motion in zip(each, dict.fromkeys(row[0] for row in rows), strict=True):
+        for method, (colour, line, fill) in looks.items():
+            mine = [row for row in rows if row[:2] == [motion, method]]
+            until, error, seconds = np.array([(row[3], row[4], row[7]) for row in mine], float).T
+            axes.loglog(seconds, error, line, color=colour, linewidth=1.2, label=method)
+            for horizon, place in zip(until, zip(seconds, error, strict=True), strict=True):
+                axes.loglog(*place, marks[horizon], color=colour, fillstyle=fill, markersize=5)
+        axes.set(ylabel="error (m)", xlim=(1.5, 400))
+        axes.set_title(motion, fontsize="small")
+        axes.set_xticks([2, 10, 50, 200], ["2", "10", "50", "200"])
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    shown = each[0].get_legend_handles_labels()
+    for horizon, mark in marks.items():
+        shown[0].extend(each[0].plot([], [], mark, color="black", fillstyle="none"))
+        shown[1].append(f"1e{round(np.log10(horizon))} s of motion")
+    each[-1].set(xlabel="processor seconds")
+    figure.legend(*shown, loc="outside upper center", ncols=2, **LEGEND)
+    return figure
+
+
 BENCHMARKS: dict[str, Callable[[], Figure]] = {
     "chain-costs": chain_costs,
     "peers": peers,
@@ -161,4 +196,5 @@ BENCHMARKS: dict[str, Callable[[], Figure]] = {
     "loops": loops,
     "driven-costs": driven_costs,
     "orbit-digits": orbit_digits,
+    "long-horizon": long_horizon,
 }

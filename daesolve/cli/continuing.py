@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from daesolve.plugins.registry import Problem
     from daesolve.storage import Stored
     from daesolve.trajectory.results import Continuable
+    from daesolve.trajectory.trajectory import Trajectory
 
 After = Annotated[
     Path | None,
@@ -122,7 +123,10 @@ def _stored(directory: Path) -> Stored:
 
     if kind_of(directory) == "sweep":
         raise OutOfRangeError(f"--after needs a run, but {directory} is a sweep")
-    return stored_run(directory)
+    stored = stored_run(directory)
+    if stored.result is None and stored.locked:
+        raise OutOfRangeError(f"the run in {directory} is under way: let it end, or stop it")
+    return stored
 
 
 def _check_problem(name: str, identity: Mapping[str, Any], directory: Path) -> None:
@@ -137,10 +141,9 @@ def _check_problem(name: str, identity: Mapping[str, Any], directory: Path) -> N
         raise OutOfRangeError(f"the run in {directory} is of the problem {other!r}, not {name!r}")
 
 
-def _opened(stored: Stored, problem: Problem) -> Any:
+def _opened(stored: Stored, problem: Problem) -> Trajectory:
     """Return a finished run that can be evaluated at any time."""
-    from daesolve.plugins.resuming import resume
-    from daesolve.solving.early_ends import reported_otherwise
+    from daesolve.plugins.resuming import reopened
     from daesolve.storage import resuming
 
     if stored.result is None:
@@ -148,8 +151,7 @@ def _opened(stored: Stored, problem: Problem) -> Any:
             f"--from needs a finished run: `{resuming(stored.directory)}` finishes the one in "
             f"{stored.directory}"
         )
-    with reported_otherwise():
-        return resume(stored.directory, source=problem, tell=options.say)
+    return reopened(stored.directory, problem, options.say)
 
 
 def _taken_over(stored: Stored, given: set[str]) -> dict[str, Any]:

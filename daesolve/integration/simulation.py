@@ -143,6 +143,8 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
     at = run.schedule.up_to(record.taken, until)
     times, looking = among(run, at, looks(run, here.time, until))
     start = State(here.time, here.state, run.values(here))
+    # A reset may have taken an output to its peak.
+    run.monitor.see(StepBlock(np.array([here.time]), here.state[None, :]), start.p)
     if transitions is not None and switched:
         end = _up_to_guards(run, transitions, (here, start), until, times)
     else:
@@ -170,6 +172,7 @@ def _looked(
     if not len(looking):
         return end
     found = looking[: len(end.samples)]
+    run.monitor.see(StepBlock(times[: len(found)], end.samples), values)
     seen = StepBlock(times[: len(found)][found], end.samples[found])
     run.monitor.look(seen, values, end.time)
     return replace(end, samples=end.samples[~found])
@@ -484,7 +487,7 @@ class _Run:
         sign = self.state.sign
 
         def look(reached: float, monitor: Monitor, events: int) -> None:
-            if sign * (reached - moment) > 0.0:
+            if sign * (reached - moment) > again.state.record.near(moment):
                 raise _PassedError
 
         prepared = replace(self.prepared, until=until)

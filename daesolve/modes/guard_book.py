@@ -158,10 +158,12 @@ class GuardBook:
     def go_on(self, time: float, x: np.ndarray, p: np.ndarray) -> None:
         """Count the guards at zero or past it as passed: another run came to this place, by them.
 
-        Contacts and modes that follow from the state are judged by the state, as at any start.
+        Contacts and modes that follow from the state are judged by the state, as at any start. What
+        its own law would have moved away has not passed: the next sample of a law may be due here.
         """
-        seen, ways = self._seen(time, x, p), self.traits.ways
-        judged = self.traits.stays | self.traits.returns | self.traits.whenever
+        seen, ways, traits = self._seen(time, x, p), self.traits.ways, self.traits
+        judged = traits.stays | traits.returns | traits.whenever
+        judged |= traits.moved & (ways * seen.rates > 0.0)
         along = ways * seen.values
         passed = (ways != 0) & ~judged & (along >= -self.tolerances)
         self.armed[passed] = False

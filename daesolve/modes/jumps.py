@@ -48,6 +48,8 @@ class JumpFunction:
         fired are the guards of the events one after the other, 1.0 or 0.0.
     continuity
         What must be the same before and after, if switches turn on which an energy depends.
+    overlaps
+        The gaps of contacts and barriers that it changes, which must not be negative after it.
     """
 
     def __init__(
@@ -79,7 +81,7 @@ class JumpFunction:
             and contact.name not in imposed
         }
         self.continuity = Continuity.of(dynamics, events)
-        self._overlaps = Overlaps.of(dynamics, events)
+        self.overlaps = Overlaps.of(dynamics, events)
         self._count = dynamics.x.numel()
         # What switches in time may change the energy, as a spring that stiffens does.
         goes_on = (
@@ -126,8 +128,8 @@ class JumpFunction:
         if self.continuity is not None:
             x, old, new = (np.array(n, dtype=float) for n in (states[: self._count], p, values))
             self.continuity.check(float(time), x, old, new, fired)
-        if self._overlaps is not None:
-            self._check_gaps(self._overlaps, (time, states, p), (time, after, values))
+        if self.overlaps is not None:
+            self._check_gaps(self.overlaps, (time, states, p), (time, after, values))
         impact = self.impact([*impulses.tolist(), *energies.tolist()])
         if impact is not None:
             self._check_pushing(time, impact.impulses)
@@ -136,7 +138,7 @@ class JumpFunction:
     @property
     def plain(self) -> bool:
         """Whether its numbers and residuals suffice to judge it."""
-        judged = self.continuity is None and self._overlaps is None
+        judged = self.continuity is None and self.overlaps is None
         return judged and not self._pushing and not self._left_open.any()
 
     def sizes(self, scales: Mapping[str, float]) -> np.ndarray:

@@ -37,7 +37,7 @@ class Overlaps:
     dynamics
         The equations.
     gaps
-        What must not become negative: how it is named in a sentence, and its expression.
+        What must not become negative: its title, and its expression.
     contacts
         How many of them, the first, are those of contacts.
     """
@@ -45,7 +45,8 @@ class Overlaps:
     def __init__(
         self, dynamics: Dynamics, gaps: Sequence[tuple[str, ca.SX]], contacts: int
     ) -> None:
-        self.names = [name for name, _ in gaps]
+        self.titles = [title for title, _ in gaps]
+        self._measures = ["a gap"] * contacts + ["a distance"] * (len(gaps) - contacts)
         column, x = ca.vertcat(*[gap for _, gap in gaps]), dynamics.x
         places = [dynamics.t, x, dynamics.p]
         self._gaps = ArrayFunction("gaps", places, [column, ca.jacobian(column, x)])
@@ -60,18 +61,18 @@ class Overlaps:
         column = ca.vertcat(ca.SX(0, 1), *changed)
 
         def changing(gaps: list[tuple[str, ca.SX]]) -> list[tuple[str, ca.SX]]:
-            return [(name, gap) for name, gap in gaps if ca.depends_on(gap, column)]
+            return [(title, gap) for title, gap in gaps if ca.depends_on(gap, column)]
 
         # A closed contact has an inactive guard, of one.
         contacts = changing(
             [
-                (f"the contact {row.name!r} with a gap", ca.SX(dynamics.events[row.closed].guards))
+                (f"the contact {row.name!r}", ca.SX(dynamics.events[row.closed].guards))
                 for row in dynamics.contacts
             ]
         )
         barriers = changing(
             [
-                (f"the event {event.name!r}, a barrier, with a distance", -way * guard)
+                (f"the barrier of the event {event.name!r}", -way * guard)
                 for index, reset in dynamics.resets.items()
                 if reset.momentary and (way := (event := dynamics.events[index]).direction.value)
                 for guard in ca.vertsplit(ca.SX(event.guards))
@@ -108,6 +109,7 @@ class Overlaps:
         if past.any():
             worst = int(np.argmin(np.where(past, gaps, 0.0)))
             raise ResetError(
-                f"{what} leaves {self.names[worst]} of {gaps[worst]:.3g}, past zero: let it fall "
-                "through zero, or change the state so that it is not past it"
+                f"{what} leaves {self.titles[worst]} with {self._measures[worst]} of "
+                f"{gaps[worst]:.3g}, past zero: let it fall through zero, or change the state so "
+                "that it is not past it"
             )

@@ -115,6 +115,28 @@ def resume(
     return told(remembered(replace(run, sources=tuple(papers))))
 
 
+def reopened(directory: Path | str, source: Problem, tell: Tell | None = None) -> Trajectory:
+    """Return a finished run on disk with its equations, so that it can be evaluated at any time.
+
+    Other versions than those that computed it may do so, to their own last digits.
+
+    Parameters
+    ----------
+    directory, tell
+        As in `resume`.
+    source
+        The problem that was run.
+
+    Raises
+    ------
+    ArchiveError, NotResumableError
+        As in `resume`.
+    """
+    asked = stored_run(directory).manifest["request"]
+    system, _ = _system(stored_run(directory), source, tell)
+    return go_on(directory, prepare(system, restored_request(asked)), tell=tell)
+
+
 def _other_versions(stored: Stored) -> list[str]:
     """Return what is not as it was when the run began."""
     here: dict[str, str] = {**versions(), "processor": processor()}

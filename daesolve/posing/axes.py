@@ -49,9 +49,14 @@ class Axis:
         return len(self.bases)
 
     @property
+    def width(self) -> float:
+        """The distance from the first node to the last."""
+        return float(self.nodes[-1] - self.nodes[0])
+
+    @property
     def period(self) -> float:
         """The width of a periodic table."""
-        return float(self.nodes[-1] - self.nodes[0])
+        return self.width
 
     @property
     def rounding(self) -> float:

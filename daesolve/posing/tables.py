@@ -30,6 +30,13 @@ DEGREES: dict[str, int] = {"steps": 0, "linear": 1, "cubic": 3, "periodic cubic"
 ROUNDING = 1e-12
 """How far beyond an end an argument still counts as at the end, as a fraction of the table's
 width."""
+LATE = 1e-10
+"""How far past a node a piece without a jump holds on, as a fraction of the table's width.
+
+A motion that stays on a node, such as a tyre that runs straight, is there only to rounding, and
+would go back and forth between its pieces for ever. Both continue each other, so what the late
+change of a motion that passes does is of second order, and below rounding.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,12 +200,16 @@ class Use:
         return Lookup(table.axes, table.coefficients, self.arguments, bases, terms)
 
     def _guards(self, place: int, rises: bool) -> list[ca.SX]:
-        """Return guards that pass zero at the ends of a piece; minus one if no piece follows."""
+        """Return guards that pass zero at the ends of a piece; negative if no piece follows."""
         argument, own = self.arguments[place], self.values
         _, _, _, lower, upper, below, beyond, _ = (own[name] for name in self._of_axis(place))
-        up = beyond * (argument - upper) + (beyond - 1)
-        down = below * (lower - argument) + (below - 1)
-        return [up] if rises else [up, down]
+        if rises:
+            return [beyond * (argument - upper) + (beyond - 1)]
+        axis = self.table.axes[place]
+        late = LATE * axis.width if axis.degree else 0.0
+        up = beyond * (argument - (upper + late)) + axis.width * (beyond - 1)
+        down = below * ((lower - late) - argument) + axis.width * (below - 1)
+        return [up, down]
 
     def _next(self, rising: Sequence[bool]) -> Callable[[ca.SX], Mapping[str, ca.SX]]:
         def changes(passed: ca.SX) -> Mapping[str, ca.SX]:
@@ -262,7 +273,7 @@ class Use:
         spans: list[str] = []
         for axis, argument in zip(self.table.axes, self.arguments, strict=True):
             first, last = float(axis.nodes[0]), float(axis.nodes[-1])
-            slack = ROUNDING * (last - first)
+            slack = ROUNDING * axis.width
             guards += [argument - (last + slack), (first - slack) - argument]
             spans.append(f"{first:g} to {last:g}")
         why = (

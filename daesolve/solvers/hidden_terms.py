@@ -28,9 +28,11 @@ from daesolve.algebra.translation import function_of, taken_by
 
 HIGH = 16.0
 """Powers from which a term is nothing over most of a range of its base."""
-DIVIDING = 4.0
+DIVIDING, IN_TIME = 4.0, 1.5
 """Degrees of what divides from which its poles are not felt from afar: a blow that is d times
-shorter than its distance, and as strong as it is short, is felt there as d^-3 or less."""
+shorter than its distance, and as strong as it is short, is felt there as d^-3 or less. One that
+depends on time may be a push that is only as strong as friction is; what holds against it shows
+nothing else of it."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,9 @@ GROWS = Kind(-120.0, np.inf, 4.0)
 """exp: the width is for a term that rises from rounding to what is felt."""
 DIVIDES = Kind(-np.inf, np.inf, 4.0)
 """A power law: between two places its logarithm may go anywhere."""
+DIVIDES_IN_TIME = Kind(-np.inf, np.inf, 1.4)
+"""The same where it depends on time: of degree 1.5 it moves this much between the looks into a step
+that holds its pole."""
 CHANGES_OVER = Kind(-80.0, 80.0, 4.0)
 """A sum of two such terms, at whose zero one takes over from the other."""
 SATURATES = Kind(-45.0, 45.0, 2.0)
@@ -77,6 +82,7 @@ _SATURATING = {
     ca.OP_ERF: SATURATES_SOON,
     ca.OP_ATAN: SATURATES_LATE,
     ca.OP_SINH: SATURATES,
+    ca.OP_COSH: SATURATES,
     ca.OP_COSH: SATURATES,
     ca.OP_EXPM1: CHANGES_OVER,
 }
@@ -204,9 +210,10 @@ class _Walk:
         self.arguments: dict[tuple[str, Kind], ca.SX] = {}
         constant = values.kinds == ca.OP_CONST
         self._moves = (values.kinds == ca.OP_INPUT) & (values.operands[:, 0] != 2)
+        self._timed = (values.kinds == ca.OP_INPUT) & (values.operands[:, 0] == 0)
         self._degrees, self._sizes, self._places, self._powers, hides = compiled.products(
-            compiled.VERSION, codes_of(values.kinds), values.taken, self._moves,
-            np.where(constant, values.numbers, np.nan), HIGH, DIVIDING,
+            compiled.VERSION, codes_of(values.kinds), values.taken, self._moves, self._timed,
+            np.where(constant, values.numbers, np.nan), HIGH, DIVIDING, IN_TIME,
         )  # fmt: skip
         looked = (hides | np.isin(values.kinds, _LOOKED_AT)) & self._moves & ~self._leaves
         found: list[int] = []
@@ -377,14 +384,19 @@ class _Walk:
             groups.append(divisors)
         kept = [group for group in groups if self._divides_by_much(group)]
         for group in kept:
-            self._keep(self._logarithm(group), DIVIDES)
+            soon = self._is_timed(group)
+            self._keep(self._logarithm(group), DIVIDES_IN_TIME if soon else DIVIDES)
         return bool(kept)
 
     def _divides_by_much(self, factors: Factors) -> bool:
         if any(factor in self._exponents for factor in factors):
             return False
         degrees = [-power * self._degrees[f] for f, power in factors.items() if power < 0.0]
-        return sum(degrees) >= DIVIDING
+        return sum(degrees) >= (IN_TIME if self._is_timed(factors) else DIVIDING)
+
+    def _is_timed(self, divisors: Factors) -> bool:
+        """Return whether one that divides depends on time."""
+        return any(power < 0.0 and self._timed[factor] for factor, power in divisors.items())
 
     def _look_at_sum(self, first: int, second: int) -> None:
         """Keep where one of two terms takes over from the other, if that is sudden."""

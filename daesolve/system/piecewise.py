@@ -25,7 +25,7 @@ from typing import Any
 
 import casadi as ca
 
-from daesolve.algebra.program import program
+from daesolve.algebra.program import COMMUTATIVE, program
 from daesolve.algebra.translation import OPERATION_NAMES
 from daesolve.errors import PosingError
 from daesolve.posing.events import FALLING, RISING, Event, Reset
@@ -185,7 +185,8 @@ class Switching:
 
     def node(self, operation: int, *operands: int) -> int:
         """Return the number of an operation on nodes."""
-        key = (operation, *operands)
+        # A program orders such operands by where they stand in it: this depends on its other parts.
+        key = (operation, *(sorted(operands) if operation in COMMUTATIVE else operands))
         if key not in self._numbers:
             values = [self._nodes[number] for number in operands]
             make = ca.SX.unary if len(values) == 1 else ca.SX.binary

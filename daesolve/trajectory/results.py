@@ -221,7 +221,7 @@ class Verification:
 
 @dataclass(frozen=True)
 class Peak:
-    """The value of largest magnitude of an output over every accepted step, and its time in s."""
+    """The value of largest magnitude of an output, and its time in s."""
 
     value: float
     time: float

@@ -91,8 +91,8 @@ class Trajectory(ShownRun):
     degeneracy
         Where constraints began to depend on each other, if that ended the run.
     peaks
-        For each output that the system selects, its value of largest magnitude over every accepted
-        step.
+        For each output that the system selects, its value of largest magnitude, at the ends of
+        accepted steps, after resets, and where the run looked within steps.
     sources
         The papers and books of the problem.
     origin
@@ -244,8 +244,8 @@ class Trajectory(ShownRun):
                 "run can begin at its end, with the trajectory itself as `initial`"
             )
         point = self._evaluate(time)
-        state, values = point.continuation.state, point.continuation.values
-        here = replace(self.continuation, time=point.time, state=state, values=values)
+        begin = point.continuation
+        here = replace(self.continuation, time=begin.time, state=begin.state, values=begin.values)
         return replace(point, continuation=here)
 
     @property

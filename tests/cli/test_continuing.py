@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import shutil
 
 import pytest
 
@@ -81,6 +82,20 @@ def test_a_run_after_one_in_memory_has_no_command_and_says_so_in_python():
     assert command(told) is None
     assert "initial=before.at(0.25)" in python(told)
     assert "# before: the run that this one continues" in python(told)
+
+
+def test_a_run_of_other_versions_has_points_too_and_stays_as_it_is(light, whole, tmp_path):
+    older = tmp_path / "older"
+    shutil.copytree(light, older)
+    manifest = older / "manifest.json"
+    text = json.loads(manifest.read_text(encoding="utf-8"))
+    text["versions"]["numpy"] = "1.0"
+    manifest.write_text(json.dumps(text), encoding="utf-8")
+    before = manifest.read_bytes()
+    assert "numpy 1.0" in call("resume", older, "--until", 2, code=2).stderr
+    run = document("run", "pendulum", "--after", older, "--from", 0.437, "--until", 2)
+    assert run["end_state"] == pytest.approx(whole["end_state"], abs=SAME)
+    assert manifest.read_bytes() == before
 
 
 def test_parameters_that_are_given_replace_those_of_the_run(light):

@@ -96,7 +96,7 @@ def bouncing(changes, e=0.5):
 def test_a_jump_past_a_barrier_ends_the_run(changes):
     run = ds.solve(bouncing(changes), 0.9, {"y": 0.2, "y_dot": 0.0})
     assert run.outcome is ds.Outcome.FAILED
-    assert "leaves the event 'hit', a barrier, with a distance of -0.1" in run.message
+    assert "leaves the barrier of the event 'hit' with a distance of -0.1" in run.message
 
 
 def test_a_jump_before_a_barrier_does_not():

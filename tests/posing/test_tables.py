@@ -370,3 +370,34 @@ def test_derivatives_by_the_values_of_a_table_are_those_by_what_is_added_to_them
     h = 1e-5
     wanted = [(end(k, h) - end(k, -h)) / (2 * h) for k in places]
     assert np.max(np.abs(found.matrix - np.array(wanted).T)) < 1e-9
+
+
+@pytest.mark.parametrize("kind", ["linear", "cubic"])
+def test_a_motion_that_comes_to_rest_on_a_node_stays_there(kind):
+    # A car that swings back to driving straight: both tyres end at the node without slip, which
+    # they reach only to rounding.
+    shares = np.array([-0.9, -0.4, 0.0, 0.4, 0.9])
+    tyre = ds.table("tyre", np.radians([-9.0, -2.0, 0.0, 2.0, 9.0]), shares, kind)
+    x = ds.states(side="m/s", turn="rad/s")
+    p = ds.parameters(speed=(25.0, "m/s"))
+    front = -7900.0 * tyre(ca.atan((x.side + 1.2 * x.turn) / p.speed))
+    rear = -6800.0 * tyre(ca.atan((x.side - 1.4 * x.turn) / p.speed))
+    rate = {
+        "side": (front + rear) / 1500.0 - p.speed * x.turn,
+        "turn": (1.2 * front - 1.4 * rear) / 2500.0,
+    }
+    run = ds.solve(ds.ControlSystem(x, rate, p), 300.0, {"side": 0.6, "turn": 0.1})
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert abs(run.end_state["side"]) < 1e-12
+
+
+def test_a_late_change_of_the_piece_is_below_rounding():
+    # A kink that is passed at speed: a spring with two stiffnesses swings 500 times.
+    q = ds.coordinates(x="m")
+    spring = ds.table("spring", [-5.0, 0.0, 5.0], [-5.0, 0.0, 20.0])
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": -spring(q.x)})
+    period = np.pi + np.pi / 2
+    run = ds.solve(system, 500 * period, {"x": -1.0}, at=[500 * period])
+    # Rounding of the time of each passage adds up: 1000 times a few eps of the time there.
+    assert abs(run.end_state["x"] + 1.0) < 1e-11
+    assert abs(run.end_state["x_dot"]) < 1e-11

@@ -134,12 +134,12 @@ def test_a_sampled_law_goes_on_by_another_clock(start_time, end, delay):
     law = {"push": ds.sampled("control", 0.1, control, delay, {"sum": 0.5})}
     begin = {"x": 1.0, "x_dot": 0.0}
     whole = ds.solve(cart, 2.0, begin, inputs=law)
-    first = ds.solve(cart, end, begin, inputs=law)
     until = 2.0 - end + start_time
-    second = ds.solve(cart, until, first, start_time=start_time, inputs=law)
-    for name, value in whole.end_state.items():
-        # The clock of 100 s is rounded to 1e-14 s, the motion is of about 1 m and 1 m/s.
-        assert second.end_state[name] == pytest.approx(value, abs=1e-12)
+    for first in (ds.solve(cart, end, begin, inputs=law), whole.at(end)):
+        second = ds.solve(cart, until, first, start_time=start_time, inputs=law)
+        for name, value in whole.end_state.items():
+            # The clock of 100 s is rounded to 1e-14 s, the motion is of about 1 m and 1 m/s.
+            assert second.end_state[name] == pytest.approx(value, abs=1e-12)
 
 
 def test_bounces_that_are_left_out_end_by_another_clock():
@@ -150,11 +150,52 @@ def test_bounces_that_are_left_out_end_by_another_clock():
     start = {"x": 0.0, "y": 1.0, "x_dot": 3.0, "y_dot": 0.0}
     # Bounces take sqrt(2 / g) (1 + 2 e / (1 - e)); those of less than about 1e-6 s are left out.
     over = 3.0 * (2.0 / 9.81) ** 0.5
-    first = ds.solve(ball, over - 1e-6, start)
-    assert first.end_values["accumulating"] == 1.0
-    second = ds.solve(ball, 1.0, first, start_time=0.0)
-    (ended,) = [event.time for event in second.events if event.name == "accumulated"]
-    assert ended == pytest.approx(1e-6, abs=1e-8)
+    whole = ds.solve(ball, 2.0, start)
+    for first in (ds.solve(ball, over - 1e-6, start), whole.at(over - 1e-6)):
+        assert first.continuation.values["accumulating"] == 1.0
+        second = ds.solve(ball, 1.0, first, start_time=0.0)
+        (ended,) = [event.time for event in second.events if event.name == "accumulated"]
+        assert ended == pytest.approx(1e-6, abs=1e-8)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("before", [0.0, 1e-16, 1e-15, 1e-14, 1e-13, 1e-3])
+def test_a_tick_that_is_due_at_a_point_or_next_to_it_is_not_lost(tmp_path, before, stored):
+    """3 * 0.1 is 0.3 and a rounding, so that a tick at that time lies behind 0.3."""
+    q, d = ds.coordinates(x="m"), ds.discrete(next=0.1, count=0.0, turns=0.0)
+    events = [
+        ds.Event(
+            "tick",
+            ds.time - d.next,
+            ds.RISING,
+            ds.Reset({"next": d.next + 0.1, "count": d.count + 1}),
+        ),
+        ds.Event(
+            "turn", ca.sin(10 * ds.time), ds.EITHER, ds.Reset({"turns": d.turns + 1, "x_dot": 1.0})
+        ),
+    ]
+    clock = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, discrete=d, events=events)
+    store = tmp_path / "run" if stored else None
+    whole = ds.solve(clock, 2.05, {"x": 0.0, "x_dot": 1.0}, store=store)
+    assert whole.end_values["count"] == 20.0
+    for time in (0.3 - before, math.pi / 10 - before, 1.7 - before):
+        second = ds.solve(clock, 2.05, whole.at(time))
+        assert second.end_values == pytest.approx(dict(whole.end_values), abs=1e-15)
+
+
+def test_a_point_of_a_block_that_sticks_and_slips_is_a_start():
+    """On a belt, pulled back by a spring: within sticking and slipping, and at each change."""
+    q, p = ds.coordinates(x="m", y="m"), ds.parameters(pace=(0.3, "m/s"))
+    belt = ds.Contact("belt", q.y, slip=q.dot.x - p.pace, friction=0.3)
+    kinetic, potential = (q.dot.x**2 + q.dot.y**2) / 2, 9.81 * q.y + 20 * q.x**2 / 2
+    block = ds.MechanicalSystem(q, p, kinetic=kinetic, potential=potential, goals=[belt])
+    whole = ds.solve(block, 4.0, {"x": 0.4, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0})
+    names = [event.name for event in whole.events]
+    assert names == ["belt_sticks", "belt_slips"]
+    for time in (0.3, 1.1, 2.7, *(event.time for event in whole.events)):
+        second = ds.solve(block, 4.0, whole.at(time))
+        assert second.end_state == pytest.approx(dict(whole.end_state), abs=1e-13)
+        assert second.end_values == whole.end_values
 
 
 def test_a_run_without_some_of_the_states_is_refused():
@@ -346,12 +387,13 @@ def test_a_run_that_continues_another_does_not_repeat_its_events(way):
     instants = [event.time for event in whole.events]
     # At each event, where every guard is at zero or past it at some time; and between them.
     for end in (*instants[1:5], 1.0, 2.0, 2.5, 3.0):
-        second = ds.solve(swing, 5.0, ds.solve(swing, end, start))
-        assert second.end_values == whole.end_values
-        assert second.end_state["x"] == pytest.approx(whole.end_state["x"], abs=1e-13)
-        assert [event.time for event in second.events] == pytest.approx(
-            [instant for instant in instants if instant > end], abs=1e-13
-        )
+        for first in (ds.solve(swing, end, start), whole.at(end)):
+            second = ds.solve(swing, 5.0, first)
+            assert second.end_values == whole.end_values
+            assert second.end_state["x"] == pytest.approx(whole.end_state["x"], abs=1e-13)
+            assert [event.time for event in second.events] == pytest.approx(
+                [instant for instant in instants if instant > end], abs=1e-13
+            )
 
 
 @pytest.mark.parametrize("reset", [False, True])

@@ -471,3 +471,23 @@ def test_two_orders_of_the_operands_of_a_maximum_share_one_switch():
         meters={"work": ca.fmax(q.x - 1, 0) * q.dot.x},
     )
     assert system.posed.discrete.names == ("force_x_switch_1",)
+
+
+def test_a_condition_is_one_switch_however_its_factors_are_ordered():
+    # The force along a slip, by `jtimes`: what else a force has decides in which order CasADi's
+    # program gives the factors of its products.
+    v = ds.velocities(u="m/s", v="m/s", r="rad/s")
+    q = ds.coordinates(x="m", y="m", psi="rad")
+    p = ds.parameters(front=(1.2, "m"), rear=(1.4, "m"))
+    slips = [v.v + p.front * v.r, v.v - p.rear * v.r]
+    force = 0
+    for slip in slips:
+        angle = ca.atan(slip / v.u)
+        force += ca.jtimes(slip, v.vector, -angle * (1 - ca.fabs(angle)), True)
+    turned = ca.vertcat(
+        ca.cos(q.psi) * v.u - ca.sin(q.psi) * v.v, ca.sin(q.psi) * v.u + ca.cos(q.psi) * v.v, v.r
+    )
+    car = ds.MechanicalSystem(
+        q, p, velocities=v, kinematics=turned, kinetic=ca.sumsqr(v.vector) / 2, force=force
+    )
+    assert car.posed.switch_names == ("force_v_switch_1", "force_v_switch_2")

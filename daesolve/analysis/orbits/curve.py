@@ -19,6 +19,7 @@ import numpy as np
 
 from daesolve.analysis.orbits.flights import Node
 from daesolve.analysis.orbits.integrals import Integral
+from daesolve.analysis.orbits.newton import ROUNDING
 from daesolve.analysis.orbits.shooting import (
     Guess,
     Shot,
@@ -305,7 +306,9 @@ class Curve:
             length = float(np.max(np.abs(change)))
             if not np.isfinite(length) or length > max(TOO_FAR, 4.0 * shortest):
                 break
-            stalled = exact and shortest <= EXACT and length > shortest / 4.0
+            # Where orbits hardly differ, as next to a Hopf point, rounding leaves longer steps.
+            least = EXACT if exact else ROUNDING
+            stalled = shortest <= least and shortest / 4.0 < length <= ROUNDING
             if length <= (ROUNDED if exact else EXACT) or stalled:
                 tangent = self.tangent(linear, before)
                 guess, value = self.moved(guess, value, change)

@@ -238,7 +238,8 @@ def _modes(task: Task, shot: Shot) -> list[tuple[str, int, float, float]]:
     for name in task.flow.dynamics.discrete:
         index = task.flow.value_names.index(name)
         before, after = float(first[states + index]), float(back[states + index])
-        if name in task.flow.clocks:
+        # The pieces of tables follow from the place.
+        if name in task.flow.clocks or name in task.flow.of_tables:
             continue
         if index not in task.remembered and abs(after - before) > 1e-9 * max(1.0, abs(before)):
             found.append((name, index, before, after))

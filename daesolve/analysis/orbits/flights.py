@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import Evaluator
+from daesolve.analysis.orbits.bends import Bends
 from daesolve.analysis.propagation import TOGETHER, Propagation, legs_of
 from daesolve.analysis.variational import guard_slopes
 from daesolve.equations.consistency import Start, complete_start
@@ -66,6 +67,8 @@ class Flight:
         The first and the last place.
     stop
         The event at which it ends; None if it ends at a time.
+    bends
+        The events at which only the expression of the rates changes, not their values.
     """
 
     prepared: Prepared
@@ -74,6 +77,7 @@ class Flight:
     start: Node
     end: Node
     stop: Happening | None = None
+    bends: tuple[Happening, ...] = ()
 
     @property
     def happened(self) -> list[Happening]:
@@ -83,6 +87,11 @@ class Flight:
         last = next(k for k, event in enumerate(self.record.events) if event is self.stop)
         return self.record.events[: last + 1]
 
+    @property
+    def changing(self) -> list[Happening]:
+        """The events that change something, in order."""
+        return [e for e in self.happened if e.after is not None and e not in self.bends]
+
     def values_at(self, time: float) -> np.ndarray:
         """Return the values in force at a time."""
         places = [place for place in self.record.boundaries if place.time <= time]
@@ -91,7 +100,7 @@ class Flight:
     @property
     def sequence(self) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The events that change something, in order: name and guards."""
-        return tuple((e.name, e.fired) for e in self.happened if e.after is not None)
+        return tuple((e.name, e.fired) for e in self.changing)
 
 
 def flown(prepared: Prepared, at: At = None) -> Trajectory:
@@ -121,8 +130,8 @@ def passing_rates(flight: Flight) -> Iterator[tuple[str, float]]:
     slopes, events = guard_slopes(whole), list(whole.events)
     firsts = np.cumsum([0, *(event.count for event in events)])
     names = [event.name for event in events]
-    for event in flight.happened:
-        if event.after is None or event.name not in names:
+    for event in flight.changing:
+        if event.name not in names:
             continue
         p = record.modes[event.at.mode]
         x = prepared.problem.visible(np.array([event.time]), event.at.state[None, :], p)[0]
@@ -226,6 +235,12 @@ class Flow:
         rows = self.dynamics.resets.values()
         return tuple(n for row in rows for n, v in row.values.items() if ca.is_equal(v, t))
 
+    @cached_property
+    def of_tables(self) -> frozenset[str]:
+        """The discrete values of tables."""
+        rows = self.dynamics.drives
+        return frozenset(name for row in rows if row.lookup is not None for name in row.values)
+
     def _only_clocks(self, resets: ca.SX) -> bool:
         """Return whether resets are the same at another time, if clocks show another time."""
         dynamics, names = self.dynamics, list(self.dynamics.values)
@@ -292,7 +307,12 @@ class Flow:
         own = p[: len(self.dynamics.values)]
         guess = dict(zip(self.names, x.tolist(), strict=True))
         found = complete_start(self.dynamics, own, {}, guess=guess, time=time).state
-        return self.with_references(Node(time, found, p))
+        place = Node(time, found, p)
+        return self.with_references(replace(place, p=self._bends.fitting(place)))
+
+    def in_pieces(self, node: Node) -> Node:
+        """Return a place with the pieces of tables that its arguments are in."""
+        return replace(node, p=self._bends.pieces(node))
 
     def with_parameters(self, node: Node, parameters: Mapping[str, float]) -> Node:
         """Return a place with other numbers of parameters."""
@@ -320,7 +340,7 @@ class Flow:
         prepared, run, record = self._run(start, duration)
         self._check_reached(run)
         end = self.node(prepared, record, record.boundaries[-1])
-        return Flight(prepared, record, run, start, end)
+        return self._bent(Flight(prepared, record, run, start, end))
 
     def fly_to(self, start: Node, passage: Passage, foreseen: float) -> Flight:
         """Run to the passage of a guard.
@@ -347,7 +367,7 @@ class Flow:
             if len(found) >= passage.count:
                 stop = found[passage.count - 1]
                 end = self.node(prepared, record, stop.after or stop.at, stop.time)
-                return Flight(prepared, record, run, start, end, stop)
+                return self._bent(Flight(prepared, record, run, start, end, stop))
             self._check_reached(run)
             duration *= 2.0
         raise NotPeriodicError(
@@ -355,6 +375,14 @@ class Flow:
             f"{duration / 2.0:.3g} s, not {passage.count} times as requested: give a closer "
             "guess, or a longer period"
         )
+
+    def _bent(self, flight: Flight) -> Flight:
+        """Return a flight that knows its bends."""
+        return replace(flight, bends=tuple(self._bends.of(flight, self.node)))
+
+    @cached_property
+    def _bends(self) -> Bends:
+        return Bends(self.prepared, self.whole)
 
     def _run(self, start: Node, duration: float) -> tuple[Prepared, Trajectory, RunRecord]:
         prepared = replace(
@@ -393,6 +421,10 @@ class Flow:
 
         Guards that pass together are processed in order, or `backwards`.
         """
+        if not slopes.shape[1]:  # A start without freedom, such as a follower on its cam.
+            states = len(self.names)
+            none = np.zeros(0)
+            return Derivatives(slopes[:states], slopes[states:], none, [], np.zeros((0, 0)))
         names = {f"direction {k + 1}": 1.0 for k in range(slopes.shape[1])}
         solver = flight.prepared.request.solver
         carried = Propagation(flight.prepared, flight.record, solver, slopes, names)
@@ -441,7 +473,7 @@ class Flow:
         changing = [
             (event, moved)
             for event, moved in zip(flight.happened, carried.event_times, strict=False)
-            if event.after is not None
+            if event.after is not None and event not in flight.bends
         ]
         elapsed = abs(flight.end.time - flight.start.time)
         for (one, first), (other, second) in itertools.pairwise(changing):

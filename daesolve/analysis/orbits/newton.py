@@ -117,6 +117,10 @@ def solve(task: Task, guess: Guess) -> Found:
     for _ in range(MOST_STEPS):
         slopes = slopes_of(task, shot)
         matrix, right = assembled(task, shot, slopes, conditions(task, shot))
+        if not matrix.shape[1]:  # The constraints alone determine the motion.
+            if not shot.residual <= MISSED:
+                raise NotPeriodicError(_missed(task, shot))
+            return Found(shot, slopes, (shot.residual,), 0.0)
         factors = _factored(task, shot, matrix)
         step = factors.firm(right)
         length = _length(task, shot, step)

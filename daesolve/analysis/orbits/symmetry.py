@@ -394,12 +394,13 @@ def check_symmetry(
 ) -> None:
     """Refuse a map that changes the equations: f(g x) must be Dg f(x)."""
     states, matrix = len(flow.names), group.matrix(amounts)
-    places = [flow.with_references(node) for node in nodes]
+    places = [flow.with_references(flow.in_pieces(node)) for node in nodes]
     # A place where nothing moves has only rounding: use the rates of all places as the measure.
     size = max(1e-30, *(float(np.max(np.abs(flow.rate(node)), initial=0.0)) for node in places))
     for node in places:
         moved = group.act(amounts, np.concatenate([node.x, node.p]))
-        image = flow.with_references(Node(node.time + lag, moved[:states], moved[states:]))
+        image = flow.in_pieces(Node(node.time + lag, moved[:states], moved[states:]))
+        image = flow.with_references(image)
         expected = matrix[:states, :states] @ flow.rate(node)
         found = flow.rate(image)
         apart = np.abs(found - expected)

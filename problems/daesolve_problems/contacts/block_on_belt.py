@@ -58,6 +58,7 @@ def cycle(document: Document) -> Figure:
     over_time.set_ylabel("speed (m/s)")
     draw_curve(over_place, document, "x", "x_dot", linewidth=1.2)
     over_place.set_xlabel("x (m)")
+    over_place.set_ylabel("speed (m/s)")
     return figure
 
 

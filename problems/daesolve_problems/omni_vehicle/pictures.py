@@ -260,7 +260,7 @@ def _name_rollers(figure: Figure, document: Document) -> Figure:
 
     count = document["structure"]["rollers"]
     lines = [Line2D([], [], color=f"C{j}", label=f"roller {j + 1}") for j in range(count)]
-    figure.legend(handles=lines, loc="outside upper right", ncols=min(count, MOST_NAMED))
+    figure.legend(handles=lines, loc="outside lower left", ncols=min(count, MOST_NAMED))
     return figure
 
 

@@ -12,6 +12,8 @@ from pathlib import Path
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.interpolate import CubicSpline
 
 import daesolve as ds
 from tests.analysis.orbits import systems
@@ -225,3 +227,39 @@ def test_a_range_that_cannot_be_is_refused(over: dict[str, object], sentence: st
     orbit = periodic_orbit(systems.walker(), start(0.2, -0.2), section="strike", verify=False)
     with pytest.raises(ds.errors.DaesolveError, match=sentence):
         continue_orbit(orbit, over)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("law", ["fmax", "linear", "cubic"])
+def test_a_branch_goes_on_where_its_orbit_reaches_a_kink_or_a_node(law: str) -> None:
+    # Stops that push from 0.6 m on: there the force has a kink, but no jump.
+    q, p = ds.coordinates(x="m"), ds.parameters(w=(0.7, "rad/s"))
+    nodes, values = [-2.0, -1.2, -0.6, 0.6, 1.2, 2.0], [-6.2, -3.0, -0.6, 0.6, 3.0, 6.2]
+    if law == "fmax":
+        spring = q.x + 3 * ca.fmax(q.x - 0.6, 0) - 3 * ca.fmax(-0.6 - q.x, 0)
+    else:
+        spring = ds.table("spring", nodes, values, law)(q.x)
+    force = {"x": 0.2 * ca.cos(p.w * ds.time) - 0.1 * q.dot.x - spring}
+    system = ds.MechanicalSystem(q, p, kinetic=q.dot.x**2 / 2, force=force)
+    period = 2 * ca.pi / p.w
+    orbit = ds.analysis.periodic_orbit(system, {"x": 0.4}, period, verify=False)
+    branch = ds.analysis.continue_orbit(orbit, over={"w": (0.7, 1.1)}, step=0.2)
+    assert (branch.ends, branch.special) == (("reached w = 1.1",), ())
+
+    def rate(t: float, x: np.ndarray) -> list[float]:
+        pull = (
+            CubicSpline(nodes, values)(x[0]) if law == "cubic" else np.interp(x[0], nodes, values)
+        )
+        return [x[1], 0.2 * np.cos(1.1 * t) - 0.1 * x[1] - pull]
+
+    far = branch.orbit(len(branch) - 1)
+    assert max(abs(far.run["x"])) > 0.7
+    start = [far.state["x"], far.state["x_dot"]]
+    begun = float(far.run.times[0])  # A branch may move the start of its orbits.
+    again = solve_ivp(rate, (begun, begun + far.period), start, "DOP853", rtol=1e-11, atol=1e-12).y[
+        :, -1
+    ]
+    # Steps of DOP853 across the kinks are accurate to its tolerances, over some hundred steps.
+    assert np.max(np.abs(again - start)) < 1e-8
+    # Liouville: the damping alone shrinks areas.
+    product = np.prod(far.multipliers).real
+    assert abs(product - np.exp(-0.1 * far.period)) < 1e-11

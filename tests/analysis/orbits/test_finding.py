@@ -5,6 +5,7 @@ import math
 import casadi as ca
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 from scipy.special import ellipkm1
 
 import daesolve as ds
@@ -227,3 +228,57 @@ def test_an_equilibrium_of_a_system_with_clocks_is_named() -> None:
     lever = (n["height"] + n["spring_above"]) / n["half_width"]
     friction = mean * n["mass"] * n["gravity"] / (1.0 - apart * lever)
     assert orbit.state["x"] == pytest.approx(friction / n["stiffness"], rel=1e-12)
+
+
+def driven_by_a_table(over: str) -> tuple[ds.MechanicalSystem, dict[str, object]]:
+    """An oscillator that a measured force of period 2 pi / 1.5 drives; how its orbit returns."""
+    nodes = np.linspace(0.0, 2 * np.pi, 13)
+    values = np.append(np.cos(nodes[:-1]) + 0.4 * np.sin(2 * nodes[:-1]), 1.0)
+    pull = ds.table("pull", nodes, values, "periodic cubic")
+    if over == "time":
+        q = ds.coordinates(x="m")
+        force = {"x": pull(1.5 * ds.time) - 0.2 * q.dot.x - q.x}
+        system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force=force)
+        return system, {"period": 2 * np.pi / 1.5}
+    q = ds.coordinates(x="m", turn=ds.ANGLE)
+    force = {"x": pull(q.turn) - 0.2 * q.dot.x - q.x}
+    wheel = ds.Nonholonomic("wheel", q.dot.turn - 1.5)
+    kinetic = (q.dot.x**2 + q.dot.turn**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, force=force, goals=[wheel])
+    shift = ds.analysis.Shift(turn=2 * np.pi)
+    return system, {"period": 2 * np.pi / 1.5, "up_to": shift}
+
+
+@pytest.mark.parametrize("over", ["time", "an angle"])
+def test_a_periodic_table_drives_a_periodic_motion(over: str) -> None:
+    system, returns = driven_by_a_table(over)
+    orbit = periodic_orbit(system, {"x": 0.0}, **returns, verify=False)
+    # Small motions do not know the force: x'' + 0.2 x' + x = 0.
+    roots = np.roots([1.0, 0.2, 1.0])
+    exact = np.exp(roots * 2 * np.pi / 1.5)
+    found = np.array(orbit.multipliers)
+    assert np.max(np.abs(np.sort_complex(found) - np.sort_complex(exact))) < 1e-12
+    # The force's Fourier series, of its spline in closed form, through the transfer function.
+    nodes = np.linspace(0.0, 2 * np.pi, 13)
+    values = np.append(np.cos(nodes[:-1]) + 0.4 * np.sin(2 * nodes[:-1]), 1.0)
+    spline = CubicSpline(nodes, values, bc_type="periodic")
+    grid = np.arange(4096) * 2 * np.pi / 4096
+    force = np.fft.fft(spline(grid)) / 4096
+    rate = 1.5 * np.fft.fftfreq(4096, 1 / 4096)
+    at_start = orbit.state.get("turn", 0.0) * np.fft.fftfreq(4096, 1 / 4096)
+    exact = np.sum(np.exp(1j * at_start) * force / (1.0 - rate**2 + 0.2j * rate)).real
+    # Aliasing of a spline's coefficients, which fall as 1/k^4, and of x as 1/k^6.
+    assert abs(orbit.state["x"] - exact) < 1e-10
+
+
+def test_an_orbit_from_a_start_without_freedom_has_no_multipliers() -> None:
+    # A follower on its cam, which it leaves and meets again in every turn.
+    q = ds.coordinates(y="m")
+    cam = ds.Contact("cam", q.y - 0.01 * (1 - ca.cos(700.0 * ds.time)) ** 2)
+    spring = {"y": -250.0 - 3e4 * q.y - 15.0 * q.dot.y}
+    system = ds.MechanicalSystem(q, kinetic=0.1 * q.dot.y**2 / 2, force=spring, goals=[cam])
+    start = {"y": 0.0, "y_dot": 0.0}
+    orbit = periodic_orbit(system, start, 2 * np.pi / 700.0, verify=False)
+    assert [event.name for event in orbit.events] == ["cam_lost", "cam_closed"]
+    assert len(orbit.multipliers) == 0
+    assert orbit.verdict == "stable"

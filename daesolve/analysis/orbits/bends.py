@@ -1,0 +1,132 @@
+"""Bends: places of a motion at which only the expression of its rates changes, not their values.
+
+A stop that begins to push, a rope that becomes taut, a node of a table: an orbit that touches such
+a place, where it does not change, has the derivatives of its neighbours, and its branch goes on.
+M. di Bernardo et al., Piecewise-smooth Dynamical Systems (Springer, 2008), section 7.2: the map
+near the touch differs from a smooth one by terms of order 3/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import casadi as ca
+import numpy as np
+
+from daesolve.algebra.evaluation import Evaluator
+from daesolve.analysis.manifold import sizes_of
+from daesolve.equations.consistency import fitting_values
+from daesolve.formulations import OdeProblem
+from daesolve.integration.record import Boundary, Happening, RunRecord
+from daesolve.modes.guard_table import GuardTable
+from daesolve.preparation.preparing import Prepared
+from daesolve.solvers.resting import sizes_of_terms
+
+if TYPE_CHECKING:
+    from daesolve.analysis.orbits.flights import Flight, Node
+
+CONTINUOUS = 1e-7
+"""A change of a rate or a guard below this part of its largest value is none.
+
+At a node of a table it is the slope times the distance at which the node counts as passed.
+"""
+NodeOf = Callable[[Prepared, RunRecord, Boundary, float | None], "Node"]
+
+
+class Bends:
+    """Finds the bends of motions.
+
+    Parameters
+    ----------
+    prepared, whole
+        The prepared request, and what is integrated, without charts.
+    """
+
+    def __init__(self, prepared: Prepared, whole: OdeProblem) -> None:
+        self.dynamics, self.whole = prepared.dynamics, whole
+        nodes = [row.name for row in self.dynamics.drives if row.lookup is not None]
+        events = whole.events
+        self.names = {*self.dynamics.switches, *(f"{name}_node" for name in nodes)}
+        self.names &= {event.name for event in events}
+        table = GuardTable(events)
+        own = table.each([event.name in self.names for event in events])
+        whenever = table.each([event.then.counts_past for event in events])
+        ways = table.each([event.direction.value for event in events])
+        self._ways = np.where(own & whenever, ways.astype(float), 0.0)
+        self._others = np.flatnonzero(~own)
+        t, x, p = (whole.rhs.sx_in(k) for k in range(3))
+        guards = whole.guards(t, x, p)
+        seen = ca.vertcat(whole.rhs(t, x, p), guards[self._others.tolist()])
+        self._sizes = sizes_of(prepared)
+        self._seen = Evaluator(ca.Function("seen", [t, x, p], [ca.densify(seen)]))
+        self._guards = Evaluator(ca.Function("guards", [t, x, p], [ca.densify(guards)]))
+
+    def of(self, flight: Flight, node_of: NodeOf) -> list[Happening]:
+        """Return the bends of a flight; an event at which it ends is none."""
+        if not self.names:
+            return []
+        places = [self._at(flight.start), self._at(flight.end)]
+        found: list[tuple[Happening, np.ndarray]] = []
+        for event in flight.happened:
+            if event.name not in self.names or event.after is None or event is flight.stop:
+                continue
+            before, after = (
+                node_of(flight.prepared, flight.record, place, event.time)
+                for place in (event.at, event.after)
+            )
+            places += [self._at(before), self._at(after)]
+            if np.array_equal(before.x, after.x):
+                found.append((event, places[-1] - places[-2]))
+        if not found:
+            return []
+        largest = np.max(np.abs(np.array(places)), axis=0)
+        largest = np.fmax(largest, self._least(flight))
+        return [event for event, jump in found if np.all(np.abs(jump) <= CONTINUOUS * largest)]
+
+    def _least(self, flight: Flight) -> np.ndarray:
+        """Return rates and guards that are large even if they are never but rounding."""
+        node, elapsed = flight.start, abs(flight.end.time - flight.start.time)
+        x = np.concatenate([node.x, np.zeros(self.whole.size - len(node.x))])
+        terms = sizes_of_terms(self.whole, node.time, x, node.p[: len(self.whole.values)])
+        rates = np.zeros(self.whole.size)
+        rates[: len(self._sizes)] = self._sizes / (elapsed or 1.0)
+        return np.concatenate([rates, terms[self._others]])
+
+    def fitting(self, node: Node) -> np.ndarray:
+        """Return the values of a place with the pieces and branches that its state is in."""
+        p, own = node.p, len(self.dynamics.values)
+        if not self.names or not np.any(self._ways * self._value(self._guards, node) > 0.0):
+            return p
+        values = dict(zip(self.dynamics.values, p[:own].tolist(), strict=True))
+        found = fitting_values(self.dynamics, values, node.x, node.time)
+        return np.concatenate([self.dynamics.value_vector(found), p[own:]])
+
+    def pieces(self, node: Node) -> np.ndarray:
+        """Return the values of a place with the pieces of tables that its arguments are in."""
+        p, own, names = node.p.copy(), len(self.dynamics.values), list(self.dynamics.values)
+        for row in self.dynamics.drives:  # Tables in the arguments of others come first.
+            if row.lookup is not None:
+                places = [names.index(name) for name in row.begin]
+                found = self._begun[row.name](node.time, node.x, p[:own])
+                p[places] = np.asarray(found).ravel()
+        return p
+
+    @cached_property
+    def _begun(self) -> dict[str, ca.Function]:
+        """(t, x, p) -> the values of each table, by name."""
+        dynamics = self.dynamics
+        places = [dynamics.t, dynamics.x, dynamics.p]
+        return {
+            row.name: ca.Function("begun", places, [ca.densify(ca.vertcat(*row.begin.values()))])
+            for row in dynamics.drives
+            if row.lookup is not None
+        }
+
+    def _at(self, node: Node) -> np.ndarray:
+        return self._value(self._seen, node)
+
+    def _value(self, function: Evaluator, node: Node) -> np.ndarray:
+        x = np.concatenate([node.x, np.zeros(self.whole.size - len(node.x))])
+        return function(node.time, x, node.p[: len(self.whole.values)])[0]
