@@ -169,13 +169,11 @@ def phases(function: ca.Function) -> ca.Function | None:
         Of (t, x, p), with one output.
     """
     if function not in _phases:
-        found = kept_of("phases", (function,), _CLASSES, lambda: _phases_of(function))
+        found = kept_of(
+            "phases", (function,), _CLASSES, lambda: _walked((function,), False).phases()
+        )
         _phases[function] = found[0] if found else None
     return _phases[function]
-
-
-def _phases_of(function: ca.Function) -> tuple[ca.Function] | tuple[()]:
-    return _walked((function,), False).phases()
 
 
 _phases: WeakKeyDictionary[ca.Function, ca.Function | None] = WeakKeyDictionary()
@@ -215,7 +213,8 @@ class _Walk:
             compiled.VERSION, codes_of(values.kinds), values.taken, self._moves, self._timed,
             np.where(constant, values.numbers, np.nan), HIGH, DIVIDING, IN_TIME,
         )  # fmt: skip
-        looked = (hides | np.isin(values.kinds, _LOOKED_AT)) & self._moves & ~self._leaves
+        looked = hides | np.isin(values.kinds, _LOOKED_AT)
+        looked &= self._moves & (values.taken[:, 0] >= 0)
         found: list[int] = []
         for number in np.flatnonzero(looked).tolist():
             known = len(self.arguments)
@@ -225,10 +224,6 @@ class _Walk:
         within = taken_by(self._values.taken, found) if found else set[int]()
         for operand in self._turning(within):
             self._keep(self._expression(operand), TURNS)
-
-    @property
-    def _leaves(self) -> np.ndarray:
-        return self._values.taken[:, 0] < 0
 
     def _step(self, number: int) -> tuple[int, list[int]]:
         """Return the operation of a value, and its operands."""
@@ -344,12 +339,8 @@ class _Walk:
         return True
 
     def _is_whole(self, operand: int) -> bool:
-        exponent = self._constant(operand)
-        return exponent is not None and exponent.is_integer()
-
-    def _constant(self, operand: int) -> float | None:
         constant = self._values.kinds[operand] == ca.OP_CONST
-        return float(self._values.numbers[operand]) if constant else None
+        return bool(constant) and float(self._values.numbers[operand]).is_integer()
 
     def _look_at_product(self, number: int) -> bool:
         """Keep the logarithm of a high power, and of a product of exponentials."""
@@ -493,7 +484,8 @@ class _Walk:
             elif operation in (ca.OP_CONST, ca.OP_INPUT):
                 values.append(self._expression(number))
             else:
-                values.append(_made(operation, [values[int(operand)] for operand in operands]))
+                made = ca.SX.unary if len(operands) == 1 else ca.SX.binary
+                values.append(made(operation, *[values[int(operand)] for operand in operands]))
         columns: list[ca.SX] = []
         for function, pairs in zip(self._functions, self._program.outputs, strict=True):
             column = [ca.SX(0.0)] * function.nnz_out(0)
@@ -504,7 +496,3 @@ class _Walk:
 
 
 _walked = lru_cache(maxsize=8)(_Walk)
-
-
-def _made(operation: int, taken: list[ca.SX]) -> ca.SX:
-    return (ca.SX.unary if len(taken) == 1 else ca.SX.binary)(operation, *taken)
