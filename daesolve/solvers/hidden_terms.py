@@ -30,9 +30,8 @@ HIGH = 16.0
 """Powers from which a term is nothing over most of a range of its base."""
 DIVIDING, IN_TIME = 4.0, 1.5
 """Degrees of what divides from which its poles are not felt from afar: a blow that is d times
-shorter than its distance, and as strong as it is short, is felt there as d^-3 or less. One that
-depends on time may be a push that is only as strong as friction is; what holds against it shows
-nothing else of it."""
+shorter than its distance, and as strong as it is short, is felt there as d^-3 or less. In time it
+may be a push that is only as strong as the friction that hides it."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +56,7 @@ GROWS = Kind(-120.0, np.inf, 4.0)
 DIVIDES = Kind(-np.inf, np.inf, 4.0)
 """A power law: between two places its logarithm may go anywhere."""
 DIVIDES_IN_TIME = Kind(-np.inf, np.inf, 1.4)
-"""The same where it depends on time: of degree 1.5 it moves this much between the looks into a step
-that holds its pole."""
+"""So much a power of degree 1.5 moves between the looks into a step that holds its pole."""
 CHANGES_OVER = Kind(-80.0, 80.0, 4.0)
 """A sum of two such terms, at whose zero one takes over from the other."""
 SATURATES = Kind(-45.0, 45.0, 2.0)
@@ -71,7 +69,6 @@ BRANCHES = Kind(-np.inf, 0.0, 0.0)
 """A root: whose argument comes down to zero."""
 SWITCHES = Kind(0.0, 0.0, 0.0)
 """A comparison or a branch cut: at a zero."""
-
 TURNS = Kind(-np.inf, np.inf, 2.0)
 """The phase of a sine within another argument, which comes and goes with it."""
 
@@ -82,7 +79,6 @@ _SATURATING = {
     ca.OP_ERF: SATURATES_SOON,
     ca.OP_ATAN: SATURATES_LATE,
     ca.OP_SINH: SATURATES,
-    ca.OP_COSH: SATURATES,
     ca.OP_COSH: SATURATES,
     ca.OP_EXPM1: CHANGES_OVER,
 }
@@ -169,11 +165,13 @@ def phases(function: ca.Function) -> ca.Function | None:
         Of (t, x, p), with one output.
     """
     if function not in _phases:
-        found = kept_of(
-            "phases", (function,), _CLASSES, lambda: _walked((function,), False).phases()
-        )
+        found = kept_of("phases", (function,), _CLASSES, lambda: _phases_of(function))
         _phases[function] = found[0] if found else None
     return _phases[function]
+
+
+def _phases_of(function: ca.Function) -> tuple[ca.Function] | tuple[()]:
+    return _walked((function,), False).phases()
 
 
 _phases: WeakKeyDictionary[ca.Function, ca.Function | None] = WeakKeyDictionary()
@@ -206,15 +204,15 @@ class _Walk:
         self._logarithms: dict[frozenset[tuple[int, float]], ca.SX] = {}
         self._terms: dict[int, None] = {}
         self.arguments: dict[tuple[str, Kind], ca.SX] = {}
-        constant = values.kinds == ca.OP_CONST
         self._moves = (values.kinds == ca.OP_INPUT) & (values.operands[:, 0] != 2)
         self._timed = (values.kinds == ca.OP_INPUT) & (values.operands[:, 0] == 0)
         self._degrees, self._sizes, self._places, self._powers, hides = compiled.products(
             compiled.VERSION, codes_of(values.kinds), values.taken, self._moves, self._timed,
-            np.where(constant, values.numbers, np.nan), HIGH, DIVIDING, IN_TIME,
+            np.where(values.kinds == ca.OP_CONST, values.numbers, np.nan), HIGH, DIVIDING, IN_TIME,
         )  # fmt: skip
-        looked = hides | np.isin(values.kinds, _LOOKED_AT)
-        looked &= self._moves & (values.taken[:, 0] >= 0)
+        looked = (
+            (hides | np.isin(values.kinds, _LOOKED_AT)) & self._moves & (values.taken[:, 0] >= 0)
+        )
         found: list[int] = []
         for number in np.flatnonzero(looked).tolist():
             known = len(self.arguments)
@@ -307,7 +305,7 @@ class _Walk:
         return True
 
     def _look_at_switch(self, operation: int, operands: list[int]) -> bool:
-        """Keep the quantity at which a comparison, a kink or a step changes."""
+        """Keep what a comparison, or what has a kink or a step, changes its mind about."""
         if operation in _OF_DIFFERENCE:
             self._keep(self._expression(operands[0]) - self._expression(operands[1]), SWITCHES)
         elif operation in _OF_SIGN or operation == ca.OP_ATAN2:
@@ -339,8 +337,12 @@ class _Walk:
         return True
 
     def _is_whole(self, operand: int) -> bool:
+        exponent = self._constant(operand)
+        return exponent is not None and exponent.is_integer()
+
+    def _constant(self, operand: int) -> float | None:
         constant = self._values.kinds[operand] == ca.OP_CONST
-        return bool(constant) and float(self._values.numbers[operand]).is_integer()
+        return float(self._values.numbers[operand]) if constant else None
 
     def _look_at_product(self, number: int) -> bool:
         """Keep the logarithm of a high power, and of a product of exponentials."""
@@ -370,13 +372,13 @@ class _Walk:
             if not any(known.get(factor) == power for known in before)
         ]
         if operation == ca.OP_DIV:
-            groups.append(self._raised(operands[1], -1.0))
+            groups.append({f: -power for f, power in self._factors(operands[1]).items()})
         elif operation in (ca.OP_INV, ca.OP_CONSTPOW, ca.OP_POW):
             groups.append(divisors)
         kept = [group for group in groups if self._divides_by_much(group)]
         for group in kept:
-            soon = self._is_timed(group)
-            self._keep(self._logarithm(group), DIVIDES_IN_TIME if soon else DIVIDES)
+            kind = DIVIDES_IN_TIME if self._is_timed(group) else DIVIDES
+            self._keep(self._logarithm(group), kind)
         return bool(kept)
 
     def _divides_by_much(self, factors: Factors) -> bool:
@@ -440,9 +442,6 @@ class _Walk:
             self._logarithms[key] = total
         return self._logarithms[key]
 
-    def _raised(self, number: int, power: float) -> Factors:
-        return {factor: power * exponent for factor, exponent in self._factors(number).items()}
-
     def found(self) -> Found:
         """Return `arguments`, `kinds` and `needed` of what was kept; nothing where nothing was."""
         if not self.arguments:
@@ -484,8 +483,7 @@ class _Walk:
             elif operation in (ca.OP_CONST, ca.OP_INPUT):
                 values.append(self._expression(number))
             else:
-                made = ca.SX.unary if len(operands) == 1 else ca.SX.binary
-                values.append(made(operation, *[values[int(operand)] for operand in operands]))
+                values.append(_made(operation, [values[int(operand)] for operand in operands]))
         columns: list[ca.SX] = []
         for function, pairs in zip(self._functions, self._program.outputs, strict=True):
             column = [ca.SX(0.0)] * function.nnz_out(0)
@@ -496,3 +494,7 @@ class _Walk:
 
 
 _walked = lru_cache(maxsize=8)(_Walk)
+
+
+def _made(operation: int, taken: list[ca.SX]) -> ca.SX:
+    return (ca.SX.unary if len(taken) == 1 else ca.SX.binary)(operation, *taken)
