@@ -86,7 +86,7 @@ class Dependence:
 
     @property
     def sharp(self) -> bool:
-        """Whether it is below what it must not be."""
+        """Whether it is below its limit."""
         return self.singular_value < self.threshold
 
     @property

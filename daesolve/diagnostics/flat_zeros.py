@@ -59,7 +59,7 @@ class FlatZeros:
         self._judge()
 
     def take(self, hits: Sequence[EventHit], start: float, p: np.ndarray) -> None:
-        """Look at what a segment passed.
+        """Examine the zeros that a segment passed.
 
         Parameters
         ----------

@@ -474,7 +474,7 @@ class Monitor:
         return self._sizes.drift(self._watched(), self._scales(self._sizes.kinetic))
 
     def _watched(self) -> list[Watched]:
-        """Return what is watched, with what came to light on the way."""
+        """Return the watched residuals, with the notes from the run."""
         return [
             replace(each, note="; ".join(filter(None, (each.note, self._notes.get(each.goal)))))
             for each in self.problem.watched

@@ -244,7 +244,7 @@ class PassageWatch:
     def _learn(
         self, block: StepBlock, residuals: np.ndarray, accelerations: np.ndarray, part: np.ndarray
     ) -> None:
-        """Remember what is usual where the grip is good."""
+        """Remember the usual values where the grip is good."""
         invariants = residuals[part][:, self._invariant]
         self._invariants = np.maximum(self._invariants, invariants.max(axis=0))
         self._fastest = np.maximum(self._fastest, accelerations[part].max(axis=0, initial=0.0))

@@ -123,7 +123,7 @@ def _places(mechanism: Mechanism) -> list[Place]:
 
 
 def _wheels(mechanism: Mechanism) -> list[tuple[PlanarPoint, PlanarPoint]]:
-    """Return the ends of what is drawn of pairs of wheels: their axles, and each wheel."""
+    """Return the ends of the lines that show pairs of wheels: axles, and each wheel."""
     found: list[tuple[PlanarPoint, PlanarPoint]] = []
     for part in mechanism.parts:
         if isinstance(part, WheelPair):

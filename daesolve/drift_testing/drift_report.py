@@ -199,7 +199,7 @@ class RunSection:
 
     @property
     def ratio(self) -> str:
-        """What was found over what is allowed, for reading."""
+        """The measured value over the allowed one, for reading."""
         _, found, limit = self.worst
         if limit is None:
             return facts.NOTHING

@@ -152,7 +152,7 @@ def _side_by_side(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ..
 
 
 def _times(case: BoundCase, task: Task) -> At:
-    """Return the sample times of a member: what is measured of a run needs some in any case."""
+    """Return the sample times of a member; measurements of a run always need some."""
     return [] if task.at is None and not case.problem.measures else task.at
 
 
@@ -241,7 +241,7 @@ def result_of(
 
 
 def _verified(found: Verification) -> dict[str, Any]:
-    """Return what a repetition showed; a motion that is regular has no Lyapunov time."""
+    """Return the findings of a repetition; a regular motion has no Lyapunov time."""
     differences = {f"{DIFFERENCE}{name}": value for name, value in found.difference.items()}
     return {AGAINST: found.against, "lyapunov_time": found.lyapunov_time, **differences}
 

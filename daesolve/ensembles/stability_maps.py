@@ -135,7 +135,7 @@ def _sendable(case: BoundCase, orbit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rows_of(task: Task, part: Part) -> Rows:
-    """Return some rows of a map; this is what a worker does."""
+    """Return some rows of a map, in a worker."""
     orbit, over, cells, numbers = part
     given, case = dict(orbit), case_of(task)
     near = given.pop("near", None)

@@ -55,7 +55,7 @@ Finished = tuple[Chunk, ChunkResults | Lost]
 
 
 def checked_answer(chunk: Chunk, answer: object) -> ChunkResults:
-    """Return what a worker sent, which must be the results of its members.
+    """Return the message of a worker, which must be the results of its members.
 
     Raises
     ------

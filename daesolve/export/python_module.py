@@ -227,7 +227,7 @@ def _tuple(head: str, entries: Iterable[str], tail: str = "") -> list[str]:
 
 
 def _helpers(functions: Sequence[NamedFunction]) -> str:
-    """Write what the functions call beside `math`."""
+    """Write the functions that are called besides `math`."""
     used = frozenset[int]().union(*[program(function).operations for function in functions])
     choosing = frozenset[int]().union(
         *[program(f).operations for f in functions if _chooses(f)], frozenset[int]()

@@ -77,7 +77,7 @@ def watched_guards(prepared: Prepared) -> tuple[WatchedGuard, ...]:
 
 
 def _kind(guard: ca.SX, t: ca.SX, x: ca.SX) -> int:
-    """Return what a guard is watched as: one that is affine in time alone is known before."""
+    """Return how a guard is watched: one that is affine in time alone is known beforehand."""
     if ca.depends_on(guard, x):
         return OF_STATE
     if not ca.depends_on(guard, t):

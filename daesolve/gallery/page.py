@@ -199,7 +199,7 @@ def _write_animation(problem: Problem, run: dict[str, Any], directory: Path) -> 
 
 
 def _structure(problem: Problem, bound: BoundCase) -> list[tuple[str, str, str]]:
-    """Return for each structural choice what there is, and what the case takes."""
+    """Return for each structural choice its options, and the choice of the case."""
     taken = bound.full_structure
     lines: list[tuple[str, str, str]] = []
     for name, entry in problem.structure.items():

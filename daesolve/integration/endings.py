@@ -88,7 +88,7 @@ def _verdict(run: RunState, end: SegmentEnd) -> Verdict | None:
 
 
 def _of_lost(run: RunState) -> Verdict | None:
-    """Say why what the monitor has seen ends the run, where it does."""
+    """Say why the monitor ends the run, if it does."""
     monitor, effort = run.monitor, run.effort
     breach, lost = monitor.breach, monitor.lost_grip
     if breach is not None:

@@ -463,7 +463,7 @@ class Assembly:
 
 
 def _impact_notes(tally: Tally) -> list[str]:
-    """Say how many impacts there were, what they cost, and how well Carnot's theorem held."""
+    """Report the number of impacts, their energy, and how well Carnot's theorem held."""
     if not tally.impacts:
         return []
     count = f"{tally.impacts} impacts" if tally.impacts > 1 else "1 impact"

@@ -494,6 +494,6 @@ def _rank_watch(prepared: Prepared) -> RankWatch | None:
 
 
 def _accuracy(prepared: Prepared) -> float:
-    """Return what a step is accurate to, relative."""
+    """Return the relative accuracy of a step."""
     solver = prepared.solver
     return max(solver.step_tolerance, LEAST_TOLERANCE) * solver.converges_to(prepared.problem)

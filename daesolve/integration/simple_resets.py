@@ -195,7 +195,7 @@ def _plain(run: RunState, transitions: Transitions) -> bool:
 
 
 def _answers(run: RunState, transitions: Transitions) -> dict[int, _Answer]:
-    """Return what is done where guards pass whose resets are functions, by guard."""
+    """Return by guard the action where guards pass whose resets are functions."""
     prepared, table = run.prepared, transitions.setting.table
     called = {row.law.event for row in prepared.dynamics.drives if row.law is not None}
     found: dict[int, _Answer] = {}

@@ -67,7 +67,7 @@ class ResetLaw(SwitchingLaw):
     def decide(
         self, time: float, x: np.ndarray, p: np.ndarray, fired: Sequence[int], book: GuardBook
     ) -> Iterator[Jump]:
-        """Reset together what is not posed to be reset one after the other."""
+        """Reset events together unless they are posed to be reset one after the other."""
         resets = self.dynamics.resets
         groups: dict[int, tuple[int, ...]] = {}
         for guard in sorted(set(fired)):

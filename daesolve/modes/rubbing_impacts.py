@@ -174,7 +174,7 @@ class Impacts:
     def _recorded(
         self, place: Place, x: np.ndarray, instant: Instant, impulses: np.ndarray
     ) -> Impact:
-        """Return an impact from the states before and after; what is left are works unaccounted."""
+        """Return an impact from the states before and after, and the energy without a work."""
         labels = self.dynamics.labels.reactions
         named = dict.fromkeys(labels, 0.0)
         count = len(instant.which)

@@ -228,7 +228,7 @@ class SpatialLaw(RubbingLaw):
         stopped: np.ndarray,
         gives: np.ndarray,
     ) -> tuple[Place, Rates]:
-        """Take at once what is left of slips that end, and of those that end with them.
+        """Remove at once the rest of slips that end, and of those that end with them.
 
         Also what a solver's errors have left of those that were held and are about to begin, as it
         may point against the way in which they begin.

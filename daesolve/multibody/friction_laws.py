@@ -371,7 +371,7 @@ class Coulomb:
 
 
 def _beyond(squared: ca.SX, size: Expression) -> ca.SX:
-    """Return what is zero where a slip has a size, to the same part of it whatever the slip."""
+    """Return a number without unit that is zero where a slip has a size."""
     return (squared - size**2) / (squared + size**2)  # pyright: ignore
 
 

@@ -19,7 +19,7 @@ class MadePaper(Made):
     """A reproduced paper; a notebook shows its tables and figures."""
 
     def _repr_html_(self) -> str:
-        """Return what a notebook shows: tables and figures, without a page around them."""
+        """Return tables and figures for a notebook, without a page around them."""
         return fragment(self)
 
     def write(self, directory: Path | str) -> list[Path]:

@@ -415,7 +415,7 @@ def _charted(posed: _Posed, time: float, path: np.ndarray) -> dict[str, float]:
 
 
 def _of(dynamics: Dynamics, values: Mapping[str, float]) -> np.ndarray:
-    """Return p of the equations alone, without what a chart adds."""
+    """Return p of the equations alone, without the values that a chart adds."""
     return dynamics.value_vector({name: values[name] for name in dynamics.values})
 
 

@@ -123,7 +123,7 @@ def _typical_step(steps: np.ndarray) -> float:
 
 
 def typical_influences(probe: Probe) -> dict[str, float]:
-    """Return what the grip of goals that are singular at rest is measured against."""
+    """Return the scale for the grip of goals that are singular at rest."""
     return {
         ValueKind.TYPICAL.name_of(name): math.sqrt(grip) if grip > 0.0 else 1.0
         for name, grip in probe.grips.items()

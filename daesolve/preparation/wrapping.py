@@ -121,7 +121,7 @@ def _same(found: list[list[Turned]], angles: Sequence[int], *, own: bool) -> np.
 
 
 def _at_instants(dynamics: Dynamics) -> Iterator[tuple[str, ca.Function]]:
-    """Yield what the laws of modes read in addition to the problem's functions."""
+    """Yield the expressions that laws of modes read besides the problem's functions."""
     parts: list[ca.SX] = [row.restitution for row in dynamics.contacts]
     for reset in dynamics.resets.values():
         for row in reset.momentary:

@@ -124,7 +124,7 @@ def side(
     rows: Sequence[Row],
     kinetic: float,
 ) -> Side:
-    """Return what a motion is worth.
+    """Return how far a motion can be trusted.
 
     Parameters
     ----------

@@ -216,7 +216,7 @@ def player(film: Film, progress: Callable[[int, int], None]) -> str:
 
 
 def _notes(film: Film) -> list[str]:
-    """Return what a viewer should know, that of the page's own making included."""
+    """Return the notes for a viewer, including those about the page itself."""
     if not film.smooth:
         return film.notes
     return [
@@ -226,7 +226,7 @@ def _notes(film: Film) -> list[str]:
 
 
 def _data(film: Film, progress: Callable[[int, int], None]) -> dict[str, Any]:
-    """Return what the player's script reads; lengths in units."""
+    """Return the data for the player's script; lengths in units."""
     unit = float(np.ptp(film.pictures[0].view[:, 0])) / FINENESS
     last = film.pictures[-1].bodies
     traces = [place for place, body in enumerate(last) if isinstance(body.shape, Trace)]
@@ -289,7 +289,7 @@ def _look(shape: Shape) -> dict[str, Any]:
 def _moving(
     film: Film, bodies: Sequence[int], unit: float, progress: Callable[[int, int], None]
 ) -> list[dict[str, Any]]:
-    """Return what moves, traces apart: what it looks like, and its numbers in each picture."""
+    """Return moving shapes, traces separately: their look, and their numbers in each picture."""
     tables: list[list[np.ndarray]] = [[] for _ in bodies]
     for done, picture in enumerate(film.pictures, start=1):
         for table, place in zip(tables, bodies, strict=True):

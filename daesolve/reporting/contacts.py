@@ -85,7 +85,7 @@ def _known(document: Document, name: str) -> list[tuple[float, str]]:
 
 
 def _after(values: Mapping[str, float], name: str) -> str:
-    """Return what a contact does after an event."""
+    """Return the state of a contact after an event."""
     if values[HOLD + name] != 1.0:
         return OPEN
     slides = values.get(f"slides_{name}")

@@ -138,7 +138,7 @@ def _versions(document: Document) -> str:
 
 @dataclass(frozen=True)
 class TableLink:
-    """A table that the page holds: what it is, the name of its file, and its text as an address."""
+    """A table in the page: its title, the name of its file, and its text as an address."""
 
     title: str
     file: str
@@ -289,7 +289,7 @@ def numbers(documents: Sequence[Document]) -> list[tuple[str, list[Row]]]:
 
 
 def costs(documents: Sequence[Document]) -> list[Row]:
-    """List what the runs cost."""
+    """List the costs of the runs."""
     statistics = [document["statistics"] for document in documents]
 
     def row(name: str, values: Sequence[float | None], unit: str = "") -> Row:

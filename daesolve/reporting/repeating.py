@@ -204,7 +204,7 @@ def _formulation(document: Document) -> Mapping[str, Any]:
 
 
 def _titled(title: str, rates: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the formulation of a title, and of what it wraps, with rates where it takes them."""
+    """Return a formulation by its title, with the one that it wraps, and rates if it takes them."""
     try:
         kind, behind = named_in(title)
     except DaesolveError:
@@ -230,7 +230,7 @@ def _takes_rates(kind: type[Formulation]) -> bool:
 
 
 def _rates(made: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the rates of a formulation, or of what it wraps, that are not left open."""
+    """Return the rates of a formulation, or of the one that it wraps, that are not left open."""
     settings: Mapping[str, Any] = made["settings"]
     for value in settings.values():
         if _is_made(value):
@@ -262,7 +262,7 @@ def _is_made(value: Any) -> bool:
 
 
 def _imports(made: Mapping[str, Any]) -> list[str]:
-    """Return the lines that import a formulation and what it wraps, where it is one's own."""
+    """Return the lines that import a user's formulation and the one that it wraps."""
     inner = [line for v in made["settings"].values() if _is_made(v) for line in _imports(v)]
     if made["name"] in FORMULATIONS:
         return inner

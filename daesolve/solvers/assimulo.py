@@ -116,7 +116,7 @@ class AssimuloSolver(ErrorControlled):
     rtol: float = 1e-8
     atol: float = 1e-10
     share: ClassVar[float] = 1.0
-    """Of the tolerances, what the method is given."""
+    """The part of the tolerances that the method receives."""
     interpolates: ClassVar[bool] = True
     """Whether states within a step come at the method's own order."""
     reports_start: ClassVar[bool] = False
@@ -146,7 +146,7 @@ class AssimuloSolver(ErrorControlled):
         """Make Assimulo's object, with tolerances set, at its start."""
 
     def integrator(self, problem: OdeProblem, start: State, until: float) -> Stepper:
-        """Return the method at work; what a function of the problem raises is raised by it."""
+        """Return the method at work, which raises what a function of the problem raises."""
         sign = 1.0 if until >= start.time else -1.0
         return _Stepper(self, problem, start.p, self.equations(problem, start.p, sign))
 

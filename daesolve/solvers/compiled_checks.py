@@ -207,7 +207,7 @@ def missed(
     relative: float,
     absolute: float,
 ) -> np.ndarray:
-    """Return what derivatives, (..., n), are off over what they may be off, (...).
+    """Return the errors of derivatives, (..., n), over the allowed ones, (...).
 
     See `agreement.miss`; the steps are their lengths, how large states are, and how late.
     """

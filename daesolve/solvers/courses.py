@@ -100,7 +100,7 @@ class Cubics(Course):
 
     @cached_property
     def _coefficients(self) -> list[np.ndarray]:
-        """Return what the powers of a part of a step are multiplied by, from 0 to 3, (k, size)."""
+        """Return the coefficients of the powers of a part of a step, from 0 to 3, (k, size)."""
         span, moved = self.spans[:, None], np.diff(self.states, axis=0)
         left, right = span * self.rates[:-1], span * self.rates[1:]
         return [

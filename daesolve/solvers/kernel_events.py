@@ -131,7 +131,7 @@ class KernelEventIntegrator:
 
 @dataclass(frozen=True, eq=False)
 class _Room:
-    """Memory for what a march finds, reused each time; see `march_to_guards`."""
+    """Memory for the results of a march, reused each time; see `march_to_guards`."""
 
     series: np.ndarray
     when: np.ndarray
@@ -215,11 +215,11 @@ class _Way:
         return len(self.at) - int(self.at[::-1].searchsorted(self.time, side="left"))
 
     def joined(self, rest: SegmentEnd) -> SegmentEnd:
-        """Return what the segment gives back, with a rest that another has integrated."""
+        """Return the end of the segment, whose rest another integrator has integrated."""
         return self.end(rest.status).followed_by(rest)
 
     def end(self, status: Status) -> SegmentEnd:
-        """Return what the segment gives back."""
+        """Return the end of the segment."""
         return SegmentEnd(
             status,
             "",

@@ -114,7 +114,7 @@ def _unmoved(
 def _with_sizes(
     function: ca.Function, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return values, and the largest of what they are with their terms weighted.
+    """Return values, and the largest values with weighted terms.
 
     Where that is no number, as with 1 / cosh(1e3), whose slope is infinite over infinite, it is the
     size of the value itself.

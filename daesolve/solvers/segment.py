@@ -205,7 +205,7 @@ class Block(ABC):
         return None
 
     def course(self, times: np.ndarray, states: np.ndarray) -> Course | None:
-        """Return what is believed between the ends of the first steps.
+        """Return the solution between the ends of the first steps.
 
         None if it is unknown, or no closer look is requested.
 

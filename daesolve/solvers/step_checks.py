@@ -109,7 +109,7 @@ def followed(problem: OdeProblem) -> ca.Function:
 
 
 def hidden_terms_of(problem: OdeProblem) -> HiddenTerms | None:
-    """Return what the rates and the guards have that a step may not see."""
+    """Return the terms of rates and guards that a step may miss."""
     return hidden_terms(problem.rhs, *([problem.guards] if problem.events else []))
 
 
@@ -122,7 +122,7 @@ def excess(
     relative: float,
     absolute: float,
 ) -> np.ndarray:
-    """Return what derivatives are off over what they may be off, (...).
+    """Return the errors of derivatives over the allowed ones, (...).
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ class StepChecks:
         return []
 
     def _defects(self, course: Course, steps: np.ndarray, parts: np.ndarray) -> np.ndarray:
-        """Return what derivatives are off over what they may be off."""
+        """Return the errors of derivatives over the allowed ones."""
         moments, states = course.moments(steps, parts), course.inner(steps, parts)
         rates = evaluated(self.problem.rhs, moments, states, self.p)
         return self._excess(course, steps, course.slopes(steps, parts), rates)
@@ -280,13 +280,13 @@ class StepChecks:
     def _excess(
         self, course: Course, steps: np.ndarray, slopes: np.ndarray, rates: np.ndarray
     ) -> np.ndarray:
-        """Return what derivatives are off over what they may be off, (j,)."""
+        """Return the errors of derivatives over the allowed ones, (j,)."""
         spans, ends = np.abs(course.spans[steps]), course.times[steps + 1]
         sizes = np.max(np.abs(course.states[steps]), axis=1)
         return excess(slopes, rates, spans, sizes, ends, self.relative, self.absolute)
 
     def _rounding(self, course: Series, steps: np.ndarray) -> np.ndarray:
-        """Return what derivatives are off by rounding alone, over what they may be off, (j,)."""
+        """Return the errors of derivatives by rounding alone, over the allowed ones, (j,)."""
         shakes = 1.0 + 4.0 * np.finfo(float).eps * np.array([0.0, 1.0, -1.0])
         three = np.repeat(steps, len(shakes))
         states = course.states[three] * np.tile(shakes, len(steps))[:, None]

@@ -314,7 +314,7 @@ class _Stepper(Stepper):
                     self.within(time)
 
     def _step(self, until: float, **how: Any) -> Any:
-        """Call the integrator, which prints what it complains of, and then returns it as well."""
+        """Call the integrator, which prints its complaints, and then returns them as well."""
         with _PRINTING:
             shown, sys.stdout = sys.stdout, _UNREAD
             try:

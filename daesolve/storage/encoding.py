@@ -172,7 +172,7 @@ class AlteredError(ValueError):
 
 
 def _digest(encoded: Mapping[str, Any]) -> str:
-    """Return the digest of what a JSON file says, however it is laid out."""
+    """Return the digest of the content of a JSON file, whatever its layout."""
     sealed = {name: entry for name, entry in encoded.items() if name not in UNSEALED}
     identity = sealed.get("identity")
     if is_mapping(identity):

@@ -98,7 +98,7 @@ def _lock(directory: Path) -> BaseFileLock:
 
 
 def _left(directory: Path) -> str | None:
-    """Say what the process before left; refuse where it may still run on another host."""
+    """Report what an earlier process left; refuse if it may still run on another host."""
     before = writer(directory)
     if before is None:
         return None

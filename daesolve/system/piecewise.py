@@ -11,8 +11,7 @@
 s and n are discrete values. Each has an event at which it changes, and which keeps it consistent
 with the state at all times: at the start, along the motion, and after any other reset. Between
 these events the motion is smooth, so every solver keeps its order and finds the instants to
-rounding. Conditions that contain only parameters and discrete values do not become switches, nor do
-conditions that depend on a reaction, which is not a function of the state.
+rounding. Conditions on parameters and discrete values alone, or on a reaction, are no switches.
 """
 
 from __future__ import annotations

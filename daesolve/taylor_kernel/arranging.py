@@ -192,7 +192,7 @@ def _before(rows, operands, ends, terms, alive, first):
 
 @njit(**OPTIONS)
 def _added(n, before, done):
-    """Add a row to what is needed, where it is computed."""
+    """Add a row to the needed ones, where it is computed."""
     if n >= 0:
         before[done] = n
         done += 1

@@ -31,7 +31,7 @@ GROWN = 2.0
 
 @njit(**OPTIONS)
 def compute(programs, which, time, x, p, memory, result):
-    """Write what a program makes of (t, x, p)."""
+    """Write the outputs of a program at (t, x, p)."""
     runs, codes, constants, places = programs
     first_run, last_run, first_number, last_number, registers, rows = places[which]
     count, states = last_number - first_number, len(x)
@@ -60,7 +60,7 @@ def take_numbers(programs, time, x, p, memory, numbers):
 
 @njit(**OPTIONS)
 def arm(values, rates, ways, tolerances, armed):
-    """Arm what is inside, or comes in; return whether all are numbers."""
+    """Arm guards that are inside, or enter; return whether all are numbers."""
     for k in range(len(ways)):
         if not math.isfinite(values[k] + rates[k]):
             return False

@@ -156,7 +156,7 @@ def _square(w, rows, stride, x, k, low, count):
 
 @njit(forceinline=True, **OPTIONS)
 def both_orders(w, rows, x, y, k):
-    """Return coefficient k of a product, and what is known by then of coefficient k + 1.
+    """Return coefficient k of a product, and the part of coefficient k + 1 that is known by then.
 
     That lacks the terms in which a factor is of order zero. What is read serves both: rows of many
     lanes are more than the nearest cache has.

@@ -269,7 +269,7 @@ class _QuadRun:
             self.start[columns] -= quads(inverse @ error.astype(float))
 
     def _measure_references(self) -> None:
-        """Evaluate what is measured from the start."""
+        """Evaluate the quantities that are measured from the start."""
         dynamics = self.prepared.dynamics
         held = {row.name: row.value for row in dynamics.invariants}
         held |= {row.name: row.chain[0] for row in dynamics.rows if row.from_start}

@@ -127,7 +127,7 @@ def _add_contacts(model: FileModel, left: Left) -> None:
 
 
 def _check_joint(joint: FileJoint, title: str) -> None:
-    """Refuse springs and dampers that would be other ones without what is not taken."""
+    """Refuse springs and dampers that omitted parts of the model would change."""
     if joint.stiffness and joint.kind in ("ball", "free"):
         raise UnsupportedError(
             f"the joint {title} is a {joint.kind} joint with a spring, which is not supported: "

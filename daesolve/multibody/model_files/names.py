@@ -36,7 +36,7 @@ TAKEN = ("ground", "energy", "work", "t", "time", "jacobi_integral")
 
 
 class Words:
-    """Words that are given out, each once, with all names that are made of them."""
+    """Words that are assigned, each once, with all names that begin with them."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = set(taken)

@@ -91,7 +91,7 @@ def drift(documents: Sequence[Document]) -> Figure:
 
 
 def _alike(names: Sequence[str]) -> list[list[str]]:
-    """Group goals that one panel can show; many numbered ones by what they are numbered of."""
+    """Group goals that one panel can show; many, by their names without numbers."""
     kinds = {name: family(name) if len(names) > MOST_GOALS else "" for name in names}
     groups: list[list[str]] = []
     for kind in dict.fromkeys(kinds.values()):
