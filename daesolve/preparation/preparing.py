@@ -264,8 +264,9 @@ class _Posed:
 
     @property
     def fastest(self) -> float:
-        """The highest rate, 1/s."""
-        return max((rate for rate in self.rates.values() if rate is not None), default=0.0)
+        """The highest rate with which something is fed back, 1/s."""
+        fed = (r for name, r in self.rates.items() if self.conserved.get(name, True))
+        return max((rate for rate in fed if rate is not None), default=0.0)
 
 
 def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
