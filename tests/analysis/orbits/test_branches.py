@@ -264,10 +264,10 @@ def test_a_branch_goes_on_where_its_orbit_reaches_a_kink_or_a_node(
     assert (branch.ends, branch.special) == (("reached w = 1.1",), ())
 
     def rate(t: float, x: np.ndarray) -> list[float]:
-        pull = np.interp(x[0], nodes, values)
+        pull = float(np.interp(x[0], nodes, values))
         if law == "cubic":
-            pull = np.asarray(CubicSpline(nodes, values)(x[0]))
-        return [x[1], 0.2 * np.cos(1.1 * t) - 0.1 * x[1] - float(pull)]
+            pull = float(CubicSpline(nodes, values)(x[0]))  # pyright: ignore[reportUnknownArgumentType]
+        return [x[1], 0.2 * np.cos(1.1 * t) - 0.1 * x[1] - pull]
 
     far = branch.orbit(len(branch) - 1)
     assert max(abs(far.run["x"])) > 0.7
