@@ -264,9 +264,9 @@ def test_a_branch_goes_on_where_its_orbit_reaches_a_kink_or_a_node(
     assert (branch.ends, branch.special) == (("reached w = 1.1",), ())
 
     def rate(t: float, x: np.ndarray) -> list[float]:
-        pull = float(np.interp(x[0], nodes, values))
+        pull = float(np.interp(x[0], nodes, values))  # pyright: ignore
         if law == "cubic":
-            pull = float(CubicSpline(nodes, values)(x[0]))  # pyright: ignore[reportUnknownArgumentType]
+            pull = float(CubicSpline(nodes, values)(x[0]))  # pyright: ignore
         return [x[1], 0.2 * np.cos(1.1 * t) - 0.1 * x[1] - pull]
 
     far = branch.orbit(len(branch) - 1)
