@@ -87,6 +87,10 @@ class RunEndedError(DaesolveError, RuntimeError):
     """A step is requested after the run has ended: an event stopped it, or a step failed."""
 
 
+class EndedEarlyWarning(UserWarning):
+    """A run ended before its time: it failed, became degenerate, or was interrupted."""
+
+
 class NotStationaryError(DaesolveError, ValueError):
     """The state is neither an equilibrium nor a steady motion; the message names what changes."""
 

@@ -9,13 +9,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
-from page_figures import COLOURS, DOCS, LEGEND, RED, panels
+from page_figures import COLOURS, DOCS, LEGEND, RED, panels, tables
 
 
 def chain_costs() -> Figure:
     """Draw the cost of a step over the number of rods, from the page's tables."""
-    page = (DOCS / "benchmarks/chains.md").read_text(encoding="utf-8")
-    found = rows_of(page, "| package | method | N = 5, ms")
+    found = tables("benchmarks/chains", "| package | method | N = 5, ms")[0]
     numbers = [int(cell.split(",")[0].removeprefix("N = ")) for cell in found[0][2:-1]]
     figure, (axes,) = panels(1, 3.2)
     for colour, row in zip((*COLOURS, "#c44e52"), found[2:], strict=False):
@@ -28,72 +27,66 @@ def chain_costs() -> Figure:
     return figure
 
 
-def rows_of(page: str, head: str) -> list[list[str]]:
-    """Return the rows of the page's table that begins with the given heading."""
-    lines = page[page.index(head) :].splitlines()
-    end = next((k for k, line in enumerate(lines) if not line.startswith("|")), len(lines))
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[:end]]
+def grouped(rows: list[list[str]], column: int = 0) -> dict[str, list[list[str]]]:
+    """Return rows by what they have in a column."""
+    return {
+        cell: [row for row in rows if row[column] == cell] for cell in (r[column] for r in rows)
+    }
 
 
 def peers() -> Figure:
     """Draw error over seconds for every package and setting, from the page's tables."""
     page = (DOCS / "benchmarks/index.md").read_text(encoding="utf-8")
     heading = r"^### (.+)\n\n<details>\n.*\n\n\| package \| method \| error"
-    tasks = re.findall(heading, page, re.MULTILINE)[:4]
+    tasks = re.findall(heading, page, re.MULTILINE)
+    results = tables("benchmarks/index", "| package | method | error")
     figure, grid = plt.subplots(2, 2, figsize=(5.4, 5.4), layout="constrained")
-    shades: dict[str, str] = {}
-    wheel = iter((*COLOURS, "#c44e52", "#937860", "#64b5cd", "#b8860b"))
-    for axes, task in zip(grid.ravel(), tasks, strict=True):
-        rows = rows_of(page[page.index(f"### {task}") :], "| package | method | error")[2:]
-        for package in dict.fromkeys(row[0] for row in rows):
-            shades.setdefault(package, next(wheel, "black"))
-            mine = [row for row in rows if row[0] == package and row[2] != "-" and row[5] != "-"]
-            points = [(float(row[5]), float(row[2])) for row in mine]
+    looks: dict[str, tuple[str, str]] = {}
+    shades = (*COLOURS, "#c44e52", "#937860", "#64b5cd", "#b8860b")
+    wheel = iter(zip("Dos^vPX*", shades, strict=False))
+    for axes, task, rows in zip(grid.ravel(), tasks[:4], results[:4], strict=True):
+        for package, mine in grouped(rows[2:]).items():
+            if package not in looks:
+                looks[package] = next(wheel, (".", "black"))
+            points = [(float(row[5]), float(row[2])) for row in mine if "-" not in (row[2], row[5])]
             if not points:
                 continue
-            marker = "D" if package == "daesolve" else "o"
             seconds, errors = np.array(points).T
-            axes.loglog(seconds, errors, marker, color=shades[package], markersize=4)
-        axes.set_title(re.sub(r" \(.*?\)", "", task), fontsize="x-small")
+            marker, shade = looks[package]
+            axes.loglog(seconds, errors, marker, color=shade, markersize=4)
+        axes.set_title(re.sub(r" \(.*?\)", "", task), fontsize="small")
         axes.minorticks_off()
-        axes.set(xlabel="s", ylabel="error")
-    for package, shade in shades.items():
-        grid[0, 0].plot([], [], "o", color=shade, label=package, markersize=4)
-    figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize="small")
+        axes.set(xlabel="processor (s)", ylabel="error")
+    for package, (marker, shade) in looks.items():
+        grid[0, 0].plot([], [], marker, color=shade, label=package, markersize=4)
+    figure.legend(loc="outside upper center", ncols=3, **LEGEND)
     return figure
 
 
 def contact_errors() -> Figure:
     """Draw error over seconds for a block and a box that come to rest, from the page's tables."""
-    page = (DOCS / "benchmarks/contacts.md").read_text(encoding="utf-8")
+    results = tables("benchmarks/contacts", "| method | setting | error, m")
+    titles = ("a block in the plane", "a box in space")
     figure, both = panels(2)
-    for axes, title in zip(both, ("a block in the plane", "a box in space"), strict=True):
-        head = "| method | setting | error, m"
-        rows = rows_of(page, head)[2:]
-        page = page[page.index(head) + len(head) :]
-        for colour, method in zip(COLOURS, dict.fromkeys(row[0] for row in rows), strict=False):
-            mine = np.array([(float(row[3]), float(row[2])) for row in rows if row[0] == method])
-            axes.loglog(*mine.T, "o", color=colour, markersize=4, label=method)
-        axes.set(xlabel="s", ylabel="error (m)")
+    for axes, title, rows in zip(both, titles, results, strict=True):
+        for mark, colour, (method, mine) in zip(
+            "Do^v", COLOURS, grouped(rows[2:]).items(), strict=False
+        ):
+            points = np.array([(float(row[3]), float(row[2])) for row in mine])
+            axes.loglog(*points.T, mark, color=colour, markersize=4, label=method)
+        axes.set(xlabel="processor (s)", ylabel="error (m)")
         axes.set_title(title, fontsize="small")
-    figure.legend(
-        *both[0].get_legend_handles_labels(),
-        loc="outside upper center",
-        ncols=2,
-        frameon=False,
-        fontsize="small",
-    )
+    handles = both[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=2, **LEGEND)
     return figure
 
 
 def loops() -> Figure:
     """Draw gaps and energies of closed loops after 1000 s, from the page's table."""
-    page = (DOCS / "benchmarks/models.md").read_text(encoding="utf-8")
-    rows = rows_of(page, "| loop | by | gap")[2:]
+    rows = tables("benchmarks/models", "| loop | by | gap")[0][2:]
     figure, (gap, energy) = panels(2)
-    names = list(dict.fromkeys(row[0] for row in rows))
-    for number, by in enumerate(dict.fromkeys(row[1] for row in rows)):
-        mine = [row for row in rows if row[1] == by]
+    names = list(grouped(rows))
+    for number, (by, mine) in enumerate(grouped(rows, 1).items()):
         places = [names.index(row[0]) + 0.26 * (number - 1) for row in mine]
         for axes, column in ((gap, 2), (energy, 3)):
             axes.bar(places, [float(row[column]) for row in mine], 0.24, color=COLOURS[number],
@@ -102,20 +95,14 @@ def loops() -> Figure:
         axes.set_yscale("log")
         axes.set(ylim=(1e-17, 10.0), ylabel=label, xticks=range(len(names)))
         axes.set_xticklabels(names)
-    figure.legend(
-        *gap.get_legend_handles_labels(),
-        loc="outside upper center",
-        ncols=1,
-        frameon=False,
-        fontsize="small",
-    )
+    handles = gap.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=1, **LEGEND)
     return figure
 
 
 def driven_costs() -> Figure:
     """Draw error over seconds for a force with a thousand points, and the cost of a sample."""
-    page = (DOCS / "benchmarks/driven.md").read_text(encoding="utf-8")
-    rows = rows_of(page, "| case | by | processor")[2:]
+    rows = tables("benchmarks/driven", "| case | by | processor")[0][2:]
     figure, (points, samples) = panels(2, 2.0, height_ratios=(3, 1.4))
     shades = {"piece by piece": COLOURS[4], "a table": COLOURS[0], "solve_ivp": RED}
     for row in rows:
@@ -147,8 +134,7 @@ def driven_costs() -> Figure:
 
 def orbit_digits() -> Figure:
     """Draw the digits of periodic orbits over milliseconds, for daesolve and for loops of SciPy."""
-    page = (DOCS / "benchmarks/periodic-orbits.md").read_text(encoding="utf-8")
-    rows = rows_of(page, "| case | by | ms")[2:]
+    rows = tables("benchmarks/periodic-orbits", "| case | by | ms")[0][2:]
     figure, both = panels(2, 2.4)
     looks = {"SciPy,": (RED, "s-"), "SciPy with": (COLOURS[1], "^-"), "daesolve": (COLOURS[0], "D")}
     labels = {"SciPy,": "SciPy", "SciPy with": "SciPy with slopes", "daesolve": "daesolve"}
@@ -167,9 +153,39 @@ def orbit_digits() -> Figure:
         axes.set_xticks([10, 20, 50, 100], ["10", "20", "50", "100"])
         axes.xaxis.set_minor_formatter(NullFormatter())
     both[1].set(xlabel="ms")
-    figure.legend(
-        *both[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, **LEGEND
-    )
+    handles = both[0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=3, **LEGEND)
+    return figure
+
+
+def long_horizon() -> Figure:
+    """Draw error over seconds for three motions and horizons, from the page's table."""
+    rows = tables("benchmarks/long-horizon", "| motion | method | step")[0][2:]
+    figure, each = panels(3, 2.0)
+    looks = {
+        "daesolve": (COLOURS[0], "-", "full"),
+        "daesolve, energy measured": (COLOURS[0], "--", "none"),
+        "Gauss 16": (COLOURS[1], "-", "full"),
+        "RATTLE 8": (COLOURS[3], ":", "none"),
+    }
+    marks = {1e5: "o", 1e6: "s", 1e7: "^"}
+    for axes, motion in zip(each, dict.fromkeys(row[0] for row in rows), strict=True):
+        for method, (colour, line, fill) in looks.items():
+            mine = [row for row in rows if row[:2] == [motion, method]]
+            until, error, seconds = np.array([(row[3], row[4], row[7]) for row in mine], float).T
+            axes.loglog(seconds, error, line, color=colour, linewidth=1.2, label=method)
+            for horizon, place in zip(until, zip(seconds, error, strict=True), strict=True):
+                axes.loglog(*place, marks[horizon], color=colour, fillstyle=fill, markersize=5)
+        axes.set(ylabel="error (m)", xlim=(1.5, 400))
+        axes.set_title(motion, fontsize="small")
+        axes.set_xticks([2, 10, 50, 200], ["2", "10", "50", "200"])
+        axes.xaxis.set_minor_formatter(NullFormatter())
+    shown = each[0].get_legend_handles_labels()
+    for horizon, mark in marks.items():
+        shown[0].extend(each[0].plot([], [], mark, color="black", fillstyle="none"))
+        shown[1].append(f"1e{round(np.log10(horizon))} s of motion")
+    each[-1].set(xlabel="processor seconds")
+    figure.legend(*shown, loc="outside upper center", ncols=2, **LEGEND)
     return figure
 
 
@@ -180,4 +196,5 @@ BENCHMARKS: dict[str, Callable[[], Figure]] = {
     "loops": loops,
     "driven-costs": driven_costs,
     "orbit-digits": orbit_digits,
+    "long-horizon": long_horizon,
 }

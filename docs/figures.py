@@ -23,6 +23,7 @@ periods double with the slope.
 friction and impacts take, with friction and without slip.
 """
 
+import re
 import sys
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -174,18 +175,18 @@ def elements() -> None:
     for label, rule, colour in (
         ("rigid, restitution 0.5", {"restitution": 0.5}, "#1f77b4"),
         (
-            "HuntCrossley(1e6, dissipation=1)",
+            "HuntCrossley(\n    1e6, dissipation=1)",
             {"compliance": HuntCrossley(1e6, 1.5, 1.0)},
             "#dd8452",
         ),
     ):
         run = _with_play(rule)
         hole.plot(1e3 * run["pin_x"], 1e3 * run["pin_y"], color=colour, label=label, linewidth=1.0)
-    hole.set(aspect="equal", xlabel="pin across (mm)", ylabel="pin up (mm)", ylim=(None, 1.7))
-    hole.legend(loc="upper center", frameon=False, fontsize="small")
+    hole.set(aspect="equal", xlabel="pin across (mm)", ylabel="pin up (mm)")
+    hole.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize="small")
     run = _train()
-    for body, colour in (("car", "#1f77b4"), ("trailer", "#2a7f4f")):
-        road.plot(run[f"{body}_x"], run[f"{body}_y"], color=colour, label=body)
+    for body, colour, line in (("car", "#1f77b4", "-"), ("trailer", "#dd8452", "--")):
+        road.plot(run[f"{body}_x"], run[f"{body}_y"], line, color=colour, label=body)
     road.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
     road.legend(frameon=False, fontsize="small")
     _written(figure, (hole, road), "elements")
@@ -287,7 +288,15 @@ def _written(figure: Figure, panels: Iterable[Axes], name: str) -> None:
     for axes in panels:
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-    figure.savefig(WANTED / f"{name}.svg", metadata={"Date": None})
+    file = WANTED / f"{name}.svg"
+    figure.savefig(file, metadata={"Date": None})
+    text = file.read_text(encoding="utf-8")
+    file.write_text(re.sub(r'\b(?:d|x|y)="[^"]*"', _rounded, text), encoding="utf-8")
+
+
+def _rounded(found: re.Match[str]) -> str:
+    """Round coordinates to hundredths of a point."""
+    return re.sub(r"\d+\.\d+", lambda number: f"{float(number[0]):.2f}", found[0])
 
 
 def stepped_linkage() -> None:
@@ -335,7 +344,7 @@ def limping_walker() -> None:
     """Draw the angles at the heel-strikes of the simplest walker, over the slope."""
     walker = ds.problem("walker")
     start = {name: walker.case("doubling").full_start[name] for name in ("theta", "theta_dot")}
-    figure, axes = plt.subplots(figsize=(8.0, 3.6), layout="constrained", dpi=200)
+    figure, axes = plt.subplots(figsize=(5.2, 3.4), layout="constrained", dpi=200)
     points: list[tuple[float, float]] = []
     for slope in np.linspace(0.0140, 0.0190, 251):
         run = walker.case("long", slope=slope).starting(start).solve(until=1200.0)

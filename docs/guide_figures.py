@@ -70,7 +70,7 @@ def shrinking_patch() -> Figure:
         )
     axes.axhline(0.0, color=COLOURS[4], linewidth=0.6)
     axes.set(xlabel="speed (m/s)", ylabel="rate of turn (rad/s)")
-    axes.legend(**LEGEND, loc="upper left")
+    figure.legend(**LEGEND, loc="outside upper center", ncols=2)
     return figure
 
 
@@ -116,9 +116,9 @@ def unit() -> Figure:
     place.plot(run.times, run["x"], color=COLOURS[0], label="daesolve")
     place.plot(found["time"][::20], x[::20], "o", color=COLOURS[1], markersize=3.5, label="FMU")
     place.axhline(0.0, color=COLOURS[4], linewidth=0.8)
-    place.annotate("the wall", (5.0, 0.0), (0, 3), textcoords="offset points", ha="right",
+    place.annotate("the wall", (5.0, 0.0), (0, -11), textcoords="offset points", ha="right",
                    fontsize="small", color="#555")  # fmt: skip
-    place.set(ylabel="x (m)", ylim=(-0.1, 1.3))
+    place.set(ylabel="x (m)", ylim=(-0.25, 1.3))
     place.legend(**LEGEND, loc="upper center", ncols=2)
     off = np.abs(x - run["x"])
     apart.semilogy(run.times, np.where(off > 0, off, np.nan), color=COLOURS[2], linewidth=0.8)

@@ -47,11 +47,14 @@ def panels(count: int = 1, height: float = 2.4, **options: Any) -> tuple[Figure,
     return figure, list(axes[:, 0])
 
 
-def tabulated(page: str, heading: str) -> list[list[str]]:
-    """Return the rows of the first table after a text of a page."""
-    text = (DOCS / f"{page}.md").read_text(encoding="utf-8").partition(heading)[2]
-    (table,) = re.findall(r"((?:^\|.*\|\n)+)", text, re.MULTILINE)[:1]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+def tables(page: str, head: str) -> list[list[list[str]]]:
+    """Return the rows of every table of a page that begins with the given heading."""
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    found: list[str] = re.findall(rf"^{re.escape(head)}.*\n(?:\|.*\n)+", text, re.MULTILINE)
+    return [
+        [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()]
+        for table in found
+    ]
 
 
 def still(problem: str, case: str, until: float, axes: Axes, index: int = -1) -> None:
@@ -167,7 +170,7 @@ def formulations() -> Figure:
 
 def work_precision() -> Figure:
     """Draw error over time for three cases, from the page's table."""
-    rows = tabulated("how-to/choose-a-solver", "<!-- accuracy: begin -->")
+    rows = tables("how-to/choose-a-solver", "| case | tolerance | taylor")[0]
     solvers = [cell.partition(":")[0] for cell in rows[0][2:]]
     cases = ("hoop", "slider-crank", "chain of 50")
     figure, axes = panels(3, 1.8, sharex=True)

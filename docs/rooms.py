@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 WANTED = Path(__file__).parent / "_static" / "rooms.svg"
 
 STATIONS = {
-    "foundations": ("errors", "algebra", "storage", "complementarity", "contact"),
+    "foundations": ("errors", "interruptions", "algebra", "storage", "complementarity", "contact"),
     "what is posed": ("posing", "multibody", "nonholonomic", "friction"),
     "its equations": ("system", "equations", "elimination"),
     "what is integrated": ("formulations",),
@@ -38,8 +38,14 @@ STATIONS = {
 }
 """Each station in the order of the data, and its rooms."""
 
-WIDTH, HEIGHT, GAP = 1.75, 0.62, 0.22
+WIDTH, HEIGHT, GAP = 1.2, 0.3, 0.07
+"""A room's width and height, and the space around it, inches."""
+HEAD = 0.27
+"""The height of a station's name, inches."""
+COLUMNS = 4
+"""Rooms side by side: letters stay legible on a telephone."""
 COLOURS = ("#eceff4", "#dbe9f6", "#c6dbef", "#b3d3e8", "#b3d3e8", "#fde0c5", "#d5ecd4", "#e6e0f0")
+FRAME = "#4c566a"
 
 
 def rooms_in_layers() -> list[str]:
@@ -49,31 +55,32 @@ def rooms_in_layers() -> list[str]:
     return list(reversed(contract["layers"]))
 
 
-def draw(axes: Axes) -> None:
-    """Draw a row for each station, and an arrow to the next."""
+def draw(axes: Axes) -> float:
+    """Draw a station below each other with an arrow to the next; return the height, inches."""
+    y = 0.0
     for row, (station, rooms) in enumerate(STATIONS.items()):
-        y = -row * (HEIGHT + GAP)
-        axes.text(
-            -0.15, y + HEIGHT / 2, station, ha="right", va="center", fontsize=9, style="italic"
-        )
-        colour = COLOURS[min(row, len(COLOURS) - 1)]
-        for column, room in enumerate(rooms):
-            x = column * (WIDTH + 0.12)
-            box = FancyBboxPatch(
-                (x, y),
-                WIDTH,
-                HEIGHT,
-                boxstyle="round,pad=0,rounding_size=0.08",
-                fc=colour,
-                ec="#4c566a",
-            )
-            axes.add_patch(box)
-            axes.text(x + WIDTH / 2, y + HEIGHT / 2, room, ha="center", va="center", fontsize=9)
-        if row + 1 < len(STATIONS):
+        if row:
             arrow = FancyArrowPatch(
-                (0.3, y), (0.3, y - GAP), arrowstyle="-|>", mutation_scale=9, color="#4c566a"
+                (0.15, y), (0.15, y - HEAD), arrowstyle="-|>", mutation_scale=9, color=FRAME
             )
             axes.add_patch(arrow)
+        axes.text(0.3, y - 0.6 * HEAD, station, va="center", fontsize=9, style="italic")
+        y -= HEAD
+        colour = COLOURS[min(row, len(COLOURS) - 1)]
+        for place, room in enumerate(rooms):
+            if place and place % COLUMNS == 0:
+                y -= HEIGHT + GAP
+            _room(axes, place % COLUMNS * (WIDTH + GAP), y - HEIGHT, room, colour)
+        y -= HEIGHT
+    return -y
+
+
+def _room(axes: Axes, x: float, y: float, name: str, colour: str) -> None:
+    box = FancyBboxPatch(
+        (x, y), WIDTH, HEIGHT, boxstyle="round,pad=0,rounding_size=0.05", fc=colour, ec=FRAME
+    )
+    axes.add_patch(box)
+    axes.text(x + WIDTH / 2, y + HEIGHT / 2, name, ha="center", va="center", fontsize=9)
 
 
 def main() -> None:
@@ -85,12 +92,14 @@ def main() -> None:
             f"these rooms have no place in the picture, or are none: {sorted(missing)}"
         )
     with plt.rc_context({"svg.fonttype": "none", "svg.hashsalt": "rooms"}):
-        figure, axes = plt.subplots(figsize=(11.0, 6.2))
-        draw(axes)
-        axes.set_xlim(-2.3, max(map(len, STATIONS.values())) * (WIDTH + 0.12))
-        axes.set_ylim(-(len(STATIONS) - 1) * (HEIGHT + GAP) - 0.1, HEIGHT + 0.1)
+        figure, axes = plt.subplots(layout="none")
+        height = draw(axes) + 2 * GAP
+        width = COLUMNS * (WIDTH + GAP) + GAP
+        figure.set_size_inches(width, height)
+        axes.set_position((0.0, 0.0, 1.0, 1.0))
+        axes.set_xlim(-GAP, width - GAP)
+        axes.set_ylim(GAP - height, GAP)
         axes.axis("off")
-        figure.tight_layout(pad=0.3)
         figure.savefig(WANTED, metadata={"Date": None})
 
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from benchmark_figures import rows_of
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
-from page_figures import COLOURS, DOCS, LEGEND, RED, computed, panels
+from page_figures import COLOURS, LEGEND, RED, computed, panels, tables
 
 import daesolve as ds
 
@@ -177,8 +176,7 @@ def creep() -> Figure:
 
 def elimination() -> Figure:
     """Draw the operations of both factorisations over the length of a chain, from the table."""
-    page = (DOCS / "theory/elimination.md").read_text(encoding="utf-8")
-    numbers, *rows = [row for row in rows_of(page, "| rods | 1 |") if "---" not in row[0]]
+    numbers, _, *rows = tables("theory/elimination", "| rods | 1 |")[0]
     rods = [int(cell) for cell in numbers[1:]]
     figure, (axes,) = panels(1, 2.6)
     looks = (("o-", COLOURS[0], "LΔLᵀ in this order"), ("s-", RED, "generic solve (QR)"))
@@ -303,21 +301,19 @@ def painleve() -> Figure:
                 counts.append(len(solve(rod, policy="all").answers))
             if abs(one) > 1e-9 and counts != ([1, 1] if one > 0 else [0, 2]):
                 raise RuntimeError(f"{friction:g}, {one:g}: {counts} answers")
-    axes.axhspan(-1.0, 0.0, color=RED, alpha=0.08, linewidth=0)
+    axes.axhspan(-1.6, 0.0, color=RED, alpha=0.08, linewidth=0)
     axes.axhline(0.0, color=COLOURS[4], linewidth=0.8)
-    axes.text(3, -0.55, "A < 0: pressed, no answer; lifted, two", fontsize="small", color=RED)
+    axes.text(3, -1.35, "A < 0: pressed, no answer; lifted, two", fontsize="small", color=RED)
     axes.axvline(np.degrees(np.arctan(2.0)), color=COLOURS[4], linewidth=0.8, linestyle=":")
     axes.text(np.degrees(np.arctan(2.0)) + 1, 3.4, "tan φ = 2", fontsize="small", color="#555")
-    axes.set(xlabel="angle φ to the ground (degrees)", ylabel="m A", ylim=(-1.0, 4.2))
+    axes.set(xlabel="angle φ to the ground (degrees)", ylabel="m A", ylim=(-1.6, 4.2))
     axes.legend(**LEGEND, loc="center left", bbox_to_anchor=(0.0, 0.45))
     return figure
 
 
 def answers_found() -> Figure:
     """Draw each algorithm's cost over the number of pairs, and how often it finds an answer."""
-    page = (DOCS / "theory/variants-algorithms.md").read_text(encoding="utf-8")
-    page = page[page.index("Friction changes some determinant's sign") :]
-    head, _, *rows = rows_of(page, "| method | m = 2")
+    head, _, *rows = tables("theory/variants-algorithms", "| method | m = 2")[1]
     pairs = [int(cell.removeprefix("m = ")) for cell in head[1:]]
     figure, (share, cost) = panels(2, 2.1, sharex=True)
     for number, row in enumerate(row for row in rows if not row[0].startswith("*")):

@@ -1,4 +1,4 @@
-"""An interruption as Ctrl-C makes it, without the key."""
+"""Exceptions after a time, such as the interruption that Ctrl-C makes."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def interrupted_after(seconds):
-    """Raise KeyboardInterrupt from a signal handler after a time; nothing, where it is over."""
+def raised_after(seconds: float, error: BaseException):
+    """Raise an exception from a signal handler after a time; nothing, where it is over."""
 
-    def interrupt(number, frame):
-        raise KeyboardInterrupt
+    def late(number, frame):
+        raise error
 
-    before = signal.signal(signal.SIGALRM, interrupt)
+    before = signal.signal(signal.SIGALRM, late)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
+
+
+def interrupted_after(seconds: float):
+    """Raise KeyboardInterrupt after a time."""
+    return raised_after(seconds, KeyboardInterrupt())

@@ -28,7 +28,7 @@ def public_names():
         errors = [
             name
             for name, error in vars(module).items()
-            if inspect.isclass(error) and issubclass(error, ds.DaesolveError)
+            if inspect.isclass(error) and issubclass(error, ds.DaesolveError | Warning)
         ]
         for name in getattr(module, "__all__", errors):
             if at_the_top.get(name) is not getattr(module, name):

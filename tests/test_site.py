@@ -188,9 +188,8 @@ def test_what_is_folded_is_open_on_paper(site, browser):
 
 def test_figures_are_legible_on_a_telephone():
     # On 390 pixels, 400 points are shown at two thirds: letters of 8 points have 7 pixels.
-    wide = {"limping-walker", "long-horizon", "rooms"}  # of other programs, or of many hours
     for file in (DOCS / "_static").glob("*.svg"):
         head = file.read_text(encoding="utf-8")[:2000]
         found = re.search(r'viewBox="0 0 ([\d.]+)', head)
-        if found and "matplotlib" in head.lower() and file.stem not in wide:
+        if found and "matplotlib" in head.lower():
             assert float(found[1]) <= 400, file.name

@@ -21,7 +21,7 @@ EXPONENTIAL = (operations.EXP, operations.EXPM1, operations.SINH, operations.COS
 
 
 @kept
-def products(version, codes, operands, moving, numbers, high, dividing):
+def products(version, codes, operands, moving, timed, numbers, high, dividing, in_time):
     """Return for each value its factors, and where a product may hide.
 
     Parameters
@@ -30,12 +30,15 @@ def products(version, codes, operands, moving, numbers, high, dividing):
         Of the program, by `operations`.
     moving
         (k,) which leaves change along the motion; receives the same for the other values.
+    timed
+        (k,) the same for those that depend on time.
     numbers
         (k,) constants; NaN for other values.
     high
         The degree from which a product is negligible or dominant over most of its range.
-    dividing
-        The degree from which a denominator has poles that matter only nearby.
+    dividing, in_time
+        The degree from which a denominator has poles that matter only nearby; and where it depends
+        on time.
 
     Returns
     -------
@@ -55,6 +58,7 @@ def products(version, codes, operands, moving, numbers, high, dividing):
             degrees[n] = 1.0 if moving[n] else 0.0
             continue
         moving[n] = moving[a] or (b != NONE and moving[b])
+        timed[n] = timed[a] or (b != NONE and timed[b])
         if not moving[n]:
             continue
         code = codes[n]
@@ -76,7 +80,8 @@ def products(version, codes, operands, moving, numbers, high, dividing):
         if sums or sizes[n] != NONE or code == operations.DIV:
             for looked in (a, b) if sums else (n, n):
                 hides[n] |= _hides(looked, known, moving, grows, high)
-            hides[n] |= not sums and _divides(n, code, a, b, known, grows, dividing)
+            limits = dividing, in_time
+            hides[n] |= not sums and _divides(n, code, a, b, known, grows, timed, limits)
     return degrees, sizes, factors, powers, hides
 
 
@@ -152,33 +157,37 @@ def _hides(n, known, moving, grows, high):
 
 @njit(**OPTIONS)
 # Long: single denominators first, then their product.
-def _divides(n, code, a, b, known, grows, dividing):
+def _divides(n, code, a, b, known, grows, timed, limits):
     """Return whether a value divides by something that grows so fast that its poles stay hidden."""
     degrees, sizes, factors, powers = known
-    total, growing = 0.0, False
+    dividing, in_time = limits
+    total, growing, soon = 0.0, False, False
     for k in range(sizes[n]):
         factor, power = factors[n, k], powers[n, k]
         if power >= 0.0:
             continue
         growing |= grows[factor]
+        soon |= timed[factor]
         total -= power * degrees[factor]
-        if grows[factor] or -power * degrees[factor] < dividing:
+        least = in_time if timed[factor] else dividing
+        if grows[factor] or -power * degrees[factor] < least:
             continue
         if _power_in(a, factor, known) != power and (
             b == NONE or _power_in(b, factor, known) != power
         ):
             return True
     if code == operations.DIV:
-        total, growing = 0.0, False
+        total, growing, soon = 0.0, False, False
         for k in range(max(sizes[b], 1)):
             factor = b if sizes[b] == NONE else factors[b, k]
             power = 1.0 if sizes[b] == NONE else powers[b, k]
             growing |= grows[factor]
             if power > 0.0:
+                soon |= timed[factor]
                 total += power * degrees[factor]
     elif code not in (operations.INV, operations.CONSTANT_POWER, operations.POWER):
         return False
-    return total >= dividing and not growing
+    return total >= (in_time if soon else dividing) and not growing
 
 
 @njit(**OPTIONS)

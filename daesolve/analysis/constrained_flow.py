@@ -15,15 +15,12 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.linear import solve_definite, solve_small
+from daesolve.algebra.linear import solve_definite
 from daesolve.algebra.translation import function_of
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import DegenerateStartError, OutOfRangeError, PosingError, unknown_name
 from daesolve.nonholonomic.constraint_forms import (
     PfaffSystem,
-    check_regular,
-    regular_block,
-    unit_velocities,
 )
 from daesolve.system.system import System
 
@@ -139,11 +136,7 @@ def constrained_flow(
     p, _ = pfaff.numbers(parameters, at)
     states = pfaff.random_states(p, STATES)
     solved, free, kept = _chosen(pfaff, states, p, velocities)
-    basis = ca.SX(pfaff.velocity_count, len(free))
-    basis[free, :] = ca.SX.eye(len(free))
-    if free and solved:
-        rows = pfaff.coefficients[kept, :]
-        basis[solved, :] = -solve_small(rows[:, solved], rows[:, free])
+    basis = pfaff.basis(kept, solved, free)
     labels = dynamics.labels.states[dynamics.position_count :]
     w = ca.SX.sym("w", len(free))  # pyright: ignore[reportArgumentType]
     all_of_them = ca.densify(basis @ w)
@@ -191,11 +184,8 @@ def _chosen(
     count = pfaff.velocity_count
     if not pfaff.goals:
         return [], list(range(count)), []
-    here = states[0]
-    units = unit_velocities(pfaff.dynamics, 0.0, here, p)
-    own = pfaff.rank(here, p, units, RANK)
-    check_regular(own, max(pfaff.rank(x, p, units, RANK).rank for x in states))
-    kept, solved = regular_block(pfaff.parts(here, p)[0], units, own.rank)
+    kept, solved = pfaff.regular(states, p, RANK)
+    rank = len(kept)
     if velocities is None:
         return solved, [k for k in range(count) if k not in solved], kept
     labels = pfaff.dynamics.labels.states[pfaff.dynamics.position_count :]
@@ -204,12 +194,12 @@ def _chosen(
             raise unknown_name("velocity", name, labels)
     free = [labels.index(name) for name in velocities]
     solved = [k for k in range(count) if k not in free]
-    if len(set(free)) != count - own.rank:
+    if len(set(free)) != count - rank:
         raise OutOfRangeError(
-            f"velocities has {len(set(free))} names, but the constraints leave {count - own.rank} "
+            f"velocities has {len(set(free))} names, but the constraints leave {count - rank} "
             "velocities"
         )
-    block = pfaff.parts(here, p)[0][np.ix_(kept, solved)]
+    block = pfaff.parts(states[0], p)[0][np.ix_(kept, solved)]
     if np.linalg.cond(block) > 1.0 / RANK:
         raise DegenerateStartError(
             f"the constraints cannot be solved with {', '.join(velocities)} kept: choose "

@@ -14,6 +14,7 @@ from rich.progress import Progress as Bar
 
 from daesolve import reporting
 from daesolve.cli import options
+from daesolve.cli.continuing import After, Begun, From, begun
 from daesolve.cli.options import (
     COULD_NOT_GO_ON,
     REQUEST_IS_WRONG,
@@ -170,6 +171,8 @@ def compare(
     input_: Driving = None,
     parameters: ParameterFile = None,
     initial: StartValues = None,
+    after: After = None,
+    from_: From = None,
     tolerances: Annotated[
         str | None, typer.Option(metavar="R1,R2,...", help="Five, from 1e-4 to 1e-12.")
     ] = None,
@@ -180,12 +183,12 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Run formulations with solvers: error, cost, drift, and whether they agree."""
-    bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
+    begin = begun(problem, case, model, parameters, set_ or [], initial or [], (after, from_))
     if out is not None:
         reporting.make_empty(out)
     driving = options.inputs(input_ or [])
     asked = (formulations, solvers, tolerances, until)
-    found, document = compared(bound, *asked, inputs=driving, quiet=as_json)
+    found, document = compared(begin, *asked, inputs=driving, quiet=as_json)
     written = [] if out is None else reporting.write_comparison(out, document)
     if as_json:
         typer.echo(reporting.dump(document))
@@ -236,7 +239,7 @@ def tolerances(text: str | None) -> list[float] | None:
 
 
 def compared(
-    bound: BoundCase,
+    begin: Begun,
     formulations: str | None,
     solvers: str | None,
     tolerances_asked: str | None,
@@ -252,19 +255,21 @@ def compared(
     DaesolveError
         The request cannot be run.
     """
+    bound = begin.case
     with _progress(bound, quiet=quiet) as progress:
         found = bound.compare(
             None if formulations is None else names("--formulations", formulations),
             None if solvers is None else names("--solvers", solvers),
             until,
+            begin.initial,
             tolerances=tolerances(tolerances_asked) or USUAL_TOLERANCES,
             progress=progress,
-            inputs=inputs,
+            **begin.with_options(inputs, {}),
         )
     identity = {
         **bound.identity(),
         "parameters": _given(bound),
-        "start_time": bound.case.start_time,
+        "start_time": begin.time,
         "until": bound.case.until if until is None else until,
     }
     return found, reporting.comparison_document(found, identity)

@@ -14,6 +14,7 @@ import typer
 from daesolve import reporting
 from daesolve.cli import options
 from daesolve.cli import sweep as sweeping
+from daesolve.cli.continuing import After, From, begun
 from daesolve.cli.decisions import (
     AtRankLoss,
     ImpactLaw,
@@ -50,8 +51,10 @@ from daesolve.plugins.resuming import problem_of
 from daesolve.plugins.resuming import resume as go_on
 from daesolve.preparation.choosing import TAKES_NO_ATOL
 from daesolve.reporting import Rules
+from daesolve.solving.early_ends import reported_otherwise
 from daesolve.solving.progress import showing
 from daesolve.storage import kind_of, resuming
+from daesolve.trajectory.in_words import continued_run
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory, stored_run
 
@@ -68,6 +71,8 @@ def run(
     input_: Driving = None,
     parameters: ParameterFile = None,
     initial: StartValues = None,
+    after: After = None,
+    from_: From = None,
     until: Annotated[float | None, typer.Option(help="End time of the run, s.")] = None,
     at: Annotated[
         str | None,
@@ -119,24 +124,28 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Integrate a case of a problem and report how far the result can be trusted."""
-    bound = options.case(problem, case, model, parameters, set_ or [], initial or [])
+    begin = begun(problem, case, model, parameters, set_ or [], initial or [], (after, from_))
+    bound = begin.case
     samples, last = _samples(at, interval)
     until = last if until is None else until
     settings: dict[str, Any] = {
+        "initial": begin.initial,
         "formulation": options.formulation(formulation, rate or []),
         "verify": "same" if verify_same and not verify else verify,
         "store": out,
-        "inputs": options.inputs(input_ or []),
         "max_evaluations": max_evaluations,
-        **decisions(
-            redundant=redundant,
-            rank_loss=rank_loss,
-            variant_policy=variant_policy,
-            impact=impact,
-            impact_order=impact_order,
-            on_gain=on_gain,
-            on_jam=on_jam,
-            on_ambiguous=on_ambiguous,
+        **begin.with_options(
+            options.inputs(input_ or []),
+            decisions(
+                redundant=redundant,
+                rank_loss=rank_loss,
+                variant_policy=variant_policy,
+                impact=impact,
+                impact_order=impact_order,
+                on_gain=on_gain,
+                on_jam=on_jam,
+                on_ambiguous=on_ambiguous,
+            ),
         ),
         "at": samples,
         **options.solver(solver, rtol, atol, fixed_step),
@@ -147,15 +156,16 @@ def run(
     never: dict[str, Any] | None = None
     with (
         _stoppable(out),
-        shown(label, bound.case.start_time, end, quiet=quiet or as_json) as progress,
+        shown(label, begin.time, end, quiet=quiet or as_json) as progress,
     ):
         try:
-            trajectory = bound.solve(until, progress=progress, **settings)
+            with reported_otherwise():
+                trajectory = bound.solve(until, progress=progress, **settings)
         except DegenerateConstraintError as error:
             trajectory = cast(Trajectory, error.run)
         except VariantError as error:
             trajectory = cast(Trajectory | None, error.run)
-            never = reporting.never_begun(bound.identity(), bound.case.start_time, error)
+            never = reporting.never_begun(bound.identity(), begin.time, error)
     if trajectory is None:
         assert never is not None
         if as_json:
@@ -208,6 +218,7 @@ def resume(
     with (
         _stoppable(directory),
         shown(label or str(directory), begin, end, quiet=quiet or as_json) as progress,
+        reported_otherwise(),
     ):
         trajectory = go_on(
             directory,
@@ -252,8 +263,14 @@ def _show(
 
 
 def _say(trajectory: Trajectory, bound: BoundCase) -> None:
-    """Say what differs from the request: the solver, and start values that moved."""
+    """Say what differs from the request: the solver, and start values that moved.
+
+    And that the run continues one that failed.
+    """
     said = [note for note in trajectory.description.get("notes", ()) if note == TAKES_NO_ATOL]
+    continues: Mapping[str, Any] | None = trajectory.description.get("continues")
+    if continues is not None and continues["outcome"] == Outcome.FAILED.value:
+        said += continued_run(continues)
     guess, _ = bound.guess()
     for name in bound.start.keys() & guess.keys():
         given = bound.start[name]

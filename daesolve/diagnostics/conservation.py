@@ -193,7 +193,7 @@ class ConservationWatch:
             self._levels[key] = levels(engaged, held)
         return self._levels[key]
 
-    # -- what is driven no more ---------------------------------------------------------------
+    # -- what is no longer driven -------------------------------------------------------------
 
     def undriven(self, p: np.ndarray) -> np.ndarray:
         """Return the values with which nothing drives the broken invariants."""

@@ -233,7 +233,7 @@ class RankWatch:
         gradients = ca.vertcat(*[rows[name] for name in self.goals])
         mass = dynamics.mass
         if self._holds:
-            # A goal that is let go of moves along a direction of its own, away from all others.
+            # A released goal moves along a direction of its own, away from all others.
             own = ca.vertcat(*[1.0 - hold for _, hold in self._holds])
             places = [self.goals.index(name) for name, _ in self._holds]
             aside = ca.SX(len(self.goals), len(places))

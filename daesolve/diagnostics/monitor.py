@@ -283,8 +283,22 @@ class Monitor:
             return len(block.times)
         return int(np.sum(np.flatnonzero(block.times == self.breach.last_time)[:1] + 1))
 
+    @property
+    def sees_peaks(self) -> bool:
+        """Whether peaks of outputs are to be found."""
+        return bool(self._peak_watch.names)
+
+    def see(self, block: StepBlock, values: np.ndarray) -> None:
+        """Look at the peaks alone, at places that are no ends of steps."""
+        if len(block.times) and self.sees_peaks and not self.over:
+            with np.errstate(all="ignore"):
+                outputs = self._peak_watch.outputs(block, values)
+            self._peaks = self._peaks.then(block.times, outputs)
+
     def look(self, block: StepBlock, values: np.ndarray, until: float) -> None:
         """Look at goals that follow from others, and at them alone, within steps up to a time."""
+        if not self._following.watches:
+            return
         seen = self.breach is not None and self.breach.event == INDEPENDENT
         if self.over and not seen:
             return

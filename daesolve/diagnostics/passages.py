@@ -46,7 +46,7 @@ INDEPENDENT = "independent_goal"
 
 @dataclass(frozen=True)
 class Breach:
-    """Where a run is no longer the motion that it followed.
+    """Where a run leaves the motion that it followed.
 
     Parameters
     ----------

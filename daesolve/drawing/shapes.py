@@ -303,7 +303,7 @@ class Drawing(_Declared):
 def dimensions(value: object) -> set[int]:
     """Return how many coordinates points, or the points of a shape, have.
 
-    An outline in a plane may stand at the origin, which is written with two.
+    An outline in a plane may be at the origin, which has two coordinates by default.
     """
     match value:
         case Circle(centre=point) | Dot(at=point) | Trace(at=point):

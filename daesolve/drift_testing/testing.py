@@ -28,6 +28,7 @@ from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.registry import Problem
 from daesolve.preparation.naming import formulation_of
 from daesolve.reporting.document import drift_document, history_document, plain
+from daesolve.solving.early_ends import reported_otherwise
 from daesolve.solving.solving import solve
 from daesolve.system.system import ControlSystem, MechanicalSystem, System
 from daesolve.trajectory.results import Outcome, Verification
@@ -290,7 +291,8 @@ class DriftTest:
         check_limits(what.dynamics, limits, accuracy)
         options = _verified(options, accuracy)
         chosen = measuring(what, driven) if formulation is None else formulation_of(formulation)
-        run = what.solve(until, formulation=chosen, **options)
+        with reported_otherwise():
+            run = what.solve(until, formulation=chosen, **options)
         if run.outcome is Outcome.INTERRUPTED:
             raise KeyboardInterrupt
         check_carried(limits, list(run.drift))

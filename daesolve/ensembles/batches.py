@@ -165,7 +165,7 @@ def _check(
     lanes: int | None,
     options: Mapping[str, Any],
 ) -> None:
-    """Refuse what no batch can be made of."""
+    """Refuse runs that cannot form a batch."""
     if options.get("atol") is not None:
         raise UnsupportedError(
             "batches use Taylor's method, which has no absolute tolerance: leave out atol, or "

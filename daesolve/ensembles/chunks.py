@@ -29,6 +29,7 @@ from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.foreign import called
 from daesolve.plugins.registry import Problem, digest_of
 from daesolve.solving.descriptions import versions
+from daesolve.solving.early_ends import reported_otherwise
 from daesolve.trajectory.results import Outcome, Verification
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -104,7 +105,7 @@ def run_chunk(task: Task, chunk: Chunk) -> ChunkResults:
     WorkerError
         The worker does not fit this sweep.
     """
-    with _one_at_a_time:
+    with _one_at_a_time, reported_otherwise():
         begin = time.perf_counter()
         results = run_members(case_of(task), task, chunk)
         return ChunkResults(results, time.perf_counter() - begin)

@@ -144,7 +144,7 @@ class _Queue:
         return min(max(wanted - wanted % self._first, self._first), share)
 
     def results(self, chunk: Chunk, answer: ChunkResults | Lost) -> list[Result]:
-        """Return what is known of the members of a chunk that has ended."""
+        """Return the results of the members of a chunk that has ended."""
         self.under_way -= 1
         if isinstance(answer, ChunkResults):
             self._run += len(answer.results)

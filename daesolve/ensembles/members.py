@@ -237,7 +237,7 @@ def values_of(table: Table, number: int) -> dict[str, Any]:
 
 
 def described(over: Over) -> Any:
-    """Return what is varied, for a manifest."""
+    """Return the varied quantities, for a manifest."""
     if not isinstance(over, Mapping):
         return [{name: _plain(name, value) for name, value in member.items()} for member in over]
     return {
@@ -249,7 +249,7 @@ def described(over: Over) -> Any:
 
 
 def over_from(over: Any) -> Over:
-    """Return what is varied from its description in a manifest."""
+    """Return the varied quantities from their description in a manifest."""
     if is_list(over):
         return over
     return {name: given if is_list(given) else _distribution(given) for name, given in over.items()}

@@ -293,7 +293,7 @@ def parts(directory: Path, kind: str) -> list[Path]:
 
 
 def arrow(columns: Mapping[str, Sequence[Any]], types: Mapping[str, Any]) -> pa.Table:
-    """Return columns as a table; what is not a fixed column and has no type given is a double."""
+    """Return columns as a table; a further column without a given type holds doubles."""
     import pyarrow as pa
 
     arrows: Any = pa

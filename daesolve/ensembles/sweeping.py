@@ -214,7 +214,7 @@ def resume_sweep(
         case, manifest["until"], at, options, batch=manifest["batch"], installed=workers != 0
     )
     asked = contents(task, over, samples, seed) | {"count": manifest["count"]}
-    if asked["identity"]["digest"]:  # the file may stand elsewhere now
+    if asked["identity"]["digest"]:  # the file may have moved
         asked["identity"]["problem"] = manifest["identity"]["problem"]
     with Store(directory) as store:
         table = store.begin(new_manifest(asked, list(table)), table, any_version=any_version)
@@ -293,7 +293,7 @@ def _check(case: BoundCase, task: Task, over: Iterable[str]) -> None:
 
 
 def _pays(case: BoundCase, options: Mapping[str, Any], table: Table) -> bool:
-    """Return whether lanes are worth it: where members fill them, and share what is compiled."""
+    """Return whether lanes pay: members must fill them, and share the compiled code."""
     structural = any(name in case.problem.structure for name in table)
     bounded = options.get("max_evaluations") is not None
     return count_of(table) >= LANES and not structural and not bounded

@@ -69,6 +69,7 @@ def complete_start(
     *,
     guess: Mapping[str, float] | None = None,
     time: float = 0.0,
+    drift: float = 0.0,
 ) -> Start:
     """Complete given values to a state near a guess that fulfils every constraint.
 
@@ -81,8 +82,8 @@ def complete_start(
         The equations, and p as numbers.
     start, guess
         Values to keep, and values that may change (missing ones are zero), by state.
-    time
-        The time of the state, s.
+    time, drift
+        The time of the state, s; how far off its goals a given state may be, relative.
 
     Raises
     ------
@@ -106,9 +107,7 @@ def complete_start(
         projection = Projection(level, metric, time, x, values, free)
         whole = Projection(level, metric, time, x, values, level.columns)
         found = projection.nearest()
-        if found is None:
-            found = _corrected(whole, x)
-        if found is None:
+        if found is None and (found := _corrected(whole, x, drift)) is None:
             raise _refusal(dynamics, projection, whole, start)
         x = found
     moved = np.abs(x - first) > np.maximum(
@@ -118,16 +117,15 @@ def complete_start(
     return Start(x, changes)
 
 
-def _corrected(whole: Projection, x: np.ndarray) -> np.ndarray | None:
-    """Return the nearest consistent state if only rounding separates a state from it.
+def _corrected(whole: Projection, x: np.ndarray, drift: float) -> np.ndarray | None:
+    """Return the nearest consistent state if only rounding, or a drift, separates a state from it.
 
     At rest, where velocities are rounding, the rounding of the largest state is the measure.
     """
-    if whole.nearly_met(POLISH):
-        return whole.nearest()
     found = whole.nearest()
-    within = found is not None and bool(np.all(np.abs(found - x) <= ROUNDINGS * _rounding(x)))
-    return found if within else None
+    if found is None or whole.nearly_met(max(POLISH, drift)):
+        return found
+    return found if np.all(np.abs(found - x) <= ROUNDINGS * _rounding(x)) else None
 
 
 def _rounding(x: np.ndarray) -> float:

@@ -280,7 +280,7 @@ class Dynamics:
     contacts
         The supports that can only push.
     peaks
-        Outputs whose largest magnitude over all accepted steps is reported.
+        Outputs whose largest magnitude is reported, within accepted steps as well.
     after
         For a goal, the velocities and goals that the elimination treats before its reaction.
     switches

@@ -12,6 +12,10 @@ from daesolve.equations.drives import begun, leaning
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import InconsistentStateError, UnsupportedError
 
+DRIFTS = 10.0
+"""Scales differ: a state of a run may be off its goals by so many times the drift of that run."""
+MOST_DRIFT = 1e-2
+"""But by no more than this, relative: the motion would be another."""
 MOST_SIDES = 8
 """The number of times a start is completed to find the sides of its piecewise constraints."""
 
@@ -24,6 +28,7 @@ def started(
     guess: Mapping[str, float] | None = None,
     time: float = 0.0,
     kept: Mapping[str, float] | None = None,
+    drift: float = 0.0,
 ) -> tuple[Start, dict[str, float]]:
     """Return the consistent start, and the values of p by name with the modes that agree.
 
@@ -33,10 +38,10 @@ def started(
         The equations.
     values
         p by name, with default values of modes.
-    initial, guess, time
+    initial, guess, time, drift
         As in `complete_start`.
     kept
-        The result of `continued` for a run that goes on here; its sampled laws do not begin again.
+        The result of `continued` for a run that continues here; its sampled laws do not restart.
 
     Raises
     ------
@@ -49,7 +54,7 @@ def started(
 
     def completed() -> Start:
         numbers = dynamics.value_vector(found)
-        return complete_start(dynamics, numbers, initial, guess=guess, time=time)
+        return complete_start(dynamics, numbers, initial, guess=guess, time=time, drift=drift)
 
     near_guess = near(dynamics, initial, guess)
     found |= begun(dynamics, before, near_guess, time) | held
@@ -95,6 +100,21 @@ def continued(dynamics: Dynamics, ended: Mapping[str, float], time: float) -> di
     rows = [row for row in dynamics.drives if not row.goes_on(ended, time)]
     anew = {name for row in rows for name in row.values}
     return {n: v for n, v in ended.items() if n in dynamics.discrete and n not in anew}
+
+
+def drifted(dynamics: Dynamics, residuals: Mapping[str, float]) -> float:
+    """Return how far off its goals a state of another run may be: a few times what that run was.
+
+    Parameters
+    ----------
+    dynamics
+        The equations.
+    residuals
+        The largest of that run by name, relative; those of invariants do not count.
+    """
+    goals = {row.name for row in dynamics.rows}
+    own = [size for name, size in residuals.items() if name.split("_dot")[0] in goals]
+    return min(DRIFTS * max(own, default=0.0), MOST_DRIFT)
 
 
 def refuse_drives(dynamics: Dynamics, what: str) -> None:

@@ -6,7 +6,7 @@ import math
 
 import casadi as ca
 
-from daesolve.export.code import ARITHMETIC, ATOM, Language, Operation, Term, calls, within
+from daesolve.export.code import ARITHMETIC, ATOM, Language, Term, calls, conditions, within
 
 KEYWORDS = """auto break case char const continue default do double else enum extern float for goto
 if inline int long register restrict return short signed sizeof static struct switch typedef union
@@ -60,25 +60,6 @@ def _number(value: float) -> str:
     return repr(float(value))
 
 
-def _tested(sign: str) -> Operation:
-    def tested(a: Term, b: Term) -> Term:
-        return f"({within(a, ATOM)} {sign} {within(b, ATOM)} ? 1.0 : 0.0)", ATOM
-
-    return tested
-
-
-def _both(sign: str) -> Operation:
-    def both(a: Term, b: Term) -> Term:
-        texts = [f"{within(term, ATOM)} != 0.0" for term in (a, b)]
-        return f"({f' {sign} '.join(texts)} ? 1.0 : 0.0)", ATOM
-
-    return both
-
-
-def _not(a: Term) -> Term:
-    return f"({within(a, ATOM)} == 0.0 ? 1.0 : 0.0)", ATOM
-
-
 def _if_else_zero(a: Term, b: Term) -> Term:
     return f"({within(a, ATOM)} != 0.0 ? {within(b, ATOM)} : 0.0)", ATOM
 
@@ -92,14 +73,8 @@ C = Language(
     "C",
     ARITHMETIC
     | {operation: calls(name) for operation, name in FUNCTIONS.items()}
+    | conditions(lambda text: f"({text} ? 1.0 : 0.0)", "&&", "||")
     | {
-        ca.OP_LT: _tested("<"),
-        ca.OP_LE: _tested("<="),
-        ca.OP_EQ: _tested("=="),
-        ca.OP_NE: _tested("!="),
-        ca.OP_AND: _both("&&"),
-        ca.OP_OR: _both("||"),
-        ca.OP_NOT: _not,
         ca.OP_IF_ELSE_ZERO: _if_else_zero,
         ca.OP_SIGN: _sign,
     },

@@ -42,6 +42,44 @@ def calls(name: str) -> Operation:
     return called
 
 
+def conditions(as_number: Callable[[str], str], both: str, either: str) -> dict[int, Operation]:
+    """Return the operations that give 1.0 or 0.0.
+
+    Parameters
+    ----------
+    as_number
+        Turns the text of a condition into that of a number.
+    both, either
+        The words for "and" and "or".
+    """
+
+    def compared(sign: str) -> Operation:
+        def operation(a: Term, b: Term) -> Term:
+            return as_number(f"{within(a, ATOM)} {sign} {within(b, ATOM)}"), ATOM
+
+        return operation
+
+    def combined(word: str) -> Operation:
+        def operation(a: Term, b: Term) -> Term:
+            texts = [f"{within(term, ATOM)} != 0.0" for term in (a, b)]
+            return as_number(f" {word} ".join(texts)), ATOM
+
+        return operation
+
+    def negated(a: Term) -> Term:
+        return as_number(f"{within(a, ATOM)} == 0.0"), ATOM
+
+    return {
+        ca.OP_LT: compared("<"),
+        ca.OP_LE: compared("<="),
+        ca.OP_EQ: compared("=="),
+        ca.OP_NE: compared("!="),
+        ca.OP_AND: combined(both),
+        ca.OP_OR: combined(either),
+        ca.OP_NOT: negated,
+    }
+
+
 def _joined(sign: str, strength: int) -> Operation:
     def joined(a: Term, b: Term) -> Term:
         return f"{within(a, strength)} {sign} {within(b, strength + 1)}", strength

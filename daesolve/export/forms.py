@@ -189,7 +189,7 @@ Form = Sum | Product | Cases | Call
 
 
 class Graph:
-    """Expressions that share what is equal in them; a number identifies a node.
+    """Expressions that share equal parts; a number identifies a node.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class Graph:
         return self.nodes[node][0]
 
     def settle(self, roots: Sequence[int], order: Sequence[int]) -> None:
-        """Find the forms of nodes, each after those that it is made of, and which are named."""
+        """Find the forms of nodes, each after its parts, and which are named."""
         uses = Counter(child for node in order for child in self.operands(node))
         uses.update(roots)
         for node in order:
@@ -280,7 +280,7 @@ class Graph:
         return self._places[key]
 
     def operands(self, node: int) -> tuple[int, ...]:
-        """Return what a node is made of."""
+        """Return the parts of a node."""
         operation, operands = self.nodes[node]
         return () if operation in LEAVES else operands  # pyright: ignore[reportReturnType]
 

@@ -196,7 +196,7 @@ class FormulaWriter:
             self._names = dict(known)
 
     def _write(self, count: int, roots: Sequence[int]) -> Written:
-        """Write what occurs several times or does not fit under names of its own."""
+        """Name expressions that occur several times or do not fit, and write them separately."""
         graph = self._graph
         shown = graph.below(roots, lambda node: constituents(graph.forms[node]))
         fresh = [node for node in shown if node in graph.named and node not in self._names]
@@ -296,7 +296,7 @@ class FormulaWriter:
         return f"\\frac{{{top}}}{{{bottom}}}"
 
     def _side(self, number: Fraction, powers: Sequence[tuple[int, int]]) -> str:
-        """Return what is above or below the line of a fraction."""
+        """Return the numerator or the denominator of a fraction."""
         if number == 1 and len(powers) == 1 and powers[0][1] == 1:
             return self._text(powers[0][0])
         if number == 1 and powers:
@@ -468,6 +468,6 @@ def _root(value: float) -> tuple[str, int] | None:
 
 
 def _free_stem(taken: Iterable[str]) -> str:
-    """Return a letter that no symbol begins with, for what is named."""
+    """Return a letter for named expressions, with which no symbol begins."""
     used = {re.sub(r"\\d+ot\{(.*?)\}", r"\1", text)[:1] for text in taken}
     return next((letter for letter in "abcdefhnuw" if letter not in used), r"\mathcal{A}")

@@ -13,7 +13,7 @@ import math
 
 import casadi as ca
 
-from daesolve.export.code import ARITHMETIC, ATOM, Language, Operation, Term, calls, within
+from daesolve.export.code import ARITHMETIC, ATOM, Language, Term, calls, conditions, within
 
 EXACT: dict[int, str] = {
     ca.OP_ATAN: "atan",
@@ -101,25 +101,6 @@ def _number(value: float) -> str:
     return repr(float(value))
 
 
-def _tested(sign: str) -> Operation:
-    def tested(a: Term, b: Term) -> Term:
-        return f"float({within(a, ATOM)} {sign} {within(b, ATOM)})", ATOM
-
-    return tested
-
-
-def _both(word: str) -> Operation:
-    def both(a: Term, b: Term) -> Term:
-        texts = [f"{within(term, ATOM)} != 0.0" for term in (a, b)]
-        return f"float({f' {word} '.join(texts)})", ATOM
-
-    return both
-
-
-def _not(a: Term) -> Term:
-    return f"float({within(a, ATOM)} == 0.0)", ATOM
-
-
 def _if_else_zero(a: Term, b: Term) -> Term:
     return f"({within(b, ATOM)} if {within(a, ATOM)} != 0.0 else 0.0)", ATOM
 
@@ -129,14 +110,8 @@ PYTHON = Language(
     ARITHMETIC
     | {operation: calls(f"math.{name}") for operation, name in (EXACT | RAISING).items()}
     | {operation: calls(name) for operation, (name, _) in OWN.items()}
+    | conditions(lambda text: f"float({text})", "and", "or")
     | {
-        ca.OP_LT: _tested("<"),
-        ca.OP_LE: _tested("<="),
-        ca.OP_EQ: _tested("=="),
-        ca.OP_NE: _tested("!="),
-        ca.OP_AND: _both("and"),
-        ca.OP_OR: _both("or"),
-        ca.OP_NOT: _not,
         ca.OP_IF_ELSE_ZERO: _if_else_zero,
     },
     _number,

@@ -194,7 +194,7 @@ def _entry_name(name: str, row: int, column: int, columns: int) -> str:
 
 
 def _with_parts(text: str, written: Written) -> str:
-    """Add what is named in formulas."""
+    """Add the named expressions of formulas."""
     return f"{text}\n\nwith\n\n{displayed(aligned(written.parts))}" if written.parts else text
 
 

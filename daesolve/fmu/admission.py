@@ -85,6 +85,11 @@ def check_functions(functions: UnitFunctions, guards: Sequence[WatchedGuard]) ->
     """
     dynamics, problem = functions.dynamics, functions.problem
     for event, jump in functions.jumps.items():
+        if jump.overlaps is not None:
+            raise UnsupportedError(
+                f"the event {problem.events[event].name!r} may jump past "
+                f"{jump.overlaps.titles[0]}, and a unit does not see that: {ELSEWHERE}"
+            )
         if jump.imposes and dynamics.contacts:
             raise UnsupportedError(
                 f"the event {problem.events[event].name!r} imposes constraints while the "

@@ -29,7 +29,6 @@ from daesolve.fmu.tables import Sheet, sizes, tables
 from daesolve.fmu.variables import FIXED, INPUT, SETTLED, TUNABLE, variables_of
 from daesolve.formulations import Feedback
 from daesolve.integration.run_options import (
-    EndedRun,
     RunOptions,
     Source,
     check_options,
@@ -39,6 +38,7 @@ from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.preparing import Prepared
 from daesolve.storage.files import located
 from daesolve.system.system import System
+from daesolve.trajectory.results import Continuable
 
 PARAMETERS = (FIXED, TUNABLE, SETTLED)
 """Kinds of values that are parameters."""
@@ -196,7 +196,7 @@ def _prepared(
     options: RunOptions,
 ) -> Prepared:
     """Prepare a run from which the unit takes its equations, its start and all that is chosen."""
-    if isinstance(initial, EndedRun):
+    if isinstance(initial, Continuable):
         raise OutOfRangeError(
             "initial is a run, but a unit begins anew: give the state and the time of the run, "
             "initial=dict(run.end_state) and start_time=run.end_time"

@@ -117,7 +117,7 @@ def _states(functions: UnitFunctions) -> tuple[State, ...]:
     if prepared.path.size:
         width = prepared.path.shape[1]
         largest[:width] = np.maximum(largest[:width], np.max(np.abs(prepared.path), axis=0))
-    # What hardly moves is no more accurate than the largest of its kind.
+    # A state that hardly moves is no more accurate than the largest of its kind.
     kinds = np.arange(len(largest)) < functions.dynamics.position_count
     for own in (kinds, ~kinds):
         largest[own] = np.maximum(largest[own], LEAST * np.max(largest[own], initial=0.0))

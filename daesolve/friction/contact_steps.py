@@ -18,13 +18,9 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import function_of
 from daesolve.contact import Contacts, State, decide, inverse_mass
-from daesolve.equations.consistency import check_named
 from daesolve.equations.contact_rows import SpatialRubbing
-from daesolve.equations.starting import refuse_drives
-from daesolve.friction.steppable import check_steppable, energy_of, rows_of
-from daesolve.system.consistent_state import parameter_values
+from daesolve.friction.steppable import Steppable, check_steppable, rows_of
 from daesolve.system.system import MechanicalSystem
 
 AGREES = 1e-10
@@ -62,7 +58,7 @@ class ContactStep:
     decided: int
 
 
-class ContactEquations:
+class ContactEquations(Steppable):
     """The equations of a system with contacts for a time step.
 
     Parameters
@@ -85,7 +81,7 @@ class ContactEquations:
     ) -> None:
         own = [row.name for row in system.dynamics.contacts]
         check_steppable(system, own)
-        self.system, self.dynamics = system, system.dynamics
+        super().__init__(system, parameters)
         rows = self.dynamics.contacts
         self.names = tuple(own)
         self.gaps = [row.row for row in rows]
@@ -95,9 +91,6 @@ class ContactEquations:
         self.slips = [[*own, *[None] * (self.width - len(own))] for own in slips]
         contacts = {*self.gaps, *(row for own in slips for row in own)}
         self.kept = [k for k in range(len(self.dynamics.rows)) if k not in contacts]
-        refuse_drives(self.dynamics, "time stepping")
-        given = check_named("parameters", parameters)
-        self.numbers = self.dynamics.value_vector(parameter_values(self.dynamics, given))
         self.closed = self.numbers.copy()
         """The values with all contacts closed and stuck, so that all their rows exist."""
         self.closed[[row.hold for row in rows]] = 1.0
@@ -105,14 +98,6 @@ class ContactEquations:
             self.closed[rubbing.slides] = 0.0
             holds = rubbing.holds if isinstance(rubbing, SpatialRubbing) else [rubbing.sticks]
             self.closed[list(holds)] = 1.0
-
-    def energy(self, time: float, x: np.ndarray) -> float:
-        """Return the kinetic and potential energy, J."""
-        return float(self._energy(time, x, self.numbers))
-
-    def position_rates(self, time: float, x: np.ndarray) -> np.ndarray:
-        """Return q' (nq,)."""
-        return np.asarray(self._rates(time, x, self.numbers)).ravel()
 
     def missed(self, time: float, x: np.ndarray) -> float:
         """Return the largest violation of constraints or gaps by positions."""
@@ -214,34 +199,20 @@ class ContactEquations:
             "gaps": ca.vertcat(*[dynamics.rows[k].chain[0] for k in self.gaps]),
             "numbers": ca.vertcat(*[ca.horzcat(*[ca.SX(n) for n in line]) for line in numbers]),
         }
-        return self._function("step", outputs)
-
-    @cached_property
-    def _energy(self) -> ca.Function:
-        return self._function("energy", {"energy": energy_of(self.system)})
-
-    @cached_property
-    def _rates(self) -> ca.Function:
-        rates = self.dynamics.position_rates[: self.dynamics.coordinate_count]
-        return self._function("rates", {"rates": rates})
+        return self.function("step", outputs)
 
     @cached_property
     def _missed(self) -> ca.Function:
         rows = self.dynamics.rows
         kept = [rows[k].chain[0] for k in self.kept if rows[k].degree == 2]
         open_ = [ca.fmax(-rows[k].chain[0], 0) for k in self.gaps]
-        return self._function("missed", {"missed": ca.norm_inf(ca.vertcat(0, *kept, *open_))})
+        return self.function("missed", {"missed": ca.norm_inf(ca.vertcat(0, *kept, *open_))})
 
     @cached_property
     def _invariants(self) -> ca.Function:
         rows = self.dynamics.invariants
         values = [row.value for row in rows if row.on == "positions"]
-        return self._function("invariants", {"values": ca.vertcat(0, *values)})
-
-    def _function(self, name: str, outputs: Mapping[str, ca.SX]) -> ca.Function:
-        inputs = [self.dynamics.t, self.dynamics.x, self.dynamics.p]
-        dense = [ca.densify(ca.SX(part)) for part in outputs.values()]
-        return function_of(name, inputs, dense, (["t", "x", "p"], list(outputs)))
+        return self.function("invariants", {"values": ca.vertcat(0, *values)})
 
 
 def _decided(

@@ -17,16 +17,12 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.translation import function_of
 from daesolve.complementarity.horizontal import HorizontalComplementarity
-from daesolve.equations.consistency import check_named
-from daesolve.equations.starting import refuse_drives
 from daesolve.errors import PosingError, UnsupportedError
-from daesolve.friction.steppable import check_steppable, energy_of
+from daesolve.friction.steppable import Steppable, check_steppable
 from daesolve.posing.guides import SHARP, SMOOTHING, Rubbing
 from daesolve.posing.supports import Support
 from daesolve.posing.symbols import symbol
-from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import MechanicalSystem
 
 
@@ -47,7 +43,7 @@ class SlidingFriction:
     slope: np.ndarray
 
 
-class StepEquations:
+class StepEquations(Steppable):
     """The equations of a system for a time step.
 
     Parameters
@@ -69,22 +65,11 @@ class StepEquations:
         self, system: MechanicalSystem, parameters: Mapping[str, float] | None = None
     ) -> None:
         _check(system)
-        self.system, self.dynamics = system, system.dynamics
+        super().__init__(system, parameters)
         assert self.dynamics.guides is not None
         self.guides = self.dynamics.guides
         self.names = self.guides.reactions.names
-        refuse_drives(self.dynamics, "time stepping")
-        given = check_named("parameters", parameters)
-        self.numbers = self.dynamics.value_vector(parameter_values(self.dynamics, given))
         self._place = list(self.dynamics.values).index(SMOOTHING)
-
-    def energy(self, time: float, x: np.ndarray) -> float:
-        """Return the kinetic and potential energy, J."""
-        return float(self._energy(time, x, self.numbers))
-
-    def position_rates(self, time: float, x: np.ndarray) -> np.ndarray:
-        """Return q' (nq,)."""
-        return np.asarray(self._rates(time, x, self.numbers)).ravel()
 
     def missed(self, time: float, x: np.ndarray) -> float:
         """Return the largest violation of the constraints by positions, in their units."""
@@ -173,7 +158,7 @@ class StepEquations:
                 ca.vertcat(*[row.chain[-1] for row in dynamics.rows]), v, ca.SX.zeros(*v.shape)
             ),
         }
-        return self._function("step", outputs)
+        return self.function("step", outputs)
 
     @cached_property
     def _rubs(self) -> ca.Function:
@@ -184,7 +169,7 @@ class StepEquations:
         loads = [symbol(name, len(self.names)) for name in ("t1", "t2")]
         total = firsts @ loads[0] + seconds @ loads[1]
         slope = ca.jacobian(total, self.dynamics.velocities)
-        return self._function("rubs", {"f1": firsts, "f2": seconds, "slope": slope}, loads)
+        return self.function("rubs", {"f1": firsts, "f2": seconds, "slope": slope}, loads)
 
     @cached_property
     def _speeds(self) -> ca.Function:
@@ -197,21 +182,12 @@ class StepEquations:
             return along * squared + about * spin**2
 
         columns = [ca.vertcat(*[speed(*s) for s in supports]) for supports in self._pairs]
-        return self._function("speeds", {"speeds": ca.horzcat(*columns)})
-
-    @cached_property
-    def _energy(self) -> ca.Function:
-        return self._function("energy", {"energy": energy_of(self.system)})
-
-    @cached_property
-    def _rates(self) -> ca.Function:
-        rates = self.dynamics.position_rates[: self.dynamics.coordinate_count]
-        return self._function("rates", {"rates": rates})
+        return self.function("speeds", {"speeds": ca.horzcat(*columns)})
 
     @cached_property
     def _missed(self) -> ca.Function:
         positions = [row.chain[0] for row in self.dynamics.rows if row.degree == 2]
-        return self._function("missed", {"missed": ca.norm_inf(ca.vertcat(0, *positions))})
+        return self.function("missed", {"missed": ca.norm_inf(ca.vertcat(0, *positions))})
 
     def _friction(self, rubbing: Rubbing) -> ca.SX:
         if rubbing.sense is None:
@@ -228,13 +204,6 @@ class StepEquations:
         spin = ca.SX(support.spin)
         kinematics = self.system.kinematics
         return spin if kinematics is None else ca.substitute(spin, rates, ca.SX(kinematics))
-
-    def _function(
-        self, name: str, outputs: Mapping[str, ca.SX], more: list[ca.SX] | None = None
-    ) -> ca.Function:
-        inputs = [self.dynamics.t, self.dynamics.x, self.dynamics.p, *(more or [])]
-        names = ["t", "x", "p", "t1", "t2"][: len(inputs)]
-        return function_of(name, inputs, list(outputs.values()), (names, list(outputs)))
 
 
 @dataclass(frozen=True, eq=False)

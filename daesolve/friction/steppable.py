@@ -1,18 +1,77 @@
-"""The systems that time stepping supports."""
+"""The systems that time stepping supports, and what all their steps evaluate."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from functools import cached_property
 
 import casadi as ca
+import numpy as np
 
 from daesolve.algebra.identity import vanishes
+from daesolve.algebra.translation import function_of
+from daesolve.equations.consistency import check_named
 from daesolve.equations.contact_rows import Rubbing, SpatialRubbing
+from daesolve.equations.starting import refuse_drives
 from daesolve.errors import UnsupportedError
 from daesolve.posing.contacts import ACCUMULATED, REST
 from daesolve.posing.goals import Goal, Invariant
 from daesolve.posing.guides import JAM
+from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import MechanicalSystem
+
+
+class Steppable:
+    """A system that time stepping supports, with the values of its parameters.
+
+    Parameters
+    ----------
+    system
+        A system that has passed `check_steppable`.
+    parameters
+        Values that override the defaults.
+
+    Raises
+    ------
+    UnsupportedError
+        An invariant is driven by a rate.
+    OutOfRangeError, UnknownNameError
+        A parameter is unknown or out of range.
+    """
+
+    def __init__(self, system: MechanicalSystem, parameters: Mapping[str, float] | None) -> None:
+        self.system, self.dynamics = system, system.dynamics
+        refuse_drives(self.dynamics, "time stepping")
+        given = check_named("parameters", parameters)
+        self.numbers = self.dynamics.value_vector(parameter_values(self.dynamics, given))
+
+    def energy(self, time: float, x: np.ndarray) -> float:
+        """Return the kinetic and potential energy, J."""
+        return float(self._energy(time, x, self.numbers))
+
+    def position_rates(self, time: float, x: np.ndarray) -> np.ndarray:
+        """Return q' (nq,)."""
+        return np.asarray(self._rates(time, x, self.numbers)).ravel()
+
+    @cached_property
+    def _energy(self) -> ca.Function:
+        kinetic, named = self.dynamics.kinetic, self.system.auxiliaries
+        assert kinetic is not None
+        potential = ca.substitute(ca.SX(self.system.potential), named.vector, named.meanings)
+        return self.function("energy", {"energy": kinetic + potential})
+
+    @cached_property
+    def _rates(self) -> ca.Function:
+        rates = self.dynamics.position_rates[: self.dynamics.coordinate_count]
+        return self.function("rates", {"rates": rates})
+
+    def function(
+        self, name: str, outputs: Mapping[str, ca.SX], more: Sequence[ca.SX] = ()
+    ) -> ca.Function:
+        """Return a function of (t, x, p, *more) with dense outputs."""
+        inputs = [self.dynamics.t, self.dynamics.x, self.dynamics.p, *more]
+        names = ["t", "x", "p", *(f"t{k}" for k in range(1, len(more) + 1))]
+        return function_of(name, inputs, list(outputs.values()), (names, list(outputs)))
 
 
 def check_steppable(system: MechanicalSystem, contacts: Collection[str] = ()) -> None:
@@ -70,13 +129,6 @@ def check_steppable(system: MechanicalSystem, contacts: Collection[str] = ()) ->
 def rows_of(rubbing: Rubbing) -> tuple[int, ...]:
     """Return the indices of the constraints on a contact's slip: one, or two in space."""
     return rubbing.rows if isinstance(rubbing, SpatialRubbing) else (rubbing.row,)
-
-
-def energy_of(system: MechanicalSystem) -> ca.SX:
-    """Return the energy of a system, J, with auxiliary quantities substituted."""
-    kinetic, named = system.dynamics.kinetic, system.auxiliaries
-    assert kinetic is not None
-    return kinetic + ca.substitute(ca.SX(system.potential), named.vector, named.meanings)
 
 
 def _events_of_contacts(system: MechanicalSystem) -> list[int]:

@@ -7,7 +7,7 @@ import inspect
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import entry_points
@@ -17,11 +17,11 @@ from re import MULTILINE
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
-from daesolve.errors import DegenerateConstraintError, PluginError, VariantError
+from daesolve.errors import DegenerateConstraintError, VariantError
 from daesolve.export.forms import GREEK
+from daesolve.gallery.pictures import ANIMATION, write_figures
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Case, Choice
-from daesolve.plugins.foreign import called
 from daesolve.plugins.registry import GROUP, Problem
 from daesolve.reporting import facts, repeating
 from daesolve.reporting.animation import animate
@@ -34,18 +34,15 @@ from daesolve.reporting.document import (
     with_drawing,
 )
 from daesolve.reporting.opening import with_opening
+from daesolve.solving.early_ends import reported_otherwise
 from daesolve.system.equation_sections import sections, symbols_of
 from daesolve.trajectory.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from jinja2 import Template
-    from matplotlib.figure import Figure
 
 EVENTS_SHOWN = 8
 NOTES_SHOWN = 8
-FIGURES = ("Residuals", "Energy", "Positions")
-"""Figures that every report has and a page shows."""
-ANIMATION = "animation.html"
 SECONDS = 8.0
 PICTURES_A_SECOND = 20.0
 
@@ -55,14 +52,6 @@ SECTION = re.compile(r"(\w[\w ]*)\n-{3,}(?:\n|$)")
 PRIMED = re.compile(rf"\b((?:[A-Za-z]|[A-Za-z]+_\w+|{'|'.join(sorted(GREEK))})|\))('+)(?!\w)")
 BULLET = "* "
 CODE_INDENT = 4
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A figure of a page: its title, and its file relative to the page."""
-
-    title: str
-    file: str
 
 
 @dataclass(frozen=True)
@@ -130,7 +119,7 @@ def write_page(
     equations = sections(bound.system, bound.system.dynamics)
     target, stem = Path(directory), file_stem(problem.name)
     beside = target / stem
-    figures = _write_figures(problem, run, beside)
+    figures = write_figures(problem, run, beside)
     animation = _write_animation(problem, run, beside)
     text = _template().render(
         problem=problem,
@@ -167,7 +156,8 @@ def write_page(
 def _run(bound: BoundCase, until: float) -> dict[str, Any]:
     """Return the document of the run, however it ended; of a Python file by its name alone."""
     try:
-        run = bound.solve(until, verify=True)
+        with reported_otherwise():
+            run = bound.solve(until, verify=True)
     except DegenerateConstraintError as error:
         run = cast(Trajectory, error.run)
     except VariantError as error:
@@ -192,57 +182,6 @@ def _drawing_added(problem: Problem, run: dict[str, Any]) -> dict[str, Any]:
     if len(drawn["notes"]) > len(run["notes"]):
         raise ReportError(f"the problem {problem.name!r}: {drawn['notes'][-1]}")
     return drawn
-
-
-def _write_figures(problem: Problem, run: dict[str, Any], directory: Path) -> list[Shown]:
-    """Draw the scene, the problem's own figures and those of every run; return them in order.
-
-    Parameters
-    ----------
-    problem
-        Whose figures they are.
-    run
-        Its document, with the drawing.
-    directory
-        Where to; it is made if it is not there, and figures that were in it are removed.
-    """
-    from daesolve.reporting.figures.style import alone, style, svg
-
-    directory.mkdir(parents=True, exist_ok=True)
-    for old in (*directory.glob("*.svg"), directory / ANIMATION):
-        old.unlink(missing_ok=True)
-    shown: list[Shown] = []
-    if not run["times"]:
-        return shown
-    with style():
-        for title, figure in _drawn(problem, run):
-            name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
-            replace_file(directory / f"{name}.svg", alone(svg(figure, name)))
-            shown.append(Shown(title, f"{directory.name}/{name}.svg"))
-    return shown
-
-
-def _drawn(problem: Problem, run: dict[str, Any]) -> Iterator[tuple[str, Figure]]:
-    from matplotlib.figure import Figure as Drawn
-
-    from daesolve.reporting.figures import standard
-    from daesolve.reporting.figures.scene import scene
-
-    own = {facts.heading(name): rule for name, rule in problem.figures.items()}
-    for title, rule in {"Scene": scene, **own}.items():
-        figure = called(f"the figure {title!r} of the problem {problem.name!r}", rule, run)
-        if figure is None:
-            continue
-        if not isinstance(figure, Drawn):
-            raise PluginError(
-                f"the figure {title!r} of the problem {problem.name!r} must be a Matplotlib figure "
-                f"or None, not {type(figure).__name__}"
-            )
-        yield title, figure
-    for title, draw in standard([run]).items():
-        if title in FIGURES:
-            sheets = draw()
-            yield title if len(sheets) == 1 else f"{title}, the first of them", sheets[0]
 
 
 def _write_animation(problem: Problem, run: dict[str, Any], directory: Path) -> str | None:

@@ -17,10 +17,12 @@ from daesolve.integration import endings
 from daesolve.integration.endings import Verdict
 from daesolve.integration.record import Boundary, Happening
 from daesolve.integration.run_state import AGREED_STEPS, RunState
+from daesolve.modes.guard_book import Place
+from daesolve.modes.guard_slopes import rounding_at_start
 from daesolve.modes.law import Ending, Jump, Stretch, SwitchingLaw
 from daesolve.modes.transitions import Transitions
-from daesolve.posing.events import Event
 from daesolve.posing.guides import AT_REST
+from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit
 from daesolve.solvers.guards import no_number
 from daesolve.trajectory.results import Outcome
@@ -40,6 +42,8 @@ def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
     stop = _stopped_at_start(run, here)
     if stop is not None or run.transitions is None:
         return here, stop
+    if run.prepared.request.begun is not None and run.transitions.tracks:
+        run.transitions.book.go_on(here.time, here.state, run.values(here))
     return through(run, run.transitions, here, ())
 
 
@@ -170,18 +174,26 @@ def _due(
             return here, None, rests
 
 
-def past_at_start(guarded: Sequence[Event], guards: np.ndarray) -> int | None:
+def past_at_start(prepared: Prepared, place: Place, guards: np.ndarray) -> int | None:
     """Find the first stopping event whose guard is past zero already: no crossing can show it.
 
-    An event that also resets is left until the run reaches its guard.
+    An event that also resets is left until the run reaches its guard. Where a run continues one
+    that such an event has stopped, its guard is at zero to rounding.
 
     Parameters
     ----------
-    guarded, guards
-        The event of each guard, and the guards' values at the start.
+    prepared
+        The run.
+    place
+        Time, state and values at the start.
+    guards
+        The guards' values there.
     """
+    guarded, least = prepared.problem.guarded, np.zeros(len(guards))
+    if prepared.request.begun is not None and any(event.then.stops for event in guarded):
+        least = rounding_at_start(prepared.problem, place)
     for index, event in enumerate(guarded):
-        past = event.direction.value * guards[index] > 0.0
+        past = event.direction.value * guards[index] > least[index]
         if past and event.then.stops and event.then.reset is None:
             return index
     return None
@@ -196,7 +208,7 @@ def _stopped_at_start(run: RunState, here: Boundary) -> Verdict | None:
     guards = evaluate_block(problem.guards, times, states, run.values(here))[0][0]
     if not np.all(np.isfinite(guards)):
         return Outcome.FAILED, no_number(problem, here.time, guards)
-    index = past_at_start(problem.guarded, guards)
+    index = past_at_start(run.prepared, (here.time, here.state, run.values(here)), guards)
     if index is None:
         return None
     run.happened(EventHit(index, here.time, here.state), here)
@@ -277,7 +289,7 @@ def _without_variant(run: RunState, here: Boundary, error: VariantError) -> Verd
     return Outcome.DEGENERATE, str(error)
 
 
-# -- stretches that a law follows by itself --------------------------------------------------------
+# -- stretches that a law integrates itself --------------------------------------------------------
 
 
 def _followed(

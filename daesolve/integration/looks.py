@@ -1,7 +1,8 @@
-"""Looks between the ends of steps at goals that were assumed to follow from others.
+"""Looks between the ends of steps: at goals assumed to follow from others, and at peaks.
 
 Nothing in the equations depends on such a goal, so no error control sees where it ceases to follow,
-and a step may pass over the place. So the solution is looked at within steps, at times that have no
+and a step may pass over the place. A peak of an output may lie within a step as well: a series of
+Taylor takes a parabola in one. So the solution is looked at within steps, at times that have no
 period.
 """
 
@@ -21,9 +22,9 @@ GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 def looks(run: RunState, since: float, until: float) -> np.ndarray:
-    """Return the times of looks beyond one time and before another, s; none without such goals."""
+    """Return the times of looks beyond one time and before another, s; none without need."""
     prepared = run.prepared
-    if not any(entry.follows for entry in prepared.problem.watched):
+    if not (run.monitor.sees_peaks or any(entry.follows for entry in prepared.problem.watched)):
         return np.empty(0)
     whole = abs(prepared.until - prepared.start_time)
     apart = min(prepared.mean_step / A_STEP, whole / A_RUN)

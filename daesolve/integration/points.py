@@ -2,38 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
 from daesolve.integration.record import Boundary
 from daesolve.integration.run_state import RunState, unobserved
 from daesolve.solvers import State
-from daesolve.trajectory.results import TrajectoryPoint
+from daesolve.trajectory.results import Continuation, TrajectoryPoint
 
 
 def last_before(run: RunState, moment: float) -> Boundary | None:
-    """Return the last boundary in memory before a time."""
-    boundaries = reversed(run.record.boundaries)
-    return next((b for b in boundaries if run.sign * (b.time - moment) <= 0.0), None)
+    """Return the last boundary in memory before a time, or at that time to rounding."""
+    boundaries, near = reversed(run.record.boundaries), run.record.near(moment)
+    return next((b for b in boundaries if run.sign * (b.time - moment) <= near), None)
 
 
 def point_after(run: RunState, here: Boundary, moment: float) -> TrajectoryPoint:
     """Integrate from a boundary to a time within its segment."""
     problem, state, values = run.prepared.problem, here.state, run.values(here)
     held = _held_at(run, here, moment) if run.record.held else None
+    onward, beyond = state, run.sign * (moment - here.time) > 0.0
     if held is not None:
-        state = held
-    elif moment != here.time:
+        state = onward = held
+    elif beyond:
         start = State(here.time, here.state, values)
-        state = run.solve(start, moment, np.array([moment]), unobserved).state
+        end = run.solve(start, moment, np.array([moment]), unobserved)
+        state, onward = end.state, run.projected(here, end)
     place = Boundary(moment, state, here.whole_turns, here.mode)
     _, reactions, outputs = evaluate_block(
         problem.recover, np.array([moment]), state[None, :], values
     )
     labels = problem.labels
     numbers = zip(labels.reactions + labels.outputs, (*reactions[0], *outputs[0]), strict=True)
-    named = run.assembly.named([place])[0]
-    return TrajectoryPoint(moment, named | {n: float(v) for n, v in numbers})
+    named, onward = run.assembly.named([place, replace(place, state=onward)])
+    # At an event to rounding, it is what follows the event, and begins when that was.
+    begin = Continuation(moment if beyond else here.time, onward, run.assembly.discrete(place))
+    return TrajectoryPoint(moment, named | {n: float(v) for n, v in numbers}, begin)
 
 
 def _held_at(run: RunState, here: Boundary, moment: float) -> np.ndarray | None:
@@ -41,7 +47,7 @@ def _held_at(run: RunState, here: Boundary, moment: float) -> np.ndarray | None:
     transitions, values = run.transitions, run.values(here)
     if transitions is None or not transitions.still_held(here.time, here.state, values):
         return None
-    if moment == here.time:
+    if run.sign * (moment - here.time) <= 0.0:
         return None
     asked = np.array([moment])
 

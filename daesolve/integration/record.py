@@ -181,7 +181,7 @@ class RunRecord:
     # -- from part to part --------------------------------------------------------------------
 
     def tally_so_far(self) -> Tally:
-        """Return the tally with what is in memory."""
+        """Return the tally that includes the part in memory."""
         return self.tally.after(self.events, len(self.modes) - self.carried)
 
     def near(self, time: float) -> float:
@@ -267,7 +267,7 @@ class Assembly:
             end_time=last.time,
             start=prepared.start.changes,
             end_state=self.named([last])[0],
-            end_values=self._discrete(last),
+            end_values=self.discrete(last),
             units=prepared.problem.labels.units(),
             description=description,
             statistics=self._statistics(),
@@ -297,7 +297,7 @@ class Assembly:
         return {
             "end_time": here.time,
             "end_state": self.named([here])[0],
-            "end_values": self._discrete(here),
+            "end_values": self.discrete(here),
             "event_count": self.record.event_count,
             "drift": {name: asdict(drift) for name, drift in self.monitor.drift().items()},
             "conditioning": self.monitor.conditioning(),
@@ -358,7 +358,8 @@ class Assembly:
         places = {name: place for place, name in enumerate(self.prepared.problem.values)}
         return {name: places[name] for name in self.prepared.dynamics.discrete}
 
-    def _discrete(self, place: Boundary) -> dict[str, float]:
+    def discrete(self, place: Boundary) -> dict[str, float]:
+        """Return the discrete values at a place by name."""
         p = self.record.modes[place.mode]
         return {name: float(p[index]) for name, index in self._discrete_places.items()}
 
@@ -373,7 +374,7 @@ class Assembly:
             if event.after is None:
                 return None
             place, states = next(found)
-            return states | self._discrete(place)
+            return states | self.discrete(place)
 
         details = self.named([event.at for event in events])
         return tuple(
@@ -487,6 +488,7 @@ def describe(prepared: Prepared) -> dict[str, Any]:
         "segment": prepared.segment,
         "impact": prepared.request.impact if prepared.dynamics.contacts else None,
         "inputs": list(prepared.dynamics.inputs.posed),
+        "continues": prepared.request.continues,
         "notes": list(prepared.notes),
     }
 

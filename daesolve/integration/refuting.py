@@ -31,7 +31,7 @@ def take_down_refuted(run: RunState) -> None:
 
 
 def _places(run: RunState) -> list[tuple[float, np.ndarray, int]]:
-    """Return times, states and modes of what is in memory, in the order of the run."""
+    """Return times, states and modes in memory, in the order of the run."""
     record = run.record
     places = [(b.time, b.state, b.mode) for b in record.boundaries]
     sampled = zip(record.sample_times, record.samples, record.sampled_at, strict=True)

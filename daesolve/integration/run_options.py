@@ -19,7 +19,7 @@ from daesolve.preparation.request import RankLoss, Redundant, Request
 from daesolve.solvers import Solver
 from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
-from daesolve.trajectory.results import Outcome
+from daesolve.trajectory.results import Continuable, Continuation
 
 DEFAULT_SAMPLES = 1001
 MOST_SAMPLES = 1e8
@@ -317,38 +317,8 @@ def check_options(
             raise unknown_name(f"option of {owner}", name, known)
 
 
-@runtime_checkable
-class EndedRun(Protocol):
-    """A finished run that another run can continue."""
-
-    @property
-    def end_time(self) -> float:
-        """The end, s."""
-        ...
-
-    @property
-    def end_state(self) -> Mapping[str, float]:
-        """The state there, by name."""
-        ...
-
-    @property
-    def end_values(self) -> Mapping[str, float]:
-        """The discrete values there, by name."""
-        ...
-
-    @property
-    def outcome(self) -> Outcome:
-        """How it ended."""
-        ...
-
-    @property
-    def message(self) -> str:
-        """Why, in words."""
-        ...
-
-
-Initial = Mapping[str, float] | EndedRun
-"""Start values by name, or the run to continue."""
+Initial = Mapping[str, float] | Continuable
+"""Start values by name; or a run to continue, from its end or from a point of it."""
 
 
 def requested(
@@ -361,8 +331,8 @@ def requested(
     until
         The end, s.
     initial
-        Start values to keep, by the names of states; or a run to continue: with its state, its
-        discrete values and, unless `options` has a start time, its time.
+        Start values to keep, by the names of states; or a run to continue, or a point of one: with
+        its state, its discrete values and, unless `options` has a start time, its time.
     options
         Those of `RunOptions`; None leaves the default.
 
@@ -374,23 +344,23 @@ def requested(
     given = {name: value for name, value in options.items() if value is not None}
     at: Any = given.pop("at", None)
     kept: Mapping[str, float] = {}
-    if isinstance(initial, EndedRun):
-        given = {"start_time": initial.end_time, **given}
-        given["begun"] = _by_another_clock(initial, given["start_time"])
-        if initial.outcome in (Outcome.FAILED, Outcome.DEGENERATE):
-            given["begun_after"] = f"{initial.outcome.value}: {initial.message}"
-        kept = initial.end_state
+    if isinstance(initial, Continuable):
+        place = initial.continuation
+        given = {"start_time": place.time, **given}
+        given["begun"] = _by_another_clock(place, given["start_time"])
+        given["continues"] = place.described()
+        kept = place.state
     elif initial is not None:
         kept = initial
     return Request(until=until, initial=kept, **made_by_name(given)), at
 
 
-def _by_another_clock(ended: EndedRun, start_time: Any) -> dict[str, float]:
-    """Return the discrete values of a run that ended, if its end is now at another time."""
-    values = dict(ended.end_values)
-    if is_number(start_time) and start_time != ended.end_time:
+def _by_another_clock(place: Continuation, start_time: Any) -> dict[str, float]:
+    """Return the discrete values at a place in a run, if that place is now at another time."""
+    values = dict(place.values)
+    if is_number(start_time) and start_time != place.time:
         for name in instants(values):
-            values[name] += start_time - ended.end_time
+            values[name] += start_time - place.time
     return values
 
 
@@ -439,16 +409,39 @@ def with_values(
     return changed.starting({} if initial is None else initial)
 
 
-def beginning(
-    initial: Initial | None, wanted: dict[str, Any], options: RunOptions | Mapping[str, Any]
+def by_name(initial: Initial | None) -> Mapping[str, float] | None:
+    """Return the start values that are given by name, none if a run is to be continued."""
+    return None if isinstance(initial, Continuable) else initial
+
+
+def arguments_of(
+    case: BoundProblem,
+    until: float | None,
+    initial: Initial | None,
+    options: RunOptions | Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return the arguments of `daesolve.solve` for a case, which may continue a run."""
-    if not isinstance(initial, EndedRun):
+    """Return the arguments of `daesolve.solve` for a case, which may continue a run.
+
+    Raises
+    ------
+    OutOfRangeError
+        The run to continue has passed the end of the case.
+    """
+    wanted = case.solve_options(until, options)
+    if not isinstance(initial, Continuable):
         return wanted
+    place, start = initial.continuation, options.get("start_time")
     asked: Mapping[str, Any] = options.get("parameters") or {}
-    ended = {*initial.end_values} - {*asked}
+    ended = {*place.values} - {*asked}
     parameters = {name: v for name, v in wanted["parameters"].items() if name not in ended}
-    begin = {"initial": initial, "guess": None, "start_time": options.get("start_time")}
+    if until is None and start is None:
+        first, last = wanted["start_time"] or 0.0, wanted["until"]
+        if place.time == last or not min(first, last) <= place.time <= max(first, last):
+            raise OutOfRangeError(
+                f"the run to continue is at t = {place.time:.10g} s, and the case goes from "
+                f"{first:g} to {last:g} s: give the end of the new run (until=..., --until)"
+            )
+    begin = {"initial": initial, "guess": None, "start_time": start, "at": options.get("at")}
     return {**wanted, **begin, "parameters": parameters}
 
 
@@ -476,7 +469,7 @@ def requested_of(
         The end, s; None takes the horizon of a case.
     initial
         Start values to keep; for a case, also by its own names. Or a run: the new run continues
-        from its end.
+        from its end, or from a point of it.
     options
         Further options.
 
@@ -490,8 +483,8 @@ def requested_of(
         The name of a start value is unknown.
     """
     if isinstance(source, BoundProblem):
-        case = with_values(source, None if isinstance(initial, EndedRun) else initial, options)
-        wanted: dict[str, Any] = beginning(initial, case.solve_options(until, options), options)
+        case = with_values(source, by_name(initial), options)
+        wanted = arguments_of(case, until, initial, options)
         return case.system, *requested(wanted.pop("until"), wanted.pop("initial"), wanted)
     check_system(source)
     if until is None:

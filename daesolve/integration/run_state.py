@@ -262,14 +262,19 @@ class RunState:
 
     def after(self, here: Boundary, end: SegmentEnd) -> Boundary:
         """Return the start of the segment after one that has ended."""
-        problem, solver = self.prepared.problem, self.prepared.solver
-        state = end.state.copy()
-        if problem.project is not None and not solver.projects_steps:
-            projected = np.asarray(problem.project(end.time, state, self.values(here))).ravel()
-            state = projected if np.all(np.isfinite(projected)) else state
+        state = self.projected(here, end)
         after = Boundary(end.time, state, here.whole_turns.copy(), here.mode)
         self.wrap(after)
         return after
+
+    def projected(self, here: Boundary, end: SegmentEnd) -> np.ndarray:
+        """Return the state with which the motion goes on after the end of a segment."""
+        problem, solver = self.prepared.problem, self.prepared.solver
+        state = end.state.copy()
+        if problem.project is None or solver.projects_steps:
+            return state
+        projected = np.asarray(problem.project(end.time, state, self.values(here))).ravel()
+        return projected if np.all(np.isfinite(projected)) else state
 
     def in_mode(self, here: Boundary, state: np.ndarray, values: np.ndarray) -> Boundary:
         """Return the place from which the motion continues with other values."""
@@ -279,7 +284,7 @@ class RunState:
         return Boundary(here.time, state, here.whole_turns.copy(), len(self.record.modes) - 1)
 
     def let_go(self, here: Boundary) -> Boundary:
-        """Return the place from which nothing drives what is not conserved."""
+        """Return the place from which no quantity is driven that is not conserved."""
         watch = self.conservation
         if watch is None or not watch.pending:
             return here

@@ -190,6 +190,7 @@ def _plain(run: RunState, transitions: Transitions) -> bool:
         and not run.ahead.needed
         and not prepared.scaling.seen_by(solver).needed
         and not any(entry.follows for entry in problem.watched)
+        and not run.monitor.sees_peaks
     )
 
 

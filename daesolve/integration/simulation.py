@@ -109,7 +109,7 @@ def to_boundary(
             run.ahead.uninterrupted()
         if ended is None and transitions is not None:
             arrived, ended = _through(run, transitions, arrived, end, past)
-        # A law that followed the motion by itself may have gone beyond.
+        # A law that integrated on its own may have gone beyond.
         beyond = run.sign * (arrived.time - boundary) >= 0.0
         if ended is not None or end.time == boundary or beyond:
             run.watch_the_rest()
@@ -122,7 +122,7 @@ def to_boundary(
 def _through(
     run: RunState, transitions: Transitions, here: Boundary, end: SegmentEnd, past: Sequence[int]
 ) -> tuple[Boundary, Verdict | None]:
-    """Do what is due at the end of a segment; end where nothing comes of it again and again."""
+    """Do what is due at the end of a segment; end the run if this repeats without progress."""
     modes = len(run.record.modes)
     arrived, ended = through(run, transitions, here, end.hits, past)
     if ended is not None or end.status is not Status.STOPPED:
@@ -143,6 +143,8 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
     at = run.schedule.up_to(record.taken, until)
     times, looking = among(run, at, looks(run, here.time, until))
     start = State(here.time, here.state, run.values(here))
+    # A reset may have taken an output to its peak.
+    run.monitor.see(StepBlock(np.array([here.time]), here.state[None, :]), start.p)
     if transitions is not None and switched:
         end = _up_to_guards(run, transitions, (here, start), until, times)
     else:
@@ -157,7 +159,7 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
         for index in transitions.book.passing(end.time, end.state, start.p):
             run.happened(EventHit(index, end.time, end.state), here)
     record.steps += end.steps
-    # What takes no time is not for nothing.
+    # A segment without evaluations counts as one.
     record.rhs_evaluations += end.rhs_evaluations or 1
     return end
 
@@ -170,6 +172,7 @@ def _looked(
     if not len(looking):
         return end
     found = looking[: len(end.samples)]
+    run.monitor.see(StepBlock(times[: len(found)], end.samples), values)
     seen = StepBlock(times[: len(found)][found], end.samples[found])
     run.monitor.look(seen, values, end.time)
     return replace(end, samples=end.samples[~found])
@@ -188,7 +191,7 @@ def _watching(run: RunState) -> Observer:
 def _solve_within_budget(
     run: RunState, start: State, until: float, at: np.ndarray, observe: Observer
 ) -> SegmentEnd:
-    """Integrate, and end with a block of steps where the run is not to cost more."""
+    """Integrate, and end with a block of steps where the run reaches its limit of cost."""
     run.effort.begin(start.time)
     spent, watch, believed = run.record.rhs_evaluations, run.conservation, None
     if watch is not None:
@@ -484,7 +487,7 @@ class _Run:
         sign = self.state.sign
 
         def look(reached: float, monitor: Monitor, events: int) -> None:
-            if sign * (reached - moment) > 0.0:
+            if sign * (reached - moment) > again.state.record.near(moment):
                 raise _PassedError
 
         prepared = replace(self.prepared, until=until)

@@ -284,7 +284,7 @@ class ContactChanges:
             raise self._undetermined(time, among)
         pushing = np.zeros(len(among), dtype=bool)
         if len(load) == 1 and min(response.matrix[0, 0], response.normal[0, 0]) > 0.0:
-            # It pushes where it is loaded; an enumeration would say no more, in half a millisecond.
+            # It pushes where it is loaded; an enumeration gives the same in half a millisecond.
             pushing[among] = load > 0.0
             return pushing
         open_ = -np.eye(len(load))

@@ -170,7 +170,7 @@ def _jumps(dynamics: Dynamics, turned: ca.SX, *, in_space: bool) -> ArrayFunctio
     x, v, mass = dynamics.x, dynamics.velocities, dynamics.mass
     momenta = ca.gradient(kinetic, v)
     twice = ca.fabs(ca.dot(v, mass @ v))
-    # |p_i| <= sqrt(M_ii v.M v), for a mass matrix is not negative.
+    # |p_i| <= sqrt(M_ii v.M v), because a mass matrix has no negative eigenvalue.
     largest = ca.fabs(momenta) + ca.sqrt(ca.fabs(ca.diag(mass)) * twice)
     after = symbol("after", dynamics.p.numel())
 

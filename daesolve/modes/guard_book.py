@@ -155,6 +155,23 @@ class GuardBook:
         self.met[guards, :-1] = self.met[guards, 1:]
         self.met[guards, -1] = time
 
+    def go_on(self, time: float, x: np.ndarray, p: np.ndarray) -> None:
+        """Count the guards at zero or past it as passed: another run came to this place, by them.
+
+        Contacts and modes that follow from the state are judged by the state, as at any start. What
+        its own law would have moved away has not passed: the next sample of a law may be due here.
+        """
+        seen, ways, traits = self._seen(time, x, p), self.traits.ways, self.traits
+        judged = traits.stays | traits.returns | traits.whenever
+        judged |= traits.moved & (ways * seen.rates > 0.0)
+        along = ways * seen.values
+        passed = (ways != 0) & ~judged & (along >= -self.tolerances)
+        self.armed[passed] = False
+        for guard in np.flatnonzero(passed & (along <= self.tolerances)).tolist():
+            speed = abs(seen.rates[guard])
+            if speed > 0.0:
+                self.passed[guard] = time + 2.0 * self.tolerances[guard] / speed
+
     # -- what others do by its rules ---------------------------------------------------------------
 
     @property

@@ -106,6 +106,17 @@ def refuse_start(
         )
 
 
+def rounding_at_start(problem: OdeProblem, place: Place) -> np.ndarray:
+    """Return how far past zero each guard may be by rounding where a run continues another.
+
+    Parameters
+    ----------
+    problem, place
+        As in `refuse_start`.
+    """
+    return STARTS * np.abs(_slopes(problem, place)) @ _sizes(place[1])
+
+
 def _slopes(problem: OdeProblem, place: Place) -> np.ndarray:
     """Return the derivatives of a problem's guards by its state, (guards, states)."""
     if problem not in _functions:

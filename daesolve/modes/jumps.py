@@ -17,6 +17,7 @@ from daesolve.equations.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.errors import ResetError
 from daesolve.formulations import OdeProblem
 from daesolve.modes.continuity import Continuity
+from daesolve.modes.overlaps import Overlaps, Place
 from daesolve.posing.symbols import symbol, velocity_name
 from daesolve.posing.value_names import ValueKind
 from daesolve.trajectory.results import Impact
@@ -47,6 +48,8 @@ class JumpFunction:
         fired are the guards of the events one after the other, 1.0 or 0.0.
     continuity
         What must be the same before and after, if switches turn on which an energy depends.
+    overlaps
+        The gaps of contacts and barriers that it changes, which must not be negative after it.
     """
 
     def __init__(
@@ -78,6 +81,8 @@ class JumpFunction:
             and contact.name not in imposed
         }
         self.continuity = Continuity.of(dynamics, events)
+        self.overlaps = Overlaps.of(dynamics, events)
+        self._count = dynamics.x.numel()
         # What switches in time may change the energy, as a spring that stiffens does.
         goes_on = (
             switches
@@ -121,9 +126,10 @@ class JumpFunction:
         if self.goals:
             self._check(time, before, left, scales)
         if self.continuity is not None:
-            count = self.continuity.dynamics.x.numel()
-            x, old, new = (np.array(n, dtype=float) for n in (states[:count], p, values))
+            x, old, new = (np.array(n, dtype=float) for n in (states[: self._count], p, values))
             self.continuity.check(float(time), x, old, new, fired)
+        if self.overlaps is not None:
+            self._check_gaps(self.overlaps, (time, states, p), (time, after, values))
         impact = self.impact([*impulses.tolist(), *energies.tolist()])
         if impact is not None:
             self._check_pushing(time, impact.impulses)
@@ -132,7 +138,8 @@ class JumpFunction:
     @property
     def plain(self) -> bool:
         """Whether its numbers and residuals suffice to judge it."""
-        return self.continuity is None and not self._pushing and not self._left_open.any()
+        judged = self.continuity is None and self.overlaps is None
+        return judged and not self._pushing and not self._left_open.any()
 
     def sizes(self, scales: Mapping[str, float]) -> np.ndarray:
         """Return the scales of the residuals that are checked, (goals,)."""
@@ -156,6 +163,14 @@ class JumpFunction:
 
     def _where(self, time: float) -> str:
         return f"the reset of {', '.join(map(repr, self.names))} at t = {time:.10g} s"
+
+    def _check_gaps(self, overlaps: Overlaps, before: Place, after: Place) -> None:
+        """Refuse to leave bodies within each other."""
+        old, new = (
+            (float(t), np.array(x[: self._count], dtype=float), np.array(p, dtype=float))
+            for t, x, p in (before, after)
+        )
+        overlaps.check(self._where(new[0]), old, new)
 
     def _check_pushing(self, time: float, impulses: Mapping[str, float]) -> None:
         """Refuse an impact in which a contact would have to pull: no law opens it meanwhile."""

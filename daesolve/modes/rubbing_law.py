@@ -48,12 +48,9 @@ from daesolve.posing.symbols import symbol
 SMALL_STEPS = 1e-4, 1e-3, 1e-5, 1e-2
 """Parts of a time in which something changes (see `_agreeing`), after which a mode is tested."""
 
-EARLIEST = 1e3
-"""Friction is at its limit if its reserve is below this many times what counts as zero of it."""
-SHORT_PUSHES = (
-    "sticking contacts in space check time-dependent forces only at the steps of the run: a push "
-    "shorter than about 1e-3 s may pass unseen; pose it piecewise (ca.if_else) to be sure"
-)
+EARLIEST, LATE = 1e3, 8.0
+"""Friction is at its limit if its reserve is below this many times what counts as zero of it, or
+below what it loses in so many roundings of the time."""
 BEGUN = 16.0 * float(np.finfo(float).eps)
 """The fraction of the speed of a fall through the size of bodies up to which a slip is rounding."""
 
@@ -117,8 +114,7 @@ class RubbingLaw(SwitchingLaw):
         if not rubbing:
             return beginning
         if isinstance(rubbing[0], SpatialRubbing):
-            said = (SHORT_PUSHES,) if is_timed(dynamics) else ()
-            return replace(beginning, notes=(*beginning.notes, *said))
+            return beginning
         numbers = ContactNumbers(dynamics)
         p = dynamics.value_vector(dict(beginning.values))
         place = Place(beginning.time, beginning.state, np.empty(0), p)
@@ -330,10 +326,20 @@ class RubbingLaw(SwitchingLaw):
         A push may be over before bodies have moved.
         """
         own = self._letting_go
+        if not own.size:
+            return float("inf")
         values, rates = (found[own] for found in book.at(time, x, p))
         zero = book.tolerances[own]
-        passing = (np.abs(values) <= EARLIEST * zero) & (rates < 0.0)
-        return float(np.min(1e12 * zero[passing] / -rates[passing], initial=np.inf))
+        # A quick push is as far past the limit as it moves within the rounding of the time.
+        late = LATE * np.spacing(abs(time)) * -rates
+        passing = (np.abs(values) <= np.maximum(EARLIEST * zero, late)) & (rates < 0.0)
+        # In the plane a contact has one guard for each way, which together are twice the limit; in
+        # space its guard is relative to the limit.
+        count = len(own) // int(np.sum(self._numbers.rubs))
+        sizes = np.ones_like(values)
+        if count > 1:
+            sizes = np.repeat(np.sum(values.reshape(-1, count), axis=1) / count, count)
+        return float(np.min(sizes[passing] / -rates[passing], initial=np.inf))
 
     def _to_a_jam(self, time: float, x: np.ndarray, p: np.ndarray, book: GuardBook) -> float:
         """Return the time, s, in which a mode would reach a jam at its current rate, or inf.

@@ -7,7 +7,7 @@ the decision, and keeps it, with the rate of the motion, until it has its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,13 +33,12 @@ from daesolve.modes.spatial_modes import (
     going_on,
     in_courses,
     states_of,
+    step_until,
 )
 from daesolve.posing.contacts import SET_OUT, TOUCHING
 
 HALTS = 5
 """How often slips are sought that end together with others."""
-LONGEST, SHORTEST = 1e-3, 1e-6
-"""s, steps in which a slip that begins gets its own direction."""
 SPRINGS = "equal springs"
 """How undetermined loads are shared, if requested."""
 IN_SPACE = (
@@ -148,12 +147,13 @@ class SpatialLaw(RubbingLaw):
         before = p[numbers.holds] == 1.0
         stuck = before & self._stuck(p)
         stopped = self._stopped(place, np.isin(self._halting, list(fired)))
-        place, rates = self._halted(place, before, stuck, stopped)
+        gives = _any_of(self._giving, fired)
+        place, rates = self._halted(place, before, stuck, stopped, gives)
         place, rates, impacts, hit, settled = self._collisions.collided(
             place, before | met, zero, rates
         )
         closed = (before | met) & (rates.gaps == 0.0)
-        gone, gives = _any_of(self._leaving, fired), _any_of(self._giving, fired)
+        gone = _any_of(self._leaving, fired)
         blown = bool(impacts) or bool(hit.any())
         slow = speeds_of(rates.slips) <= self._least(place)
         # Where others turn quickly, a slip may turn back on the direction in which it began.
@@ -161,7 +161,7 @@ class SpatialLaw(RubbingLaw):
         if not blown:
             slow &= self._values(p, "heads") == 0.0
         rates = self._implied(place, closed, rates.rested(rates.gaps == 0.0, slow))
-        # A gap that closes without a speed is new as well: that of the next roller of a wheel.
+        # A gap that closes without speed, as for the next roller of a wheel, is new as well.
         alone = not (blown or stopped.any() or np.any(closed & ~before)) and {*fired} <= self._own
         where = replace(place, p=self._known(place.p, gone, blown, rates))
         p_after = self._going_on(where, closed, rates, (gives, alone), book, zero)
@@ -221,13 +221,23 @@ class SpatialLaw(RubbingLaw):
         return self._values(place.p, "still") * np.sqrt(1.0 + place.time**2)
 
     def _halted(
-        self, place: Place, before: np.ndarray, stuck: np.ndarray, stopped: np.ndarray
+        self,
+        place: Place,
+        before: np.ndarray,
+        stuck: np.ndarray,
+        stopped: np.ndarray,
+        gives: np.ndarray,
     ) -> tuple[Place, Rates]:
-        """Take at once what is left of slips that end, and of those that end with them."""
+        """Take at once what is left of slips that end, and of those that end with them.
+
+        Also what a solver's errors have left of those that were held and are about to begin, as it
+        may point against the way in which they begin.
+        """
         numbers = self._numbers
         rates = numbers.rates(place.time, place.x, place.p)
         least = self._least(place)
-        for _ in range(HALTS if stopped.any() else 0):
+        begins = gives & stuck & (speeds_of(rates.slips) > least)
+        for _ in range(HALTS if (stopped | begins).any() else 0):
             instant = numbers.instant(place.time, place.x, place.p, before, rates)
             ends = (stuck | stopped)[instant.which]
             own = np.flatnonzero(np.concatenate([np.ones_like(ends), ends.repeat(2)]))
@@ -324,7 +334,7 @@ class SpatialLaw(RubbingLaw):
         terms = speeds_of(rates.slip_sizes[instant.which])
         possible = candidates(instant, answer, slips)
         if alone and not gives.any():
-            # A direction was taken down, no more.
+            # Only a direction was recorded.
             possible = possible[:1]
         springs = self._springs or self._stays(place, instant, answer, zero)
         modes = [
@@ -430,7 +440,7 @@ class SpatialLaw(RubbingLaw):
             return rates.slips[own], values
 
         none, far = np.zeros(len(new)), SET_OUT * np.array([p[r.still] for r in new])
-        step = _until(lambda step: float(np.max(speeds_of(after(none, step)[0]) / far)))
+        step = step_until(lambda step: float(np.max(speeds_of(after(none, step)[0]) / far)))
         if step is None:
             return p
 
@@ -480,19 +490,6 @@ class SpatialLaw(RubbingLaw):
 def _any_of(guards: np.ndarray, fired: Sequence[int]) -> np.ndarray:
     """Return in which rows of guards (n, k) one has fired, (n,)."""
     return np.asarray(np.any(np.isin(guards, list(fired)), axis=1))
-
-
-def _until(share: Callable[[float], float]) -> float | None:
-    """Return a step after which a slip is as large as it has to be, to half an order or so.
-
-    None if that is so at once: the slip began with an acceleration, and has no time to turn.
-    """
-    step = LONGEST
-    while step > SHORTEST:
-        if share(step) <= 1.0:
-            return step
-        step *= 0.5
-    return None
 
 
 def _places(rubbing: SpatialRubbing, what: str) -> Any:

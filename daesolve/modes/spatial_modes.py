@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +21,8 @@ NEAR = 1e-8
 """A contact is on the border of its state within this fraction of the terms that enter it."""
 MOST = 64
 """Modes that are looked at where several contacts are at borders."""
+LONGEST, SHORTEST = 1e-3, 1e-6
+"""s, steps in which a slip that begins gets its own direction."""
 STOPPED = 2e-14
 """s, the time in which friction would take the slip that counts as none."""
 ROUNDING = 64.0 * float(np.finfo(float).eps)
@@ -242,3 +244,16 @@ def _undetermined(instant: Instant, name: str, answer: Answer) -> UndeterminedCo
         "under all of them would have",
         answer,
     )
+
+
+def step_until(share: Callable[[float], float]) -> float | None:
+    """Return a step after which a slip is as large as it has to be, to half an order or so.
+
+    None if that is so at once: the slip began with an acceleration, and has no time to turn.
+    """
+    step = LONGEST
+    while step > SHORTEST:
+        if share(step) <= 1.0:
+            return step
+        step *= 0.5
+    return None

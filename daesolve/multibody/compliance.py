@@ -201,7 +201,7 @@ def _touching(
 
 
 def _power(depth: ca.SX, exponent: float) -> ca.SX:
-    """Return d^n; where n is not a whole number, of what is pressed in alone."""
+    """Return d^n; if n is not a whole number, only where d is positive."""
     if float(exponent).is_integer():
         return depth ** int(exponent)
     return ca.fmax(depth, 0) ** exponent

@@ -80,7 +80,7 @@ def determinant_ratio(dynamics: Dynamics) -> ca.SX:
     rows = ca.vertcat(*[row.jacobian for row in dynamics.rows])
     chosen = [k for k, rubs in enumerate(_rubs(dynamics)) if rubs]
     answer = solve_definite(dynamics.mass, rows.T)
-    # What is let go of has no row: its own unknown is alone there.
+    # A released constraint has no row: only its own unknown appears there.
     free = [0.0 if row.hold is None else 1 - row.hold for row in dynamics.rows]
     matrix = rows @ answer + ca.diag(ca.vertcat(*free))
     caused = answer.T @ _friction(dynamics)[:, chosen]

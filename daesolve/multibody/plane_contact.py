@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
 
 from daesolve.errors import PosingError
-from daesolve.multibody.bodies import rate_of
-from daesolve.multibody.compliance import ComplianceLaw, Push
+from daesolve.multibody.compliance import ComplianceLaw
 from daesolve.multibody.contribution import Contribution
 from daesolve.multibody.places import (
     GROUND,
@@ -18,7 +17,7 @@ from daesolve.multibody.places import (
     PlanarFrame,
     PlanarPoint,
 )
-from daesolve.multibody.supports import NO_VALUES, Rubs, Support
+from daesolve.multibody.supports import NO_VALUES, Rubs, Supporting
 from daesolve.multibody.surfaces import Ends, Surface
 from daesolve.multibody.touching import CircleOnLine, PointOnPlane, SurfaceOnPlane, Touch
 from daesolve.posing.events import FALLING, Event, Reset, Stop
@@ -36,7 +35,7 @@ FLAT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class PlaneContact:
+class PlaneContact(Supporting):
     """A surface of revolution, or a point of a body, on a plane.
 
     Its goal carries its name, and its reaction is the force of the plane along the normal, N.
@@ -101,24 +100,14 @@ class PlaneContact:
     static_friction: Expression | None = None
     tangential_restitution: Expression = 0.0
     compliance: ComplianceLaw | None = None
-    support: Support = field(init=False)
-    values: Parameters = field(init=False)
 
     def __post_init__(self) -> None:
-        support = Support(
-            self.name,
-            self.friction,
-            self.unilateral,
-            self.restitution,
-            self.closed,
-            self.static_friction,
-            self.tangential_restitution,
-            self.compliance,
-        )
-        object.__setattr__(self, "support", support)
-        values = _end_of(self.name, self.frame, self.surface, self.end)
-        object.__setattr__(self, "values", values)
-        _ = self.touch
+        _ = self.support, self.touch
+
+    @cached_property
+    def values(self) -> Parameters:
+        """The end that touches, of a surface that has some."""
+        return _end_of(self.name, self.frame, self.surface, self.end)
 
     @cached_property
     def touch(self) -> Touch:
@@ -126,37 +115,12 @@ class PlaneContact:
         end = self.values.vector if len(self.values) else None
         return touch_of(self.name, self.frame, self.surface, self.plane, end)
 
-    @cached_property
-    def goal(self) -> Holonomic:
-        """The gap, which is kept at zero."""
-        return self.support.goal(self.touch)
-
-    @cached_property
-    def _gap_rate(self) -> ca.SX:
-        return rate_of(
-            self.touch.gap, [self.frame.body] + ([] if self.plane is None else [self.plane.body])
-        )
-
-    @cached_property
-    def push(self) -> Push | None:
-        """The force of a compliant contact; None for a rigid one."""
-        if self.compliance is None:
-            return None
-        return self.compliance.push(self.name, -self.touch.gap, -self._gap_rate)
-
     @property
-    def normal(self) -> ca.SX:
-        """The normal force of the plane, N: a symbol, or the expression of a compliance."""
-        return self.goal.reaction if self.push is None else self.push.force
+    def _owners(self) -> list[object]:
+        return [self.frame.body, *([] if self.plane is None else [self.plane.body])]
 
-    @cached_property
-    def contribution(self) -> Contribution:
-        """Its contribution to a mechanism."""
-        if self.push is None:
-            events = (*self._edge(), *self._flat())
-            return self.support.contribution(self.touch, self.goal, events, self.values)
-        found = self.support.compliant(self.touch, self.push, self._gap_rate, self.values)
-        return replace(found, events=(*self._edge(), *found.events))
+    def _events(self, discrete: Parameters) -> tuple[Event, ...]:
+        return (*self._edge(), *(self._flat() if self.push is None else ()))
 
     def _edge(self) -> tuple[Event, ...]:
         ends = _ends_of(self.frame, self.surface)
@@ -164,7 +128,7 @@ class PlaneContact:
             return ()
         (end,), cosine = ca.vertsplit(self.values.vector), self.touch.cosine
         between, beyond = end == 0, end != 0
-        # What does not count is one, far from zero.
+        # A guard that does not apply is one, far from zero.
         guards = [
             between * (ends.edge - cosine) + beyond,
             between * (ends.edge + cosine) + beyond,

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import casadi as ca
 
 from daesolve.errors import OutOfRangeError, PosingError
-from daesolve.multibody.bodies import at_start, rate_of
-from daesolve.multibody.compliance import ComplianceLaw, Push
-from daesolve.multibody.contribution import Contribution
+from daesolve.multibody.bodies import at_start
+from daesolve.multibody.compliance import ComplianceLaw
 from daesolve.multibody.places import Frame, Place, PlanarFrame, PlanarPoint
-from daesolve.multibody.supports import NO_VALUES, Rubs, Support
+from daesolve.multibody.supports import NO_VALUES, Rubs, Supporting
 from daesolve.multibody.touching import RoundOnRound, tangents_of
 from daesolve.posing.events import FALLING, Event, Reset
-from daesolve.posing.goals import Expression, Holonomic, as_scalar
+from daesolve.posing.goals import Expression, as_scalar
 from daesolve.posing.symbols import Interval, Parameters, time
 from daesolve.system.unilateral import Contact
 
@@ -26,7 +25,7 @@ contact is open, and while it is closed."""
 
 
 @dataclass(frozen=True, eq=False)
-class RoundContact:
+class RoundContact(Supporting):
     """Two spheres that touch, or two circles in the plane; either may be a point.
 
     Its goal carries its name, and its reaction is the force along the line of centres, N. Outputs
@@ -78,27 +77,20 @@ class RoundContact:
     static_friction: Expression | None = None
     tangential_restitution: Expression = 0.0
     compliance: ComplianceLaw | None = None
-    support: Support = field(init=False)
-    values: Parameters = field(init=False)
 
     def __post_init__(self) -> None:
-        support = Support(
-            self.name,
-            self.friction,
-            self.unilateral,
-            self.restitution,
-            self.closed,
-            self.static_friction,
-            self.tangential_restitution,
-            self.compliance,
-        )
-        object.__setattr__(self, "support", support)
+        _ = self.support
         self._check()
-        values, side = NO_VALUES, f"{self.name}_side"
-        if not self._planar:
-            first = {side: _first_side(self.first, self.second, self.inside)}
-            values = Parameters(first, {side: ""}, {side: WHICH_SIDE}, "discrete value")
-        object.__setattr__(self, "values", values)
+        _ = self.values
+
+    @cached_property
+    def values(self) -> Parameters:
+        """Which end of the axis z is turned onto the normal, in space."""
+        if self._planar:
+            return NO_VALUES
+        side = f"{self.name}_side"
+        first = {side: _first_side(self.first, self.second, self.inside)}
+        return Parameters(first, {side: ""}, {side: WHICH_SIDE}, "discrete value")
 
     def _check(self) -> None:
         own = f"the contact {self.name!r}"
@@ -137,39 +129,16 @@ class RoundContact:
         pressed = self.compliance is not None
         return RoundOnRound(self.first, self.second, radii, self.inside, side, pressed)
 
-    @cached_property
-    def goal(self) -> Holonomic:
-        """The gap, which is kept at zero."""
-        return self.support.goal(self.touch)
-
-    @cached_property
-    def _gap_rate(self) -> ca.SX:
-        return rate_of(self.touch.gap, (self.first.body, self.second.body))
-
-    @cached_property
-    def push(self) -> Push | None:
-        """The force of a compliant contact; None for a rigid one."""
-        if self.compliance is None:
-            return None
-        return self.compliance.push(self.name, -self.touch.gap, -self._gap_rate)
-
     @property
-    def normal(self) -> ca.SX:
-        """The force along the line of centres, N: a symbol, or the expression of a compliance."""
-        return self.goal.reaction if self.push is None else self.push.force
+    def _owners(self) -> list[object]:
+        return [self.first.body, self.second.body]
 
-    @cached_property
-    def contribution(self) -> Contribution:
-        """Its contribution to a mechanism."""
-        if self.push is None:
-            found = self.support.contribution(self.touch, self.goal, discrete=self.values)
-        else:
-            found = self.support.compliant(self.touch, self.push, self._gap_rate, self.values)
+    def _events(self, discrete: Parameters) -> tuple[Event, ...]:
         if self._planar:
-            return found
+            return ()
         rigid = self.goal if self.push is None else None
         own = rigid.values if isinstance(rigid, Contact) else NO_VALUES
-        return replace(found, events=(self._turns(own, found.discrete), *found.events))
+        return (self._turns(own, discrete),)
 
     def _turns(self, *values: Parameters) -> Event:
         """Return the event at which the other end of the axis is turned onto the normal.
@@ -177,7 +146,7 @@ class RoundContact:
         Parameters
         ----------
         *values
-            Discrete values of the contact and of a law: directions that stand there turn with it.
+            Discrete values of the contact and of a law: directions among them turn with it.
         """
         name, normal, side = f"{self.name}_side", self.touch.normal, self.values.vector
         changes: dict[str, ca.SX] = {name: -side}

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import casadi as ca
 
 from daesolve.errors import PosingError
+from daesolve.multibody.bodies import rate_of
 from daesolve.multibody.compliance import ComplianceLaw, Push
 from daesolve.multibody.contribution import AppliedForce, Contribution
 from daesolve.multibody.friction_laws import FrictionLaw, RegularisedCoulomb
@@ -123,11 +126,7 @@ class Support:
         )
 
     def contribution(
-        self,
-        touch: Touch,
-        goal: Holonomic,
-        events: tuple[Event, ...] = (),
-        discrete: Parameters = NO_VALUES,
+        self, touch: Touch, goal: Holonomic, discrete: Parameters = NO_VALUES
     ) -> Contribution:
         """Return its contribution to a mechanism.
 
@@ -137,12 +136,12 @@ class Support:
             Of the bodies.
         goal
             That it made of it.
-        events, discrete
-            Of the touch itself.
+        discrete
+            Values of the touch itself.
         """
         name, slip = self.name, touch.slip
         outputs = {f"{name}_gap": (touch.gap, "m")}
-        events = (*events, *self._lost(goal))
+        events = self._lost(goal)
         if self.coefficient is not None:
             # Contacts with friction are described by their system: slip, friction, and the work of
             # that.
@@ -199,6 +198,67 @@ class Support:
             return ()
         why = f"the other body would have to pull at the contact {self.name!r}; make it unilateral"
         return (Event(f"{self.name}_lost", goal.reaction, FALLING, Stop(why)),)
+
+
+class Supporting(ABC):
+    """What contacts share that are dataclasses with the fields of a `Support`."""
+
+    name: str
+    compliance: ComplianceLaw | None
+
+    @cached_property
+    @abstractmethod
+    def values(self) -> Parameters:
+        """Discrete values of the touch."""
+
+    @cached_property
+    @abstractmethod
+    def touch(self) -> Touch:
+        """Its geometry."""
+
+    @property
+    @abstractmethod
+    def _owners(self) -> list[object]:
+        """Bodies that touch, or the ground."""
+
+    @abstractmethod
+    def _events(self, discrete: Parameters) -> tuple[Event, ...]:
+        """Return events of the touch, which may change discrete values of the contact."""
+
+    @cached_property
+    def support(self) -> Support:
+        """How one body supports the other."""
+        return Support(**{part.name: getattr(self, part.name) for part in fields(Support)})
+
+    @cached_property
+    def goal(self) -> Holonomic:
+        """The gap, which is kept at zero."""
+        return self.support.goal(self.touch)
+
+    @cached_property
+    def _gap_rate(self) -> ca.SX:
+        return rate_of(self.touch.gap, self._owners)
+
+    @cached_property
+    def push(self) -> Push | None:
+        """The force of a compliant contact; None for a rigid one."""
+        if self.compliance is None:
+            return None
+        return self.compliance.push(self.name, -self.touch.gap, -self._gap_rate)
+
+    @property
+    def normal(self) -> ca.SX:
+        """The normal force, N: a symbol, or the expression of a compliance."""
+        return self.goal.reaction if self.push is None else self.push.force
+
+    @cached_property
+    def contribution(self) -> Contribution:
+        """Its contribution to a mechanism."""
+        if self.push is None:
+            found = self.support.contribution(self.touch, self.goal, self.values)
+        else:
+            found = self.support.compliant(self.touch, self.push, self._gap_rate, self.values)
+        return replace(found, events=(*self._events(found.discrete), *found.events))
 
 
 def _slips(name: str, slip: ca.SX) -> dict[str, tuple[ca.SX, str]]:

@@ -302,7 +302,7 @@ class PinInHole:
     @cached_property
     def slip(self) -> ca.SX:
         """The velocity of the pin's material over the hole's, m/s: (1, 1)."""
-        # Of a compliant contact in the middle of what is pressed in, as `RoundOnRound`.
+        # In a compliant contact, the middle of the overlap, as in `RoundOnRound`.
         half = 0.0 if self.near is None else self.gap / 2
         own = material(self.pin, -(self.radius + half) * self._normal)
         other = material(self.hole, -(self.radius + self.clearance - half) * self._normal)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +11,7 @@ import numpy as np
 import scipy
 
 from daesolve.algebra.identity import vanishes
+from daesolve.algebra.linear import solve_small
 from daesolve.algebra.singular_values import singular_directions, singular_values, unit_length
 from daesolve.algebra.translation import function_of
 from daesolve.equations.consistency import check_named, complete_start, sample_states
@@ -208,6 +209,31 @@ class PfaffSystem:
         names = [name for name, part in zip(self.goals, dependent, strict=True) if part]
         rank, free = found.rank(tolerance), found.null_space(tolerance)
         return Independence(rank, ", ".join(map(repr, names)), free)
+
+    def regular(
+        self, states: Sequence[np.ndarray], p: np.ndarray, tolerance: float
+    ) -> tuple[list[int], list[int]]:
+        """Return independent constraints, and the velocities that they determine.
+
+        Raises
+        ------
+        DegenerateStartError
+            At the first state, which counts, more constraints depend on each other than at others.
+        """
+        here = states[0]
+        units = unit_velocities(self.dynamics, 0.0, here, p)
+        own = self.rank(here, p, units, tolerance)
+        check_regular(own, max(self.rank(x, p, units, tolerance).rank for x in states))
+        return regular_block(self.parts(here, p)[0], units, own.rank)
+
+    def basis(self, kept: list[int], solved: list[int], free: list[int]) -> ca.SX:
+        """Return the velocities (nv, free) that constraints leave, solved for some of them."""
+        basis = ca.SX(self.velocity_count, len(free))
+        basis[free, :] = ca.SX.eye(len(free))
+        if free and solved:
+            rows = self.coefficients[kept, :]
+            basis[solved, :] = -solve_small(rows[:, solved], rows[:, free])
+        return basis
 
     def forms(self, x: np.ndarray, p: np.ndarray, units: np.ndarray, tolerance: float) -> Forms:
         """Return the exterior derivatives of the independent constraints at a state.

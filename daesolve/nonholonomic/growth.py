@@ -26,15 +26,11 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.linear import solve_small
 from daesolve.algebra.singular_values import singular_values
 from daesolve.equations.consistency import check_named
 from daesolve.nonholonomic.constraint_forms import (
     PfaffSystem,
     check_numbers,
-    check_regular,
-    regular_block,
-    unit_velocities,
 )
 from daesolve.system.system import System
 
@@ -236,18 +232,9 @@ def _frame(
     """
     if not pfaff.goals:
         return pfaff.directions
-    here = states[0]
-    units = unit_velocities(pfaff.dynamics, 0.0, here, p)
-    own = pfaff.rank(here, p, units, tolerance)
-    check_regular(own, max(pfaff.rank(x, p, units, tolerance).rank for x in states))
-    kept, solved = regular_block(pfaff.parts(here, p)[0], units, own.rank)
+    kept, solved = pfaff.regular(states, p, tolerance)
     free = [k for k in range(pfaff.velocity_count) if k not in solved]
-    basis = ca.SX(pfaff.velocity_count, len(free))
-    basis[free, :] = ca.SX.eye(len(free))
-    if free and solved:
-        rows = pfaff.coefficients[kept, :]
-        basis[solved, :] = -solve_small(rows[:, solved], rows[:, free])
-    return pfaff.directions @ basis
+    return pfaff.directions @ pfaff.basis(kept, solved, free)
 
 
 # -- brackets ------------------------------------------------------------------------------------

@@ -28,10 +28,10 @@ from daesolve.errors import (
 from daesolve.fmu import Exported, to_fmu
 from daesolve.formulations import Formulation
 from daesolve.integration.run_options import (
-    EndedRun,
     Initial,
     RunOptions,
-    beginning,
+    arguments_of,
+    by_name,
     check_options,
     requested_by,
     with_values,
@@ -53,6 +53,7 @@ from daesolve.solving.solving import SolveOptions, solve
 from daesolve.solving.stored_runs import Destination, split_derived
 from daesolve.storage import located
 from daesolve.system.system import System
+from daesolve.trajectory.results import Continuable
 from daesolve.trajectory.trajectory import Trajectory, remembered
 from daesolve.verification.reference_motion import Progress as ReferenceProgress
 from daesolve.verification.reference_run import TOLERANCE, ReferenceRun, reference_run
@@ -218,20 +219,20 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
             The end, s; None takes the case's horizon.
         initial
             Start values by the case's own names or by those of states; or a run, from whose end
-            this one begins.
+            this one begins, or a point of one.
         **options
             As in `daesolve.solve`; by default the case's own.
         """
         check_options("solve", options, more=tuple(SolveOptions.__annotations__))
-        case = with_values(self, None if isinstance(initial, EndedRun) else initial, options)
-        if isinstance(initial, EndedRun):
-            case = replace(case, start={}, initial=dict(initial.end_state))
+        case = with_values(self, by_name(initial), options)
+        if isinstance(initial, Continuable):
+            case = replace(case, start={}, initial={})
         store = options.get("store")
         if store is not None and not isinstance(store, Destination):
             source = source_of(case.problem, case.model, case.full_structure)
             known = case.identity(), source, tuple(case.derived)
             options["store"] = Destination(located(store), *known)
-        run = solve(case.system, **beginning(initial, case.solve_options(until, options), options))
+        run = solve(case.system, **arguments_of(case, until, initial, options))
         return case.of_problem(run) if store is None else case._with_sources(run)
 
     def of_problem(self, run: Trajectory) -> Trajectory:
@@ -285,7 +286,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         formulations: Sequence[Formulation | str] | None = None,
         solvers: Sequence[Solver | str] | None = None,
         until: float | None = None,
-        initial: Mapping[str, float] | None = None,
+        initial: Initial | None = None,
         *,
         tolerances: Sequence[float] | None = None,
         reference: Reference = None,
@@ -293,7 +294,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         **options: Unpack[RunOptions],
     ) -> Comparison:
         """Compare formulations and solvers; see `daesolve.compare`."""
-        case = with_values(self, initial, options)
+        case = with_values(self, by_name(initial), options)
         return compare(
             case.system,
             formulations,
@@ -301,21 +302,21 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
             tolerances=tolerances,
             reference=reference,
             progress=progress,
-            **case.solve_options(until, options),
+            **arguments_of(case, until, initial, options),
         )
 
     def reference_run(
         self,
         until: float | None = None,
-        initial: Mapping[str, float] | None = None,
+        initial: Initial | None = None,
         *,
         tolerance: float = TOLERANCE,
         progress: ReferenceProgress | None = None,
         **options: Unpack[RunOptions],
     ) -> ReferenceRun:
         """Run the case in quadruple precision; see `daesolve.analysis.reference_run`."""
-        case = with_values(self, initial, options)
-        chosen = case.solve_options(until, options)
+        case = with_values(self, by_name(initial), options)
+        chosen = arguments_of(case, until, initial, options)
         return reference_run(case.system, tolerance=tolerance, progress=progress, **chosen)
 
     def to_fmu(self, path: str | Path, **options: Any) -> Exported:

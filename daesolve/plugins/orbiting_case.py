@@ -63,7 +63,7 @@ class OrbitingCase:
         DaesolveError
             As in `daesolve.analysis.periodic_orbit`.
         """
-        from daesolve.analysis.orbits import periodic_orbit  # which is needed here alone
+        from daesolve.analysis.orbits import periodic_orbit  # which only this method needs
 
         return periodic_orbit(
             cast("BoundProblem", self),

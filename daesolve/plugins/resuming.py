@@ -22,6 +22,7 @@ from daesolve.preparation.naming import formulation_of, solver_of
 from daesolve.preparation.preparing import prepare
 from daesolve.solvers import Solver
 from daesolve.solving.descriptions import check_same, processor, versions
+from daesolve.solving.early_ends import told
 from daesolve.solving.progress import showing
 from daesolve.solving.stored_runs import go_on, restored_request
 from daesolve.storage import Stored, kind_of, resuming
@@ -111,7 +112,29 @@ def resume(
     end = asked["until"] if until is None else until
     with showing(progress, prepared.start_time, end) as report:
         run = go_on(directory, prepared, until, report, tell, remark, given)
-    return remembered(replace(run, sources=tuple(papers)))
+    return told(remembered(replace(run, sources=tuple(papers))))
+
+
+def reopened(directory: Path | str, source: Problem, tell: Tell | None = None) -> Trajectory:
+    """Return a finished run on disk with its equations, so that it can be evaluated at any time.
+
+    Other versions than those that computed it may do so, to their own last digits.
+
+    Parameters
+    ----------
+    directory, tell
+        As in `resume`.
+    source
+        The problem that was run.
+
+    Raises
+    ------
+    ArchiveError, NotResumableError
+        As in `resume`.
+    """
+    asked = stored_run(directory).manifest["request"]
+    system, _ = _system(stored_run(directory), source, tell)
+    return go_on(directory, prepare(system, restored_request(asked)), tell=tell)
 
 
 def _other_versions(stored: Stored) -> list[str]:

@@ -85,7 +85,7 @@ class Drives:
         return min(due, until) if until > time else until
 
     def after(self, time: float, x: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Return the values after what is due at a state; the same array where nothing is."""
+        """Return the values after the changes due at a state; the same array if there are none."""
         values = p
         states, own = x[: self._count[0]], self._count[1]
         for _ in range(MOST):

@@ -27,7 +27,7 @@ from daesolve.equations.rank import (
     friction_on_redundant,
 )
 from daesolve.equations.regular_samples import regular_samples
-from daesolve.equations.starting import continued, started
+from daesolve.equations.starting import continued, drifted, started
 from daesolve.errors import DegenerateStartError, OutOfRangeError
 from daesolve.formulations import Feedback, Formulation
 from daesolve.modes.contact_law import (
@@ -45,6 +45,7 @@ from daesolve.preparation.request import Request
 from daesolve.preparation.restitution import check_restitution
 from daesolve.system.consistent_state import parameter_values
 from daesolve.system.system import System
+from daesolve.trajectory.in_words import continued_run
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,15 +99,8 @@ def initial_state(dynamics: Dynamics, formulation: Formulation, request: Request
         values=dict(begun.values),
         resting=begun.resting,
         energy=begun.energy,
-        notes=(*_doubts(request), *begun.notes),
+        notes=(*continued_run(request.continues), *begun.notes),
     )
-
-
-def _doubts(request: Request) -> tuple[str, ...]:
-    """Say that the start is the end of a run that failed."""
-    if not request.begun_after:
-        return ()
-    return (f"the run that this one continues ended {request.begun_after}",)
 
 
 def mode_at(
@@ -158,6 +152,7 @@ def starting_point(dynamics: Dynamics, request: Request) -> tuple[Start, dict[st
         guess=request.guess,
         time=request.start_time,
         kept=kept,
+        drift=drifted(dynamics, (request.continues or {}).get("drift", {})),
     )
     return start, values | _references(dynamics, start.state, request.start_time, values)
 

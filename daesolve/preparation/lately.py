@@ -56,7 +56,7 @@ def prepare_once(system: System, request: Request) -> Prepared:
     if found is None:
         found = prepare(system, request)
         kept.keep(request, found)
-        serialized.cache_clear()  # Large, and needed no more.
+        serialized.cache_clear()  # Large, and no longer needed.
     with _lock:
         # What is kept refers to its system, so no other object can take over its id.
         _lately[key] = found
@@ -75,7 +75,7 @@ def first_like(system: System) -> System:
         return system
     with _lock:
         first = _posed.setdefault(digest, system)
-        # Who posed the first may have changed what it was posed of.
+        # The user may have changed the objects from which the first was posed.
         if first is not system and first.digest_now() != digest:
             first = _posed[digest] = system
         _posed.move_to_end(digest)

@@ -227,7 +227,7 @@ def prepare(system: System, request: Request) -> Prepared:
 
 @dataclass(frozen=True, eq=False)
 class _Posed:
-    """What is integrated, and the numbers that are known of it so far.
+    """The problem to integrate, and the numbers that are known so far.
 
     Parameters
     ----------
@@ -433,7 +433,7 @@ def _leaves_the_rate(formulation: Formulation, request: Request, probe: Probe) -
 
 
 def _scales(posed: _Posed, request: Request, probe: Probe) -> np.ndarray:
-    """Return the scales of what is watched: those requested, and others from the short run."""
+    """Return the scales of residuals: those requested, and others from the short run."""
     return scales(
         posed.dynamics,
         posed.problem,

@@ -19,7 +19,7 @@ from daesolve.posing.events import Event
 from daesolve.posing.guides import QUICK
 from daesolve.preparation.driven_probe import Drives
 from daesolve.preparation.scaling import Begin
-from daesolve.preparation.sizes import PROBE_RTOL, Probe, measured
+from daesolve.preparation.sizes import PROBE_RTOL, UNKNOWN_STEP, Probe, measured
 from daesolve.preparation.weak_grips import Between, ProbeStepper
 from daesolve.solvers.dop853 import Steps
 from daesolve.solvers.jacobians import exact_jacobian
@@ -32,6 +32,8 @@ ENDLESS = 20.0
 """A step this many times the long ones shows a motion without a scale, a free flight."""
 FEW = 10
 """So few steps do not show whether one is out of proportion."""
+SHRUNK = 0.5
+"""The last step over the longest one, below which the steps shrink towards a singular position."""
 LONG = 0.9
 """A quantile of the steps that a few close to a singular position do not move."""
 
@@ -132,6 +134,8 @@ def _probed(
             shortest = min(shortest, abs(times[-1] - times[-2]))
             if drives is None and _endless(times, shortest):
                 break
+    kept = _shown_by(times, until)
+    times, states, own = times[:kept], states[:kept], own[:kept]
     found = begin.values if values is begin.values else np.array(own)
     return measured(begin, np.array(times), np.array(states), found, between.shortest())
 
@@ -168,6 +172,18 @@ def _endless(times: Sequence[float], shortest: float) -> bool:
     span = abs(times[-1] - times[-2])
     may_be = len(times) > FEW and span > ENDLESS * shortest  # no quantile is below that
     return may_be and bool(span > ENDLESS * np.quantile(np.abs(np.diff(times)), LONG))
+
+
+def _shown_by(times: Sequence[float], until: float) -> int:
+    """Return how many times show the sizes of a motion: one if it shrinks to its end before.
+
+    As a slip in space that is about to stop, beside which a step of usual length is long: what
+    follows has other sizes and steps.
+    """
+    steps = np.abs(np.diff(times))
+    shrinks = len(steps) > 1 and bool(steps[-1] < SHRUNK * np.max(steps))
+    ends = shrinks and times[-1] != until and len(times) <= PROBE_STEPS
+    return 1 if ends and abs(times[-1] - times[0]) < UNKNOWN_STEP else len(times)
 
 
 class _Sides:

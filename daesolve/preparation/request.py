@@ -79,8 +79,9 @@ class Request:
     begun
         The discrete values at the end of another run that this one continues; None if there is
         none.
-    begun_after
-        How that run ended and why, if it failed: its end may be wrong.
+    continues
+        Which run that is, from when this one continues it, and how it ended; see
+        `Continuation.described`.
     """
 
     until: float
@@ -106,7 +107,7 @@ class Request:
     on_ambiguous: OnAmbiguous = "refuse"
     inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     begun: Mapping[str, float] | None = None
-    begun_after: str = ""
+    continues: Mapping[str, Any] | None = None
 
     @property
     def contact_policy(self) -> ContactPolicy:

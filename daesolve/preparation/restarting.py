@@ -71,6 +71,8 @@ def restarted(
         prepared.transitions.check_start(time, x, numbers)
     return replace(
         prepared,
+        # The motion comes here from nowhere: it has not passed the guards that are past zero.
+        request=replace(prepared.request, begun=None),
         start=begin.start,
         start_time=time,
         values=np.asarray(numbers, dtype=float),

@@ -61,6 +61,9 @@ def exponents_of(units: Sequence[str], sizes: np.ndarray) -> np.ndarray:
     found = np.zeros(len(sizes), dtype=int)
     names = np.array([str(unit) for unit in units])
     groups = [names == unit for unit in dict.fromkeys(names.tolist())]
+    if np.all(sizes < math.ldexp(1.0, LEAST)):
+        # As on a floor that the far end of a bell-shaped motion moves: nothing shows a size.
+        return found
     if all(_usual(float(np.max(sizes[same])), USUAL) for same in groups):
         return found
     for same in groups:
@@ -80,7 +83,7 @@ def is_usual_step(mean_step: float) -> bool:
 
 
 def _usual(size: float, limits: tuple[float, float]) -> bool:
-    """Return whether a size asks for no scaling; zero and what is not finite have none."""
+    """Return whether a size needs no scaling; zero and sizes that are not finite have none."""
     return not (np.isfinite(size) and size > 0.0) or limits[0] <= size <= limits[1]
 
 
@@ -210,7 +213,7 @@ def _of_state(
     start: tuple[float, np.ndarray],
     visible: np.ndarray,
 ) -> tuple[int, ...]:
-    """Return the exponents of x, which a chart makes of the states that labels name."""
+    """Return the exponents of x, from those of the states that labels name."""
     if problem.chart is None:
         return tuple(visible.tolist())
     t, x, p = (problem.chart.restrict.sx_in(k) for k in range(3))

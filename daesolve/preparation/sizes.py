@@ -29,6 +29,8 @@ NOTHING = 1e-12
 """What is below this in the units of the system is taken for rounding."""
 ROUNDING = float(np.finfo(float).eps)
 """The rounding of a value, as a fraction of its terms."""
+UNKNOWN_STEP = 1e-3
+"""s, the mean step of a motion of which the short run shows none."""
 STEPS_PER_SEGMENT = 5000
 STEPS_PER_PROJECTION = 40
 """Between projections of a multistep method, which restarts there; it takes smaller steps."""
@@ -81,7 +83,7 @@ def measured(
 ) -> Probe:
     """Return the sizes that a short run met, with its own values or those of each step."""
     problem = begin.problem
-    steps = np.abs(np.diff(moments)) if len(moments) > 1 else np.array([1e-3])
+    steps = np.abs(np.diff(moments)) if len(moments) > 1 else np.array([UNKNOWN_STEP])
     path = problem.visible(moments, table, own)
     count = len(problem.watched)
     measured, _ = evaluate_block(problem.residuals, moments, table, own)

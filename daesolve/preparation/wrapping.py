@@ -80,7 +80,7 @@ def _broken(dynamics: Dynamics, problem: OdeProblem, numbers: np.ndarray) -> dic
 def _turned(
     dynamics: Dynamics, problem: OdeProblem, angles: Sequence[int], numbers: np.ndarray
 ) -> Iterator[tuple[str, list[list[Turned]], bool]]:
-    """Yield what turns make of each function, and whether its outputs are states themselves."""
+    """Yield each function with turns taken out, and whether its outputs are states themselves."""
     functions: list[tuple[str, ca.Function | None, bool]] = [
         ("the equations", problem.rhs, False),
         ("reactions or outputs", problem.recover, False),
@@ -137,7 +137,7 @@ def _at_instants(dynamics: Dynamics) -> Iterator[tuple[str, ca.Function]]:
 def _resets(
     dynamics: Dynamics, angles: Sequence[int], numbers: np.ndarray
 ) -> Iterator[tuple[str, list[list[Turned]], bool]]:
-    """Yield what turns make of resets: an angle that one changes has its turns back before it."""
+    """Yield resets with turns taken out; an angle that one changes gets its turns back first."""
     for index, reset in dynamics.resets.items():
         column = ca.veccat(*reset.states.values(), *reset.values.values(), reset.restitution)
         inputs = [dynamics.t, dynamics.x, dynamics.reactions, reset.fired, dynamics.p]

@@ -18,7 +18,7 @@ from daesolve.errors import DaesolveError, MissingPackageError
 CLOSED = 1e-14
 """The largest gap of a loop at the start, over the extent of the model."""
 TORQUE_SCALE = 10
-"""Where among the numbers of a weld that one stands."""
+"""The place of that number among those of a weld."""
 TRIES = 50
 SINGULAR = 1e-9
 """Singular values below this part of the largest belong to rows that say the same twice."""
@@ -145,7 +145,7 @@ class Gauge:
 
     @cached_property
     def roots(self) -> list[int]:
-        """The numbers of the bodies that move and have mass: the first of what is welded."""
+        """The numbers of the bodies that move and have mass; of welded ones, the first."""
         masses = self._masses
         return [int(root) for root in np.unique(self._welded) if root and np.sum(masses[root])]
 

@@ -19,6 +19,7 @@ from daesolve.multibody.model_files.poses import matrix_of, quaternion_of
 from daesolve.posing.goals import AnyGoal
 from daesolve.referee.engine import Gauge, Row, Start
 from daesolve.referee.mujoco_run import Motion
+from daesolve.solving.early_ends import reported_otherwise
 from daesolve.solving.solving import solve
 from daesolve.trajectory.trajectory import Trajectory
 
@@ -72,15 +73,16 @@ def own_run(
     values: dict[str, float] = {}
     for freedom in mechanism.freedoms.values():
         values |= freedom.values_of(start.qpos, start.qvel)
-    run = solve(
-        system,
-        float(times[-1]),
-        guess=mechanism.start_from(start.qpos, start.qvel),
-        parameters=mechanism.discrete_values_with(values),
-        inputs=start.inputs or None,
-        at=times,
-        redundant="minimum-norm",
-    )
+    with reported_otherwise():
+        run = solve(
+            system,
+            float(times[-1]),
+            guess=mechanism.start_from(start.qpos, start.qvel),
+            parameters=mechanism.discrete_values_with(values),
+            inputs=start.inputs or None,
+            at=times,
+            redundant="minimum-norm",
+        )
     whole = time.perf_counter() - posed
     seconds = run.statistics.wall_seconds
     if not len(run.times):

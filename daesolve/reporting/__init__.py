@@ -206,7 +206,7 @@ def rebuild(
                 tell(run["notes"][-1])
         given = getattr(problem, "path", None)
         if given is not None and is_of_file(run.get("source")):
-            run["path"] = str(given.resolve())  # where it is now, for who repeats the run
+            run["path"] = str(given.resolve())  # its present place, to repeat the run
         owned.append({} if problem is None else problem.figures)
         runs.append(run if problem is None else with_drawing(run, problem.drawing))
     rules = {id(run): rule for run, rule in zip(runs, owned, strict=True)}

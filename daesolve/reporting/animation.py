@@ -346,7 +346,7 @@ def _packed(table: np.ndarray) -> dict[str, Any]:
     """
     seen = np.isfinite(table).all(axis=1)
     changes = np.flatnonzero(np.diff(seen, prepend=False)).tolist()
-    # An unseen row repeats the one before it, for that costs nothing.
+    # An unseen row repeats the one before it, which takes no space.
     known = np.maximum.accumulate(np.where(seen, np.arange(len(table)), -1))
     held = np.where(np.expand_dims(known, 1) >= 0, table[known], 0.0)
     whole = np.round(held).astype(np.int64)

@@ -125,6 +125,7 @@ def document(run: Trajectory, identity: Mapping[str, Any]) -> dict[str, Any]:
         "degeneracy": None if run.degeneracy is None else asdict(run.degeneracy),
         "impact": description.get("impact"),
         "inputs": description.get("inputs", []),
+        "continues": description.get("continues"),
     }
     return plain(whole)
 

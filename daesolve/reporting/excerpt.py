@@ -39,7 +39,7 @@ MOST_EVENTS = 1000
 
 @dataclass(frozen=True)
 class Mark:
-    """An event of what is shown: when (s) and what, and how many pictures come before it."""
+    """An event in an excerpt: its time (s), its name, and the number of pictures before it."""
 
     time: float
     name: str

@@ -26,7 +26,7 @@ DRIFT = (
     "Residuals over their scales, root mean square over all accepted steps in each tenth of a "
     "decade. Solid: driven. Dashed: measured. Dotted, for comparison: one rounding error, and "
     "the growth of one error per step without feedback: √t if they are random (Brouwer's law), "
-    "t if they are biased. Zeros cannot be shown."
+    "t if they are biased. Zeros and sizes below 1e-20 are not shown."
 )
 OUTCOMES = {
     "completed": "completed",

@@ -248,7 +248,7 @@ def _own_rule(origin: object) -> DrawingRule | None:
 
 
 def _part(run: Trajectory | Document, origin: _Origin, playing: Playing) -> Excerpt:
-    """Return what is needed of a run, with its drawing."""
+    """Return the needed part of a run, with its drawing."""
     if not isinstance(run, Trajectory):
         drawn = run if origin.rule is None else with_drawing(dict(run), origin.rule)
         return from_document(drawn, playing)

@@ -44,8 +44,8 @@ def marked_up(words: str | None) -> Markup | None:
 def command(document: Document, *more: str) -> str | None:
     """Return the command line that repeats a run; None if there is none.
 
-    There is none if no problem was run by name, or if the formulation has settings that the command
-    line does not support.
+    There is none if no problem was run by name, if the formulation has settings that the command
+    line does not support, or if the run continues one that is not on disk, or at another time.
 
     Every automatic choice becomes explicit, so that another machine does the same.
 
@@ -57,7 +57,8 @@ def command(document: Document, *more: str) -> str | None:
         Further words.
     """
     problem = document.get("path") or document["problem"]
-    if problem is None or not _has_words(document):
+    after = _after_words(document)
+    if problem is None or after is None or not _has_words(document):
         return None
     asked: Mapping[str, Any] = document.get("asked") or {}
     options: list[tuple[str, ...]] = [("--case", str(document["case"]))] if document["case"] else []
@@ -65,6 +66,7 @@ def command(document: Document, *more: str) -> str | None:
         options.append(("--model", str(document["model"])))
     options += [("--set", f"{k}={_word(v)}") for k, v in asked.get("set", {}).items()]
     options += [("--initial", f"{k}={_word(v)}") for k, v in asked.get("initial", {}).items()]
+    options += after
     options.append(("--until", _word(_until(document))))
     options += _sampling_words(document)
     options.append(("--formulation", document["formulation"]))
@@ -96,6 +98,8 @@ def python(document: Document) -> str:
     settings += ["verify=True"] if document["verification"] else []
     lines = ["import daesolve as ds", *_imports(_formulation(document)), ""]
     problem = document.get("path") or document["problem"]
+    before, settings[1:1] = _before(document)
+    lines += before
     if problem is not None:
         chosen = [_literal(document["case"])] if document["case"] else []
         chosen += [f"model={_literal(document['model'])}"] if document["model"] else []
@@ -106,11 +110,44 @@ def python(document: Document) -> str:
         lines.append(_called("run = case.solve", settings))
     else:
         settings.insert(1, f"parameters={_literal(document['parameters'])}")
-        settings.insert(1, f"initial={_literal(_first_state(document))}")
-        if document.get("start_time"):
-            settings.insert(1, f"start_time={_literal(document['start_time'])}")
+        if not document.get("continues"):
+            settings.insert(1, f"initial={_literal(_first_state(document))}")
+            if document.get("start_time"):
+                settings.insert(1, f"start_time={_literal(document['start_time'])}")
         lines.append(_called("run = ds.solve", ["system", *settings]))
     return "\n".join(lines)
+
+
+def _after_words(document: Document) -> list[tuple[str, str]] | None:
+    """Return the words for the run that this one continues; None if there are none for it."""
+    before: Mapping[str, Any] | None = document.get("continues")
+    if before is None:
+        return []
+    if not before["directory"] or document.get("start_time") != before["time"]:
+        return None
+    words = [("--after", before["directory"])]
+    within = before["time"] != before["end_time"]
+    return [*words, ("--from", _word(before["time"]))] if within else words
+
+
+def _before(document: Document) -> tuple[list[str], list[str]]:
+    """Return lines for the run that this one continues, and the settings that continue it."""
+    before: Mapping[str, Any] | None = document.get("continues")
+    if before is None:
+        return [], []
+    place, directory = _literal(before["time"]), _literal(before["directory"])
+    within = before["time"] != before["end_time"]
+    lines: list[str] = []
+    if not before["directory"]:
+        lines = ["# before: the run that this one continues, which was not stored"]
+        run = f"before.at({place})" if within else "before"
+    else:
+        file = f", source={_literal(document['path'])}" if document.get("path") else ""
+        run = f"ds.resume({directory}{file}).at({place})" if within else ""
+        run = run or f"ds.Trajectory.from_run({directory})"
+    moved = document.get("start_time") != before["time"]
+    time = [f"start_time={_literal(document['start_time'])}"] if moved else []
+    return lines, [f"initial={run}", *time]
 
 
 def _sampling(document: Document) -> Mapping[str, Any]:
@@ -250,7 +287,7 @@ def _place(made: Mapping[str, Any]) -> str:
 
 
 def _made(made: Mapping[str, Any]) -> str:
-    """Return how Python makes a formulation; the library's own without what is left open."""
+    """Return a formulation as Python; one of the library without settings that are left open."""
     kind, settings = FORMULATIONS.get(made["name"]), dict(made["settings"])
     if kind is None:
         name = _place(made).partition(":")[2]

@@ -54,7 +54,7 @@ def _sections(document: Document) -> Iterator[RenderableType]:
     for heading, body in (
         ("Start made consistent", _changes(document)),
         ("Drift, over every accepted step", _drift(document)),
-        ("Peaks, over every accepted step", _peaks(document)),
+        ("Peaks, at the ends of steps and within them", _peaks(document)),
         (f"Events: {document['event_count']}", _events(document)),
         ("Verification", _verification(document)),
         ("Notes", _notes(document)),

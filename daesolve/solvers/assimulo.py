@@ -78,7 +78,7 @@ class Equations(ABC):
     def kept(
         self, function: Callable[..., Any], otherwise: Callable[[], Any]
     ) -> Callable[..., Any]:
-        """Return a function that keeps what is raised, and answers otherwise from then on."""
+        """Return a function that keeps an exception, and from then on returns other numbers."""
 
         def call(*arguments: Any) -> Any:
             if self.error is None:
@@ -217,7 +217,7 @@ def problem_of(kind: str, *arguments: Any, **functions: Callable[..., Any]) -> A
     made.handle_result = _keep_nothing
     # A solver asks at once whether there is this, to call it after each step.
     made.step_events = _pass_on
-    # What it answers True to, is an event; the simulation is to end there.
+    # An event for which it returns True ends the simulation.
     made.handle_event = _terminate
     for name, function in functions.items():
         setattr(made, name, function)

@@ -112,7 +112,7 @@ class ImplicitEquations(Equations):
         return self._residual(self.sign * tau, np.concatenate((y, self.sign * yd)))
 
     def no_number(self) -> np.ndarray:
-        """Answer instead of F so that the codes in Fortran give up: there is no other way."""
+        """Return numbers instead of F that make the codes in Fortran give up; nothing else does."""
         return np.full(self._rows, np.nan)
 
     def finite_residual(self, tau: float, y: np.ndarray, yd: np.ndarray) -> np.ndarray:

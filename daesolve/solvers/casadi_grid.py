@@ -208,7 +208,7 @@ class Grid(Integrator):
     def _halves(
         self, segment: Segment, start: State, until: float, message: str
     ) -> Generator[Block]:
-        """Keep what can be integrated: continue by halves of what is left."""
+        """Keep what can be integrated: continue by halves of the rest."""
         span, here = until - start.time, start
         while abs(span) > SHORTEST * abs(until - start.time):
             span /= 2

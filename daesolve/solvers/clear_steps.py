@@ -1,7 +1,7 @@
 """Steps that a closer look clears of zeros of guards, many of them at once.
 
-Steps are cleared here if an examination of each step by itself (`guards`) would find nothing:
-by the same looks and the same conditions. Whatever is not goes that way.
+Steps are cleared here if an examination of single steps (`guards`) would find nothing, by the same
+looks and the same conditions. All others are examined singly.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ class Collocated:
 
 @dataclass(frozen=True)
 class Iteration:
-    """What Newton's method made of a step: z, (s, n), after how many iterations, how fast."""
+    """The result of Newton's method for a step: z, (s, n), the iterations, and their rate."""
 
     converged: bool
     count: int
@@ -246,7 +246,7 @@ class March:
         return self.time - self.start[0]
 
     def step(self) -> str:
-        """Take a step; return why there is none, "" where there is one."""
+        """Take a step; return why it failed, "" if it did not."""
         method, tableau = self.method, self.method.tableau
         if not self._size:
             if not self._renew():

@@ -1,4 +1,4 @@
-"""What is believed between the ends of accepted steps."""
+"""The solution between the ends of accepted steps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Course(ABC):
     """
 
     exact: bool
-    """Whether what is between the ends is the method's own, and not passed through its steps."""
+    """Whether the method defines the solution between the ends, and no interpolation does."""
 
     def __init__(self, times: np.ndarray, states: np.ndarray) -> None:
         self.times, self.states = times, states

@@ -53,9 +53,9 @@ AWAY = 1e-6
 SLACK = 10.0
 """The factor on the size of a term of a series, which the last two terms show."""
 STUCK_AFTER = 1000
-"""Steps that together move less than rounding lead nowhere."""
+"""After so many steps that together move less than rounding, the integrator is stuck."""
 TOGETHER = 64
-"""Steps that are held against the equations at once."""
+"""The number of steps that are compared with the equations at once."""
 
 
 class EventIntegrator:
@@ -210,7 +210,7 @@ class EventIntegrator:
         self.integrator.time = way.now
         self.integrator.state[:] = way.state
         if stopped:
-            # To find again, nearby, what it met.
+            # So that it finds the same events again nearby.
             self.integrator.reset_cooldowns()
         return bool(way.failure)
 
@@ -310,7 +310,7 @@ class EventIntegrator:
         integrator.state[:] = state
         self._shortened = True
         if code not in (SUCCESS, LIMIT):
-            # To find again, nearby, what it met.
+            # So that it finds the same events again nearby.
             integrator.reset_cooldowns()
         shorter = math.copysign(float(np.min(holds)), farther)
         return int(integrator.step(max_delta_t=shorter, write_tc=True)[0])

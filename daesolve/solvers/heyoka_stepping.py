@@ -87,7 +87,7 @@ class PiecewiseIntegrator(SeriesIntegrator):
 
 
 def _callback(problem: OdeProblem, p: np.ndarray) -> dict[str, Any]:
-    """Return heyoka's option for what is done after each step."""
+    """Return heyoka's option for the action after each step."""
     adjusted = after_step(problem, p)
     if adjusted is None:
         return {}

@@ -318,7 +318,7 @@ class Batch:
         try:
             for thread in threads:
                 thread.start()
-            # A wait without an end hears no Ctrl-C on Windows, nor one that another thread took.
+            # A wait without a timeout misses Ctrl-C on Windows, and one that another thread got.
             for thread in threads:
                 while thread.is_alive():
                     thread.join(0.1)
@@ -337,7 +337,7 @@ class Batch:
         left: Iterator[tuple[int, Callable[[], Found]]],
         results: dict[int, Found | DaesolveError],
     ) -> None:
-        """Run what is left to run, one after the other, in turn with the other threads."""
+        """Run the remaining work, one piece after the other, in turn with the other threads."""
         self._thread.lane = lane
         with self._turn:
             try:
@@ -416,7 +416,7 @@ class Batch:
             self._go_on()
             self._turn.wait_for(lambda: bool(lane.found) or self._broken is not None)
             if not lane.found:
-                # Where there is no other thread, the error is that of the run.
+                # Without another thread, the run raises the error itself.
                 raise _BrokenError if self._running else self._broken or _BrokenError
 
     def _go_on(self) -> None:

@@ -1,6 +1,6 @@
 """Steps in which even looks show the whole course of every guard, many of them at once.
 
-Plain steps are those that an examination of each step by itself (`guards`) would leave as they are,
+Plain steps are those that an examination of single steps (`guards`) would leave as they are,
 by the same conditions: smooth guards that do not dip through zero between two looks.
 """
 

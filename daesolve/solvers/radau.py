@@ -3,9 +3,9 @@
 A one-step method continues from an event at once, and a step to a time within a step is as accurate
 as the whole one: samples and events are found by such steps, not by a polynomial of lower order.
 
-What `guards.find_events` does for many steps at once costs some milliseconds a call. Here a step is
-judged by a few looks at its polynomial, and by many where these do not settle it; only where these
-show nothing smooth either, all is asked there.
+A call of `guards.find_events`, which serves many steps at once, costs some milliseconds. Here a few
+values of a step's polynomial decide, or many where these do not suffice; `find_events` is called
+only where these show nothing smooth either.
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ class StepWatch:
         return bracket
 
     def _found_in_general(self, march: March, advance: Advance) -> list[EventHit]:
-        """Ask all that is asked of blocks of steps."""
+        """Search one step as blocks of steps are searched."""
         return find_events(self._problem, self._p, self._steps(march, advance))
 
     def _turns_far(self, march: March, advance: Advance) -> bool:

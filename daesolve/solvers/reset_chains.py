@@ -90,8 +90,8 @@ class ResetChains:
     integrator
         What takes the steps.
     resets
-        By guard (t, x, p) -> columns: the state and the values after it, whatever else is asked
-        for, and residuals before and after.
+        By guard (t, x, p) -> columns: the state and the values after it, further requested values,
+        and residuals before and after.
     """
 
     def __init__(

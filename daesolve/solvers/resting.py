@@ -114,12 +114,17 @@ def _unmoved(
 def _with_sizes(
     function: ca.Function, times: np.ndarray, states: np.ndarray, p: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return values, and the largest of what they are with their terms weighted."""
+    """Return values, and the largest of what they are with their terms weighted.
+
+    Where that is no number, as with 1 / cosh(1e3), whose slope is infinite over infinite, it is the
+    size of the value itself.
+    """
     tables = [
         evaluate_block(function, times, states, np.concatenate([p, weights]))
         for weights in _weights(states.shape[1] + 1)
     ]
-    return tables[0][0], np.max([np.abs(table[1]) for table in tables], axis=0)
+    values, sizes = tables[0][0], np.max([np.abs(table[1]) for table in tables], axis=0)
+    return values, np.where(np.isfinite(sizes), sizes, np.abs(values))
 
 
 @cache

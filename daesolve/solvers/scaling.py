@@ -288,7 +288,7 @@ def _scaled_equations(equations: SemiExplicit, scaling: Scaling, second: float) 
     rate, matrix, right_side, moved = function(
         second * equations.t, units * equations.x, equations.z, equations.p
     )
-    # Not `replace`: what was kept on disk stands for the equations and is read when it is asked.
+    # Not `replace`: equations that were kept on disk are read from there only when they are used.
     return SemiExplicit(
         equations.t,
         equations.x,

@@ -470,7 +470,7 @@ def stacked(samples: Sequence[np.ndarray], size: int) -> np.ndarray:
 
 
 class Stall:
-    """Notices steps that lead nowhere: the last ones together moved less than rounding.
+    """Notices steps without progress: the last ones together moved less than rounding.
 
     Parameters
     ----------

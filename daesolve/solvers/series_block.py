@@ -145,7 +145,7 @@ Adjusted = Callable[[float, np.ndarray], tuple[np.ndarray, bool]]
 
 
 def after_step(problem: OdeProblem, p: np.ndarray) -> Adjusted | None:
-    """Return what is done after each step: the state is projected, and may be the last.
+    """Return the action after each step: the state is projected, and may be the last.
 
     A motion is to end where its chart does: beyond that its equations are steep, and hundreds of
     steps would be taken in vain. None if there is nothing to do.

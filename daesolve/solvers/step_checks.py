@@ -1,12 +1,12 @@
-"""Steps held against the equations, in blocks.
+"""Comparison of steps with the equations, in blocks.
 
 A step is judged by the method that took it: a series by its last terms, a Runge-Kutta method by the
 stages that it happened to take. Here it is judged by the equations, in two ways.
 
 Where the solution between the ends is the method's own (Taylor's), its derivative at the end of
 each step is compared with the rate there. And where a term may hide (`hidden_terms`), its argument,
-which is slow, is followed through the step: where the term may wake up, the derivative of what is
-believed is compared with the rate, or the step is taken once more from there.
+which is slow, is followed through the step: where the term may wake up, the derivative of the
+solution is compared with the rate, or the step is taken once more from there.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Doubt:
     step
         Its number in its block.
     until
-        The time in it up to which it is believed; that of its start where it is not at all.
+        The time in it up to which it agrees with the equations: its start if it does not at all.
     """
 
     step: int
@@ -321,7 +321,7 @@ class StepChecks:
         return found
 
     def _cut(self, course: Series, step: int, parts: np.ndarray, allowed: float) -> Doubt:
-        """Return up to where a step is believed."""
+        """Return up to where a step agrees with the equations."""
         even = np.linspace(0.0, float(parts[-1]), INNER + 1)
         marks: np.ndarray = np.unique(np.concatenate([even, parts]))
         off = self._defects(course, np.full(len(marks), step), marks) > allowed

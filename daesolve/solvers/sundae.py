@@ -33,7 +33,7 @@ not zero."""
 
 
 class _Unread(io.TextIOBase):
-    """Takes what is printed, and keeps nothing."""
+    """Discards printed text."""
 
     def write(self, text: str) -> int:
         return len(text)
@@ -195,7 +195,7 @@ class _Called:
         self._arguments = [np.zeros(function.nnz_in(index)) for index in range(count)]
         self._p = np.ascontiguousarray(p, dtype=float)
         rows, columns = function.size_out(0)
-        # CasADi stores columns first, and of what is sparse the entries only.
+        # CasADi stores column by column, and only the entries of a sparse matrix.
         sparse = function.nnz_out(0) < rows * columns
         shape = (function.nnz_out(0), 1) if sparse else (rows, columns)
         self._result = np.zeros(shape, order="F")

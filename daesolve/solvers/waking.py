@@ -161,7 +161,7 @@ def _turns(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _scatter(values: np.ndarray) -> np.ndarray:
-    """Return which arguments, (k, m), are rounding: log|x| of what is meant to be zero.
+    """Return which arguments, (k, m), are rounding: log|x| of an x that should be zero.
 
     They turn again and again, are infinite where x is zero to the bit, and go neither far up nor
     down elsewhere.

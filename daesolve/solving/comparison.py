@@ -20,15 +20,21 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.formulations import Formulation
-from daesolve.integration.run_options import RunOptions, check_options, sample_times
+from daesolve.integration.run_options import (
+    Initial,
+    RunOptions,
+    check_options,
+    sample_times,
+)
 from daesolve.interruptions import interruption_left
 from daesolve.showing import Shown
 from daesolve.solvers import Solver
+from daesolve.solving.early_ends import reported_otherwise
 from daesolve.solving.pairing import Attempt, Refused, attempts
 from daesolve.solving.solving import solve
 from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System
-from daesolve.trajectory.results import Drift, Outcome
+from daesolve.trajectory.results import Continuable, Drift, Outcome
 from daesolve.trajectory.trajectory import Trajectory
 from daesolve.verification.reference_run import ReferenceRun, reference_run
 from daesolve.verification.second_run import Difference, End, Sampled, difference, resets_sentence
@@ -202,7 +208,7 @@ def compare(
     formulations: Sequence[Formulation | str] | None = None,
     solvers: Sequence[Solver | str] | None = None,
     until: float | None = None,
-    initial: Mapping[str, float] | None = None,
+    initial: Initial | None = None,
     *,
     tolerances: Sequence[float] | None = None,
     reference: Reference = None,
@@ -265,7 +271,9 @@ def compare(
     planned, refused = attempts(formulations, solvers, tolerances)
     if until is None:
         raise OutOfRangeError("until is missing: give the end time of the runs, in s")
-    start, at = options.get("start_time") or 0.0, options.get("at")
+    start, at = options.get("start_time"), options.get("at")
+    if start is None:
+        start = initial.continuation.time if isinstance(initial, Continuable) else 0.0
     for name, value in (("until", until), ("the start time", start)):
         if not is_number(value):
             raise OutOfRangeError(f"{name} is {value!r}, but must be a finite time in s")
@@ -280,7 +288,8 @@ def compare(
     def run(attempt: Attempt) -> Trajectory:
         pair = {"formulation": attempt.formulation, "solver": attempt.solver}
         settings: dict[str, Any] = {**options, **pair}
-        return solve(system, until, initial, **settings)
+        with reported_otherwise():
+            return solve(system, until, initial, **settings)
 
     asked = quad() if isinstance(reference, str) else None
     invariants = [row.name for row in system.dynamics.invariants]

@@ -25,7 +25,6 @@ from daesolve.integration.event_handling import at_start, with_values
 from daesolve.integration.points import last_before, point_after
 from daesolve.integration.record import Boundary
 from daesolve.integration.run_options import (
-    EndedRun,
     Initial,
     RunOptions,
     Source,
@@ -42,7 +41,7 @@ from daesolve.preparation.restarting import restarted
 from daesolve.solving.held_inputs import HeldInputs
 from daesolve.solving.step_values import StepValues
 from daesolve.system.system import System
-from daesolve.trajectory.results import Outcome, TrajectoryPoint
+from daesolve.trajectory.results import Continuable, Outcome, TrajectoryPoint
 from daesolve.trajectory.trajectory import Trajectory, remembered
 
 FORGOTTEN = 64
@@ -115,7 +114,7 @@ class Simulator:
         check_options("Simulator", options, REFUSED, ("horizon", "record"))
         begin = options.get("start_time")
         if begin is None:
-            begin = initial.end_time if isinstance(initial, EndedRun) else 0.0
+            begin = initial.continuation.time if isinstance(initial, Continuable) else 0.0
         until = begin + horizon if is_number(begin) else math.nan
         system, request, _ = requested_of(source, until, initial, options)
         request, unset = _with_unset(system, request)

@@ -19,6 +19,7 @@ from daesolve.preparation.naming import solver_of
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.solvers import Solver
+from daesolve.solving.early_ends import told
 from daesolve.solving.progress import showing
 from daesolve.solving.stored_runs import Destination, begin
 from daesolve.storage import located, refuse_full
@@ -81,8 +82,9 @@ def solve(
         The end of the run, s; before `start_time` to integrate backwards.
     initial
         Start values to keep, by the names of states. The others become consistent with them;
-        `Trajectory.start` lists the changes. Or a run: the new run continues from its end, with its
-        state, discrete values and time, and with the parameters and inputs given here.
+        `Trajectory.start` lists the changes. Or a run, or a point of one (`run.at(12.5)`): the new
+        run continues from its end, or from that point, with its state, discrete values and time,
+        and with the parameters and inputs given here.
     start_time, guess, parameters, inputs, formulation, solver, rtol, atol, at, default_rate, \
 scales, redundant, redundant_weights, rank_loss, max_evaluations, variant_policy, impact, \
 impact_order, on_gain, on_jam, on_ambiguous
@@ -106,6 +108,12 @@ impact_order, on_gain, on_jam, on_ambiguous
     -------
     Trajectory
         Samples, reactions, outputs, drift over every accepted step, events, and how it ended.
+
+    Warns
+    -----
+    EndedEarlyWarning
+        The run failed, became degenerate or was interrupted: the result ends there, with the reason
+        in its `message`.
 
     Raises
     ------
@@ -150,10 +158,10 @@ impact_order, on_gain, on_jam, on_ambiguous
     prepared = _prepared(system, request, by)
     with showing(progress, prepared.start_time, prepared.until) as report:
         if destination is None:
-            return replace(integrated(prepared, at, report, by), origin=system)
+            return told(replace(integrated(prepared, at, report, by), origin=system))
         named = replace(request, inputs=described(system, request.inputs))
         kept = begin(prepared, named, at, by, report, destination)
-    return remembered(replace(_or_raised(kept, request.rank_loss), origin=system))
+    return told(remembered(replace(_or_raised(kept, request.rank_loss), origin=system)))
 
 
 def _prepared(system: System, request: Request, by: bool | By) -> Prepared:

@@ -358,7 +358,7 @@ def _mended(
 def _finished(
     run: Trajectory, prepared: Prepared, writer: Writer, given: Sequence[Made] = ()
 ) -> Trajectory:
-    """Verify a run that has come to its end, and write how it ended."""
+    """Verify a finished run, and write how it ended."""
     run = replace(run, description=split_derived(run.description, writer.manifest["derived"]))
     if run.outcome is Outcome.INTERRUPTED:
         return run

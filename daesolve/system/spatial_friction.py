@@ -160,7 +160,7 @@ class SpatialFriction:
         still, heading = self.value("still"), self.pair("heading")
         own, sets_out = slides * (1.0 - heads), slides * heads
         squared, far = ca.sumsqr(self.slip), SET_OUT * still
-        # Late times have no more digits than this, and neither has the end of a slip.
+        # Late times, and the end of a slip, have no more digits than this.
         least = still * ca.sqrt(1.0 + time**2)
         speed = ca.sqrt(own * squared + (1.0 - own) + NOTHING)
         stops = own * (speed - least) / far + (1.0 - own)

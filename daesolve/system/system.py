@@ -114,7 +114,7 @@ class MechanicalSystem(PosedMechanics, Exportable, Shown):
         Pairs of supports that hold the body when it is unknown which of them are loaded. They keep
         an equal number of constraints, posed with `ideal=False`.
     peaks
-        Names of outputs whose largest magnitude over all accepted steps a run reports.
+        Names of outputs whose largest magnitude a run reports, within accepted steps as well.
     switches
         Whether piecewise expressions switch modes at instants that solvers find (see `smooth`). If
         False, they stay unchanged and steps cross jumps and kinks.

@@ -161,7 +161,7 @@ def both_orders(w, rows, x, y, k):
     That lacks the terms in which a factor is of order zero. What is read serves both: rows of many
     lanes are more than the nearest cache has.
 
-    x, y: where coefficient 0 of one factor stands, and coefficient k of the other one.
+    x, y: the places of coefficient 0 of one factor and of coefficient k of the other.
     """
     width = len(w)
     before = load(w, rows, y)

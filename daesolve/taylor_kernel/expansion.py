@@ -115,7 +115,7 @@ class Expansion:
     Attributes
     ----------
     first
-        The place of the first row that is computed: states and time stand before.
+        The index of the first row that is computed, after those of states and time.
     outputs
         The value of each entry of each output.
     """

@@ -1,7 +1,7 @@
 """Steps of one motion up to the first guard that passes zero, found in the guards' own series.
 
-The guards stand behind the rates among the outputs of the instructions, so that one recurrence
-yields both series. What cannot be decided by these is left to whoever looks closer: a guard that
+The guards follow the rates among the outputs of the instructions, so that one recurrence yields
+both series. What these cannot decide is left to a closer examination: a guard that
 touches zero or rests there but for rounding, a step that does not agree with the equations.
 """
 # numba's decorators have no types.

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from daesolve.trajectory.results import Drift, Verification
+from daesolve.trajectory.results import Drift, Outcome, Verification
 
 MOST_RESIDUALS = 30
 """The number of rows in `str` of a trajectory."""
 MOST_MOVED = 4
 """The number of changed start values that it names."""
+ENDED = {
+    Outcome.COMPLETED: "completed",
+    Outcome.STOPPED_BY_EVENT: "was stopped by an event",
+    Outcome.INTERRUPTED: "was interrupted",
+    Outcome.DEGENERATE: "became degenerate",
+    Outcome.FAILED: "failed",
+}
+"""How a run ended, as a verb."""
 MOVED = 1e-9
 """The relative change of a start value from which it is mentioned."""
 
@@ -51,6 +60,27 @@ def drift_lines(drift: Mapping[str, Drift]) -> list[str]:
     if lines:
         lines.insert(0, f"{'':{width}}  {'largest':>7}  {'last':>7}  residual over its scale")
     return [*lines, f"and {rest} more"] if rest > 0 else lines
+
+
+def continued_run(continues: Mapping[str, Any] | None) -> tuple[str, ...]:
+    """Say which run this one continues and, where its numbers may be wrong, why.
+
+    Parameters
+    ----------
+    continues
+        From `Continuation.described`; None if the run continues no other.
+    """
+    if continues is None:
+        return ()
+    which = f"the run in {continues['directory']!r}" if continues["directory"] else "another run"
+    time, end, outcome = continues["time"], continues["end_time"], Outcome(continues["outcome"])
+    why = f": {continues['message']}" if continues["message"] and not outcome.good else ""
+    ended = f"{ENDED[outcome]} at t = {end:.10g} s"
+    if time == end:
+        return (f"this run continues {which}, which {ended}{why}",)
+    # Of others than a failed one, everything before the end is as good as ever.
+    ended = f"{ended}{why}" if outcome is Outcome.FAILED else ended
+    return (f"this run continues {which} from t = {time:.10g} s on; that run {ended}",)
 
 
 def verification_line(found: Verification, units: Mapping[str, str]) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -220,7 +221,7 @@ class Verification:
 
 @dataclass(frozen=True)
 class Peak:
-    """The value of largest magnitude of an output over every accepted step, and its time in s."""
+    """The value of largest magnitude of an output, and its time in s."""
 
     value: float
     time: float
@@ -239,11 +240,73 @@ class Statistics:
 
 
 @dataclass(frozen=True)
+class Continuation:
+    """A place in a run from which another run can continue.
+
+    Parameters
+    ----------
+    time
+        s
+    state, values
+        The state and the discrete values there, by name.
+    outcome, message, end_time
+        How and when that run ended.
+    directory
+        Of that run; "" if it is in memory.
+    drift
+        Its largest residuals by name, relative: its states are off their goals by so much.
+    """
+
+    time: float
+    state: Mapping[str, float]
+    values: Mapping[str, float]
+    outcome: Outcome = Outcome.COMPLETED
+    message: str = ""
+    end_time: float = math.nan
+    directory: str = ""
+    drift: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    def described(self) -> dict[str, Any]:
+        """Return which run is continued and from where, as plain values for a manifest."""
+        return {
+            "directory": self.directory,
+            "time": self.time,
+            "end_time": self.end_time,
+            "outcome": self.outcome.value,
+            "message": self.message,
+            "drift": dict(self.drift),
+        }
+
+
+@runtime_checkable
+class Continuable(Protocol):
+    """A run, or a point of one, at which another run can begin."""
+
+    @property
+    def continuation(self) -> Continuation:
+        """What that run takes over."""
+        ...
+
+
+@dataclass(frozen=True)
 class TrajectoryPoint:
-    """The state, reactions and outputs at one time, by name."""
+    """The state, reactions and outputs at one time, by name.
+
+    A run can begin there: `daesolve.solve(system, until, run.at(12.5))`.
+
+    Parameters
+    ----------
+    time
+        s
+    values
+        By name.
+    continuation
+        What such a run takes over, the discrete values included.
+    """
 
     time: float
     values: Mapping[str, float]
+    continuation: Continuation = field(repr=False, compare=False)
 
     def __post_init__(self) -> None:
         suggest_names(self, values="state, reaction or output")

@@ -154,6 +154,17 @@ class EventColumns(Record):
     energies: list[Word] = Field(default=[])
 
 
+class Continued(Record):
+    """Which run another one continues, and from when."""
+
+    directory: Word
+    time: Finite
+    end_time: Finite
+    outcome: Ending
+    message: Word
+    drift: dict[str, Number] = Field(default={})
+
+
 class Description(Record):
     """What was run."""
 
@@ -168,6 +179,7 @@ class Description(Record):
     derived: dict[str, Number] = Field(default={})
     impact: Word | None = None
     inputs: list[Word] = Field(default=[])
+    continues: Continued | None = None
 
 
 class BeforeTheRun(Record):

@@ -22,6 +22,7 @@ from daesolve.showing import ShownRun
 from daesolve.storage import Stored, resuming
 from daesolve.trajectory.in_words import drift_lines, start_lines, verification_line
 from daesolve.trajectory.results import (
+    Continuation,
     Degeneracy,
     Drift,
     EventRecord,
@@ -90,8 +91,8 @@ class Trajectory(ShownRun):
     degeneracy
         Where constraints began to depend on each other, if that ended the run.
     peaks
-        For each output that the system selects, its value of largest magnitude over every accepted
-        step.
+        For each output that the system selects, its value of largest magnitude, at the ends of
+        accepted steps, after resets, and where the run looked within steps.
     sources
         The papers and books of the problem.
     origin
@@ -228,6 +229,9 @@ class Trajectory(ShownRun):
     def at(self, time: float) -> TrajectoryPoint:
         """Return the point at any time of the run, integrated again from the last boundary.
 
+        A run can begin there, `daesolve.solve(system, until, run.at(time))`: at an event, after
+        what happened then.
+
         Raises
         ------
         OutOfRangeError
@@ -235,11 +239,24 @@ class Trajectory(ShownRun):
         """
         if self._evaluate is None:
             raise OutOfRangeError(
-                "this trajectory was read from disk or pickled, so it contains only samples "
-                "and cannot be continued: give solve the time in `at`, or store the run and "
-                "use daesolve.resume(DIR)"
+                "this trajectory was read from disk or pickled, so it contains only samples: give "
+                "solve the time in `at`, or store the run and use daesolve.resume(DIR); another "
+                "run can begin at its end, with the trajectory itself as `initial`"
             )
-        return self._evaluate(time)
+        point = self._evaluate(time)
+        begin = point.continuation
+        here = replace(self.continuation, time=begin.time, state=begin.state, values=begin.values)
+        return replace(point, continuation=here)
+
+    @property
+    def continuation(self) -> Continuation:
+        """What a run that begins at the end of this one takes over."""
+        place, samples = (self.end_time, self.end_state, self.end_values), self.samples
+        stored = samples.stored.directory if isinstance(samples, StoredSamples) else None
+        directory = "" if stored is None else str(stored.resolve())
+        sizes = {name: float(entry.max_relative) for name, entry in self.drift.items()}
+        drift = {name: size for name, size in sizes.items() if np.isfinite(size)}
+        return Continuation(*place, self.outcome, self.message, self.end_time, directory, drift)
 
     def opening(self) -> Recorded | None:
         """Return the beginning, integrated again, with samples at and within each accepted step.

@@ -259,9 +259,12 @@ class QuadMotion:
         """Return why the motion ends before it begins, if it does."""
         if self.transitions is None:
             return ""
-        guarded = self.prepared.problem.guarded
-        index = past_at_start(guarded, self.transitions.measure(*self._arguments(self.here))[0])
+        guarded, place = self.prepared.problem.guarded, self._arguments(self.here)
+        rounded = float(self.here.time), np.asarray(self.here.x, dtype=float), place[2]
+        index = past_at_start(self.prepared, rounded, self.transitions.measure(*place)[0])
         if index is None:
+            if self.prepared.request.begun is not None and self.transitions.tracks:
+                self.transitions.book.go_on(*place)
             return ""
         self._take_down(index, self.here)
         return f"the event {guarded[index].name!r} already holds at the start"

@@ -34,7 +34,13 @@ from daesolve.errors import (
     suggest_names,
 )
 from daesolve.formulations import Feedback
-from daesolve.integration.run_options import RunOptions, check_options, requested, sample_times
+from daesolve.integration.run_options import (
+    Initial,
+    RunOptions,
+    check_options,
+    requested,
+    sample_times,
+)
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.solvers import Dop853, Taylor
@@ -119,7 +125,7 @@ class ReferenceRun:
 def reference_run(
     system: System,
     until: float,
-    initial: Mapping[str, float] | None = None,
+    initial: Initial | None = None,
     *,
     tolerance: float = TOLERANCE,
     progress: Progress | None = None,

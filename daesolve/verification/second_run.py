@@ -104,7 +104,7 @@ def verify(prepared: Prepared, run: Trajectory, at: At = None, by: By = True) ->
 def _in_words(
     solver: Solver, run: Trajectory, repeated: Trajectory, found: Difference | None
 ) -> Iterator[str]:
-    """Say what repeated a run, how it ended, and what is not the same."""
+    """Say which run repeated a run, how it ended, and what differs."""
     yield solver.name
     yield from (f"{name} {value:.3g}" for name, value in solver.tolerances().items())
     if repeated.outcome is not run.outcome:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from daesolve.drawing import axes_by_quaternions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,6 +35,13 @@ def column(document: Document, name: str) -> np.ndarray:
         if name in document[kind]:
             return series(document, kind, name)
     raise KeyError(name)
+
+
+def frames_of(document: Document, body: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions (k, 3), m, and the axes (k, 3, 3), as columns, of a body in space."""
+    turns = [series(document, "states", f"{body}_q{k}") for k in range(4)]
+    places = [series(document, "states", f"{body}_{axis}") for axis in "xyz"]
+    return np.column_stack(places), axes_by_quaternions(np.column_stack(turns))
 
 
 def states(document: Document) -> dict[str, np.ndarray]:
@@ -118,6 +127,27 @@ def mark_peaks(axes: Axes, document: Document, names: Mapping[str, str]) -> None
 def place_of_centre(document: Document) -> np.ndarray:
     """Return x + i y of each sample, m."""
     return column(document, "x") + 1j * column(document, "y")
+
+
+def draw_over_time(
+    axes: Axes, times: np.ndarray | Sequence[float], series: Mapping[str, np.ndarray], what: str
+) -> None:
+    """Draw quantities over time, by their labels, in a panel with a title."""
+    for label, values in series.items():
+        axes.plot(times, values, linewidth=1.0, label=label)
+    lowest, highest = (f(list(series.values())) for f in (np.nanmin, np.nanmax))
+    if highest - lowest < LEAST_VIEW:
+        axes.set_ylim(lowest - LEAST_VIEW, highest + LEAST_VIEW)
+    if len(series) > 1:
+        axes.legend(loc="best")
+    name_panel(axes, what)
+
+
+def name_panel(axes: Axes, what: str, across: str = "t (s)") -> None:
+    """Give a panel a title, the name of its horizontal axis, and no margins along it."""
+    axes.set_title(what)
+    axes.set_xlabel(across)
+    axes.margins(x=0.01)
 
 
 def draw_path(axes: Axes, document: Document, place: Place, label: str = "", **look: Any) -> None:

@@ -400,7 +400,7 @@ def _touch(
         moved = np.abs(opposite - there).max()
         there = opposite[1]
         if moved < 0.99 * width:  # else the greatest g may lie outside of the window
-            # a step to spare, for a maximum between samples is a little higher than seen
+            # one step more, because the maximum between samples is a little higher
             before, after = here[max(k - 2, 0)], here[k]
             width = abs(opposite[1] - opposite[0]) + width / 8.0
     tolerance = 1e-3 * abs(bracket[1] - bracket[0])

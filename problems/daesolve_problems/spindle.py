@@ -115,7 +115,7 @@ class Spindle:
             arm = -self.wheel_radius + toward, -toward * cosine
             return self.wheel_radius - self.axis_distance * sine, arm
         along = -math.copysign(self.half_length, cosine)
-        # Where it stands upright a whole rim is the lowest: its middle stands for it.
+        # If it is upright, a whole rim is lowest: the middle of the rim represents it.
         thick = self.end_radius / sine if sine > 0.0 else 0.0
         return self.end_radius * sine - along * cosine, (-thick, along + thick * cosine)
 

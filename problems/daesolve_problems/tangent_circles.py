@@ -149,7 +149,7 @@ def _others_of(known: Surroundings) -> list[Track]:
 
 
 def _other_pieces(known: Surroundings) -> list[Track]:
-    """Trace the pieces that stand between the curve and the centres of its largest discs.
+    """Trace the pieces that lie between the curve and the centres of its largest discs.
 
     A point of such a piece in one of these discs is seen from the point of the track nearest to
     it, along the normal there and no deeper than the centre of the largest disc there.

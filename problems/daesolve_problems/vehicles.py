@@ -40,7 +40,7 @@ def wheel_above(
     for number in range(TREADS):
         above = Linear({turn: 1.0}, 2.0 * math.pi * number / TREADS)
         front, rear = (
-            # the upper side is at -radius sin(angle), for the wheel rolls by -radius phi'
+            # the upper side is at -radius sin(angle), because the wheel rolls by -radius phi'
             Cosine(radius, Linear(above.terms, above.constant + math.pi / 2.0 + side * THICKNESS))
             for side in (1.0, -1.0)
         )

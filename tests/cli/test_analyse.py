@@ -1,9 +1,8 @@
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from daesolve.cli.app import app
+from tests.cli.calling import call
 
 PLUGIN = """
 import numpy as np
@@ -44,12 +43,6 @@ def mine(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(PLUGIN, encoding="utf-8")
     return file
-
-
-def call(*words, code=0):
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == code, (result.output, result.stderr, result.exception)
-    return result
 
 
 def test_every_problem_has_its_rank(mine):

@@ -6,10 +6,9 @@ from importlib.metadata import version
 
 import pytest
 from rich.console import Console
-from typer.testing import CliRunner
 
 import daesolve as ds
-from daesolve.cli.app import COMMANDS, app, loaded
+from daesolve.cli.app import COMMANDS, loaded
 from daesolve.cli.doctor import PACKAGES
 from daesolve.formulations import FORMULATIONS
 from daesolve.reporting import summary
@@ -18,18 +17,9 @@ from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory
 
 from ..systems import WITHOUT_ASSIMULO
+from .calling import call, document
 
 SHORT = ["run", "pendulum", "--until", "1"]
-
-
-def call(*words, code=0):
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == code, (result.output, result.stderr, result.exception)
-    return result
-
-
-def document(*words):
-    return json.loads(call(*words, "--json").stdout)
 
 
 def test_the_version_is_that_of_the_distribution():

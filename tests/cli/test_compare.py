@@ -6,6 +6,7 @@ from typer.testing import CliRunner
 from daesolve import problem
 from daesolve.cli import analyse as comparing
 from daesolve.cli.app import app
+from daesolve.cli.continuing import Begun
 
 PLUGIN = """
 import daesolve as ds
@@ -99,5 +100,7 @@ def test_status_3_where_no_run_is_completed(mine):
 def test_progress_is_shown_in_a_terminal(mine, monkeypatch, capsys):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     case = problem(str(mine)).case()
-    found, _ = comparing.compared(case, "feedback", "taylor", None, 0.5, quiet=False)
+    found, _ = comparing.compared(
+        Begun(case, None, {}), "feedback", "taylor", None, 0.5, quiet=False
+    )
     assert [run.tolerance for run in found.runs] == [1e-4, 1e-6, 1e-8, 1e-10, 1e-12]

@@ -5,18 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from typer.testing import CliRunner
 
-from daesolve.cli.app import app
+from tests.cli.calling import call
 
 LYING = ["run", "four-bar", "--until", "1", "--at", "0.5"]
 """The bars lie down for the first time at 0.714 s."""
-
-
-def call(*words, code=0):
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == code, (result.output, result.stderr, result.exception)
-    return result
 
 
 @pytest.mark.parametrize("rank_loss", ["stop", "raise"])

@@ -4,11 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import daesolve as ds
-from daesolve.cli.app import app
 from daesolve.ensembles import Sweep
+from tests.cli.calling import call
 
 PLUGIN = '''"""A cart that is pushed.
 
@@ -42,12 +41,6 @@ def mine(tmp_path_factory):
     rows = "\n".join(f"{time!r},{float(np.sin(3 * time))!r}" for time in times.tolist())
     (folder / "measured.csv").write_text(f"t,force\n{rows}\n", encoding="utf-8")
     return folder
-
-
-def call(*words, code=0):
-    result = CliRunner().invoke(app, [*map(str, words)])
-    assert result.exit_code == code, result.output
-    return result
 
 
 def end_of(mine, **options):

@@ -1,10 +1,8 @@
 """Exported Python and C have the numbers of the equations that they come from, bit by bit."""
 
 import ctypes
-import importlib.util
 import subprocess
 import sys
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -18,6 +16,7 @@ from daesolve.export.plant import Plant
 from daesolve.export.quantities import Equations
 from daesolve.export.rounding import reach_of_rounding
 from tests.export.compiled import built, called, needs_compiler
+from tests.export.modules import loaded
 from tests.export.plants import controlled, driven, quaternion, switched
 
 EPSILON = float(np.finfo(float).eps)
@@ -46,16 +45,6 @@ def states_near(begin: np.ndarray) -> list[tuple[float, np.ndarray]]:
         (float(generator.uniform(0.0, 3.0)), begin + spread * generator.normal(size=len(begin)))
         for spread in spreads
     ]
-
-
-def loaded(path: Path) -> ModuleType:
-    """Import a module from a file."""
-    specification = importlib.util.spec_from_file_location(path.stem, path)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
 
 
 def agree(found: np.ndarray, ours: np.ndarray, elsewhere: np.ndarray) -> bool:

@@ -1,21 +1,11 @@
 """What is not exported is said, in a sentence; what decides in Python stays a value."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 
 import daesolve as ds
 from daesolve.system.driving import driven
-
-
-def loaded(path):
-    specification = importlib.util.spec_from_file_location(path.stem, path)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+from tests.export.modules import loaded
 
 
 def cart() -> ds.MechanicalSystem:

@@ -54,6 +54,15 @@ def test_several_contacts_are_refused_by_their_names(tmp_path: Path) -> None:
         two_walls().to_fmu(tmp_path / "no.fmu", {"x": 0.0, "x_dot": 1.0})
 
 
+def test_a_reset_that_may_jump_past_a_contact_is_refused(tmp_path: Path) -> None:
+    q = ds.coordinates(y="m")
+    ground = ds.Contact("ground", q.y, restitution=0.5, closed=False)
+    down = ds.Event("down", ds.time - 1.0, ds.RISING, ds.Reset({"y": q.y - 1.0}))
+    ball = ds.MechanicalSystem(q, kinetic=q.dot.y**2 / 2, goals=[ground], events=[down])
+    with pytest.raises(UnsupportedError, match="'down' may jump past the contact 'ground'"):
+        ball.to_fmu(tmp_path / "no.fmu", {"y": 1.0, "y_dot": 0.0})
+
+
 def test_laws_in_python_and_formulations_with_multipliers_are_refused(tmp_path: Path) -> None:
     def decide(seen: object) -> float:
         return math.copysign(1.0, seen.angle)  # pyright: ignore

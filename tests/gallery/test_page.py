@@ -1,3 +1,4 @@
+import functools
 import re
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import daesolve as ds
 from daesolve.drawing import Dot, Drawing
 from daesolve.errors import UnknownNameError
 from daesolve.gallery import write_page
+from daesolve.gallery.pictures import described
 from daesolve.reporting.document import ReportError
 
 
@@ -87,6 +89,29 @@ def test_a_figure_stands_by_itself(page):
     text = (page.parent / "a-bead" / "residuals.svg").read_text()
     assert text.startswith('<svg xmlns="http://www.w3.org/2000/svg" ')
     assert "var(" not in text
+
+
+def test_every_figure_says_what_it_shows_and_fits_a_column(page):
+    text = page.read_text()
+    for figure in re.findall(r"^### .*\n\n!\[.*\]\((.*)\)\n\n(.*)", text, re.MULTILINE):
+        file, caption = figure
+        assert len(caption.split()) > 2, file
+        assert not caption.startswith("Draw"), file
+        width = re.search(r'viewBox="0 0 ([\d.]+)', (page.parent / file).read_text())
+        assert float(width[1]) <= 400, file
+
+
+def test_a_figure_shows_what_its_rule_says():
+    def rule(run):
+        """Draw the place
+        over `time`.
+
+        More of it.
+        """
+
+    assert described(rule) == "The place over `time`."
+    assert described(functools.partial(rule)) == "The place over `time`."
+    assert described(lambda run: None) == ""
 
 
 def test_the_same_run_makes_the_same_files_and_those_of_an_earlier_page_are_gone(page, tmp_path):

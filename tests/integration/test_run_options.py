@@ -69,7 +69,7 @@ def test_solve_takes_the_options_in_their_order_with_the_defaults_of_a_request()
     request = Request(until=1.0)
     own = {entry.name: entry.default for entry in given}
     # The last two come from a run that is given as `initial`.
-    others = {"until", "initial", "begun", "begun_after"}
+    others = {"until", "initial", "begun", "continues"}
     for name in Request.__dataclass_fields__.keys() - others:
         assert (own[name] or {}) == (getattr(request, name) or {}), name
     assert {*RunOptions.__annotations__} - {*Request.__dataclass_fields__} == {"at"}

@@ -4,6 +4,8 @@ import math
 
 import casadi as ca
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
 
 import daesolve as ds
 
@@ -115,3 +117,76 @@ def test_a_short_push_sets_a_contact_in_motion(space, width):
     way -= 5.0 * (2.0 * math.atan(2.0) - math.log(5.0) / 2)
     way += (5.0 * math.atan(2.0) - 2.0) * (stops + 2.0) - (stops**2 - 4.0) / 2
     assert run.end_state["x"] == pytest.approx(limit * width**2 * way, rel=1e-8)
+
+
+PUSHES = {
+    "bell": lambda s: ca.exp(-(s**2)),
+    "resonance": lambda s: 1.0 / (1.0 + s**2),
+    "soliton": lambda s: 1.0 / ca.cosh(s) ** 2,
+}
+"""Smooth pushes of the height one at s = 0."""
+
+
+def pushed_block(shape, space):
+    """A block that rests on a floor and is pushed along x for an instant."""
+    q = ds.coordinates(**dict.fromkeys("xyz" if space else "xz", "m"))
+    given = ds.parameters(size=1.0, at=0.0, width=1.0)
+    slip = (q.dot.x, q.dot.y) if space else q.dot.x
+    return ds.MechanicalSystem(
+        q,
+        kinetic=ca.sumsqr(q.dot.vector) / 2,
+        potential=9.81 * q.z,
+        goals=[ds.Contact("floor", q.z, slip=slip, friction=0.3)],
+        parameters=given,
+        force={"x": given.size * PUSHES[shape]((ds.time - given.at) / given.width)},
+    )
+
+
+def pushed_along(shape, ratio):
+    """Return when it begins and ends to slide, and how far: in widths, and limits by width^2."""
+    s = ca.SX.sym("s")
+    height = ca.Function("height", [s], [PUSHES[shape](s)])
+
+    def left(at):
+        return ratio * float(height(at)) - 1.0
+
+    begin = brentq(left, -60.0, 0.0, xtol=1e-15)
+    stops = {"atol": 1e-18, "rtol": 1e-12, "max_step": min(0.05, -begin / 10.0)}
+    run = solve_ivp(lambda at, y: [left(at), y[0]], (begin, -begin), [0.0, 0.0], **stops)
+
+    def ended(_, y):
+        return y[0]
+
+    ended.terminal = True
+    far = -begin + 10.0 * (run.y[0, -1] + 1.0)
+    rest = solve_ivp(
+        lambda at, y: [left(at), y[0]], (-begin, far), run.y[:, -1], events=ended, **stops
+    )
+    return begin, rest.t[-1], rest.y[1, -1]
+
+
+@pytest.mark.parametrize("ratio", [1.05, 5.0])
+@pytest.mark.parametrize("width", [1e-4, 1e-6])
+@pytest.mark.parametrize("shape", PUSHES)
+@pytest.mark.parametrize(
+    ("space", "solver"),
+    [
+        (True, "taylor"),
+        (True, "dop853"),
+        (False, "taylor"),
+        pytest.param(False, "dop853", marks=pytest.mark.slow),
+        pytest.param(True, "radau", marks=pytest.mark.slow),
+        pytest.param(True, "lsoda", marks=pytest.mark.slow),
+    ],
+)
+def test_a_smooth_push_is_seen_however_short_it_is(space, solver, shape, width, ratio):
+    """Nothing moves before it: no rate shows it, and it is over when the next step begins."""
+    at, limit = 1.2345678, 0.3 * 9.81
+    given = {"size": ratio * limit, "at": at, "width": width}
+    start = dict.fromkeys("xyz" if space else "xz", 0.0)
+    run = ds.solve(pushed_block(shape, space), 2.0, start, parameters=given, solver=solver)
+    begin, end, way = pushed_along(shape, ratio)
+    # Times have rounding of 2e-16 s, 2e-10 of the shortest width; dop853 has errors of 1e-9.
+    assert times_of(run, "floor_slips") == pytest.approx([at + width * begin], abs=1e-5 * width)
+    assert times_of(run, "floor_sticks") == pytest.approx([at + width * end], abs=1e-4 * width)
+    assert run.end_state["x"] == pytest.approx(way * limit * width**2, rel=1e-3)

@@ -314,3 +314,68 @@ def test_a_rod_in_space_that_may_fly_or_slide_on_does_what_it_did_where_that_is_
     assert [event.name for event in run.events] == ["tip_lost"]
     assert run.events[0].time == pytest.approx(plane.events[0].time, abs=1e-14)
     assert run["angle"][-1] == pytest.approx(plane["angle"][-1], abs=1e-12)
+
+
+SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("radau", "lsoda")]
+
+
+@pytest.mark.parametrize("speed", [1e-11, 3e-9, 1.7e-7])
+@pytest.mark.parametrize("solver", ["taylor", "dop853", *SLOW])
+def test_a_run_that_begins_just_before_a_point_sticks_goes_on_at_the_usual_pace(solver, speed):
+    """It sticks after v / (mu g), on a way of v^2 / (2 mu g), and rests for a second."""
+    q = ds.coordinates(x="m", y="m", z="m")
+    floor = ds.Contact("floor", q.z, slip=(q.dot.x, q.dot.y), friction=0.3)
+    point = ds.MechanicalSystem(
+        q, kinetic=ca.sumsqr(q.dot.vector) / 2, potential=GRAVITY * q.z, goals=[floor]
+    )
+    start = dict.fromkeys(("x", "y", "z"), 0.0) | {"x_dot": 0.8 * speed, "y_dot": 0.6 * speed}
+    run = ds.solve(point, 1.0, start, solver=solver)
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert [event.name for event in run.events] == ["floor_sticks", "rest"]
+    # What gravity takes in 2e-14 s is no slip any more; dop853 and lsoda have relative errors.
+    early, brake = 2e-14 / 0.3, 0.3 * GRAVITY
+    stops, way = speed / brake, speed**2 / (2.0 * brake)
+    assert abs(run.events[0].time - stops) <= early + 1e-8 * stops
+    assert abs(run.end_state["x"] - 0.8 * way) <= speed * early + 1e-8 * way
+    # One in which the slip is 1e5 times what counts as none has as many.
+    assert run.statistics.steps < 400
+
+
+@pytest.mark.parametrize("solver", ["taylor", "dop853", "lsoda", *SLOW[:1]])
+@pytest.mark.parametrize("width", [1e-4, 1e-6])
+def test_a_floor_that_jerks_for_an_instant_drags_a_point_along(solver, width):
+    """The floor has the velocity V exp(-s^2), s = (t - t0) / w; between, slips are parabolas."""
+    at, size, brake = 0.4271, 100.0 * width, 0.3 * GRAVITY
+    q = ds.coordinates(x="m", y="m", z="m")
+    moves = size * ca.exp(-(((ds.time - at) / width) ** 2))
+    slip = (q.dot.x - 0.8 * moves, q.dot.y - 0.6 * moves)
+    point = ds.MechanicalSystem(
+        q,
+        kinetic=ca.sumsqr(q.dot.vector) / 2,
+        potential=GRAVITY * q.z,
+        goals=[ds.Contact("floor", q.z, slip=slip, friction=0.3)],
+    )
+    run = ds.solve(point, 1.0, dict.fromkeys("xyz", 0.0), solver=solver)
+    assert run.outcome is ds.Outcome.COMPLETED
+    # In units of the width, and of what friction gives in it.
+    ratio = size / (brake * width)
+
+    def floor(s):
+        return ratio * math.exp(-(s**2))
+
+    def covered(s):
+        return ratio * math.sqrt(math.pi) / 2.0 * math.erf(s)
+
+    slips = brentq(lambda s: -2.0 * s * floor(s) - 1.0, -6.0, -1.0, xtol=1e-15)
+    meets = brentq(lambda s: floor(slips) + s - slips - floor(s), slips + 0.1, 6.0, xtol=1e-15)
+    sticks = brentq(lambda s: floor(meets) - s + meets - floor(s), meets + 0.1, 60.0, xtol=1e-15)
+    moments = [event.time for event in run.events if event.name != "rest"]
+    # Velocities may be off by 1e-9 of themselves and by 1e-11 m/s, ten times a step's tolerance.
+    expected = [at + width * s for s in (slips, meets, sticks)]
+    assert moments[0] == pytest.approx(expected[0], abs=1e-6 * width)
+    late = 1e-6 * width + 1e-11 / brake
+    assert moments[-1] == pytest.approx(expected[-1], abs=late)
+    first, second = meets - slips, sticks - meets
+    way = covered(slips) - covered(-30.0) + floor(slips) * first + first**2 / 2.0
+    way += floor(meets) * second - second**2 / 2.0 + covered(30.0) - covered(sticks)
+    assert run.end_state["x"] == pytest.approx(0.8 * way * brake * width**2, rel=1e-5)

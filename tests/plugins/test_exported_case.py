@@ -1,20 +1,10 @@
 """Cases export their system with their own values, start and inputs."""
 
-import importlib.util
-
 import numpy as np
 import pytest
 
 import daesolve as ds
-
-
-def loaded(path):
-    specification = importlib.util.spec_from_file_location(path.stem, path)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
+from tests.export.modules import loaded
 
 
 def test_a_case_exports_its_own_values_and_start(tmp_path):

@@ -128,3 +128,20 @@ def test_peaks_between_samples_are_marked_within_the_panel(sparse):
     marks = [line for line in axes.lines if line.get_marker() == "v"]
     assert [line.get_ydata()[0] for line in marks] == [run.peaks["square"].value]
     assert axes.get_ylim()[1] > run.peaks["square"].value > 0.99
+
+
+def test_a_curve_ends_at_an_impact_and_begins_again_after_it():
+    case = ds.problem("impact-oscillator").case()
+    run = case.solve(10.0)
+    told = with_opening(document(run, case.identity()), run)
+    wall = told["parameters"]["clearance"]
+    impacts = sum(event.name == "wall_closed" for event in run.events)
+    (line,), _ = drawn(told, "x", "x_dot")
+    x, speed = np.asarray(line.get_xydata()).T
+    assert np.isnan(x).sum() == impacts > 2
+    np.testing.assert_allclose(x[:-1][np.isnan(x[1:])], wall, rtol=1e-12)
+    np.testing.assert_allclose(x[1:][np.isnan(x[:-1])], wall, rtol=1e-12)
+    turned = (speed[:-1] > 0.0) & (speed[1:] < 0.0)
+    assert np.all(x[:-1][turned] < wall - 0.1)
+    (line,), _ = drawn(told, "x", lambda part: 2.0 * np.array(part["states"]["x_dot"]))
+    assert np.isnan(line.get_ydata()).sum() == 3 * impacts

@@ -283,7 +283,7 @@ def test_the_energy_balance_counts_work_and_impacts(told):
     upper, lower = figures.energy([told]).axes
     names = [text.get_text() for text in upper.get_legend().get_texts()]
     assert names == ["energy", "work", "lost in impacts"]
-    assert lower.get_ylabel() == "E − E₀ − work + lost in impacts (J)"
+    assert lower.get_ylabel() == "E − E₀ − work\n+ lost in impacts (J)"
 
 
 @pytest.mark.parametrize("count", [1, 2001, 50_000])

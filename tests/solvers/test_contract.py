@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-from contextlib import contextmanager
 from dataclasses import replace
 
 import casadi as ca
@@ -15,6 +13,7 @@ from daesolve.integration.simulation import simulate
 from daesolve.solvers import SOLVERS, State, Status
 
 from ..conftest import WITHOUT_HEYOKA
+from ..interruption import raised_after
 from ..systems import EPSILON, WITHOUT_ASSIMULO, oscillator, pendulum, prepared_run, projectile
 
 PRECISE: dict[str, ds.Solver] = {
@@ -208,20 +207,9 @@ def test_steps_are_handed_over_once_each_and_in_order(name):
     assert np.max(np.abs(states[:, 0] - np.sin(times))) <= ACCURACY[name]
 
 
-@contextmanager
 def deadline(seconds):
     """Fail where a run does not come back: a segment is to take less than about a second."""
-
-    def late(number, frame):
-        raise TimeoutError(f"no end after {seconds} s")
-
-    before = signal.signal(signal.SIGALRM, late)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
+    return raised_after(seconds, TimeoutError(f"no end after {seconds} s"))
 
 
 @every_solver

@@ -387,3 +387,11 @@ def test_work_that_is_a_small_difference_of_large_powers_is_no_doubt(drag):
     assert run["x"][-1] == pytest.approx(
         math.exp(-decay * 100.0) * (math.cos(pace * 100.0) + sine), abs=1e-13
     )
+
+
+def test_what_divides_in_time_may_hide_from_lower_powers_on_than_what_divides_by_states():
+    assert hidden_terms(rates(lambda t, x, p: p / (1.0 + x[0] ** 2))) is None
+    assert hidden_terms(rates(lambda t, x, p: x[0] / (p + t))) is None
+    assert hidden_terms(rates(lambda t, x, p: p / (1.0 + t**2))) is not None
+    assert hidden_terms(rates(lambda t, x, p: p / ca.sqrt(1.0 + (t - x[0]) ** 2) ** 3)) is not None
+    assert hidden_terms(rates(lambda t, x, p: p / ca.cosh(x[0]) ** 2)) is not None

@@ -59,16 +59,16 @@ def test_a_rod_that_turns_evenly_does_not_pass_through_the_floor():
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-@pytest.mark.parametrize("frequency", [1.0, 37.0])
-def test_every_swing_of_a_guard_of_time_is_recorded(solver, frequency):
+@pytest.mark.parametrize(("frequency", "until"), [(1.0, HORIZON), (37.0, HORIZON / 10)])
+def test_every_swing_of_a_guard_of_time_is_recorded(solver, frequency, until):
     q = ds.coordinates(y="m")
     event = ds.Event("rises", ca.sin(frequency * ds.time + q.y), ds.RISING, ds.Record())
     drifts = ds.MechanicalSystem(q, kinetic=q.dot.y**2 / 2, events=[event])
-    run = ds.solve(drifts, HORIZON, {"y": 0.1, "y_dot": 1e-3}, solver=solver)
+    run = ds.solve(drifts, until, {"y": 0.1, "y_dot": 1e-3}, solver=solver)
     times = np.array([event.time for event in run.events])
     rate = frequency + 1e-3
     exact = (2 * np.pi * np.arange(1, len(times) + 1) - 0.1) / rate
-    assert len(times) == int((rate * HORIZON + 0.1) / (2 * np.pi))
+    assert len(times) == int((rate * until + 0.1) / (2 * np.pi))
     # Times are multiples of 1e-13 s near the horizon; CVODES and LSODA reach y to 1e-8 of it.
     assert np.max(np.abs(times - exact)) < 1e-7
 

@@ -116,43 +116,47 @@ class Folding(Condition):
         return np.array([tangent[-1] / float(self.reference @ tangent)])
 
 
-class Having(Condition):
-    """The reduced map M has a given multiplier: M - mu is singular."""
+class _Singular(Condition):
+    """A condition on the reduced map M: M - mu is singular for a multiplier mu."""
 
-    def __init__(self, place: Place, multiplier: float) -> None:
-        self.multiplier = multiplier
+    def __init__(self, place: Place, multiplier: complex) -> None:
         spectrum = place.spectrum
         left, right = _least(spectrum.reduced - multiplier * np.eye(len(spectrum.reduced)))
         directions = place.directions(spectrum)
         self.columns = directions @ left, directions @ right
 
-    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+    def bordered(self, place: Place, multiplier: complex) -> complex:
         """Return g of M - mu."""
         spectrum = place.spectrum
         directions = place.directions(spectrum)
-        matrix = spectrum.reduced - self.multiplier * np.eye(len(spectrum.reduced))
+        matrix = spectrum.reduced - multiplier * np.eye(len(spectrum.reduced))
         left, right = (directions.T @ column for column in self.columns)
-        return np.real(_border(matrix, left[:, None], right[:, None])).ravel()
+        return complex(_border(matrix, left[:, None], right[:, None])[0, 0])
 
 
-class OnCircle(Condition):
+class Having(_Singular):
+    """The reduced map has a given real multiplier."""
+
+    def __init__(self, place: Place, multiplier: float) -> None:
+        super().__init__(place, multiplier)
+        self.multiplier = multiplier
+
+    def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
+        """Return g of M - mu."""
+        return np.array([self.bordered(place, self.multiplier).real])
+
+
+class OnCircle(_Singular):
     """The reduced map has the multiplier exp(i phi), with phi unknown; real and imaginary part."""
 
     def __init__(self, place: Place, value: complex) -> None:
+        super().__init__(place, value)
         self.guess = np.array([np.angle(value)])
-        spectrum = place.spectrum
-        left, right = _least(spectrum.reduced - value * np.eye(len(spectrum.reduced)))
-        directions = place.directions(spectrum)
-        self.columns = directions @ left, directions @ right
 
     def __call__(self, place: Place, more: np.ndarray) -> np.ndarray:
         """Return real and imaginary part of g of M - exp(i phi)."""
-        spectrum = place.spectrum
-        directions = place.directions(spectrum)
-        matrix = spectrum.reduced - np.exp(1j * more[0]) * np.eye(len(spectrum.reduced))
-        left, right = (directions.T @ column for column in self.columns)
-        bordered = complex(_border(matrix, left[:, None], right[:, None])[0, 0])
-        return np.array([bordered.real, bordered.imag])
+        found = self.bordered(place, np.exp(1j * more[0]))
+        return np.array([found.real, found.imag])
 
 
 class Inverse(Condition):

@@ -363,13 +363,6 @@ class Curve:
         events = point.shot.sequence
         return self.corrected(guess, value, across, point.tangent, exact=exact, sequence=events)
 
-    def unsolved(self, point: Point, change: np.ndarray) -> Point:
-        """Return the uncorrected guess at a change of the scaled unknowns from a point."""
-        guess, value = self.moved(point.guess, point.value, change)
-        linear = self.linear(guess, value)
-        shot = linear.shot
-        return Point(value, shot, linear.slopes, point.tangent, 0, shot.residual)
-
     def predicted(self, point: Point, step: float) -> Shot:
         """Return the uncorrected motion one step along the tangent."""
         guess, value = self.moved(point.guess, point.value, step * point.tangent)

@@ -244,7 +244,6 @@ def _geom(model: Any, number: int) -> dict[str, Any]:
         "box": _list(model.geom_aabb[number]),
         "collides": [int(model.geom_contype[number]), int(model.geom_conaffinity[number])],
         "group": int(model.geom_group[number]),
-        "fluid": bool(model.geom_fluid[number][0]),
     }
 
 

@@ -85,7 +85,7 @@ class Freedom:
         """The angle from which it is counted, rad; nothing where it is not."""
         if not self.counted:
             return Parameters({}, {}, {}, "discrete value")
-        name = f"told_{self.name}"
+        name = f"counted_from_{self.name}"
         return Parameters({name: 0.0}, {name: "rad"}, {name: ANY}, "discrete value")
 
     @cached_property
@@ -213,6 +213,6 @@ class Freedom:
             return ()
         turned = self.place - float(self.joint.reference[0])
         cosine, sine = self._turned
-        anew = Reset({f"told_{self.name}": turned}, whenever_past=True)
+        recount = Reset({f"counted_from_{self.name}": turned}, whenever_past=True)
         guard = cosine - cos(RECOUNT_ANGLE) * ca.sqrt(cosine**2 + sine**2)
-        return (Event(f"{self.name}_told_anew", guard, FALLING, anew, listed=False),)
+        return (Event(f"{self.name}_recounted", guard, FALLING, recount, listed=False),)

@@ -192,8 +192,6 @@ class FileGeom(_Entry):
         Its bits, of what touches and of what is touched.
     group
         As viewers show it or not.
-    fluid
-        Whether a fluid acts on it.
     """
 
     name: str
@@ -205,7 +203,6 @@ class FileGeom(_Entry):
     box: np.ndarray
     collides: np.ndarray
     group: int
-    fluid: bool
 
 
 @dataclass(frozen=True, eq=False)

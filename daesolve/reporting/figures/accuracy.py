@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from daesolve.ensembles.sweep_results import Measured, MeasuredDependence
 from daesolve.reporting.facts import GOOD, ROUNDING, family, labels
@@ -22,6 +23,8 @@ from daesolve.reporting.figures.style import (
     colour,
     common_legend,
     empty,
+    narrow,
+    panel_width,
     settle,
     strip,
     style,
@@ -36,7 +39,14 @@ LAWS = ((0.5, "√t"), (1.0, "t"))
 MOST_GOALS = 6
 EDGES = 1.2
 """What the labels beside a panel take, inches."""
+LINE = 0.07
+"""The height of a word over that of a panel."""
 SPANS = 250
+LEAST_SHOWN = 1e-20
+"""Smaller residuals lie below the axes, which else would show nothing of the others."""
+MOST_NAMED = 4
+FEWER_PANELS = 6
+"""The most panels of a narrow figure of residuals."""
 ENERGIES = ("energy", "work")
 IMPACTS = "lost in impacts"
 SMALLEST_ERROR = 2.0**-53
@@ -54,18 +64,27 @@ def drift(documents: Sequence[Document]) -> Figure:
     if not names:
         return empty("nothing was monitored")
     several = len(documents) > 1
-    groups = [[name] for name in names[:MOST_PANELS]] if several else _alike(names)[:MOST_PANELS]
-    columns = 1 if len(groups) == 1 else 2
+    exact = [] if several else [name for name in names if _always_zero(documents[0], name)]
+    seen = [name for name in names if name not in exact] or names[:1]
+    all_groups = [[name] for name in names] if several else _alike(seen)
+    groups = all_groups[: FEWER_PANELS if narrow() else MOST_PANELS]
+    columns = 1 if len(groups) == 1 or narrow() else 2
     rows = -(-len(groups) // columns)
     with style():
-        figure = Figure(figsize=(PANEL_WIDTH, 0.6 + (3.2 if columns == 1 else 2.5) * rows))
+        height = 0.6 + (3.2 if rows == columns == 1 else 2.5) * rows
+        figure = Figure(figsize=(panel_width(), height))
         for slot, group in enumerate(groups):
             axes = figure.add_subplot(rows, columns, slot + 1)
-            _histories(axes, documents, group, PANEL_WIDTH / columns - EDGES)
+            _histories(axes, documents, group, panel_width() / columns - EDGES)
             if slot + columns >= len(groups):
                 axes.set_xlabel("time since the start (s)")
             if slot % columns == 0:
                 axes.set_ylabel("residual / scale (rms)")
+        remarks = [f"always 0: {_some(exact)}"] if exact else []
+        if len(all_groups) > len(groups):
+            remarks.append(f"and {len(all_groups) - len(groups)} more panels, not drawn")
+        if remarks:
+            figure.supxlabel("\n".join(remarks), fontsize=9, color=QUIET)
         if several:
             common_legend(figure)
     return figure
@@ -94,10 +113,23 @@ def _histories(
         strip(axes, 3, room)
     _settle_drift(axes)
     _guides(axes, documents[0])
+    _few_numbers(axes)
 
 
 def _label(document: Document, name: str) -> str:
     return name if document["drift"][name]["driven"] else f"{name}, measured"
+
+
+def _always_zero(document: Document, name: str) -> bool:
+    """Return whether a residual was exactly zero at every step, which no logarithm shows."""
+    sizes = document.get("drift_history", {}).get(name, {}).get("rms", ())
+    return len(sizes) > 0 and not any(sizes)
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return names for reading, a few of many."""
+    few = ", ".join(names[:MOST_NAMED])
+    return few if len(names) <= MOST_NAMED else f"{few} and {len(names) - MOST_NAMED} more"
 
 
 def _history(axes: Axes, document: Document, name: str, place: int, label: str) -> None:
@@ -128,14 +160,26 @@ def _isolated(sizes: np.ndarray) -> list[int]:
 def _settle_drift(axes: Axes) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.xaxis.set_major_formatter(FuncFormatter(tick))
     axes.yaxis.set_major_formatter(FuncFormatter(tick))
     axes.yaxis.set_major_locator(LogLocator(numticks=8))
     sizes = [np.asarray(line.get_ydata(), dtype=float) for line in axes.lines]
     finite = np.concatenate([s[np.isfinite(s)] for s in sizes] or [np.empty(0)])
-    low = min(1e-17, finite.min() / 3.0) if finite.size else 1e-17
+    low = max(min(1e-17, finite.min() / 3.0), LEAST_SHOWN) if finite.size else 1e-17
     high = max(1e-14, finite.max() * 30.0) if finite.size else 1e-14
     axes.set_ylim(low, high)
+
+
+def _few_numbers(axes: Axes) -> None:
+    """Write at most a few numbers below a logarithmic axis of time, also where it is short."""
+    low, high = axes.get_xlim()
+    if high < 10.0 * low:
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+    elif high < 100.0 * low:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=6))
+    else:
+        axes.xaxis.set_major_locator(LogLocator(numticks=6))
+    axes.xaxis.set_major_formatter(FuncFormatter(tick))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _guides(axes: Axes, document: Document) -> None:
@@ -149,11 +193,14 @@ def _guides(axes: Axes, document: Document) -> None:
     times: np.ndarray = np.geomspace(max(beginning, span / steps), span, 60)
     axes.axhline(ROUNDING, color=QUIET, linewidth=0.8, linestyle=":")
     _at_the_edge(axes, "rounding", ROUNDING)
+    free = ROUNDING
     for power, name in LAWS:
         sizes: np.ndarray = ROUNDING * (times * steps / span) ** power
         axes.plot(times, sizes, color=QUIET, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1.5)
         if sizes[-1] < high / 2.0:
-            _at_the_edge(axes, name, sizes[-1])
+            if math.log(sizes[-1] / free) > LINE * math.log(high / low):
+                _at_the_edge(axes, name, sizes[-1])
+                free = float(sizes[-1])
         else:
             inside = int(np.searchsorted(sizes, high / 3.0))
             place = (times[inside], sizes[inside])
@@ -189,7 +236,7 @@ def energy(documents: Sequence[Document]) -> Figure:
     unit = next(d.get("units", {}).get("energy") or "J" for d in documents)
     worked = any(len(entry) > 1 for entry in found)
     with style():
-        figure = Figure(figsize=(PANEL_WIDTH, 4.2))
+        figure = Figure(figsize=(panel_width(), 4.2))
         heights = (2, 3) if worked else (1, 2)
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=heights)
         levels: list[np.ndarray] = []
@@ -211,7 +258,7 @@ def energy(documents: Sequence[Document]) -> Figure:
                 left = Series(left.times, np.where(left.values == 0.0, np.nan, np.abs(left.values)))
             _deviation(lower, left, colour(place))
         settle(upper, levels, 0.0 if worked else 0.2 * _energy_scale(documents))
-        upper.set_ylabel(f"change since the start ({unit})" if worked else f"energy ({unit})")
+        upper.set_ylabel(f"change since\nthe start ({unit})" if worked else f"energy ({unit})")
         lower.set_ylabel(
             f"|{_balance_label(found)}| ({unit})"
             if several
@@ -264,7 +311,8 @@ def largest_unaccounted(document: Document) -> float | None:
 def _balance_label(found: Sequence[Mapping[str, Series]]) -> str:
     names = {name for entry in found for name in entry}
     work = " − work" if "work" in names else ""
-    return f"E − E₀{work}{' + lost in impacts' if IMPACTS in names else ''}"
+    lost = "\n+ lost in impacts" if IMPACTS in names else ""
+    return f"E − E₀{work}{lost}"
 
 
 def _energy_scale(documents: Sequence[Document]) -> float:

@@ -47,7 +47,7 @@ def draw_curve(
     """
     across, up = _values(document, x), _values(document, y)
     if _follows(document, (x, y)):
-        axes.plot(across, up, label=label, **look)
+        axes.plot(*_torn(document, (x, y), across, up), label=label, **look)
         return
     begun = _beginning(document)
     every = -(-len(across) // MOST_DOTS)
@@ -85,6 +85,35 @@ def mark_peak(axes: Axes, time: float, value: float, colour: ColorType) -> None:
         clip_on=False,
         zorder=5,
     )
+
+
+def _torn(
+    document: Document, pair: tuple[Quantity, Quantity], across: np.ndarray, up: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a curve that ends before each impact, and begins again after it.
+
+    A line from the last sample before an impact to the first one after it would cross where the
+    motion never was. The states of an impact are known exactly; of other quantities a gap is left.
+    """
+    times = np.asarray(document["times"], dtype=float)
+    impacts = [event for event in document["events"] if event.get("impact")]
+    if not impacts or len(times) < 2 or times[-1] < times[0]:
+        return across, up
+    places = np.searchsorted(times, [event["time"] for event in impacts])
+    curves: list[np.ndarray] = []
+    for of, values in zip(pair, (across, up), strict=True):
+        sides = ("detail", None, "after")
+        met = [_met(event, side, of) for event in impacts for side in sides]
+        curves.append(np.insert(np.asarray(values, dtype=float), np.repeat(places, 3), met))
+    return curves[0], curves[1]
+
+
+def _met(event: Document, side: str | None, of: Quantity) -> float:
+    """Return a state before or after an impact; NaN between them, and of other quantities."""
+    if side is None or not isinstance(of, str):
+        return np.nan
+    known: Document = event.get(side) or {}
+    return float(known.get(of, np.nan))
 
 
 def _values(document: Document, of: Quantity) -> np.ndarray:

@@ -9,17 +9,20 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.gridspec import SubplotSpec
 
 from daesolve.reporting.facts import family, labels
 from daesolve.reporting.figures.curves import mark_peak
 from daesolve.reporting.figures.style import (
+    LABELS,
     MOST_DOTS,
     MOST_PANELS,
-    PANEL_WIDTH,
     QUIET,
     colour,
     common_legend,
     empty,
+    narrow,
+    panel_width,
     settle,
     strip,
     style,
@@ -39,6 +42,8 @@ SAMPLES_IN_BIN = 25
 MOST_CURVES = 6
 ROWS = 5
 """Panels below each other that a sheet of paper takes."""
+ROW = 1.75
+"""The height of a row, inches."""
 SQUASHED = 15.0
 HALF, TITLE = 4.8, 1.0
 """The width of a panel with another beside it, and of the title above it, inches."""
@@ -160,7 +165,7 @@ class Panel:
 
     @property
     def bare(self) -> bool:
-        """Whether it shows nothing but ranges."""
+        """Whether it shows only ranges."""
         return self.crowded and not self.beside
 
     @property
@@ -299,7 +304,7 @@ def draw(panels: Sequence[Panel], nothing: str, *, several: bool = False) -> lis
 
 
 def _rows(panels: Sequence[Panel]) -> list[list[Panel]]:
-    """Arrange panels in rows: those that show nothing but ranges in pairs."""
+    """Arrange panels in rows: those that show only ranges in pairs."""
     rows: list[list[Panel]] = []
     for panel in panels:
         if panel.bare and rows and len(rows[-1]) == 1 and rows[-1][0].bare:
@@ -311,32 +316,33 @@ def _rows(panels: Sequence[Panel]) -> list[list[Panel]]:
 
 def _sheet(rows: Sequence[Sequence[Panel]], *, several: bool) -> Figure:
     with style():
-        figure = Figure(figsize=(PANEL_WIDTH, 0.5 + 1.75 * len(rows)))
-        grid = figure.add_gridspec(len(rows), 2, width_ratios=(10, 8))
+        figure, cells = _cells(rows)
+        alone_room = panel_width() - LABELS
+        half = alone_room if narrow() else HALF
         named: list[tuple[Axes, Panel, float]] = []
         for row, panels in enumerate(rows):
             last = row + 1 == len(rows)
             if panels[0].begins:
                 # What can be followed comes first, the whole horizon second.
-                left, right = (figure.add_subplot(grid[row, column]) for column in (0, 1))
+                left, right = (figure.add_subplot(cell) for cell in cells[row])
                 _beginning(left, panels[0])
                 _whole(right, panels[0])
                 right.set_title("the whole run")
-                named.append((left, panels[0], HALF - TITLE))
+                named.append((left, panels[0], half - TITLE))
                 if last or not rows[row + 1][0].begins:
                     left.set_xlabel("time (s)")
                     right.set_xlabel(_time(panels[0]))
                 continue
-            alone = not panels[0].portrayed and len(panels) == 1
-            for column, panel in enumerate(panels):
-                axes = figure.add_subplot(grid[row, :] if alone else grid[row, column])
+            alone = len(cells[row]) == 1
+            for panel, cell in zip(panels, cells[row], strict=False):
+                axes = figure.add_subplot(cell)
                 _whole(axes, panel)
                 axes.set_ylabel(panel.label)
-                named.append((axes, panel, PANEL_WIDTH if alone else HALF))
+                named.append((axes, panel, alone_room if alone else half))
                 if last:
                     axes.set_xlabel(_time(panel))
             if panels[0].portrayed:
-                _portrait(figure.add_subplot(grid[row, 1]), panels[0])
+                _portrait(figure.add_subplot(cells[row][1]), panels[0])
         if several:
             common_legend(figure)
         else:
@@ -345,8 +351,23 @@ def _sheet(rows: Sequence[Sequence[Panel]], *, several: bool) -> Figure:
     return figure
 
 
+def _cells(rows: Sequence[Sequence[Panel]]) -> tuple[Figure, list[list[SubplotSpec]]]:
+    """Return a figure, and the places of the panels of each row: a narrow one has no columns."""
+    counts = [2 if len(panels) == 2 or panels[0].beside else 1 for panels in rows]
+    if not narrow():
+        figure = Figure(figsize=(panel_width(), 0.5 + ROW * len(rows)))
+        grid = figure.add_gridspec(len(rows), 2, width_ratios=(10, 8))
+        return figure, [
+            [grid[row, :]] if count == 1 else [grid[row, 0], grid[row, 1]]
+            for row, count in enumerate(counts)
+        ]
+    figure = Figure(figsize=(panel_width(), 0.5 + ROW * sum(counts)))
+    column = iter(figure.add_gridspec(sum(counts), 1))
+    return figure, [[next(column) for _ in range(count)] for count in counts]
+
+
 def _time(panel: Panel) -> str:
-    """Return what stands below an axis of time."""
+    """Return the label of an axis of time."""
     return "time (s); bands: range of the samples" if panel.crowded else "time (s)"
 
 

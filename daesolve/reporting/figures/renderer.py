@@ -309,7 +309,7 @@ def _legend(figure: Figure, axes: Axes, inches: tuple[float, float], **options: 
 
 
 def _head(figure: Figure, film: Film) -> Text:
-    """Write what is shown and how fast above the axes, and return the place for the time."""
+    """Write title and speed above the axes, and return the place for the time."""
     top = 1.0 - 0.14 / figure.get_figheight()
     below = top - 0.25 / figure.get_figheight()
     right = 1.0 - EDGE / INCHES
@@ -375,7 +375,7 @@ def write_mp4(shown: Film, file: Path, progress: Progress, *, width: int, progra
     total = len(shown.pictures)
     with style(), mpl.rc_context({"animation.ffmpeg_path": program}):
         scene = renderer(shown, width)
-        # Matplotlib's own annotation is narrower than what it and ffmpeg take.
+        # Matplotlib and ffmpeg take more than Matplotlib's annotation says.
         rate: Any = shown.rate
         writer = FFMpegWriter(fps=rate, codec="h264", extra_args=FFMPEG_OPTIONS)
         try:

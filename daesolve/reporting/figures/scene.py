@@ -28,12 +28,14 @@ from daesolve.drawing import (
 )
 from daesolve.reporting.facts import short
 from daesolve.reporting.figures.renderer import ABOVE, look_at, name, paint, paint_samples
-from daesolve.reporting.figures.style import PANEL_WIDTH, RULE, common_legend, strip, style
+from daesolve.reporting.figures.style import RULE, common_legend, narrow, panel_width, strip, style
 from daesolve.reporting.film import MARGIN, TINY, around, framed
 from daesolve.reporting.sampling import SEEN, Document, columns
 from daesolve.trajectory.joining import joinable
 
 INSTANTS = 5
+IN_A_COLUMN = 3
+"""How many instants a narrow figure has side by side."""
 CANDIDATES = 200
 """Among how many samples the instants are looked for."""
 NEAREST = 0.05
@@ -126,7 +128,7 @@ class Scene:
 
     @property
     def on_the_spot(self) -> bool:
-        """Whether there is no more to be seen of the whole than of the bodies."""
+        """Whether the whole scene shows no more than the bodies."""
         return float(np.ptp(self.box, axis=0).max()) < (1.0 + HEAPED) * self.body_size
 
     def scattered(self, entry: Placed) -> bool:
@@ -212,7 +214,7 @@ def _smooth(points: np.ndarray) -> bool:
 def _size(limits: np.ndarray) -> tuple[float, float]:
     """Return the width and the height of the scene in inches."""
     width, height = np.ptp(limits, axis=0)
-    inches = min(PANEL_WIDTH - AXIS, TALLEST * width / height)
+    inches = min(panel_width() - AXIS, TALLEST * width / height)
     return inches, inches * height / width
 
 
@@ -228,18 +230,28 @@ def _enlarged(seen: Scene) -> Figure:
     """Draw the scene, and below it the bodies of each instant in a panel of its own."""
     limits = framed(seen.box)
     width, height = _size(limits)
-    side = (PANEL_WIDTH - AXIS) / INSTANTS
-    heights = (height + 1.3 * AXIS, side + 0.6 * AXIS)
-    figure = Figure(figsize=(PANEL_WIDTH, sum(heights)))
-    grid = figure.add_gridspec(2, INSTANTS, height_ratios=heights)
+    columns, rows = _beside(seen)
+    side = (panel_width() - AXIS) / columns
+    heights = (height + 1.3 * AXIS, *[side + 0.6 * AXIS] * rows)
+    figure = Figure(figsize=(panel_width(), sum(heights)))
+    grid = figure.add_gridspec(1 + rows, columns, height_ratios=heights)
     _overview(figure.add_subplot(grid[0, :]), seen, limits)
-    panels = [figure.add_subplot(grid[1, column]) for column in range(len(seen.instants))]
+    panels = [
+        figure.add_subplot(grid[1 + place // columns, place % columns])
+        for place in range(len(seen.instants))
+    ]
     for panel, instant in zip(panels, seen.instants, strict=True):
         _closer(panel, seen, instant)
     shown = np.ptp(panels[0].get_xlim())
     larger = side / shown * np.ptp(limits[:, 0]) / width
     panels[0].set_ylabel(_magnified(float(larger)))
     return figure
+
+
+def _beside(seen: Scene) -> tuple[int, int]:
+    """Return the columns and rows of a panel for each instant."""
+    columns = IN_A_COLUMN if narrow() else INSTANTS
+    return columns, -(-len(seen.instants) // columns)
 
 
 def _magnified(factor: float) -> str:
@@ -251,9 +263,10 @@ def _magnified(factor: float) -> str:
 
 def _side_by_side(seen: Scene) -> Figure:
     """Draw the bodies of each instant in a panel of its own, at one scale."""
-    side = (PANEL_WIDTH - AXIS) / INSTANTS
-    figure = Figure(figsize=(PANEL_WIDTH, side + 1.2 * AXIS))
-    panels = np.atleast_1d(figure.subplots(1, INSTANTS))
+    columns, rows = _beside(seen)
+    side = (panel_width() - AXIS) / columns
+    figure = Figure(figsize=(panel_width(), rows * (side + 0.5 * AXIS) + 0.7 * AXIS))
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
     for panel, instant in zip(panels, seen.instants, strict=False):
         _closer(panel, seen, instant)
     for unused in panels[len(seen.instants) :]:
@@ -344,7 +357,7 @@ def _within(line: Placed, limits: np.ndarray) -> Placed:
 
 
 def strokes(entries: Sequence[Placed]) -> np.ndarray:
-    """Return (k, 2) points along what is drawn of shapes, so close that no text fits between."""
+    """Return (k, 2) points along drawn shapes, so close that no text fits between them."""
     found = np.concatenate([_strokes(entry) for entry in entries])
     return found[np.isfinite(found).all(axis=1)]
 

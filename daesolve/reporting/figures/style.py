@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,10 @@ INK, QUIET, RULE, SURFACE = "#1d2126", "#667077", "#dfe3e6", "#fefefe"
 SERIES = ("#2a6bb0", "#c25a16", "#1b8573", "#a4407c", "#8a6d00", "#6a5fc0")
 """Colours of curves; they differ in lightness too, and never carry a meaning alone."""
 PANEL_WIDTH = 10.4
+"""The width of a figure of a report, inches."""
+COLUMN = 5.2
+"""The width of a figure whose words can be read on a telephone, which shrinks it to the screen."""
+_WIDTH = ContextVar("width of figures", default=PANEL_WIDTH)
 MOST_PANELS = 12
 """The most panels of one figure."""
 MOST_DOTS = 1200
@@ -88,8 +93,14 @@ _SETTINGS: Any = {
     "ytick.major.size": 0,
     "ytick.minor.size": 0,
 }
+ROUNDED = 1e-9
+"""A range over its size that is nothing but rounding."""
 LEGEND_LINE = 0.18
-LEGEND_MARK, LEGEND_LETTER = 0.4, 0.075
+LETTERS = 140
+"""How many letters of a legend a figure of a report has side by side."""
+LABELS = 0.7
+"""What the labels left of a panel take, inches."""
+LEGEND_MARK, LEGEND_LETTER = 0.45, 0.075
 """The width of the mark and of a letter of a legend, inches."""
 
 
@@ -98,6 +109,26 @@ def style() -> Generator[None]:
     """Let figures that are made inside look like the report's own."""
     with mpl.rc_context(_SETTINGS):
         yield
+
+
+@contextmanager
+def in_a_column() -> Generator[None]:
+    """Let figures that are made inside be as narrow as a column, their panels below each other."""
+    before = _WIDTH.set(COLUMN)
+    try:
+        yield
+    finally:
+        _WIDTH.reset(before)
+
+
+def panel_width() -> float:
+    """Return the width of a figure, inches."""
+    return _WIDTH.get()
+
+
+def narrow() -> bool:
+    """Return whether panels stand below each other."""
+    return panel_width() < PANEL_WIDTH
 
 
 def colour(index: int) -> str:
@@ -131,6 +162,7 @@ def svg(figure: Figure, name: str) -> str:
         Different for each figure of a page.
     """
     _without_broken_mathematics(figure)
+    _without_magnified_rounding(figure)
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
         figure.savefig(
@@ -163,6 +195,7 @@ def save_figure(figure: Figure, directory: Path, name: str) -> list[Path]:
     """Write a figure as SVG and PNG into an existing directory, and return the files."""
     files = [directory / f"{NOT_IN_FILES.sub('-', name)}.{ending}" for ending in ("svg", "png")]
     _without_broken_mathematics(figure)
+    _without_magnified_rounding(figure)
     for file in files:
         figure.savefig(file, dpi=200)
     return files
@@ -178,6 +211,19 @@ def _without_broken_mathematics(figure: Figure) -> None:
                 parser.parse(words)
             except ValueError:
                 artist.set_parse_math(False)
+
+
+def _without_magnified_rounding(figure: Figure) -> None:
+    """Widen linear axes whose whole range is a rounding error of what they show."""
+    for axes in figure.axes:
+        for axis, limits, limit in (
+            (axes.xaxis, axes.get_xlim(), axes.set_xlim),
+            (axes.yaxis, axes.get_ylim(), axes.set_ylim),
+        ):
+            low, high = limits
+            size = max(abs(low), abs(high))
+            if axis.get_scale() == "linear" and 0.0 < abs(high - low) <= ROUNDED * size:
+                limit(low - 0.1 * size, high + 0.1 * size)
 
 
 def _rounded(found: re.Match[str]) -> str:
@@ -215,7 +261,7 @@ def settle(axes: Axes, values: Sequence[np.ndarray], least: float = 0.0) -> None
     low, high = float(np.min(finite)), float(np.max(finite))
     size = max(abs(low), abs(high))
     height = high - low
-    if height <= 1e-9 * size:
+    if height <= ROUNDED * size:
         height = 0.2 * size
     height = max(height, least) * 1.16 or 1.0
     middle = low + 0.5 * (high - low)
@@ -230,7 +276,7 @@ def empty(sentence: str) -> Figure:
     return figure
 
 
-def strip(axes: Axes, columns: int = 6, room: float = PANEL_WIDTH) -> None:
+def strip(axes: Axes, columns: int = 6, room: float | None = None) -> None:
     """Put the legend in a strip above the axes.
 
     Parameters
@@ -240,11 +286,12 @@ def strip(axes: Axes, columns: int = 6, room: float = PANEL_WIDTH) -> None:
     columns
         At most so many entries side by side.
     room
-        How wide the strip may be, inches.
+        How wide the strip may be, inches; None takes the width of a panel that fills its row.
     """
     labels = axes.get_legend_handles_labels()[1]
     if labels:
-        fitting = int(room / (LEGEND_MARK + LEGEND_LETTER * max(map(len, labels))))
+        wide = panel_width() - LABELS if room is None else room
+        fitting = int(wide / (LEGEND_MARK + LEGEND_LETTER * max(map(len, labels))))
         columns = max(1, min(columns, fitting, len(labels)))
         axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns)
 
@@ -257,6 +304,7 @@ def common_legend(figure: Figure) -> None:
             found.setdefault(label, handle)
     if not found:
         return
-    columns = max(1, min(len(found), 140 // (max(map(len, found)) + 6)))
+    letters = int(LETTERS * figure.get_figwidth() / PANEL_WIDTH)
+    columns = max(1, min(len(found), letters // (max(map(len, found)) + 6)))
     figure.set_figheight(figure.get_figheight() + LEGEND_LINE * -(-len(found) // columns))
     figure.legend(list(found.values()), list(found), loc="outside upper left", ncols=columns)

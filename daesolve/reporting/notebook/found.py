@@ -20,7 +20,6 @@ from daesolve.reporting.notebook.blocks import Part, block, drawn, paragraph, ta
 from daesolve.solving.comparison import Comparison
 
 MEMBERS_SHOWN, COLUMNS_SHOWN = 10, 8
-ORBITS_SHOWN = 8
 EXACT = 10
 """Digits of a number that is used further."""
 ROUNDED = 1e-9
@@ -169,7 +168,7 @@ def _complex(value: complex) -> str:
 
 
 def branch_block(branch: Branch) -> str:
-    """Return the notebook block of a branch: its drawing, and what is special on it."""
+    """Return the notebook block of a branch: its drawing, and its special points."""
     values = [entry.value for entry in branch.entries]
     name = branch.axis.name
     verdicts = Counter(branch.verdicts)

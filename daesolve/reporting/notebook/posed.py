@@ -59,7 +59,7 @@ def problem_block(problem: Problem) -> str:
 
 
 def case_block(bound: BoundCase) -> str:
-    """Return the notebook block of a case: what is run, and from where."""
+    """Return the notebook block of a case: its system and its start."""
     case = bound.case
     start = {**bound.full_start, **bound.initial}
     system = bound.system

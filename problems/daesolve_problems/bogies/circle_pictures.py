@@ -108,7 +108,7 @@ def plane_of_tongues(
         xlabel="C₁ / V (1/m)", ylabel="(C₂ − C₁) / V (1/m)", title="pale: locked at whole numbers"
     )
     if ends:
-        axes.legend(loc="upper right", fontsize="x-small")
+        axes.legend(loc="upper right", fontsize="small")
     return figure
 
 
@@ -128,5 +128,5 @@ def torus(found: Sequence[Separatrix]) -> Figure:
     axes.plot(*points.T, "o", color="k", markersize=5, label="degenerate points")
     axes.set(xlabel="θ₁ (rad)", ylabel="θ₂ (rad)", xlim=(0.0, TURN), ylim=(0.0, TURN))
     axes.set_aspect("equal")
-    axes.legend(loc="upper right", fontsize="x-small")
+    axes.legend(loc="upper right", fontsize="small")
     return figure

@@ -30,12 +30,11 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve_problems.contacts.feet import block, coordinates, drawing, lifted, numbers, standing
-from daesolve_problems.figures import column, panels_over_time, series
+from daesolve_problems.figures import Document, column, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document
 
 SHAKEN = {"half_width": 0.2, "height": 0.1, "mu_rear": 0.2, "mu_front": 0.4, "shake_rate": 20.0}
 """A flat block on a table, its feet of different friction."""

@@ -28,12 +28,10 @@ import casadi as ca
 import daesolve as ds
 from daesolve.drawing import Drawing, Line, Polar
 from daesolve_problems.contacts import feet
-from daesolve_problems.figures import draw_curve, panels_over_time, series
+from daesolve_problems.figures import Document, draw_curve, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from daesolve_problems.figures import Document
 
 
 def posed() -> ds.MechanicalSystem:
@@ -60,6 +58,7 @@ def cycle(document: Document) -> Figure:
     over_time.set_ylabel("speed (m/s)")
     draw_curve(over_place, document, "x", "x_dot", linewidth=1.2)
     over_place.set_xlabel("x (m)")
+    over_place.set_ylabel("speed (m/s)")
     return figure
 
 

@@ -131,7 +131,7 @@ def bouncing(case: BoundCase) -> ds.Answer:
     found: list[dict[str, float]] = []
     worst = 0.0
     hits = [event for event in run.events if event.impact is not None]
-    # Where lower bounces are left out, the last impact throws the ball no more.
+    # If lower bounces are left out, the ball stays down after the last impact.
     stays = any(event.name == "accumulated" for event in run.events)
     for event in hits:
         assert event.impact is not None

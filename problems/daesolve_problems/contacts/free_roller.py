@@ -50,16 +50,14 @@ from daesolve.drawing import (
     Pose,
     Shape,
     Trace,
-    axes_by_quaternions,
     ring,
-    series_of,
     tiles,
 )
 from daesolve.multibody import Body, Mechanism, PlaneContact, Spindle
 from daesolve.typing import BoundCase, Parameters
 from daesolve_problems import spindle
 from daesolve_problems.contacts.free_body import EYE, quaternion_of
-from daesolve_problems.figures import Document, panels_over_time, series
+from daesolve_problems.figures import Document, frames_of, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -261,10 +259,9 @@ def drawing(document: Document) -> Drawing:
     """Draw the roller over the floor, with the path of its contact and the force there."""
     p, structure = document["parameters"], document["structure"]
     shape, pose = shape_of(p, structure), Pose("roller")
-    centre = np.column_stack(series_of(document, *(f"roller_{axis}" for axis in "xyz")))
-    turns = np.column_stack(series_of(document, *(f"roller_q{k}" for k in range(4))))
+    centre, axes = frames_of(document, "roller")
     push = np.nan_to_num(np.asarray(series(document, "reactions", "floor")))
-    columns = pose.series(centre, axes_by_quaternions(turns))
+    columns = pose.series(centre, axes)
     columns["push"] = push / (p["mass"] * p["gravity"]) * shape.half_length / 2.0
     touch = ("lowest_x", "lowest_y", 0.0)
     return Drawing(

@@ -33,13 +33,12 @@ import casadi as ca
 import daesolve as ds
 from daesolve.drawing import Circle, Drawing, Line, Linear, Polar, Shape
 from daesolve.errors import OutOfRangeError
-from daesolve_problems.figures import panels_over_time, series
+from daesolve_problems.figures import Document, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from daesolve.typing import DifferentiableVector, Parameters
-    from daesolve_problems.figures import Document
 
 FEWEST, MOST = 2, 12
 """The least and the largest number of balls: an impact of more has too many combinations."""

@@ -28,12 +28,10 @@ import numpy as np
 import daesolve as ds
 from daesolve.typing import BoundCase
 from daesolve_problems.contacts.feet import block, coordinates, drawing, lifted, numbers, standing
-from daesolve_problems.figures import column, panels_over_time, series
+from daesolve_problems.figures import Document, column, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from daesolve_problems.figures import Document
 
 
 def posed() -> ds.MechanicalSystem:

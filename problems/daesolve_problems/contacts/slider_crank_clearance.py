@@ -28,13 +28,12 @@ import casadi as ca
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Outline, Polar
 from daesolve.errors import OutOfRangeError
-from daesolve_problems.figures import column, panels_over_time, series
+from daesolve_problems.figures import Document, column, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from daesolve.typing import AnyGoal, DifferentiableVector, Parameters
-    from daesolve_problems.figures import Document
 
 
 def _numbers(**more: tuple[float, str, ds.Interval]) -> Parameters:

@@ -27,12 +27,11 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.drawing import Arrow, Dot, Drawing, Line, Polar, Trace
-from daesolve_problems.figures import draw_paths, series
+from daesolve_problems.figures import Document, draw_paths, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document
 
 ENDS = {"A": -1.0, "B": 1.0}
 """The ends, and on which side of the centre they are."""

@@ -32,12 +32,11 @@ import numpy as np
 import daesolve as ds
 from daesolve.drawing import Circle, Dot, Drawing, Line, Outline, Polar
 from daesolve.typing import BoundCase, DifferentiableVector, Parameters
-from daesolve_problems.figures import draw_curve, new_figure, series
+from daesolve_problems.figures import Document, draw_curve, new_figure, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document
 
 CYCLE = 17.574666205617
 """The rate of the bird where the lower edge begins to slip, in the cycle, rad/s."""

@@ -33,12 +33,11 @@ import scipy
 import daesolve as ds
 from daesolve.drawing import Circle, Drawing, Line, Linear, Outline
 from daesolve.multibody import Coulomb
-from daesolve_problems.figures import column, draw_curve, panels_over_time, series
+from daesolve_problems.figures import Document, column, draw_curve, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document, draw_curve
 
 Values = Mapping[str, float]
 

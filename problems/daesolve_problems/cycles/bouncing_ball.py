@@ -34,12 +34,11 @@ import numpy as np
 import daesolve as ds
 from daesolve.drawing import Camera, Circle, Drawing, Line, Linear
 from daesolve.errors import OutOfRangeError
-from daesolve_problems.figures import new_figure, panels_over_time, series
+from daesolve_problems.figures import Document, new_figure, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document
 
 Values = Mapping[str, float]
 TURN = 2.0 * math.pi
@@ -196,6 +195,8 @@ def bounces(document: Document) -> Figure:
 def impacts(document: Document) -> Figure:
     """Draw the speed of take-off over the phase of the table, at each impact."""
     frequency = document["parameters"]["frequency"]
+    from daesolve.reporting.figures.style import settle
+
     found = [
         (math.remainder(frequency * event["time"], TURN), event["after"]["y_dot"])
         for event in document["events"]
@@ -204,6 +205,7 @@ def impacts(document: Document) -> Figure:
     figure = new_figure(5.0, 4.0)
     axes = figure.add_subplot()
     axes.plot(*np.array(found).reshape(-1, 2).T, ".", markersize=3)
+    settle(axes, [np.array([speed for _, speed in found])])
     axes.set_xlim(-math.pi, math.pi)
     axes.set_xlabel("phase of the impact (rad)")
     axes.set_ylabel("speed of take-off (m/s)")

@@ -29,13 +29,12 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Polar, Trace
-from daesolve_problems.figures import draw_curve, new_figure, panels_over_time, series
+from daesolve_problems.figures import Document, draw_curve, new_figure, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from daesolve.drawing import Shape
-    from daesolve_problems.figures import Document, draw_curve
 
 TURN = 2.0 * np.pi
 """A period of the phase of a drive, rad."""

@@ -35,12 +35,11 @@ import scipy
 import daesolve as ds
 from daesolve.drawing import Drawing, Line, Linear, Outline
 from daesolve.errors import OutOfRangeError
-from daesolve_problems.figures import draw_curve, new_figure, panels_over_time, series
+from daesolve_problems.figures import Document, draw_curve, new_figure, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document, draw_curve
 
 Values = Mapping[str, float]
 ROUNDING = 1e-12
@@ -271,6 +270,8 @@ def motion(document: Document) -> Figure:
 
 def impacts(document: Document) -> Figure:
     """Draw the speed of each impact over the phase of the drive."""
+    from daesolve.reporting.figures.style import settle
+
     frequency = document["parameters"]["frequency"]
     found = [
         (math.remainder(frequency * event["time"], 2.0 * math.pi), event["detail"]["x_dot"])
@@ -280,6 +281,8 @@ def impacts(document: Document) -> Figure:
     figure = new_figure(5.0, 4.0)
     axes = figure.add_subplot()
     axes.plot(*np.array(found).reshape(-1, 2).T, ".", markersize=3)
+    settle(axes, [np.array([speed for _, speed in found])])
+    axes.set_xlim(-math.pi, math.pi)
     axes.set_xlabel("phase of the impact (rad)")
     axes.set_ylabel("speed of the impact (m/s)")
     return figure

@@ -42,13 +42,12 @@ import scipy
 import daesolve as ds
 from daesolve.drawing import Camera, Circle, Drawing, Line, Polar, Trace
 from daesolve.errors import OutOfRangeError
-from daesolve_problems.figures import column, new_figure, series
+from daesolve_problems.figures import Document, column, new_figure, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from daesolve.typing import Parameters
-    from daesolve_problems.figures import Document
 
 Values = Mapping[str, float]
 FEWEST = 5

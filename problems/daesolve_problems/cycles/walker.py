@@ -38,12 +38,11 @@ import numpy as np
 
 import daesolve as ds
 from daesolve.drawing import Camera, Circle, Dot, Drawing, Line, Polar, Trace
-from daesolve_problems.figures import new_figure, panels_over_time, series
+from daesolve_problems.figures import Document, new_figure, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document
 
 Values = Mapping[str, float]
 

@@ -33,12 +33,11 @@ import casadi as ca
 import daesolve as ds
 from daesolve.drawing import Arrow, Circle, Drawing, Line, Linear, Outline, Polar
 from daesolve.errors import OutOfRangeError
-from daesolve_problems.figures import column, panels_over_time, series
+from daesolve_problems.figures import Document, column, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document
 
 BUSHINGS = ("lower", "upper")
 

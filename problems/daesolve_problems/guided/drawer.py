@@ -27,12 +27,10 @@ import casadi as ca
 
 import daesolve as ds
 from daesolve.drawing import Arrow, Circle, Drawing, Line, Linear, Outline
-from daesolve_problems.figures import column, panels_over_time, series
+from daesolve_problems.figures import Document, column, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from daesolve_problems.figures import Document
 
 
 def drawer(wheels: bool = False, rollers: bool = False) -> ds.MechanicalSystem:

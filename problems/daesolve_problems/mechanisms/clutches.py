@@ -27,12 +27,11 @@ import casadi as ca
 import daesolve as ds
 from daesolve.drawing import Camera, Circle, Drawing, Linear
 from daesolve.multibody import Coulomb
-from daesolve_problems.figures import column, panels_over_time, series
+from daesolve_problems.figures import Document, column, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document
 
 SHAFTS = ("engine", "gearbox", "load")
 NOTHING = 1e-9

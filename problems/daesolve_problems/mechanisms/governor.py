@@ -35,8 +35,6 @@ from daesolve.drawing import (
     Pose,
     Shape,
     Trace,
-    axes_by_quaternions,
-    series_of,
     tiles,
 )
 from daesolve.multibody import (
@@ -49,7 +47,7 @@ from daesolve.multibody import (
     quaternion,
 )
 from daesolve.typing import Parameters
-from daesolve_problems.figures import new_figure
+from daesolve_problems.figures import frames_of, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -183,9 +181,7 @@ def drawing(document: Mapping[str, Any]) -> Drawing:
     series: dict[str, np.ndarray] = {}
     for name in ("slider", *SIDES):
         poses[name] = pose = Pose(name)
-        places = np.column_stack(series_of(document, *(f"{name}_{axis}" for axis in "xyz")))
-        turns = np.column_stack(series_of(document, *(f"{name}_q{k}" for k in range(4))))
-        series |= pose.series(places, axes_by_quaternions(turns))
+        series |= pose.series(*frames_of(document, name))
     half = p["cube"] / 2
     square = half * np.array([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)])
     slider = poses["slider"]

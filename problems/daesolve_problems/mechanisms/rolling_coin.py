@@ -35,14 +35,12 @@ from daesolve.drawing import (
     Outline,
     Pose,
     Trace,
-    axes_by_quaternions,
     ring,
-    series_of,
     tiles,
 )
 from daesolve.errors import OutOfRangeError
 from daesolve.multibody import Body, Disc, Mechanism, Rolling, quaternion
-from daesolve_problems.figures import draw_curve, new_figure, plane
+from daesolve_problems.figures import draw_curve, frames_of, new_figure, plane
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -143,8 +141,7 @@ def path_of_the_contact(document: Mapping[str, Any]) -> Figure:
 def drawing(document: Mapping[str, Any]) -> Drawing:
     """Draw the coin and its track; its axes do not spin with it, so the drawing shows no spin."""
     pose, radius = Pose("coin"), document["parameters"]["radius"]
-    positions = np.column_stack(series_of(document, "coin_x", "coin_y", "coin_z"))
-    turns = np.column_stack(series_of(document, *(f"coin_q{k}" for k in range(4))))
+    positions, axes = frames_of(document, "coin")
     contact = ("ground_x", "ground_y", 0.0)
     return Drawing(
         [
@@ -154,7 +151,7 @@ def drawing(document: Mapping[str, Any]) -> Drawing:
             Line([contact, pose.place((0.0, 0.0, 0.0))], role="detail"),
             Dot(contact, role="accent", label="contact"),
         ],
-        series=pose.series(positions, axes_by_quaternions(turns)),
+        series=pose.series(positions, axes),
         eye=(-0.6, -1.0, 0.6),
     )
 

@@ -35,14 +35,12 @@ from daesolve.drawing import (
     Outline,
     Pose,
     Trace,
-    axes_by_quaternions,
     ring,
-    series_of,
     tiles,
 )
 from daesolve.errors import OutOfRangeError
 from daesolve.multibody import GROUND, Body, Mechanism, Spherical, quaternion
-from daesolve_problems.figures import draw_curve, new_figure
+from daesolve_problems.figures import draw_curve, frames_of, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -140,8 +138,7 @@ def drawing(document: Mapping[str, Any]) -> Drawing:
     Its axes do not spin with it, so the drawing shows no spin; its radius is not a parameter.
     """
     pose, reach = Pose("top"), document["parameters"]["distance"]
-    positions = np.column_stack(series_of(document, "top_x", "top_y", "top_z"))
-    turns = np.column_stack(series_of(document, *(f"top_q{k}" for k in range(4))))
+    positions, axes = frames_of(document, "top")
     rim = pose.places(ring(0.8 * reach))
     tip, centre = (0.0, 0.0, 0.0), pose.place((0.0, 0.0, 0.0))
     return Drawing(
@@ -153,7 +150,7 @@ def drawing(document: Mapping[str, Any]) -> Drawing:
             Line([tip, pose.place((0.0, 0.0, 0.5 * reach))], label="axis"),
             Dot(centre, role="accent", label="mass centre"),
         ],
-        series=pose.series(positions, axes_by_quaternions(turns)),
+        series=pose.series(positions, axes),
         eye=(0.3, -1.0, 0.4),
     )
 

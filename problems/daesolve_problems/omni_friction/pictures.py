@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import daesolve as ds
-from daesolve.drawing import Camera, Dot, Drawing, Shape, Trace
+from daesolve.drawing import Drawing
 from daesolve.typing import BoundCase
 from daesolve_problems.figures import (
     Document,
     column,
+    draw_over_time,
     draw_path,
     mark_peaks,
+    name_panel,
     near_events,
     new_figure,
     place_of_centre,
@@ -28,18 +30,12 @@ from daesolve_problems.figures import (
 from daesolve_problems.omni_friction.comparing import MEASURES, matched_motion, turned_back
 from daesolve_problems.omni_friction.geometry import vehicle
 from daesolve_problems.omni_vehicle.motion import Sizes, Wheel
-from daesolve_problems.omni_vehicle.pictures import platform_shapes, wheel_shapes
+from daesolve_problems.omni_vehicle.pictures import CENTRE, drawing_of
 from daesolve_problems.omni_wheels import equal_directions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-CENTRE = ("x", "y")
-SIGHT = 2.6
-"""The width of what an animation looks at, in largest distances from the vehicle's centre."""
-NOTHING = 1e-12
-"""Rounding at rest, which no axis magnifies."""
 
 
 # -- the vehicle ---------------------------------------------------------------------------------
@@ -48,10 +44,6 @@ NOTHING = 1e-12
 def drawing(document: Document) -> Drawing:
     """Draw the vehicle from above, its rollers as its wheels turn, and the path of its centre."""
     car = _sizes(document)
-    shapes: list[Shape] = [Trace(CENTRE, label="path of the centre"), *platform_shapes(car)]
-    for number, wheel in enumerate(car.wheels, start=1):
-        shapes += wheel_shapes(car, number, wheel)
-    shapes.append(Dot(CENTRE, role="path"))
     series = {
         "x_dot": column(document, "x_dot"),
         "y_dot": column(document, "y_dot"),
@@ -60,7 +52,7 @@ def drawing(document: Document) -> Drawing:
     for i in range(1, len(car.wheels) + 1):
         series[f"turn_{i}"] = np.unwrap(column(document, f"chi_{i}"))
         series[f"turn_dot_{i}"] = column(document, f"chi_dot_{i}")
-    return Drawing(shapes, series=series, camera=Camera(CENTRE, SIGHT * car.extent))
+    return drawing_of(car, series)
 
 
 def _sizes(document: Document) -> Sizes:
@@ -83,7 +75,7 @@ def motion(document: Document) -> Figure:
     grid = figure.subplots(2, 2)
     _path(grid[0, 0], document)
     theta = np.unwrap(column(document, "theta"))
-    _over_time(grid[0, 1], document, {"θ": theta}, "θ (rad)")
+    draw_over_time(grid[0, 1], document["times"], {"θ": theta}, "θ (rad)")
     wheels = range(1, document["structure"]["wheels"] + 1)
     for i in wheels:
         grid[1, 0].step(
@@ -95,9 +87,9 @@ def motion(document: Document) -> Figure:
         )
     grid[1, 0].set_yticks(range(1, document["structure"]["rollers"] + 1))
     grid[1, 0].legend(loc="best")
-    _name(grid[1, 0], "number of the roller in contact")
+    name_panel(grid[1, 0], "number of the roller in contact")
     normals = {f"wheel {i}": column(document, f"normal_{i}") for i in wheels}
-    _over_time(grid[1, 1], document, normals, "normal reactions (N)")
+    draw_over_time(grid[1, 1], document["times"], normals, "normal reactions (N)")
     return figure
 
 
@@ -110,7 +102,7 @@ def deviation(document: Document) -> Figure:
     grid = figure.subplots(2, 2)
     _deviations([grid[0, 0], grid[0, 1], grid[1, 0]], document)
     taken = {"work": column(document, "friction_work"), "energy": column(document, "energy")}
-    _over_time(grid[1, 1], document, taken, "work of friction, energy (J)")
+    draw_over_time(grid[1, 1], document["times"], taken, "work of friction, energy (J)")
     return figure
 
 
@@ -121,12 +113,14 @@ def _deviations(panels: Sequence[Axes], document: Document) -> None:
     start = {name: float(column(document, name)[0]) for name in names}
     other = matched_motion(start, document["parameters"], document["structure"], times - times[0])
     apart = {name: column(document, name) - other[name] for name in CENTRE}
-    _over_time(panels[0], document, apart, "deviation of the centre (m)")
+    draw_over_time(panels[0], document["times"], apart, "deviation of the centre (m)")
     turned = turned_back(column(document, "theta") - other["theta"])
-    _over_time(panels[1], document, {"θ": turned}, "deviation of θ (rad)")
+    draw_over_time(panels[1], document["times"], {"θ": turned}, "deviation of θ (rad)")
     wheels = range(1, document["structure"]["wheels"] + 1)
     slips = {f"wheel {i}": column(document, f"slip_{i}") for i in wheels}
-    _over_time(panels[2], document, slips, "slip |u|, triangles: peaks over every step (m/s)")
+    draw_over_time(
+        panels[2], document["times"], slips, "slip |u|, triangles: peaks over every step (m/s)"
+    )
     mark_peaks(panels[2], document, {name: f"slip_{i}" for i, name in enumerate(slips, start=1)})
 
 
@@ -179,24 +173,7 @@ def _contact_rollers(document: Document, i: int) -> np.ndarray:
     return np.argmax(heights, axis=0) + 1
 
 
-def _over_time(axes: Axes, document: Document, series: Mapping[str, np.ndarray], what: str) -> None:
-    for name, values in series.items():
-        axes.plot(document["times"], values, linewidth=1.0, label=name)
-    lowest, highest = (f(list(series.values())) for f in (np.nanmin, np.nanmax))
-    if highest - lowest < NOTHING:
-        axes.set_ylim(lowest - NOTHING, highest + NOTHING)
-    if len(series) > 1:
-        axes.legend(loc="best")
-    _name(axes, what)
-
-
 def _path(axes: Axes, document: Document) -> None:
     draw_path(axes, document, place_of_centre)
     plane(axes)
-    _name(axes, "path of the centre", "x (m)")
-
-
-def _name(axes: Axes, what: str, across: str = "t (s)") -> None:
-    axes.set_title(what)
-    axes.set_xlabel(across)
-    axes.margins(x=0.01)
+    name_panel(axes, "path of the centre", "x (m)")

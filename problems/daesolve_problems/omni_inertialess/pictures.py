@@ -11,27 +11,31 @@ from numpy.typing import NDArray
 
 from daesolve.drawing import (
     Camera,
-    Circle,
     Cosine,
     Dot,
     Drawing,
     Line,
     Linear,
     Outline,
-    Point,
-    Polar,
     Shape,
     Trace,
 )
 from daesolve_problems.figures import (
     Document,
     column,
+    draw_over_time,
     draw_path,
     new_figure,
     place_of_centre,
     plane,
 )
 from daesolve_problems.omni_inertialess.vehicle import Wheel, parameters, wheels_of
+from daesolve_problems.omni_vehicle.pictures import (
+    CENTRE,
+    on_platform,
+    platform_shapes,
+    rates_of_platform,
+)
 from daesolve_problems.omni_wheels import numbered
 
 if TYPE_CHECKING:
@@ -40,19 +44,16 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-CENTRE = ("x", "y")
 HALF_WIDTH, HALF_AXIS = 0.25, 0.7
 """Half the width of a wheel as drawn, and half the length of a roller's axis, over h."""
 MARKS = 6
 """Lines across the rim of a wheel, by which its turning is seen."""
 SIGHT = 2.8
 """The width of what an animation looks at, in largest distances from the vehicle's centre."""
-NOTHING = 1e-12
-"""Rounding at rest, which no axis magnifies."""
 
 
 def _values(document: Document) -> tuple[dict[str, float], int]:
-    """Return every parameter, and N; zero stands for what follows from the others."""
+    """Return every parameter, and N; zero means that it follows from the others."""
     given = dict(document["parameters"])
     wheels = sum(name.startswith("heading_") for name in given)
     return dict.fromkeys(parameters(wheels).names, 0.0) | given, wheels
@@ -70,45 +71,24 @@ def drawing(document: Document) -> Drawing:
     wheels = wheels_of(p, count)
     extent = max(math.hypot(wheel.x, wheel.y) for wheel in wheels) + p["wheel_radius"]
     off_centre = math.hypot(p["centre_x"], p["centre_y"]) > 0.0
-    mass = _on_platform(p["centre_x"], p["centre_y"])
+    mass = on_platform(p["centre_x"], p["centre_y"])
     shapes: list[Shape] = [Trace(CENTRE, label="path of the centre")]
     if off_centre:
         shapes.append(Trace(mass, role="force", label="path of the mass centre"))
-    shapes += _platform(p["platform_radius"], wheels)
+    shapes += platform_shapes(p["platform_radius"], [(wheel.x, wheel.y) for wheel in wheels])
     for number, wheel in enumerate(wheels, start=1):
         shapes += _wheel(p["wheel_radius"], number, wheel)
     shapes.append(Dot(CENTRE, role="path"))
     if off_centre:
         shapes.append(Dot(mass, role="force", label="mass centre"))
-    return Drawing(shapes, series=_rates(document), camera=Camera(CENTRE, SIGHT * extent))
-
-
-def _rates(document: Document) -> dict[str, Array]:
-    """Return the rates by which the platform's place is interpolated."""
-    v_1, v_2, theta = (column(document, name) for name in ("v_1", "v_2", "theta"))
-    return {
-        "x_dot": v_1 * np.cos(theta) - v_2 * np.sin(theta),
-        "y_dot": v_1 * np.sin(theta) + v_2 * np.cos(theta),
-        "theta_dot": column(document, "omega"),
-    }
-
-
-def _on_platform(x: float, y: float) -> Point:
-    """Return a point that is fixed to the platform, in its axes."""
-    return Polar(CENTRE, math.hypot(x, y), Linear({"theta": 1.0}, math.atan2(y, x)))
-
-
-def _platform(radius: float, wheels: list[Wheel]) -> list[Shape]:
-    """Return the platform, what holds the wheels, and a mark that points ahead."""
-    tip, back, side = 0.5 * radius, 0.34 * radius, 0.1 * radius
-    arms = [Line([CENTRE, _on_platform(w.x, w.y)], role="detail") for w in wheels]
-    mark = Outline([(tip, 0.0), (back, side), (back, -side)], CENTRE, "theta")
-    return [Circle(CENTRE, radius, label="platform"), *arms, mark]
+    return Drawing(
+        shapes, series=rates_of_platform(document), camera=Camera(CENTRE, SIGHT * extent)
+    )
 
 
 def _wheel(radius: float, number: int, wheel: Wheel) -> list[Shape]:
     """Return a wheel; its own axes are its axle and what lies across it."""
-    at, heading = _on_platform(wheel.x, wheel.y), Linear({"theta": 1.0}, wheel.heading)
+    at, heading = on_platform(wheel.x, wheel.y), Linear({"theta": 1.0}, wheel.heading)
     wide, first = HALF_WIDTH * radius, number == 1
     corners = [(wide, radius), (-wide, radius), (-wide, -radius), (wide, -radius)]
     shapes: list[Shape] = [Outline(corners, at, heading, label="wheel" if first else "")]
@@ -120,7 +100,7 @@ def _wheel(radius: float, number: int, wheel: Wheel) -> list[Shape]:
             Outline([(wide, place), (-wide, place)], at, heading, shown=above, role="detail")
         )
     ends = [
-        _on_platform(wheel.x + side * wheel.axis[0], wheel.y + side * wheel.axis[1])
+        on_platform(wheel.x + side * wheel.axis[0], wheel.y + side * wheel.axis[1])
         for side in (-HALF_AXIS * radius, HALF_AXIS * radius)
     ]
     shapes.append(Line(ends, role="accent", label="axis of the roller below" if first else ""))
@@ -137,16 +117,22 @@ def motion(document: Document) -> Figure:
     p, numbers = _values(document)
     _paths(figure.add_subplot(grid[:2, 0]), document, p)
     v = {name: column(document, name) for name in ("v_1", "v_2", "speed")}
-    _over_time(figure.add_subplot(grid[0, 1]), document, v, "velocity of the centre (m/s)")
+    draw_over_time(
+        figure.add_subplot(grid[0, 1]), document["times"], v, "velocity of the centre (m/s)"
+    )
     turning = {"omega": column(document, "omega")}
-    _over_time(figure.add_subplot(grid[1, 1]), document, turning, "rate of turn (rad/s)")
+    draw_over_time(
+        figure.add_subplot(grid[1, 1]), document["times"], turning, "rate of turn (rad/s)"
+    )
     rates = {f"wheel {i}": column(document, f"chi_dot_{i}") for i in range(1, numbers + 1)}
-    _over_time(figure.add_subplot(grid[2, 0]), document, rates, "rates of the wheels (rad/s)")
+    draw_over_time(
+        figure.add_subplot(grid[2, 0]), document["times"], rates, "rates of the wheels (rad/s)"
+    )
     forces = {
         f"wheel {i}": column(document, name)
         for i, name in enumerate(numbered("lambda", numbers), start=1)
     }
-    _over_time(figure.add_subplot(grid[2, 1]), document, forces, "reactions (N)")
+    draw_over_time(figure.add_subplot(grid[2, 1]), document["times"], forces, "reactions (N)")
     return figure
 
 
@@ -163,19 +149,6 @@ def _paths(axes: Axes, document: Document, p: Mapping[str, float]) -> None:
         )
     plane(axes)
     axes.legend(loc="best")
-
-
-def _over_time(axes: Axes, document: Document, series: Mapping[str, Array], what: str) -> None:
-    for name, values in series.items():
-        axes.plot(document["times"], values, linewidth=1.2, label=name)
-    lowest, highest = np.min(list(series.values())), np.max(list(series.values()))
-    if highest - lowest < NOTHING:
-        axes.set_ylim(lowest - NOTHING, highest + NOTHING)
-    axes.set_title(what)
-    axes.set_xlabel("t (s)")
-    axes.margins(x=0.01)
-    if len(series) > 1:
-        axes.legend(loc="best")
 
 
 FIGURES = {"motion of the vehicle": motion}

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 
@@ -119,6 +120,21 @@ class Model:
         rates = [stand.rate for stand in self.stands]
         return ca.vertcat(
             cosine * v_1 - sine * v_2, sine * v_1 + cosine * v_2, self.v.omega, *rates
+        )
+
+    def system(self, **further: Any) -> ds.MechanicalSystem:
+        """Return the vehicle with what a law adds, as options of `MechanicalSystem`."""
+        return ds.MechanicalSystem(
+            self.q,
+            self.p,
+            kinetic=self.kinetic,
+            potential=self.potential,
+            mass_matrix=self.mass_matrix,
+            gyroscopic=self.gyroscopic,
+            velocities=self.v,
+            kinematics=self.kinematics,
+            discrete=self.d,
+            **further,
         )
 
     def pushed(self, stand: Stand, force: ca.SX) -> ca.SX:

@@ -74,16 +74,7 @@ def inertialess(
 
 def _system(model: Model, goals: list[ds.Nonholonomic], imposition: Order) -> ds.MechanicalSystem:
     names = [goal.name for goal in goals]
-    return ds.MechanicalSystem(
-        model.q,
-        model.p,
-        kinetic=model.kinetic,
-        potential=model.potential,
-        mass_matrix=model.mass_matrix,
-        gyroscopic=model.gyroscopic,
-        velocities=model.v,
-        kinematics=model.kinematics,
-        discrete=model.d,
+    return model.system(
         goals=goals,
         independent=independent(model),
         events=[roller_switch(model, names, imposition)],

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from daesolve.drawing import Camera, Dot, Drawing, Shape, Trace
+from daesolve.drawing import Drawing
 from daesolve.trajectory.trajectory import Trajectory
 from daesolve_problems.figures import (
     Document,
     column,
+    draw_over_time,
     draw_path,
     new_figure,
     place_of_centre,
@@ -20,33 +21,17 @@ from daesolve_problems.figures import (
 from daesolve_problems.omni_laws.description import described, law_of, parameters
 from daesolve_problems.omni_vehicle.geometry import pitch
 from daesolve_problems.omni_vehicle.motion import Sizes, Wheel, continued
-from daesolve_problems.omni_vehicle.pictures import platform_shapes, wheel_shapes
+from daesolve_problems.omni_vehicle.pictures import drawing_of, rates_of_platform
 from daesolve_problems.omni_wheels import numbered
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-CENTRE = ("x", "y")
-SIGHT = 2.6
-"""The width of what an animation looks at, in largest distances from the vehicle's centre."""
-NOTHING = 1e-12
-"""Rounding at rest, which no axis magnifies."""
 
 
 def drawing(document: Document) -> Drawing:
     """Draw the vehicle from above, its rollers as its wheels turn, and the path of its centre."""
     car = sizes(document)
-    shapes: list[Shape] = [Trace(CENTRE, label="path of the centre"), *platform_shapes(car)]
-    for number, wheel in enumerate(car.wheels, start=1):
-        shapes += wheel_shapes(car, number, wheel)
-    shapes.append(Dot(CENTRE, role="path"))
-    v_1, v_2, theta = (column(document, name) for name in ("v_1", "v_2", "theta"))
-    series = {
-        "x_dot": v_1 * np.cos(theta) - v_2 * np.sin(theta),
-        "y_dot": v_1 * np.sin(theta) + v_2 * np.cos(theta),
-        "theta_dot": column(document, "omega"),
-    }
+    series = rates_of_platform(document)
     times = np.array(document["times"], dtype=float)
     order = np.argsort(times, kind="stable")
     for i in range(1, len(car.wheels) + 1):
@@ -54,7 +39,7 @@ def drawing(document: Document) -> Drawing:
         whole = np.empty_like(chi)
         whole[order] = continued(times[order], chi[order], rate[order], pitch(car.rollers))
         series |= {f"turn_{i}": whole, f"turn_dot_{i}": rate}
-    return Drawing(shapes, series=series, camera=Camera(CENTRE, SIGHT * car.extent))
+    return drawing_of(car, series)
 
 
 def sizes(document: Document) -> Sizes:
@@ -83,13 +68,13 @@ def motion(document: Document) -> Figure:
     grid[0, 0].set_title("path of the centre")
     names = {"v₁": "v_1", "v₂": "v_2"}
     times = document["times"]
-    _over_time(
+    draw_over_time(
         grid[0, 1], times, {k: column(document, v) for k, v in names.items()}, "velocity (m/s)"
     )
-    _over_time(grid[1, 0], times, {"ω": column(document, "omega")}, "rate of turn (rad/s)")
+    draw_over_time(grid[1, 0], times, {"ω": column(document, "omega")}, "rate of turn (rad/s)")
     count = range(1, document["structure"]["wheels"] + 1)
     rates = {f"wheel {i}": column(document, f"chi_dot_{i}") for i in count}
-    _over_time(grid[1, 1], times, rates, "rates of the wheels (rad/s)")
+    draw_over_time(grid[1, 1], times, rates, "rates of the wheels (rad/s)")
     return figure
 
 
@@ -108,7 +93,7 @@ def side_by_side(runs: Mapping[str, Trajectory]) -> Figure:
         (grid[1, 1], "energy", "energy (J)"),
     ):
         times = next(iter(runs.values())).times
-        _over_time(axes, times, {law: run[name] for law, run in runs.items()}, what)
+        draw_over_time(axes, times, {law: run[name] for law, run in runs.items()}, what)
     return figure
 
 
@@ -124,21 +109,6 @@ def convergence(
     axes.set_ylabel("largest difference")
     axes.legend(loc="best", frameon=False)
     return figure
-
-
-def _over_time(
-    axes: Axes, times: Sequence[float] | np.ndarray, series: Mapping[str, np.ndarray], what: str
-) -> None:
-    for name, values in series.items():
-        axes.plot(times, values, linewidth=1.0, label=name)
-    lowest, highest = (f(list(series.values())) for f in (np.nanmin, np.nanmax))
-    if highest - lowest < NOTHING:
-        axes.set_ylim(lowest - NOTHING, highest + NOTHING)
-    if len(series) > 1:
-        axes.legend(loc="best")
-    axes.set_title(what)
-    axes.set_xlabel("t (s)")
-    axes.margins(x=0.01)
 
 
 FIGURES = {"motion of the vehicle": motion}

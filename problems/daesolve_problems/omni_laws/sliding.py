@@ -60,18 +60,9 @@ def friction(wheels: int, rollers: int, imposition: Order, compliant: bool) -> d
     work = sum(
         (ca.dot(force, slip) for force, (_, slip) in zip(forces, slips, strict=True)), ca.SX(0)
     )
-    return ds.MechanicalSystem(
-        model.q,
-        model.p,
-        kinetic=model.kinetic,
-        potential=model.potential,
-        mass_matrix=model.mass_matrix,
-        gyroscopic=model.gyroscopic,
-        velocities=model.v,
-        kinematics=model.kinematics,
+    return model.system(
         force=sum(pushed[1:], pushed[0]),
         reactions=supports,
-        discrete=model.d,
         goals=_balances(model, supports.vector, pulls),
         events=_events(model, supports.vector, pulls),
         outputs={

@@ -14,15 +14,13 @@ from daesolve.drawing import (
     Pose,
     Shape,
     Trace,
-    axes_by_quaternions,
     ring,
-    series_of,
     tiles,
 )
 from daesolve.typing import BoundCase
 from daesolve_problems.contacts.free_body import EYE
 from daesolve_problems.contacts.free_roller import wires
-from daesolve_problems.figures import Document, panels_over_time, series
+from daesolve_problems.figures import Document, frames_of, panels_over_time, series
 from daesolve_problems.omni_lifting.models import Sizes
 from daesolve_problems.omni_lifting.starting import UP
 from daesolve_problems.omni_wheels import equal_directions, numbered
@@ -54,9 +52,7 @@ def drawing(document: Document) -> Drawing:
     """Draw the platform and the rollers of its wheels over the floor."""
     states, p, structure = document["states"], document["parameters"], document["structure"]
     sizes = Sizes(p, structure["wheels"], structure["rollers"])
-    centre = np.column_stack(series_of(document, *(f"vehicle_{axis}" for axis in "xyz")))
-    turns = np.column_stack(series_of(document, *(f"vehicle_q{k}" for k in range(4))))
-    turned, body = axes_by_quaternions(turns), Pose("vehicle_body")
+    (centre, turned), body = frames_of(document, "vehicle"), Pose("vehicle_body")
     columns = body.series(centre, turned)
     reach, roller = p["platform_radius"], sizes.wheel.roller
     margin = reach + 2.0 * p["wheel_radius"]

@@ -149,7 +149,7 @@ def system(
     momenta = [
         ds.Invariant(
             f"roller_momentum_{i}_{j}",
-            # Zero stands for that of the contact roller, which is not free.
+            # Zero for the contact roller, which is not free.
             (model.d[f"contact_{i}"] != j) * (model.v[f"phi_dot_{i}_{j}"] + carried(i, j)),
             scale=1.0,
         )

@@ -9,7 +9,7 @@ above it were transparent.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +29,7 @@ from daesolve.drawing import (
     Trace,
 )
 from daesolve_problems.figures import (
+    LEAST_VIEW,
     Document,
     column,
     draw_path,
@@ -62,18 +63,37 @@ def drawing(document: Document) -> Drawing:
     """Draw the vehicle from above, its rollers as its wheels turn, and the path of its centre."""
     car = sizes(document)
     angles, rates = turns(document)
+    return drawing_of(car, {**angles, **rates, **_platform_rates(document, car)})
+
+
+def drawing_of(car: Sizes, series: Mapping[str, np.ndarray]) -> Drawing:
+    """Draw a vehicle and the path of its centre.
+
+    Parameters
+    ----------
+    car
+        Its sizes.
+    series
+        `x_dot`, `y_dot`, `theta_dot` of its platform; `turn_1`, `turn_dot_1`, ... of its wheels.
+    """
     shapes: list[Shape] = [
         Trace(CENTRE, label="path of the centre"),
-        *platform_shapes(car),
+        *platform_shapes(car.platform_radius, [(wheel.x, wheel.y) for wheel in car.wheels]),
     ]
     for number, wheel in enumerate(car.wheels, start=1):
-        shapes += wheel_shapes(car, number, wheel)
+        shapes += _wheel_shapes(car, number, wheel)
     shapes.append(Dot(CENTRE, role="path"))
-    return Drawing(
-        shapes,
-        series={**angles, **rates, **_platform_rates(document, car)},
-        camera=Camera(CENTRE, SIGHT * car.extent),
-    )
+    return Drawing(shapes, series=series, camera=Camera(CENTRE, SIGHT * car.extent))
+
+
+def rates_of_platform(document: Document) -> dict[str, np.ndarray]:
+    """Return the rates by which its place is interpolated, where v_1, v_2 and omega are states."""
+    v_1, v_2, theta = (column(document, name) for name in ("v_1", "v_2", "theta"))
+    return {
+        "x_dot": v_1 * np.cos(theta) - v_2 * np.sin(theta),
+        "y_dot": v_1 * np.sin(theta) + v_2 * np.cos(theta),
+        "theta_dot": column(document, "omega"),
+    }
 
 
 def _platform_rates(document: Document, car: Sizes) -> dict[str, np.ndarray]:
@@ -87,26 +107,22 @@ def _platform_rates(document: Document, car: Sizes) -> dict[str, np.ndarray]:
     }
 
 
-def platform_shapes(car: Sizes) -> list[Shape]:
-    """Return the platform, the axles on it, and a mark that points ahead."""
-    radius = car.platform_radius
+def platform_shapes(radius: float, wheels: Iterable[tuple[float, float]]) -> list[Shape]:
+    """Return the platform, axles to the places of its wheels, and a mark that points ahead."""
     tip, back, side = 0.5 * radius, 0.34 * radius, 0.1 * radius
-    axles = [Line([CENTRE, _on_platform(w.x, w.y)], role="detail") for w in car.wheels]
-    return [
-        Circle(CENTRE, radius, label="platform"),
-        *axles,
-        Outline([(tip, 0.0), (back, side), (back, -side)], CENTRE, "theta"),
-    ]
+    axles = [Line([CENTRE, on_platform(x, y)], role="detail") for x, y in wheels]
+    mark = Outline([(tip, 0.0), (back, side), (back, -side)], CENTRE, "theta")
+    return [Circle(CENTRE, radius, label="platform"), *axles, mark]
 
 
-def _on_platform(x: float, y: float, turned: float = 0.0) -> Point:
+def on_platform(x: float, y: float) -> Point:
     """Return a point that is fixed to the platform, in its axes."""
-    return Polar(CENTRE, math.hypot(x, y), Linear({"theta": 1.0}, math.atan2(y, x) + turned))
+    return Polar(CENTRE, math.hypot(x, y), Linear({"theta": 1.0}, math.atan2(y, x)))
 
 
-def wheel_shapes(car: Sizes, number: int, wheel: Wheel) -> list[Shape]:
+def _wheel_shapes(car: Sizes, number: int, wheel: Wheel) -> list[Shape]:
     """Return a wheel with the rollers that are seen, and the one that touches the ground."""
-    at, heading = _on_platform(wheel.x, wheel.y), Linear({"theta": 1.0}, wheel.heading)
+    at, heading = on_platform(wheel.x, wheel.y), Linear({"theta": 1.0}, wheel.heading)
     long, wide = car.wheel_radius, car.roller_radius
     corners = [(wide, long), (-wide, long), (-wide, -long), (wide, -long)]
     shapes: list[Shape] = [Outline(corners, at, heading, label="wheel" * (number == 1))]
@@ -217,8 +233,6 @@ def _twist(document: Document) -> Figure:
 FIGURES = {"motion of the vehicle": motion}
 """The problem's own figures, by title."""
 
-NOTHING = 1e-12
-"""Rounding at rest, which no axis magnifies."""
 MOST_NAMED = 5
 SPEED = "v = √(ν₁² + ν₂²) (1/s)"
 """The speed of the centre in the thesis: the speed over the radius of the platform."""
@@ -246,7 +260,7 @@ def _name_rollers(figure: Figure, document: Document) -> Figure:
 
     count = document["structure"]["rollers"]
     lines = [Line2D([], [], color=f"C{j}", label=f"roller {j + 1}") for j in range(count)]
-    figure.legend(handles=lines, loc="outside upper right", ncols=min(count, MOST_NAMED))
+    figure.legend(handles=lines, loc="outside lower left", ncols=min(count, MOST_NAMED))
     return figure
 
 
@@ -304,8 +318,8 @@ def _velocity(axes: Axes, known: Sequence[Piece], value: Draw, what: str) -> Non
         times = np.concatenate([piece.times for piece in known])
         values = np.concatenate([value(piece) for piece in known])
         axes.plot(times, values, linewidth=1.0)
-        if np.ptp(values) < NOTHING:
-            axes.set_ylim(values[0] - NOTHING, values[0] + NOTHING)
+        if np.ptp(values) < LEAST_VIEW:
+            axes.set_ylim(values[0] - LEAST_VIEW, values[0] + LEAST_VIEW)
     _name(axes, what)
     _tell(axes, known)
 

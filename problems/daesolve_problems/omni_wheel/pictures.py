@@ -14,14 +14,12 @@ from daesolve.drawing import (
     Pose,
     Shape,
     Trace,
-    axes_by_quaternions,
     ring,
-    series_of,
     tiles,
 )
 from daesolve_problems.contacts.free_body import EYE
 from daesolve_problems.contacts.free_roller import wires
-from daesolve_problems.figures import Document, panels_over_time, series
+from daesolve_problems.figures import Document, frames_of, panels_over_time, series
 from daesolve_problems.omni_wheel.models import wheel_of
 from daesolve_problems.omni_wheels import equal_directions, numbered
 
@@ -50,9 +48,7 @@ def drawing(document: Document) -> Drawing:
     rollers = document["structure"]["rollers"]
     wheel = wheel_of(document["parameters"], rollers)
     roller, hub = wheel.roller, Pose("hub")
-    centre = np.column_stack(series_of(document, *(f"wheel_{axis}" for axis in "xyz")))
-    turns = np.column_stack(series_of(document, *(f"wheel_q{k}" for k in range(4))))
-    axes = axes_by_quaternions(turns)
+    centre, axes = frames_of(document, "wheel")
     columns = hub.series(centre, axes)
     inner = roller.axis_distance - roller.end_radius
     shapes: list[Shape] = [

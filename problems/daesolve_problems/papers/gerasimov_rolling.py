@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 PROBLEM, MODEL, MOTION = "omni-rolling", "compact", "motion of the vehicle"
 NU = ("nu_1", "nu_2", "nu_3")
 PRINTED_B = 1.6e-5
-PRINTED_LOSS = 0.05
-"""The printed loss of the rate of turn in 1000 s, as a fraction."""
 
 
 def spin(quick: bool) -> Shown:

@@ -34,12 +34,11 @@ import scipy
 import daesolve as ds
 from daesolve.drawing import Dot, Drawing, Line, Linear, Polar, Shape, Trace
 from daesolve.typing import BoundCase
-from daesolve_problems.figures import column, draw_paths, panels_over_time, series
+from daesolve_problems.figures import Document, column, draw_paths, panels_over_time, series
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from daesolve_problems.figures import Document
 
 Values = Mapping[str, float]
 ORIGIN = ("x", "y")

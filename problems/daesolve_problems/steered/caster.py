@@ -52,7 +52,7 @@ from daesolve.multibody import (
     TorsionDamper,
     WheelPair,
 )
-from daesolve_problems.figures import column, panels_over_time, series
+from daesolve_problems.figures import Document, column, panels_over_time, series
 from daesolve_problems.vehicles import fixed, tyre
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
 
     from daesolve.multibody import Part
     from daesolve.typing import Parameters
-    from daesolve_problems.figures import Document
 
 Values = Mapping[str, float]
 

@@ -41,14 +41,13 @@ import daesolve as ds
 from daesolve.drawing import Camera, Drawing, Line, Linear, Outline, Shape, Trace
 from daesolve.errors import OutOfRangeError
 from daesolve.multibody import Mechanism, PlanarBody, Revolute, Skate, WheelPair
-from daesolve_problems.figures import column, draw_paths, panels_over_time, series
+from daesolve_problems.figures import Document, column, draw_paths, panels_over_time, series
 from daesolve_problems.vehicles import fixed, tyre
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from daesolve.typing import Parameters
-    from daesolve_problems.figures import Document
 
 Values = Mapping[str, float]
 Motions = list[tuple[complex, float, complex, float]]

@@ -51,7 +51,7 @@ from daesolve.multibody import (
     TorsionSpring,
     WheelPair,
 )
-from daesolve_problems.figures import column, draw_paths, panels_over_time, series
+from daesolve_problems.figures import Document, column, draw_paths, panels_over_time, series
 from daesolve_problems.vehicles import fixed, tyre
 
 if TYPE_CHECKING:
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
 
     from daesolve.multibody import Part
     from daesolve.typing import Parameters
-    from daesolve_problems.figures import Document
 
 Values = Mapping[str, float]
 

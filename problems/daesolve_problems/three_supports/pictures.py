@@ -37,7 +37,8 @@ STYLES = {1: "--", 2: "-"}
 """The line styles of upper and lower pads."""
 LONGEST = 0.5
 """The largest friction in the drawing, in sizes of the body."""
-SMALL: dict[str, Any] = {"frameon": False, "fontsize": "x-small"}
+SMALL: dict[str, Any] = {"frameon": False, "fontsize": "small"}
+ABOVE: dict[str, Any] = {**SMALL, "loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 4}
 
 
 # -- over time -----------------------------------------------------------------------------------
@@ -88,7 +89,7 @@ def reactions(document: Document) -> Figure:
     loaded.set_title("loaded pads", fontsize="medium")
     for axes in (over, loaded):
         _mark(axes, document)
-    over.legend(**SMALL)
+    over.legend(**ABOVE)
     return figure
 
 
@@ -107,7 +108,7 @@ def stopping(document: Document) -> Figure:
     ratios.set_yscale("log")
     for axes in (speeds, ratios):
         _mark(axes, document)
-    speeds.legend(**SMALL)
+    speeds.legend(**ABOVE)
     return figure
 
 

@@ -161,7 +161,7 @@ def _flange_quotient(vehicle: Vehicle, flange: Flange, creep: Creep) -> ca.SX:
 
 
 def _flange_events(vehicle: Vehicle, creep: Creep) -> list[ds.Event]:
-    """Record where a flange comes to its rail, and where more is asked of it than Nadal allows."""
+    """Record where a flange touches its rail, and where it exceeds Nadal's limit."""
     flange = vehicle.flange
     if flange is None:
         return []

@@ -120,7 +120,7 @@ def limit(case: BoundCase) -> ds.Answer:
 
 
 def derailment(case: BoundCase) -> ds.Answer:
-    """Report when a flange comes to its rail, and how hard it would be pressed there.
+    """Report when a flange touches its rail, and how hard it would be pressed there.
 
     The model ends where the free play does. Its measure of derailment is the lateral force L that
     would have to hold the axle there, over the load N of the wheel, against Nadal's limit. After

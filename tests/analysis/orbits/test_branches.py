@@ -106,21 +106,6 @@ def test_a_van_der_pol_oscillator_loses_its_lock() -> None:
     assert abs(torus.orbit.leading - (0.3574285962 + 0.9339404685j)) < 1e-9
 
 
-def test_two_branches_cross_where_no_symmetry_is_named() -> None:
-    # By the half map, regular there, F = 1.00431947742647: the whole one is singular.
-    orbit = periodic_orbit(
-        systems.forced_pendulum(),
-        {"theta": -1.0, "theta_dot": 1.9},
-        3 * math.pi,
-        parameters={"F": 0.99},
-        verify=False,
-    )
-    (crossing,) = continue_orbit(orbit, {"F": (0.99, 1.02)}, step=0.1).special
-    assert crossing.kind == "branch point"
-    assert crossing.detail == "two branches cross"
-    assert abs(crossing.value - 1.00431947742647) < 2e-13
-
-
 @pytest.mark.parametrize(("stiffness", "kind"), [(2.0, "Neimark-Sacker"), (-1.0, "neutral saddle")])
 def test_pairs_on_the_circle_are_distinguished_from_neutral_saddles(
     stiffness: float, kind: str

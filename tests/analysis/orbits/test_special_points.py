@@ -262,7 +262,7 @@ def test_a_bead_on_a_turning_hoop_leaves_the_bottom_to_both_sides() -> None:
     assert angles[0] * angles[1] < 0.0
 
 
-def test_where_no_symmetry_is_named_the_bent_orbits_are_reached_too() -> None:
+def test_where_no_symmetry_is_named_two_branches_cross_and_the_bent_orbits_are_reached() -> None:
     orbit = periodic_orbit(
         systems.forced_pendulum(),
         {"theta": -1.0, "theta_dot": 1.9},
@@ -271,6 +271,10 @@ def test_where_no_symmetry_is_named_the_bent_orbits_are_reached_too() -> None:
         verify=False,
     )
     (crossing,) = continue_orbit(orbit, {"F": (0.99, 1.02)}, step=0.1).special
+    assert crossing.kind == "branch point"
+    assert crossing.detail == "two branches cross"
+    # By the half map, regular there, F = 1.00431947742647: the whole one is singular.
+    assert abs(crossing.value - 1.00431947742647) < 2e-13
     sides = [crossing.switch(side=side) for side in (1, -1)]
     for bent in sides:
         assert bent.verdict == "stable"
