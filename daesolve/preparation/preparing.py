@@ -264,8 +264,9 @@ class _Posed:
 
     @property
     def fastest(self) -> float:
-        """The highest rate, 1/s."""
-        return max((rate for rate in self.rates.values() if rate is not None), default=0.0)
+        """The highest rate with which something is fed back, 1/s."""
+        rates = self.rates.items()
+        return max((r for name, r in rates if r and self.conserved.get(name, True)), default=0.0)
 
 
 def _posed(system: System, request: Request, notes: list[str]) -> _Posed:
@@ -489,10 +490,9 @@ def _compiled(
     notes.extend(formulation.notes(posed.dynamics))
     tolerances = (request.rtol, request.atol)
     solver = choose_solver(request.solver, formulation, problem, steps, notes, stiff, tolerances)
-    motion = stiff.motion if stiff else 0.0
     warnings = (
         stiffness_warning(solver, posed.fastest, probe),
-        velocity_warning(solver, problem, motion, probe.states),
+        velocity_warning(solver, problem, stiff.motion if stiff else 0.0, probe.states),
     )
     notes.extend(warning for warning in warnings if warning is not None)
     compilation = scaling.compiled(solver, problem)

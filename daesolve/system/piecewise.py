@@ -183,8 +183,7 @@ class Switching:
     # -- nodes, each existing once -----------------------------------------------------------------
 
     def node(self, operation: int, *operands: int) -> int:
-        """Return the number of an operation on nodes."""
-        # A program orders such operands by where they stand in it: this depends on its other parts.
+        """Return the number of an operation on nodes, whatever their order if they commute."""
         key = (operation, *(sorted(operands) if operation in COMMUTATIVE else operands))
         if key not in self._numbers:
             values = [self._nodes[number] for number in operands]

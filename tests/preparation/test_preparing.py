@@ -184,3 +184,12 @@ def test_an_angle_that_hardly_turns_shortens_no_segment():
     turning = SimpleNamespace(mean_step=0.01, turning=np.full(prepared.problem.size, 1e3))
     found = [segment_length(prepared.problem, s, (0, 1), projects=False) for s in (still, turning)]
     assert found == [50.0, 0.05]
+
+
+def test_a_rate_that_feeds_nothing_back_is_not_called_stiff():
+    # Nothing is driven where a damper takes energy and there is no constraint; steps of 4 s are.
+    q = ds.coordinates(x="m")
+    force = {"x": -q.x - q.dot.x}
+    damped = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force=force)
+    run = ds.solve(damped, 300.0, {"x": 0.7})
+    assert not any("is stiff for" in note for note in run.notes)

@@ -8,9 +8,9 @@ near the touch differs from a smooth one by terms of order 3/2.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import casadi as ca
 import numpy as np
@@ -19,20 +19,30 @@ from daesolve.algebra.evaluation import Evaluator
 from daesolve.analysis.manifold import sizes_of
 from daesolve.equations.consistency import fitting_values
 from daesolve.formulations import OdeProblem
-from daesolve.integration.record import Boundary, Happening, RunRecord
+from daesolve.integration.record import Boundary, Happening
 from daesolve.modes.guard_table import GuardTable
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers.resting import sizes_of_terms
-
-if TYPE_CHECKING:
-    from daesolve.analysis.orbits.flights import Flight, Node
 
 CONTINUOUS = 1e-7
 """A change of a rate or a guard below this part of its largest value is none.
 
 At a node of a table it is the slope times the distance at which the node counts as passed.
 """
-NodeOf = Callable[[Prepared, RunRecord, Boundary, float | None], "Node"]
+
+
+class Place(Protocol):
+    """A place of a motion: time in s, state (n,) and values (np,)."""
+
+    @property
+    def time(self) -> float: ...  # noqa: D102
+    @property
+    def x(self) -> np.ndarray: ...  # noqa: D102
+    @property
+    def p(self) -> np.ndarray: ...  # noqa: D102
+
+
+PlaceOf = Callable[[Boundary, float], Place]
 
 
 class Bends:
@@ -63,38 +73,41 @@ class Bends:
         self._seen = Evaluator(ca.Function("seen", [t, x, p], [ca.densify(seen)]))
         self._guards = Evaluator(ca.Function("guards", [t, x, p], [ca.densify(guards)]))
 
-    def of(self, flight: Flight, node_of: NodeOf) -> list[Happening]:
-        """Return the bends of a flight; an event at which it ends is none."""
-        if not self.names:
+    def of(
+        self, events: Iterable[Happening], ends: tuple[Place, Place], place_of: PlaceOf
+    ) -> list[Happening]:
+        """Return which events between two places are bends.
+
+        Parameters
+        ----------
+        events, ends
+            What happened, and the first and the last place.
+        place_of
+            The place of a boundary at a time, s.
+        """
+        events = [e for e in events if e.name in self.names and e.after is not None]
+        if not events:
             return []
-        places = [self._at(flight.start), self._at(flight.end)]
+        seen = [self._at(place) for place in ends]
         found: list[tuple[Happening, np.ndarray]] = []
-        for event in flight.happened:
-            if event.name not in self.names or event.after is None or event is flight.stop:
-                continue
-            before, after = (
-                node_of(flight.prepared, flight.record, place, event.time)
-                for place in (event.at, event.after)
-            )
-            places += [self._at(before), self._at(after)]
+        for event in events:
+            before = place_of(event.at, event.time)
+            after = place_of(event.after or event.at, event.time)
+            seen += [self._at(before), self._at(after)]
             if np.array_equal(before.x, after.x):
-                found.append((event, places[-1] - places[-2]))
-        if not found:
-            return []
-        largest = np.max(np.abs(np.array(places)), axis=0)
-        largest = np.fmax(largest, self._least(flight))
+                found.append((event, seen[-1] - seen[-2]))
+        largest = np.fmax(np.max(np.abs(np.array(seen)), axis=0), self._least(*ends))
         return [event for event, jump in found if np.all(np.abs(jump) <= CONTINUOUS * largest)]
 
-    def _least(self, flight: Flight) -> np.ndarray:
+    def _least(self, first: Place, last: Place) -> np.ndarray:
         """Return rates and guards that are large even if they are never but rounding."""
-        node, elapsed = flight.start, abs(flight.end.time - flight.start.time)
-        x = np.concatenate([node.x, np.zeros(self.whole.size - len(node.x))])
-        terms = sizes_of_terms(self.whole, node.time, x, node.p[: len(self.whole.values)])
+        x = np.concatenate([first.x, np.zeros(self.whole.size - len(first.x))])
+        terms = sizes_of_terms(self.whole, first.time, x, first.p[: len(self.whole.values)])
         rates = np.zeros(self.whole.size)
-        rates[: len(self._sizes)] = self._sizes / (elapsed or 1.0)
+        rates[: len(self._sizes)] = self._sizes / (abs(last.time - first.time) or 1.0)
         return np.concatenate([rates, terms[self._others]])
 
-    def fitting(self, node: Node) -> np.ndarray:
+    def fitting(self, node: Place) -> np.ndarray:
         """Return the values of a place with the pieces and branches that its state is in."""
         p, own = node.p, len(self.dynamics.values)
         if not self.names or not np.any(self._ways * self._value(self._guards, node) > 0.0):
@@ -103,7 +116,7 @@ class Bends:
         found = fitting_values(self.dynamics, values, node.x, node.time)
         return np.concatenate([self.dynamics.value_vector(found), p[own:]])
 
-    def pieces(self, node: Node) -> np.ndarray:
+    def pieces(self, node: Place) -> np.ndarray:
         """Return the values of a place with the pieces of tables that its arguments are in."""
         p, own, names = node.p.copy(), len(self.dynamics.values), list(self.dynamics.values)
         for row in self.dynamics.drives:  # Tables in the arguments of others come first.
@@ -124,9 +137,9 @@ class Bends:
             if row.lookup is not None
         }
 
-    def _at(self, node: Node) -> np.ndarray:
+    def _at(self, node: Place) -> np.ndarray:
         return self._value(self._seen, node)
 
-    def _value(self, function: Evaluator, node: Node) -> np.ndarray:
+    def _value(self, function: Evaluator, node: Place) -> np.ndarray:
         x = np.concatenate([node.x, np.zeros(self.whole.size - len(node.x))])
         return function(node.time, x, node.p[: len(self.whole.values)])[0]

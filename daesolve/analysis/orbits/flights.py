@@ -9,7 +9,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import casadi as ca
 import numpy as np
@@ -378,7 +378,11 @@ class Flow:
 
     def _bent(self, flight: Flight) -> Flight:
         """Return a flight that knows its bends."""
-        return replace(flight, bends=tuple(self._bends.of(flight, self.node)))
+        place = partial(self.node, flight.prepared, flight.record)
+        events = [event for event in flight.happened if event is not flight.stop]
+        return replace(
+            flight, bends=tuple(self._bends.of(events, (flight.start, flight.end), place))
+        )
 
     @cached_property
     def _bends(self) -> Bends:

@@ -8,6 +8,7 @@ import cmath
 import math
 import re
 from pathlib import Path
+from typing import Literal
 
 import casadi as ca
 import numpy as np
@@ -230,7 +231,9 @@ def test_a_range_that_cannot_be_is_refused(over: dict[str, object], sentence: st
 
 
 @pytest.mark.parametrize("law", ["fmax", "linear", "cubic"])
-def test_a_branch_goes_on_where_its_orbit_reaches_a_kink_or_a_node(law: str) -> None:
+def test_a_branch_goes_on_where_its_orbit_reaches_a_kink_or_a_node(
+    law: Literal["fmax", "linear", "cubic"],
+) -> None:
     # Stops that push from 0.6 m on: there the force has a kink, but no jump.
     q, p = ds.coordinates(x="m"), ds.parameters(w=(0.7, "rad/s"))
     nodes, values = [-2.0, -1.2, -0.6, 0.6, 1.2, 2.0], [-6.2, -3.0, -0.6, 0.6, 3.0, 6.2]
@@ -246,9 +249,9 @@ def test_a_branch_goes_on_where_its_orbit_reaches_a_kink_or_a_node(law: str) -> 
     assert (branch.ends, branch.special) == (("reached w = 1.1",), ())
 
     def rate(t: float, x: np.ndarray) -> list[float]:
-        pull = (
-            CubicSpline(nodes, values)(x[0]) if law == "cubic" else np.interp(x[0], nodes, values)
-        )
+        pull = float(np.interp(x[0], nodes, values))  # pyright: ignore
+        if law == "cubic":
+            pull = float(CubicSpline(nodes, values)(x[0]))  # pyright: ignore
         return [x[1], 0.2 * np.cos(1.1 * t) - 0.1 * x[1] - pull]
 
     far = branch.orbit(len(branch) - 1)

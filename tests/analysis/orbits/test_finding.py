@@ -1,6 +1,7 @@
 """Periodic orbits against elliptic functions, and against integrations by other programs."""
 
 import math
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -230,7 +231,7 @@ def test_an_equilibrium_of_a_system_with_clocks_is_named() -> None:
     assert orbit.state["x"] == pytest.approx(friction / n["stiffness"], rel=1e-12)
 
 
-def driven_by_a_table(over: str) -> tuple[ds.MechanicalSystem, dict[str, object]]:
+def driven_by_a_table(over: str) -> tuple[ds.MechanicalSystem, dict[str, Any]]:
     """An oscillator that a measured force of period 2 pi / 1.5 drives; how its orbit returns."""
     nodes = np.linspace(0.0, 2 * np.pi, 13)
     values = np.append(np.cos(nodes[:-1]) + 0.4 * np.sin(2 * nodes[:-1]), 1.0)
