@@ -235,8 +235,8 @@ def test_residuals_that_are_always_zero_are_named_and_take_no_panel(told, size, 
         labels_shown = [
             text for axes in figure.axes for text in axes.get_legend_handles_labels()[1]
         ]
-        assert ("extra_0" in labels_shown) is not named
-        assert len(labels_shown) == before + 8 * (not named)
+        assert ("extra_0" in shown) is not named
+        assert len(shown) == before + 8 * (not named)
 
 
 @pytest.mark.parametrize(("first", "last"), [(0.5, 1.0), (0.4, 6.0), (0.001, 1000.0)])
