@@ -232,9 +232,7 @@ def test_residuals_that_are_always_zero_are_named_and_take_no_panel(told, size, 
         figure.draw_without_rendering()
         words = figure.get_supxlabel()
         assert ("always 0: extra_0, extra_1, extra_2, extra_3 and 4 more" in words) is named
-        labels_shown = [
-            text for axes in figure.axes for text in axes.get_legend_handles_labels()[1]
-        ]
+        shown = [text for axes in figure.axes for text in axes.get_legend_handles_labels()[1]]
         assert ("extra_0" in shown) is not named
         assert len(shown) == before + 8 * (not named)
 
