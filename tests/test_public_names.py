@@ -70,7 +70,7 @@ def test_help_of_the_command_line_imports_no_room_of_the_library():
         "assert 'doctor' in CliRunner().invoke(app, ['--help']).stdout"
     )
     rooms = {name.split(".")[1] for name in loaded if name.startswith("daesolve.")}
-    assert rooms == {"cli", "errors"}
+    assert rooms == {"cli", "errors", "interruptions"}
     assert loaded.isdisjoint({"numpy", "scipy", "casadi", "heyoka", "matplotlib"})
 
 

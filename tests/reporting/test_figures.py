@@ -1,4 +1,5 @@
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from daesolve.reporting import figures
 from daesolve.reporting.facts import agreement, labels
 from daesolve.reporting.figures.accuracy import largest_unaccounted, terms, unaccounted
 from daesolve.reporting.figures.panels import ROWS
-from daesolve.reporting.figures.style import svg
+from daesolve.reporting.figures.style import in_a_column, svg
 from daesolve.reporting.sampling import MOST_EVENTS, envelope, resolved, tally
 from daesolve.trajectory.joining import Series, rate_name, turning_points
 
@@ -215,6 +216,38 @@ def test_many_goals_with_long_names_leave_room_for_their_curves(told):
     figure.draw_without_rendering()
     for axes in figure.axes:
         assert axes.get_position().width > 0.3
+
+
+@pytest.mark.parametrize(("size", "named"), [(0.0, True), (None, False), (1e-16, False)])
+def test_residuals_that_are_always_zero_are_named_and_take_no_panel(told, size, named):
+    entry, count = told["drift"]["rod"], len(told["drift_history"]["rod"]["times"])
+    times = told["drift_history"]["rod"]["times"]
+    for number in range(8):
+        told["drift"][f"extra_{number}"] = entry
+        told["drift_history"][f"extra_{number}"] = {"times": times, "rms": [size] * count}
+    before = len(told["drift"]) - 8
+    for narrow in (False, True):
+        with in_a_column() if narrow else nullcontext():
+            figure = figures.drift([told])
+        figure.draw_without_rendering()
+        words = figure.get_supxlabel()
+        assert ("always 0: extra_0, extra_1, extra_2, extra_3 and 4 more" in words) is named
+        shown = [text for axes in figure.axes for text in axes.get_legend_handles_labels()[1]]
+        assert ("extra_0" in shown) is not named
+        assert len(shown) == before + 8 * (not named)
+
+
+@pytest.mark.parametrize(("first", "last"), [(0.5, 1.0), (0.4, 6.0), (0.001, 1000.0)])
+def test_a_few_numbers_stand_below_times(told, first, last):
+    times = np.geomspace(first, last, 9).tolist()
+    told["drift_history"] = {"rod": {"times": times, "rms": [1e-16] * 9}}
+    told["end_time"] = last
+    axes = figures.drift([told]).axes[0]
+    axes.figure.draw_without_rendering()
+    low, high = axes.get_xlim()
+    seen = [text for text in axes.get_xticklabels(which="both") if text.get_text()]
+    shown = [text for text in seen if low <= text.get_position()[0] <= high]
+    assert 2 <= len(shown) <= 7
 
 
 def test_what_stays_where_it_is_has_no_path(told):

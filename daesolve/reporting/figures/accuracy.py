@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from daesolve.ensembles.sweep_results import Measured, MeasuredDependence
 from daesolve.reporting.facts import GOOD, ROUNDING, family, labels
 from daesolve.reporting.figures.panels import Curve, band, mark
 from daesolve.reporting.figures.style import (
+    LEGEND_LETTER,
     MOST_DOTS,
     MOST_PANELS,
     PANEL_WIDTH,
@@ -80,7 +82,8 @@ def drift(documents: Sequence[Document]) -> Figure:
                 axes.set_xlabel("time since the start (s)")
             if slot % columns == 0:
                 axes.set_ylabel("residual / scale (rms)")
-        remarks = [f"always 0: {_some(exact)}"] if exact else []
+        letters = int(panel_width() / LEGEND_LETTER)
+        remarks = textwrap.wrap(f"always 0: {_some(exact)}", letters) if exact else []
         if len(all_groups) > len(groups):
             remarks.append(f"and {len(all_groups) - len(groups)} more panels, not drawn")
         if remarks:
@@ -123,7 +126,7 @@ def _label(document: Document, name: str) -> str:
 def _always_zero(document: Document, name: str) -> bool:
     """Return whether a residual was exactly zero at every step, which no logarithm shows."""
     sizes = document.get("drift_history", {}).get(name, {}).get("rms", ())
-    return len(sizes) > 0 and not any(sizes)
+    return len(sizes) > 0 and all(size == 0.0 for size in sizes)
 
 
 def _some(names: Sequence[str]) -> str:
