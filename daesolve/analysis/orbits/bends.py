@@ -63,8 +63,8 @@ class Bends:
         table = GuardTable(events)
         own = table.each([event.name in self.names for event in events])
         whenever = table.each([event.then.counts_past for event in events])
-        ways = table.each([event.direction.value for event in events])
-        self._ways = np.where(own & whenever, ways.astype(float), 0.0)
+        ways = np.array([event.direction.value for event in events], dtype=float)[table.owners]
+        self._ways = np.where(own & whenever, ways, 0.0)
         self._others = np.flatnonzero(~own)
         t, x, p = (whole.rhs.sx_in(k) for k in range(3))
         guards = whole.guards(t, x, p)
