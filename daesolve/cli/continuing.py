@@ -118,11 +118,8 @@ def begun(
 
 
 def _stored(directory: Path) -> Stored:
-    from daesolve.storage import kind_of
     from daesolve.trajectory.trajectory import stored_run
 
-    if kind_of(directory) == "sweep":
-        raise OutOfRangeError(f"--after needs a run, but {directory} is a sweep")
     stored = stored_run(directory)
     if stored.result is None and stored.locked:
         raise OutOfRangeError(f"the run in {directory} is under way: let it end, or stop it")

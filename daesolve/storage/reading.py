@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from daesolve.errors import ArchiveError, FormatError, MissingCheckpointError, TornPartError
+from daesolve.errors import (
+    ArchiveError,
+    FormatError,
+    MissingCheckpointError,
+    NotARunError,
+    TornPartError,
+)
 from daesolve.storage.encoding import is_whole, read_parquet, select
 from daesolve.storage.files import (
     Check,
@@ -21,6 +27,7 @@ from daesolve.storage.files import (
     content_of,
     events_file,
     in_one_line,
+    kind_of,
     located,
     partial,
     read_json,
@@ -84,7 +91,7 @@ class Stored:
     Raises
     ------
     NotARunError, FormatError
-        There is no run, or one that this version cannot read.
+        There is no run but perhaps a sweep, or a run that this version cannot read.
     ArchiveError
         The result has changed since it was written.
     """
@@ -93,6 +100,12 @@ class Stored:
         self.directory = located(directory)
         self._check = check
         self._whole: set[Path] = set()
+        if kind_of(self.directory) == "sweep":
+            place = repr(str(self.directory))
+            raise NotARunError(
+                f"{place} contains a sweep, not a run: its results are the tables in members, and "
+                f"`ds.ensembles.Sweep.from_directory({place})` reads them"
+            )
         self.manifest = read_manifest(self.directory, check)
         self.result = _result(
             self.directory, check

@@ -166,7 +166,7 @@ def test_a_run_of_another_problem_a_sweep_and_a_system_are_refused(light, tmp_pa
     call("sweep", "pendulum", "--over", "mass=1,2", "--until", 0.1, "--workers", 0, "--out",
          tmp_path / "swept", "--quiet")  # fmt: skip
     said = call("run", "pendulum", "--after", tmp_path / "swept", code=2).stderr
-    assert "--after needs a run, but" in said
+    assert "contains a sweep, not a run" in said
     q = ds.coordinates(x="m")
     free = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2)
     ds.solve(free, 1.0, {"x": 0.0, "x_dot": 1.0}, store=tmp_path / "posed")

@@ -149,6 +149,12 @@ def test_what_holds_no_run_is_refused(tmp_path, opened):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
 
 
+def test_a_sweep_is_named_as_one(run):
+    (run / "manifest.json").write_text(f'{{"format": {FORMAT}, "kind": "sweep"}}')
+    with pytest.raises(errors.NotARunError, match=r"contains a sweep.*Sweep\.from_directory"):
+        Stored(run)
+
+
 @pytest.mark.parametrize("opened", [Stored, Writer.open])
 @pytest.mark.parametrize(
     ("content", "reason"),
