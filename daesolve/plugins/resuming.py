@@ -22,7 +22,7 @@ from daesolve.preparation.naming import formulation_of, solver_of
 from daesolve.preparation.preparing import prepare
 from daesolve.solvers import Solver
 from daesolve.solving.descriptions import check_same, processor, versions
-from daesolve.solving.early_ends import told
+from daesolve.solving.early_ends import warned_of
 from daesolve.solving.progress import showing
 from daesolve.solving.stored_runs import go_on, restored_request
 from daesolve.storage import Stored, kind_of, resuming
@@ -112,7 +112,7 @@ def resume(
     end = asked["until"] if until is None else until
     with showing(progress, prepared.start_time, end) as report:
         run = go_on(directory, prepared, until, report, tell, remark, given)
-    return told(remembered(replace(run, sources=tuple(papers))))
+    return warned_of(remembered(replace(run, sources=tuple(papers))))
 
 
 def reopened(directory: Path | str, source: Problem, tell: Tell | None = None) -> Trajectory:

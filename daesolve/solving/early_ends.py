@@ -14,7 +14,7 @@ from daesolve.trajectory.trajectory import Trajectory
 PACKAGE = __name__.partition(".")[0]
 
 
-def told(run: Trajectory) -> Trajectory:
+def warned_of(run: Trajectory) -> Trajectory:
     """Return a run; warn whoever called the library if the motion could not be followed to its end.
 
     An event that stops a run is an end that was asked for.

@@ -19,7 +19,7 @@ from daesolve.preparation.naming import solver_of
 from daesolve.preparation.preparing import Prepared
 from daesolve.preparation.request import DEFAULT_RATE, RankLoss, Redundant, Request
 from daesolve.solvers import Solver
-from daesolve.solving.early_ends import told
+from daesolve.solving.early_ends import warned_of
 from daesolve.solving.progress import showing
 from daesolve.solving.stored_runs import Destination, begin
 from daesolve.storage import located, refuse_full
@@ -158,10 +158,10 @@ impact_order, on_gain, on_jam, on_ambiguous
     prepared = _prepared(system, request, by)
     with showing(progress, prepared.start_time, prepared.until) as report:
         if destination is None:
-            return told(replace(integrated(prepared, at, report, by), origin=system))
+            return warned_of(replace(integrated(prepared, at, report, by), origin=system))
         named = replace(request, inputs=described(system, request.inputs))
         kept = begin(prepared, named, at, by, report, destination)
-    return told(remembered(replace(_or_raised(kept, request.rank_loss), origin=system)))
+    return warned_of(remembered(replace(_or_raised(kept, request.rank_loss), origin=system)))
 
 
 def _prepared(system: System, request: Request, by: bool | By) -> Prepared:
