@@ -31,71 +31,44 @@ def cases(problem):
 ALL = [case for problem in ds.problems()[0] for case in cases(problem)]
 
 
-def in_two(name, case_name):
-    """One run, and the second of two that take its place."""
+def in_one(name, case_name):
+    """A case, and one run of it."""
     case = ds.problem(name).case(case_name)
     horizon = min(case.case.until, SHORT if name in LONG else LONGEST)
     whole = case.solve(until=horizon)
     end = whole.end_time if whole.outcome.good else 0.9 * whole.end_time
-    if end != whole.end_time:
-        whole = case.solve(until=end)
-    first = case.solve(until=PART * end)
-    return whole, first, case.solve(until=end, initial=first)
+    return case, whole if end == whole.end_time else case.solve(until=end)
 
 
-def assert_same(whole, first, second):
+def assert_goes_on(case, whole, begin):
+    """A run from the end or from a point of another one ends as one run does."""
+    second = case.solve(until=whole.end_time, initial=begin)
     assert second.outcome.good
     assert whole.outcome.good
-    assert second.times[0] == first.end_time
+    assert second.times[0] == begin.continuation.time
     largest = max(1.0, *map(abs, whole.end_state.values()))
     # Each is right to 1e-12 of its states; impacts and switches multiply that.
     for name, value in whole.end_state.items():
         assert second.end_state[name] == pytest.approx(value, abs=1e-9 * largest)
 
 
-def assert_same_from_points(name, case_name, parts):
-    """Compare one run with runs that begin at points of it, at some parts of its time."""
-    case = ds.problem(name).case(case_name)
-    horizon = min(case.case.until, SHORT if name in LONG else LONGEST)
-    whole = case.solve(until=horizon)
-    if not whole.outcome.good:
-        whole = case.solve(until=0.9 * whole.end_time)
-    for part in parts:
-        point = whole.at(part * whole.end_time)
-        second = case.solve(until=whole.end_time, initial=point)
-        assert second.outcome.good
-        assert second.times[0] == point.time
-        largest = max(1.0, *map(abs, whole.end_state.values()))
-        for state, value in whole.end_state.items():
-            assert second.end_state[state] == pytest.approx(value, abs=1e-9 * largest)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "case"), ALL)
-def test_two_runs_are_the_motion_of_one(name, case):
+def test_a_run_from_the_end_and_from_a_point_of_another_is_the_motion_of_one(name, case):
     if (name, case) == ("drawer", "jams"):
         pytest.skip("it is jammed from the start on")
-    assert_same(*in_two(name, case))
+    bound, whole = in_one(name, case)
+    assert_goes_on(bound, whole, bound.solve(until=PART * whole.end_time))
+    assert_goes_on(bound, whole, whole.at(PART * whole.end_time))
 
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_run_goes_on_with_the_contacts_and_the_laws_of_the_first(name):
     case = "sampled" if name == "robot-arm" else ds.problem(name).cases[0].name
-    assert_same(*in_two(name, case))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "case"), ALL)
-def test_a_run_from_a_point_of_another_is_the_motion_of_that_one(name, case):
-    if (name, case) == ("drawer", "jams"):
-        pytest.skip("it is jammed from the start on")
-    assert_same_from_points(name, case, [PART])
-
-
-@pytest.mark.parametrize("name", QUICK)
-def test_a_point_of_a_run_holds_its_contacts_and_laws(name):
-    case = "sampled" if name == "robot-arm" else ds.problem(name).cases[0].name
-    assert_same_from_points(name, case, [0.31, 0.8])
+    bound, whole = in_one(name, case)
+    assert_goes_on(bound, whole, bound.solve(until=PART * whole.end_time))
+    for part in (0.31, 0.8):
+        assert_goes_on(bound, whole, whole.at(part * whole.end_time))
 
 
 def test_a_sampled_law_of_another_period_begins_anew():
