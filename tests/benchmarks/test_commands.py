@@ -16,7 +16,7 @@ COMMANDS = sorted(
     {
         (str(page.relative_to(ROOT)), name, tuple(options.split()))
         for page in PAGES
-        for name, options in COMMAND.findall(page.read_text(encoding="utf-8"))
+        for name, options in COMMAND.findall(page.read_text(encoding="utf-8").replace("\\\n", ""))
     }
 )
 
