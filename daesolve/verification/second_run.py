@@ -215,8 +215,8 @@ class ResetAgreement:
     def __str__(self) -> str:
         if self.apart_from is not None:
             return (
-                f"{self.count} resets against {self.standard_count}, different from t = "
-                f"{self.apart_from:.10g} s on"
+                f"{self.count} resets in the run and {self.standard_count} in the other, "
+                f"different from t = {self.apart_from:.10g} s on"
             )
         resets = "reset" if self.same == 1 else "resets"
         return f"the same {self.same} {resets}, at times up to {self.farthest:.1e} s apart"

@@ -326,8 +326,8 @@ def test_runs_that_met_other_events_are_reported_with_the_time_from_which():
     assert np.all(widened[resets.same :] > 1e14)
     assert resets.apart_from <= float(exact[resets.same].time)
     assert told.standard.note.endswith(
-        f"{resets.count} resets against {resets.standard_count}, different from "
-        f"t = {resets.apart_from:.10g} s on"
+        f"{resets.count} resets in the run and {resets.standard_count} in the other, "
+        f"different from t = {resets.apart_from:.10g} s on"
     )
     assert told.runs[0].error > 0.1
 

@@ -127,7 +127,7 @@ def test_motions_that_part_are_reported_before_anything_else():
     coarse = ds.Dop853(rtol=1e-5, atol=1e-5)
     system = sinai_billiard(billiard.RADIUS)
     run = ds.solve(system, 60.0, BILLIARD, solver=coarse, verify=ds.Taylor())
-    counts, reported = run.verification.against.split("resets against")
+    counts, reported = run.verification.against.split("resets in the run")
     assert counts.split()[-1] == str(run.event_count)
     assert "differs by more than 1e-06 of its size from t = " in reported
     assert max(run.verification.difference.values()) > 0.1
