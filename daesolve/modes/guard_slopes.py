@@ -47,7 +47,7 @@ def at_once(
     if not near:
         return []
     values, _ = book.measure(*place)
-    slopes = _slopes(problem, place) * _sizes(place[1])
+    slopes = _slopes(problem, place)[0] * _sizes(place[1])
     lengths = np.linalg.norm(slopes, axis=1)
     units = np.divide(
         slopes, lengths[:, None], out=np.zeros_like(slopes), where=lengths[:, None] > 0
