@@ -438,3 +438,14 @@ def test_a_slow_event_right_after_a_point_is_not_lost():
         begin = whole.at(1.0 - before)
         assert begin.continuation.values["count"] == 0.0
         assert ds.solve(body, 2.0, begin).end_values["count"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["rod", "a_dot", "rod_dot_long"])
+def test_a_drifted_run_goes_on_whatever_its_goals_are_called(name):
+    q = ds.coordinates(x="m", y="m")
+    kinetic, rod = (q.dot.x**2 + q.dot.y**2) / 2, ds.Holonomic(name, q.x**2 + q.y**2 - 1)
+    pendulum = ds.MechanicalSystem(q, kinetic=kinetic, potential=9.81 * q.y, goals=[rod])
+    loose = {"formulation": "index-2", "solver": ds.Idas(1e-4, 1e-6)}
+    first = ds.solve(pendulum, 30.0, {"x": 1.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}, **loose)
+    assert first.drift[name].max_relative > 1e-6
+    assert ds.solve(pendulum, 31.0, first).drift[name].max_relative < 1e-12
