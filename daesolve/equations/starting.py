@@ -112,8 +112,8 @@ def drifted(dynamics: Dynamics, residuals: Mapping[str, float]) -> float:
     residuals
         The largest of that run by name, relative; those of invariants do not count.
     """
-    goals = {row.name for row in dynamics.rows}
-    own = [size for name, size in residuals.items() if name.split("_dot")[0] in goals]
+    goals = {name for row in dynamics.rows for name in row.links}
+    own = [size for name, size in residuals.items() if name in goals]
     return min(DRIFTS * max(own, default=0.0), MOST_DRIFT)
 
 

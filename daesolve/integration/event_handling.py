@@ -6,7 +6,7 @@ follows; this module applies it to the run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,7 +18,7 @@ from daesolve.integration.endings import Verdict
 from daesolve.integration.record import Boundary, Happening
 from daesolve.integration.run_state import AGREED_STEPS, RunState
 from daesolve.modes.guard_book import Place
-from daesolve.modes.guard_slopes import rounding_at_start
+from daesolve.modes.guard_slopes import near_at_start, rounding_at_start
 from daesolve.modes.law import Ending, Jump, Stretch, SwitchingLaw
 from daesolve.modes.transitions import Transitions
 from daesolve.posing.guides import AT_REST
@@ -42,9 +42,21 @@ def at_start(run: RunState, here: Boundary) -> tuple[Boundary, Verdict | None]:
     stop = _stopped_at_start(run, here)
     if stop is not None or run.transitions is None:
         return here, stop
-    if run.prepared.request.begun is not None and run.transitions.tracks:
-        run.transitions.book.go_on(here.time, here.state, run.values(here))
+    going_on(run.prepared, run.transitions, (here.time, here.state, run.values(here)))
     return through(run, run.transitions, here, ())
+
+
+def going_on(prepared: Prepared, transitions: Transitions, place: Place) -> None:
+    """Let guards that have passed in a run that this one continues not pass again, at its start."""
+    if prepared.request.begun is None or not transitions.tracks:
+        return
+    rounded = float(place[0]), np.asarray(place[1], dtype=float), place[2]
+    transitions.book.go_on(place, near_at_start(prepared.problem, rounded, _fired(prepared)))
+
+
+def _fired(prepared: Prepared) -> Mapping[str, Sequence[int]]:
+    """Return which guards have fired where another run is continued, by the names of events."""
+    return (prepared.request.continues or {}).get("fired", {})
 
 
 def with_values(
@@ -193,6 +205,7 @@ def past_at_start(prepared: Prepared, place: Place, guards: np.ndarray) -> int |
     guarded, least = prepared.problem.guarded, np.zeros(len(guards))
     if prepared.request.begun is not None and any(event.then.stops for event in guarded):
         least = rounding_at_start(prepared.problem, place)
+        least = np.fmax(least, near_at_start(prepared.problem, place, _fired(prepared)))
     for index, event in enumerate(guarded):
         past = event.direction.value * guards[index] > least[index]
         if past and event.then.stops and event.then.reset is None:

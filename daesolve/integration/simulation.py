@@ -115,6 +115,7 @@ def to_boundary(
             run.watch_the_rest()
             if run.monitor.over:
                 return taken_back(run, end, keeper), verdict(run, end)
+            _see_reset(run, arrived)
             return arrived, ended
         here = arrived
 
@@ -143,8 +144,7 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
     at = run.schedule.up_to(record.taken, until)
     times, looking = among(run, at, looks(run, here.time, until))
     start = State(here.time, here.state, run.values(here))
-    # A reset may have taken an output to its peak.
-    run.monitor.see(StepBlock(np.array([here.time]), here.state[None, :]), start.p)
+    _see_reset(run, here)
     if transitions is not None and switched:
         end = _up_to_guards(run, transitions, (here, start), until, times)
     else:
@@ -162,6 +162,11 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
     # A segment without evaluations counts as one.
     record.rhs_evaluations += end.rhs_evaluations or 1
     return end
+
+
+def _see_reset(run: RunState, here: Boundary) -> None:
+    """Look at the peaks here: a reset may have taken an output to its peak."""
+    run.monitor.see(StepBlock(np.array([here.time]), here.state[None, :]), run.values(here))
 
 
 def _looked(

@@ -155,17 +155,32 @@ class GuardBook:
         self.met[guards, :-1] = self.met[guards, 1:]
         self.met[guards, -1] = time
 
-    def go_on(self, time: float, x: np.ndarray, p: np.ndarray) -> None:
+    def go_on(self, place: Place, reach: np.ndarray) -> None:
         """Count the guards at zero or past it as passed: another run came to this place, by them.
 
         Contacts and modes that follow from the state are judged by the state, as at any start. What
         its own law would have moved away has not passed: the next sample of a law may be due here.
+
+        Parameters
+        ----------
+        place
+            Time, state and values.
+        reach
+            How far before zero each guard may be that has fired here already; -1 for others.
         """
+        time, x, p = place
         seen, ways, traits = self._seen(time, x, p), self.traits.ways, self.traits
         judged = traits.stays | traits.returns | traits.whenever
         judged |= traits.moved & (ways * seen.rates > 0.0)
         along = ways * seen.values
+        early = (ways != 0) & ~judged & (along < -self.tolerances) & (along >= -reach)
+        if early.any():
+            # As where it fired early with others.
+            self._rounding = np.where(early, EARLY * np.abs(along), self._rounding)
+            self._judge_zero()
+        # Before zero it has passed only if it has fired: it may be due next.
         passed = (ways != 0) & ~judged & (along >= -self.tolerances)
+        passed &= (along > 0.0) | (reach >= 0.0)
         self.armed[passed] = False
         for guard in np.flatnonzero(passed & (along <= self.tolerances)).tolist():
             speed = abs(seen.rates[guard])

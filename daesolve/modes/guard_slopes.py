@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from weakref import WeakKeyDictionary
 
 import casadi as ca
@@ -47,7 +47,7 @@ def at_once(
     if not near:
         return []
     values, _ = book.measure(*place)
-    slopes = _slopes(problem, place) * _sizes(place[1])
+    slopes = _slopes(problem, place)[0] * _sizes(place[1])
     lengths = np.linalg.norm(slopes, axis=1)
     units = np.divide(
         slopes, lengths[:, None], out=np.zeros_like(slopes), where=lengths[:, None] > 0
@@ -90,7 +90,7 @@ def refuse_start(
     if not past.any():
         # Slopes of reactions are large functions: they are built where they are needed.
         return
-    slopes = np.abs(_slopes(problem, place))
+    slopes = np.abs(_slopes(problem, place)[0])
     past &= slopes.any(axis=1)
     past &= ways * values > STARTS * slopes @ _sizes(place[1])
     for guard in np.flatnonzero(past).tolist():
@@ -107,24 +107,53 @@ def refuse_start(
 
 
 def rounding_at_start(problem: OdeProblem, place: Place) -> np.ndarray:
-    """Return how far past zero each guard may be by rounding where a run continues another.
+    """Return how far from zero each guard may be by rounding where a run continues another.
 
     Parameters
     ----------
     problem, place
         As in `refuse_start`.
     """
-    return STARTS * np.abs(_slopes(problem, place)) @ _sizes(place[1])
+    return STARTS * np.abs(_slopes(problem, place)[0]) @ _sizes(place[1])
 
 
-def _slopes(problem: OdeProblem, place: Place) -> np.ndarray:
-    """Return the derivatives of a problem's guards by its state, (guards, states)."""
+def near_at_start(
+    problem: OdeProblem, place: Place, fired: Mapping[str, Sequence[int]]
+) -> np.ndarray:
+    """Return how far from zero guards may be that fired where a run continues another, (guards,).
+
+    Times are rounded as well: a fast guard is off zero by its rate times that. It is -1 for guards
+    that have not fired.
+
+    Parameters
+    ----------
+    problem, place
+        As in `refuse_start`.
+    fired
+        See `Continuation`.
+    """
+    firsts: dict[str, int] = {}
+    has = np.zeros(len(problem.guarded), dtype=bool)
+    for guard, event in enumerate(problem.guarded):
+        has[guard] = guard - firsts.setdefault(event.name, guard) in fired.get(event.name, ())
+    if not has.any():
+        return np.full(len(has), -1.0)
+    by_state, by_time = (np.abs(each) for each in _slopes(problem, place))
+    speeds = np.abs(np.asarray(problem.rhs(*place))).ravel()
+    rounded = by_state @ np.maximum(_sizes(place[1]), abs(place[0]) * speeds)
+    return np.where(has, STARTS * (rounded + by_time[:, 0] * abs(place[0])), -1.0)
+
+
+def _slopes(problem: OdeProblem, place: Place) -> tuple[np.ndarray, np.ndarray]:
+    """Return the derivatives of a problem's guards by its state, (guards, states), and by time."""
     if problem not in _functions:
         t, x, p = (problem.guards.sx_in(k) for k in range(3))
-        derivatives = ca.jacobian(problem.guards(t, x, p), x)
-        names = ["t", "x", "p"], ["slopes"]
-        _functions[problem] = function_of("slopes", [t, x, p], [derivatives], names)
-    return np.asarray(_functions[problem](*place))
+        guards = problem.guards(t, x, p)
+        derivatives = [ca.jacobian(guards, x), ca.jacobian(guards, t)]
+        names = ["t", "x", "p"], ["by_state", "by_time"]
+        _functions[problem] = function_of("slopes", [t, x, p], derivatives, names)
+    by_state, by_time = _functions[problem](*place)
+    return np.asarray(by_state), np.asarray(by_time)
 
 
 _functions: WeakKeyDictionary[OdeProblem, ca.Function] = WeakKeyDictionary()

@@ -12,7 +12,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra.evaluation import ArrayFunction
-from daesolve.equations.dynamics import Dynamics
+from daesolve.equations.dynamics import Dynamics, GoalRow, ResetRow
 from daesolve.errors import ResetError
 from daesolve.posing.contacts import TOUCHING
 
@@ -79,12 +79,14 @@ class Overlaps:
                 for row in dynamics.contacts
             ]
         )
+        linked = _linked(dynamics)
         barriers = changing(
             [
                 (f"the barrier of the event {event.name!r}", -way * guard)
                 for index, reset in dynamics.resets.items()
                 if reset.momentary and (way := (event := dynamics.events[index]).direction.value)
                 for guard in ca.vertsplit(ca.SX(event.guards))
+                if _bars(dynamics, reset, guard, linked)
             ]
         )
         return (
@@ -112,7 +114,7 @@ class Overlaps:
         sizes = np.maximum(np.abs(before[1]), np.abs(after[1]))
         sizes = np.maximum(sizes, LEAST * np.max(sizes, initial=0.0))
         gaps, earlier = gaps.ravel(), self._gaps(*before)[0].ravel()
-        limits = np.maximum(self._rounded * (np.abs(slopes) @ sizes), TOUCHING)
+        limits = np.fmax(self._rounded * (np.abs(slopes) @ sizes), TOUCHING)
         limits += WORSE * np.maximum(-earlier, 0.0)
         past = gaps < -limits
         if past.any():
@@ -122,3 +124,32 @@ class Overlaps:
                 f"{gaps[worst]:.3g}, past zero: let it fall through zero, or change the state so "
                 "that it is not past it"
             )
+
+
+def _bars(dynamics: Dynamics, reset: ResetRow, guard: ca.SX, linked: np.ndarray) -> bool:
+    """Return whether constraints of an instant may bar what moves a guard, but nothing else.
+
+    A guard of time or of discrete values alone is no barrier, nor is one of other bodies.
+    """
+    count = dynamics.position_count
+    by_position = ca.jacobian(guard, dynamics.x[:count])
+    moving = by_position @ dynamics.position_rates + guard  # which may depend on velocities itself
+    moved = np.array(ca.which_depends(moving, dynamics.velocities, 1, False), dtype=bool)
+    barred = np.array([_columns(row) for row in reset.momentary]).any(axis=0)
+    return bool((moved @ linked @ barred) > 0)
+
+
+def _linked(dynamics: Dynamics) -> np.ndarray:
+    """Return which velocities constraints link, however far, (nv, nv)."""
+    linked = np.eye(dynamics.velocities.numel(), dtype=int)
+    for row in dynamics.rows:
+        columns = _columns(row)
+        linked |= np.outer(columns, columns).astype(int)
+    while np.count_nonzero(farther := (linked @ linked > 0).astype(int)) > np.count_nonzero(linked):
+        linked = farther
+    return linked
+
+
+def _columns(row: GoalRow) -> np.ndarray:
+    """Return which velocities a constraint involves, (nv,)."""
+    return np.array(ca.DM(row.jacobian.sparsity(), 1.0)).ravel() != 0.0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol, runtime_checkable
@@ -11,6 +12,9 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from daesolve.errors import suggest_names, unknown_name
+
+SAME = 1e-14
+"""Times that differ by this fraction are the same."""
 
 
 class Outcome(Enum):
@@ -168,6 +172,21 @@ class EventRecord:
         suggest_names(self, detail="state", after="state or discrete value")
 
 
+def fired_at(events: Sequence[EventRecord], time: float) -> dict[str, tuple[int, ...]]:
+    """Return which guards of some events, in the order of a run, passed at a time, by name."""
+    if not events:
+        return {}
+    near, sign = SAME * abs(time), -1.0 if events[-1].time < events[0].time else 1.0
+    first = bisect_left(events, sign * time - near, key=lambda event: sign * event.time)
+    found: dict[str, tuple[int, ...]] = {}
+    for place in range(first, len(events)):
+        if sign * (events[place].time - time) > near:
+            break
+        name = events[place].name
+        found[name] = (*found.get(name, ()), *events[place].fired)
+    return found
+
+
 @dataclass(frozen=True)
 class Verification:
     """A run repeated in another way.
@@ -255,6 +274,8 @@ class Continuation:
         Of that run; "" if it is in memory.
     drift
         Its largest residuals by name, relative: its states are off their goals by so much.
+    fired
+        Which guards of its events passed at that time, by the name of the event, from 0.
     """
 
     time: float
@@ -265,6 +286,7 @@ class Continuation:
     end_time: float = math.nan
     directory: str = ""
     drift: Mapping[str, float] = field(default_factory=dict[str, float])
+    fired: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
 
     def described(self) -> dict[str, Any]:
         """Return which run is continued and from where, as plain values for a manifest."""
@@ -275,6 +297,7 @@ class Continuation:
             "outcome": self.outcome.value,
             "message": self.message,
             "drift": dict(self.drift),
+            "fired": {name: list(guards) for name, guards in self.fired.items()},
         }
 
 

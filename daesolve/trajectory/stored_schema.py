@@ -163,6 +163,7 @@ class Continued(Record):
     outcome: Ending
     message: Word
     drift: dict[str, Number] = Field(default={})
+    fired: dict[str, list[int]] = Field(default={})
 
 
 class Description(Record):

@@ -31,6 +31,7 @@ from daesolve.trajectory.results import (
     Statistics,
     TrajectoryPoint,
     Verification,
+    fired_at,
 )
 from daesolve.trajectory.samples import (
     Recorded,
@@ -245,18 +246,26 @@ class Trajectory(ShownRun):
             )
         point = self._evaluate(time)
         begin = point.continuation
-        here = replace(self.continuation, time=begin.time, state=begin.state, values=begin.values)
-        return replace(point, continuation=here)
+        place = (begin.time, begin.state, begin.values)
+        return replace(point, continuation=self._continued_at(*place))
 
     @property
     def continuation(self) -> Continuation:
         """What a run that begins at the end of this one takes over."""
-        place, samples = (self.end_time, self.end_state, self.end_values), self.samples
+        return self._continued_at(self.end_time, self.end_state, self.end_values)
+
+    def _continued_at(
+        self, time: float, state: Mapping[str, float], values: Mapping[str, float]
+    ) -> Continuation:
+        """Return what a run takes over that begins at a place of this one."""
+        samples = self.samples
         stored = samples.stored.directory if isinstance(samples, StoredSamples) else None
         directory = "" if stored is None else str(stored.resolve())
         sizes = {name: float(entry.max_relative) for name, entry in self.drift.items()}
         drift = {name: size for name, size in sizes.items() if np.isfinite(size)}
-        return Continuation(*place, self.outcome, self.message, self.end_time, directory, drift)
+        fired = fired_at(self.events, time)
+        ended = (self.outcome, self.message, self.end_time, directory, drift, fired)
+        return Continuation(time, state, values, *ended)
 
     def opening(self) -> Recorded | None:
         """Return the beginning, integrated again, with samples at and within each accepted step.

@@ -11,7 +11,7 @@ import numpy as np
 from daesolve.algebra.series import missing_in_series
 from daesolve.algebra.translation import constants_function
 from daesolve.errors import ChatteringError, ResetError, UnsupportedError, VariantError
-from daesolve.integration.event_handling import past_at_start
+from daesolve.integration.event_handling import going_on, past_at_start
 from daesolve.modes.law import Jump
 from daesolve.modes.transitions import INSTANT, Instant
 from daesolve.posing.events import Direction
@@ -263,8 +263,7 @@ class QuadMotion:
         rounded = float(self.here.time), np.asarray(self.here.x, dtype=float), place[2]
         index = past_at_start(self.prepared, rounded, self.transitions.measure(*place)[0])
         if index is None:
-            if self.prepared.request.begun is not None and self.transitions.tracks:
-                self.transitions.book.go_on(*place)
+            going_on(self.prepared, self.transitions, place)
             return ""
         self._take_down(index, self.here)
         return f"the event {guarded[index].name!r} already holds at the start"

@@ -58,3 +58,11 @@ def test_many_resets_are_all_looked_at():
     # With speed n a flight takes n seconds: resets at 1 s + n (n - 1) / 2 s.
     assert run.event_count == 22
     assert run.peaks["speed"].value == pytest.approx(22.0, rel=1e-13)
+
+
+@pytest.mark.parametrize("stops", [False, True])
+def test_the_last_reset_may_be_the_peak(stops):
+    then = ds.Reset({"y_dot": 30.0}) | ds.Stop() if stops else ds.Reset({"y_dot": 30.0})
+    blow = ds.Event("blow", ds.time - 0.5, ds.RISING, then)
+    run = ds.solve(thrown([blow]), 0.5, {"y": 0.0, "y_dot": SPEED})
+    assert (run.peaks["speed"].value, run.peaks["speed"].time) == (30.0, 0.5)

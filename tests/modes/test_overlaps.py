@@ -130,3 +130,67 @@ def test_a_table_that_steps_past_the_state_ends_the_run():
     run = ds.solve(raised(), 1.0, {"y": 0.2, "y_dot": 0.0}, inputs={"height": steps})
     assert run.outcome is ds.Outcome.FAILED
     assert "leaves the barrier of the event 'hit' with a distance of -0.1" in run.message
+
+
+def test_a_jump_to_the_centre_of_a_round_support_is_seen():
+    """The slope of the gap is not a number there."""
+    q = ds.coordinates(x="m", y="m")
+    disc = ds.Contact("disc", ca.sqrt(q.x**2 + q.y**2) - 1.0, restitution=0.5, closed=False)
+    event = ds.Event("in", ds.time - 0.1, ds.RISING, ds.Reset({"x": 0.0, "y": 0.0}))
+    kinetic = (q.dot.x**2 + q.dot.y**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, goals=[disc], events=[event])
+    run = ds.solve(system, 1.0, {"x": 2.0, "y": 0.0, "x_dot": 0.1, "y_dot": 0.0})
+    assert run.outcome is ds.Outcome.FAILED
+    assert "leaves the contact 'disc' with a gap of -1, past zero" in run.message
+
+
+def stopped_by(guard, changes):
+    """A cart and a wheel; an event stops the wheel for an instant, another jumps past its guard."""
+    q, d = ds.coordinates(x="m", th="rad"), ds.discrete(count=2.0, at=10.0)
+    hold = ds.Reset(impose=[ds.Nonholonomic("hold", q.dot.th)])
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.th**2) / 2,
+        discrete=d,
+        events=[
+            ds.Event("stop", guard(q, d), ds.RISING, hold),
+            ds.Event("jump", ds.time - 0.4, ds.RISING, ds.Reset(changes(q, d))),
+        ],
+    )
+    return ds.solve(system, 1.0, {"x": 0.0, "x_dot": 1.0, "th": 0.0, "th_dot": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("guard", "changes", "stops"),
+    [
+        (lambda q, d: d.count - 2.5, lambda q, d: {"count": d.count + 1}, 0.4),
+        (lambda q, d: ds.time - d.at, lambda q, d: {"at": ds.time - 0.1}, 0.4),
+        (lambda q, d: q.x - 0.3, lambda q, d: {"x": q.x + 5.0}, 0.3),
+    ],
+    ids=["count", "clock", "place of another body"],
+)
+def test_what_bars_nothing_is_no_barrier(guard, changes, stops):
+    run = stopped_by(guard, changes)
+    assert run.outcome is ds.Outcome.COMPLETED
+    assert [event.time for event in run.events if event.name == "stop"] == [stops]
+    assert run.end_state["th"] == pytest.approx(stops, rel=1e-14)
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_barrier_may_stop_a_body_by_what_links_it_to_others(linked):
+    """A belt links three wheels: to stop the last holds the first before its barrier."""
+    q = ds.coordinates(a="rad", b="rad", c="rad")
+    belts = [ds.Holonomic("first", q.a - q.b), ds.Holonomic("second", q.b - q.c)]
+    hold = ds.Reset(impose=[ds.Nonholonomic("hold", q.dot.c)], restitution=1.0)
+    jump = ds.Reset(dict.fromkeys(("a", "b", "c"), 2.0))
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.a**2 + q.dot.b**2 + q.dot.c**2) / 2,
+        goals=belts if linked else [],
+        events=[
+            ds.Event("stop", q.a - 1.0, ds.RISING, hold),
+            ds.Event("jump", ds.time - 0.4, ds.RISING, jump),
+        ],
+    )
+    run = ds.solve(system, 1.0, dict.fromkeys("abc", 0.0) | {f"{n}_dot": 1.0 for n in "abc"})
+    assert run.outcome is (ds.Outcome.FAILED if linked else ds.Outcome.COMPLETED)

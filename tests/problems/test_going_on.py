@@ -391,3 +391,61 @@ def test_a_run_continues_one_that_an_event_has_stopped(reset):
     zeros = [brentq(guard, times[k], times[k + 1], xtol=1e-15) for k in below[:8]]
     # A rounding of each run, by the least slope of the guard.
     assert ends == pytest.approx(zeros, abs=1e-13)
+
+
+def falling(then, slope, start_time):
+    """A body thrown down, through zero at about 101 m/s; and its start."""
+    q, d = ds.coordinates(y="m"), ds.discrete(count=0.0)
+    changes = {"then": ds.Reset({"count": d.count + 1}) if then == "reset" else ds.Stop()}
+    down = ds.Event("down", slope * q.y, ds.FALLING if slope > 0 else ds.RISING, **changes)
+    kinetic = q.dot.y**2 / 2
+    body = ds.MechanicalSystem(q, kinetic=kinetic, potential=9.81 * q.y, discrete=d, events=[down])
+    return lambda until: ds.solve(body, until, {"y": 50.0, "y_dot": -96.0}, start_time=start_time)
+
+
+@pytest.mark.parametrize("start_time", [0.0, -0.4, 1e5, 1e9])
+@pytest.mark.parametrize("slope", [1.0, -1e6])
+def test_a_run_leaves_the_event_that_stopped_another_whatever_the_clock(slope, start_time):
+    """The clock is rounded, so that a fast body stops well past zero, or before it."""
+    first = falling("stop", slope, start_time)(start_time + 2.0)
+    assert first.outcome is ds.Outcome.STOPPED_BY_EVENT
+    second = ds.solve(first.origin, start_time + 2.0, first)
+    assert second.outcome is ds.Outcome.COMPLETED
+    assert not second.events
+
+
+@pytest.mark.parametrize("roundings", [0, 1, 64, 200, 10**6])
+@pytest.mark.parametrize("slope", [1.0, -1e6])
+@pytest.mark.parametrize("start_time", [0.0, -0.4, 1e5])
+def test_an_event_next_to_the_end_of_a_run_counts_once(start_time, slope, roundings):
+    """A run counts what is at zero to its own rounding; the next one must know of it."""
+    solved = falling("reset", slope, start_time)
+    whole = solved(start_time + 2.0)
+    (event,) = whole.events
+    end = event.time - roundings * math.ulp(event.time)
+    for begin in (solved(end), whole.at(end)):
+        second = ds.solve(whole.origin, start_time + 2.0, begin)
+        assert second.end_values["count"] == 1.0
+
+
+def test_a_slow_event_right_after_a_point_is_not_lost():
+    """It is as near to zero as its terms are rounded, and has not happened yet."""
+    q, d = ds.coordinates(y="m"), ds.discrete(count=0.0)
+    up = ds.Event("up", q.y - 1000.0, ds.RISING, ds.Reset({"count": d.count + 1}))
+    body = ds.MechanicalSystem(q, kinetic=q.dot.y**2 / 2, discrete=d, events=[up])
+    whole = ds.solve(body, 2.0, {"y": 999.0, "y_dot": 1.0})
+    for before in (2e-14, 1e-13, 1e-12, 1e-11):
+        begin = whole.at(1.0 - before)
+        assert begin.continuation.values["count"] == 0.0
+        assert ds.solve(body, 2.0, begin).end_values["count"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["rod", "a_dot", "rod_dot_long"])
+def test_a_drifted_run_goes_on_whatever_its_goals_are_called(name):
+    q = ds.coordinates(x="m", y="m")
+    kinetic, rod = (q.dot.x**2 + q.dot.y**2) / 2, ds.Holonomic(name, q.x**2 + q.y**2 - 1)
+    pendulum = ds.MechanicalSystem(q, kinetic=kinetic, potential=9.81 * q.y, goals=[rod])
+    loose = {"formulation": "index-2", "solver": ds.Idas(1e-4, 1e-6)}
+    first = ds.solve(pendulum, 30.0, {"x": 1.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}, **loose)
+    assert first.drift[name].max_relative > 1e-6
+    assert ds.solve(pendulum, 31.0, first).drift[name].max_relative < 1e-12
