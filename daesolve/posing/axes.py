@@ -7,6 +7,10 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+LATE, NARROWEST = 1e-12, 1e-8
+"""How far past a node a piece without a jump holds on, as a fraction of the table's width; and at
+most, as a fraction of its narrowest piece, which the motion might else jump over."""
+
 
 @dataclass(frozen=True, eq=False)
 class Axis:
@@ -52,6 +56,17 @@ class Axis:
     def width(self) -> float:
         """The distance from the first node to the last."""
         return float(self.nodes[-1] - self.nodes[0])
+
+    @property
+    def late(self) -> float:
+        """How far past a node a piece without a jump holds on.
+
+        A motion that stays on a node, such as a tyre that runs straight, is there only to rounding,
+        and would go back and forth between its pieces for ever. Both continue each other, so what
+        the late change of a motion that passes does is of second order, and below rounding.
+        """
+        late = max(LATE * self.width, 4.0 * self.rounding)
+        return min(late, NARROWEST * float(np.min(np.diff(self.nodes))))
 
     @property
     def period(self) -> float:

@@ -30,13 +30,6 @@ DEGREES: dict[str, int] = {"steps": 0, "linear": 1, "cubic": 3, "periodic cubic"
 ROUNDING = 1e-12
 """How far beyond an end an argument still counts as at the end, as a fraction of the table's
 width."""
-LATE = 1e-10
-"""How far past a node a piece without a jump holds on, as a fraction of the table's width.
-
-A motion that stays on a node, such as a tyre that runs straight, is there only to rounding, and
-would go back and forth between its pieces for ever. Both continue each other, so what the late
-change of a motion that passes does is of second order, and below rounding.
-"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +199,7 @@ class Use:
         if rises:
             return [beyond * (argument - upper) + (beyond - 1)]
         axis = self.table.axes[place]
-        late = LATE * axis.width if axis.degree else 0.0
+        late = axis.late if axis.degree else 0.0
         up = beyond * (argument - (upper + late)) + axis.width * (beyond - 1)
         down = below * ((lower - late) - argument) + axis.width * (below - 1)
         return [up, down]

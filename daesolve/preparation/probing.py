@@ -34,6 +34,8 @@ FEW = 10
 """So few steps do not show whether one is out of proportion."""
 SHRUNK = 0.5
 """The last step over the longest one, below which the steps shrink towards a singular position."""
+USUALLY = 0.01
+"""The most that a step of unknown length may be of a run: a shorter run is of a quick system."""
 LONG = 0.9
 """A quantile of the steps that a few close to a singular position do not move."""
 
@@ -98,6 +100,7 @@ def _probed(
     absolute = PROBE_RTOL * np.ldexp(1.0, exponents) if exponents.any() else PROBE_RTOL
     stiff = stiff or problem.stiff
     times, states, own, shortest = [start_time], [state], [values], math.inf
+    begins = 0
     with np.errstate(all="ignore"):
         tolerances: dict[str, Any] = {"rtol": PROBE_RTOL, "atol": absolute}
 
@@ -129,12 +132,12 @@ def _probed(
             own.append(values)
             turned = _turned(modes, times[-1], states[-1], values)
             if turned is not values and times[-1] != until:
-                values = turned
+                values, begins = turned, len(times) - 1
                 stepper = begun(times[-1], states[-1])
             shortest = min(shortest, abs(times[-1] - times[-2]))
             if drives is None and _endless(times, shortest):
                 break
-    kept = _shown_by(times, until)
+    kept = _shown_by(times, begins, until)
     times, states, own = times[:kept], states[:kept], own[:kept]
     found = begin.values if values is begin.values else np.array(own)
     return measured(begin, np.array(times), np.array(states), found, between.shortest())
@@ -174,16 +177,18 @@ def _endless(times: Sequence[float], shortest: float) -> bool:
     return may_be and bool(span > ENDLESS * np.quantile(np.abs(np.diff(times)), LONG))
 
 
-def _shown_by(times: Sequence[float], until: float) -> int:
+def _shown_by(times: Sequence[float], begins: int, until: float) -> int:
     """Return how many times show the sizes of a motion: one if it shrinks to its end before.
 
     As a slip in space that is about to stop, beside which a step of usual length is long: what
-    follows has other sizes and steps.
+    follows has other sizes and steps. A step from a time at which a branch `begins` anew is short
+    because that is so, and not because the motion ends.
     """
-    steps = np.abs(np.diff(times))
+    steps = np.abs(np.diff(times[begins:]))
     shrinks = len(steps) > 1 and bool(steps[-1] < SHRUNK * np.max(steps))
     ends = shrinks and times[-1] != until and len(times) <= PROBE_STEPS
-    return 1 if ends and abs(times[-1] - times[0]) < UNKNOWN_STEP else len(times)
+    usual = USUALLY * abs(until - times[0]) > UNKNOWN_STEP
+    return 1 if ends and usual and abs(times[-1] - times[0]) < UNKNOWN_STEP else len(times)
 
 
 class _Sides:

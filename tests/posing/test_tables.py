@@ -401,3 +401,27 @@ def test_a_late_change_of_the_piece_is_below_rounding():
     # Rounding of the time of each passage adds up: 1000 times a few eps of the time there.
     assert abs(run.end_state["x"] + 1.0) < 1e-11
     assert abs(run.end_state["x_dot"]) < 1e-11
+
+
+def test_a_piece_much_narrower_than_its_table_is_left_where_it_ends():
+    # Dry friction with a steep piece: once the load is greater, the body slides away.
+    load, steep, wide = 1.1, 1e-8, 100.0
+    q = ds.coordinates(x="m")
+    friction = ds.table("friction", [-wide, -steep, steep, wide], [-1.0, -1.0, 1.0, 1.0])
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": load - friction(q.dot.x)})
+    run = ds.solve(system, 1.0, {"x": 0.0, "x_dot": 0.0}, solver="radau")
+    # x'' = load - x' / steep up to the node, and load - 1 from there on.
+    node = steep * np.log(load / (load - 1.0))
+    assert abs(run.end_state["x_dot"] - (steep + (load - 1.0) * (1.0 - node))) < 1e-9
+
+
+def test_far_ends_of_a_table_do_not_move_its_kink():
+    q = ds.coordinates(x="m")
+    spring = ds.table("spring", [-1e9, 0.0, 1e9], [-1e9, 0.0, 4e9])
+    system = ds.MechanicalSystem(
+        q, kinetic=q.dot.x**2 / 2, force={"x": -spring(q.x)}, outputs={"pull": (spring(q.x), "N")}
+    )
+    run = ds.solve(system, 2.0, {"x": -1.0}, solver="dop853", at=[np.pi / 2 + 0.05])
+    # The place there is sin(2 s) / 2, and 4 x is rounded as 1e9 is; the kink is 2 mm late.
+    assert abs(run["pull"][0] - 4.0 * run["x"][0]) < 1e-5
+    assert abs(run["x"][0] - np.sin(0.1) / 2) < 1e-5

@@ -193,3 +193,46 @@ def test_a_rate_that_feeds_nothing_back_is_not_called_stiff():
     damped = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force=force)
     run = ds.solve(damped, 300.0, {"x": 0.7})
     assert not any("is stiff for" in note for note in run.notes)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-4, 1e-6, 1e-9])
+@pytest.mark.parametrize("kink", [0.0, 0.199])
+def test_a_branch_taken_shortly_before_an_impact_does_not_hide_how_quick_a_motion_is(
+    unit: float, kink: float
+) -> None:
+    # A pendulum that a spring holds up before a wall, in times of `unit` s.
+    q, gravity = ds.coordinates(x="m", y="m"), 1.0 / unit**2
+    rod = ds.Holonomic("rod", q.x**2 + q.y**2 - 1.0)
+    wall = ds.Holonomic("wall", q.x - 0.2)
+    hit = ds.Event("hit", 0.2 - q.x, ds.FALLING, ds.Reset(impose=[wall], restitution=0.9))
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=gravity * q.y,
+        force={"x": -5.0 * gravity * ca.fmax(q.x - kink, 0.0)},
+        goals=[rod],
+        events=[hit],
+    )
+    run = ds.solve(system, 20.0 * unit, {"x": -0.5}, guess={"y": -0.9})
+    # Some ten steps for each of five swings; it was 835 110 steps where time had no scale.
+    assert run.event_count == 15
+    assert run.statistics.steps < 200
+    assert max(drift.max_relative for drift in run.drift.values()) < 1e-13
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
+def test_the_rate_of_an_energy_suits_a_quick_motion_whose_event_lies_where_steps_are_short(
+    unit: float,
+) -> None:
+    q = ds.coordinates(x="m", y="m")
+    distance = ca.sqrt(q.x**2 + q.y**2)
+    turn = ds.Event("turn", q.y - 0.05, ds.FALLING, ds.Reset({"y_dot": 1.0001 * q.dot.y}))
+    system = ds.MechanicalSystem(
+        q,
+        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
+        potential=-1.0 / (unit**2 * distance),
+        events=[turn],
+    )
+    start = {"x": -1.9, "y": 0.0, "x_dot": 0.0, "y_dot": np.sqrt(0.1 / 1.9) / unit}
+    rate = ds.solve(system, 50.0 * unit, start).description["rates"]["energy"]
+    assert 0.1 < rate * unit < 100.0

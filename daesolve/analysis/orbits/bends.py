@@ -68,7 +68,8 @@ class Bends:
         self._others = np.flatnonzero(~own)
         t, x, p = (whole.rhs.sx_in(k) for k in range(3))
         guards = whole.guards(t, x, p)
-        seen = ca.vertcat(whole.rhs(t, x, p), guards[self._others.tolist()])
+        # Not indexed by a list: an empty one makes a row of a single guard.
+        seen = ca.vertcat(whole.rhs(t, x, p), *(guards[k] for k in self._others.tolist()))
         self._sizes = sizes_of(prepared)
         self._seen = Evaluator(ca.Function("seen", [t, x, p], [ca.densify(seen)]))
         self._guards = Evaluator(ca.Function("guards", [t, x, p], [ca.densify(guards)]))

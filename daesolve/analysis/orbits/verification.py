@@ -71,6 +71,7 @@ def check_by_run(task: Task, found: Found, spectrum: Multipliers) -> str:
         here = replace(first, x=back[:states], p=back[states:])
         if not task.flow.autonomous:
             here = replace(here, time=first.time)
+        here = task.flow.in_pieces(here)
     return _sentence(PERIODS, worst)
 
 

@@ -283,3 +283,30 @@ def test_an_orbit_from_a_start_without_freedom_has_no_multipliers() -> None:
     assert [event.name for event in orbit.events] == ["cam_lost", "cam_closed"]
     assert len(orbit.multipliers) == 0
     assert orbit.verdict == "stable"
+
+
+def test_a_table_over_plain_time_is_read_from_its_beginning_in_each_period_of_the_check() -> None:
+    q = ds.coordinates(x="m")
+    nodes = np.linspace(0.0, 5.0, 9)
+    values = np.append(np.sin(2 * np.pi / 5.0 * nodes[:-1]), 0.0)
+    pull = ds.table("pull", nodes, values, "periodic cubic")
+    force = {"x": pull(ds.time) - 0.2 * q.dot.x - q.x}
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force=force)
+    orbit = periodic_orbit(system, {"x": 0.0}, period=5.0)
+    # Small motions do not know the force: x'' + 0.2 x' + x = 0.
+    exact = np.exp(5.0 * np.roots([1.0, 0.2, 1.0]))
+    assert abs(np.sort_complex(orbit.multipliers) - np.sort_complex(exact)).max() < 1e-12
+    assert any("its own run over 10 periods stays within" in note for note in orbit.notes)
+
+
+@pytest.mark.parametrize("other_guard", [False, True])
+def test_a_stop_that_is_the_only_guard_has_an_orbit(other_guard: bool) -> None:
+    q = ds.coordinates(x="m")
+    events = [ds.Event("high", q.x - 100.0, ds.RISING)] if other_guard else []
+    push = ca.cos(1.3 * ds.time) - 0.2 * q.dot.x - q.x - 3.0 * ca.fmax(q.x - 0.1, 0.0)
+    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": push}, events=events)
+    period = 2 * np.pi / 1.3
+    orbit = periodic_orbit(system, {"x": 0.5}, period=period)
+    # Liouville: the product of the multipliers is that of the damping, whatever the stop does.
+    assert abs(np.prod(orbit.multipliers) - np.exp(-0.2 * period)) < 1e-11
+    assert {event.name for event in orbit.events} == {"force_x_switch_1"}
