@@ -12,7 +12,9 @@ import math
 
 import numpy as np
 
+from daesolve.integration.record import Boundary
 from daesolve.integration.run_state import RunState
+from daesolve.trajectory.results import StepBlock
 
 A_STEP = 4
 """Looks within a mean step."""
@@ -45,3 +47,8 @@ def among(run: RunState, at: np.ndarray, others: np.ndarray) -> tuple[np.ndarray
     times = np.concatenate([at, others])
     order = np.argsort(run.sign * times, kind="stable")
     return times[order], order >= len(at)
+
+
+def see_reset(run: RunState, here: Boundary) -> None:
+    """Look at the peaks here: a reset may have taken an output to its peak."""
+    run.monitor.see(StepBlock(np.array([here.time]), here.state[None, :]), run.values(here))

@@ -32,7 +32,7 @@ from daesolve.integration.endings import (
 from daesolve.integration.event_handling import at_start, through
 from daesolve.integration.forgetting import forget
 from daesolve.integration.late_guards import first_zero
-from daesolve.integration.looks import among, looks
+from daesolve.integration.looks import among, looks, see_reset
 from daesolve.integration.opening import opening
 from daesolve.integration.points import last_before, point_after
 from daesolve.integration.record import Boundary, RunRecord
@@ -115,7 +115,7 @@ def to_boundary(
             run.watch_the_rest()
             if run.monitor.over:
                 return taken_back(run, end, keeper), verdict(run, end)
-            _see_reset(run, arrived)
+            see_reset(run, arrived)
             return arrived, ended
         here = arrived
 
@@ -144,7 +144,7 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
     at = run.schedule.up_to(record.taken, until)
     times, looking = among(run, at, looks(run, here.time, until))
     start = State(here.time, here.state, run.values(here))
-    _see_reset(run, here)
+    see_reset(run, here)
     if transitions is not None and switched:
         end = _up_to_guards(run, transitions, (here, start), until, times)
     else:
@@ -162,11 +162,6 @@ def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
     # A segment without evaluations counts as one.
     record.rhs_evaluations += end.rhs_evaluations or 1
     return end
-
-
-def _see_reset(run: RunState, here: Boundary) -> None:
-    """Look at the peaks here: a reset may have taken an output to its peak."""
-    run.monitor.see(StepBlock(np.array([here.time]), here.state[None, :]), run.values(here))
 
 
 def _looked(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -274,8 +275,8 @@ class Continuation:
         Of that run; "" if it is in memory.
     drift
         Its largest residuals by name, relative: its states are off their goals by so much.
-    fired
-        Which guards of its events passed at that time, by the name of the event, from 0.
+    firing
+        Returns `fired`: events on disk are read when they are needed.
     """
 
     time: float
@@ -286,7 +287,18 @@ class Continuation:
     end_time: float = math.nan
     directory: str = ""
     drift: Mapping[str, float] = field(default_factory=dict[str, float])
-    fired: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    firing: Callable[[], Mapping[str, tuple[int, ...]]] = field(
+        default=dict[str, tuple[int, ...]], repr=False, compare=False
+    )
+
+    @property
+    def fired(self) -> Mapping[str, tuple[int, ...]]:
+        """Which guards of its events passed at that time, by the name of the event, from 0."""
+        return self.firing()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: no other part of the run."""
+        return {**self.__dict__, "firing": partial(dict, self.fired)}
 
     def described(self) -> dict[str, Any]:
         """Return which run is continued and from where, as plain values for a manifest."""

@@ -263,8 +263,11 @@ class Trajectory(ShownRun):
         directory = "" if stored is None else str(stored.resolve())
         sizes = {name: float(entry.max_relative) for name, entry in self.drift.items()}
         drift = {name: size for name, size in sizes.items() if np.isfinite(size)}
-        fired = fired_at(self.events, time)
-        ended = (self.outcome, self.message, self.end_time, directory, drift, fired)
+
+        def firing() -> Mapping[str, tuple[int, ...]]:
+            return fired_at(samples.events, time)
+
+        ended = (self.outcome, self.message, self.end_time, directory, drift, firing)
         return Continuation(time, state, values, *ended)
 
     def opening(self) -> Recorded | None:

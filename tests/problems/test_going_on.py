@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import casadi as ca
 import numpy as np
@@ -449,3 +450,14 @@ def test_a_drifted_run_goes_on_whatever_its_goals_are_called(name):
     first = ds.solve(pendulum, 30.0, {"x": 1.0, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}, **loose)
     assert first.drift[name].max_relative > 1e-6
     assert ds.solve(pendulum, 31.0, first).drift[name].max_relative < 1e-12
+
+
+def test_the_place_of_a_stop_is_known_from_disk_and_from_a_pickle(tmp_path):
+    first = falling("stop", 1.0, 1e5)(1e5 + 2.0)
+    ds.solve(first.origin, 1e5 + 2.0, {"y": 50.0, "y_dot": -96.0}, start_time=1e5,
+             store=tmp_path / "run")  # fmt: skip
+    read = ds.Trajectory.from_run(tmp_path / "run")
+    point = pickle.loads(pickle.dumps(first.at(first.end_time)))
+    for begin in (read, point):
+        assert dict(begin.continuation.fired) == {"down": (0,)}
+        assert ds.solve(first.origin, 1e5 + 2.0, begin).outcome is ds.Outcome.COMPLETED
