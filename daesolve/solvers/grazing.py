@@ -199,7 +199,7 @@ def _is_cubic(left: Look, middle: Look, right: Look, guard: int) -> bool:
     """Return whether a guard dips as the cubic through both ends of a stretch does."""
     value = float(middle.values[guard])
     ends = np.array([left.values[guard], right.values[guard]])
-    bend = float(right.rates[guard]) - float(left.rates[guard])  # without a warning if infinite
+    bend = float(right.rates[guard] - left.rates[guard])
     cubic = 0.5 * float(np.sum(ends)) - (right.time - left.time) * bend / 8.0
     trusted = abs(value - cubic) <= TRUE * np.max(np.abs(ends - value))
     return trusted and _suspect_between(left, right, guard)[0]

@@ -258,13 +258,9 @@ class StepChecks:
         # What an event changes is changed at the end of the step.
         steps, parts = np.append(ends, every[-1]), np.ones(len(ends) + 1)
         parts[-1] = BEFORE_EVENT if stopped else 1.0
-        steps, parts = np.append(steps, woken[0]), np.append(parts, woken[1])
+        within = (woken[0] != every[-1]) | (woken[1] <= parts[-1])
+        steps, parts = np.append(steps, woken[0][within]), np.append(parts, woken[1][within])
         excess = self._defects(course, steps, parts)
-        if stopped:
-            # Next to the event, where a root may end, an error acts for what is left of the step.
-            left = np.where(steps == every[-1], (1.0 - parts) / (1.0 - BEFORE_EVENT), 1.0)
-            near = np.where(np.isfinite(excess), excess, 0.0) * left
-            excess = np.where(left < 1.0, near, excess)
         suspects = np.unique(steps[excess > 1.0])
         if not suspects.size:
             return []

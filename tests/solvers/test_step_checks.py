@@ -411,34 +411,3 @@ def test_a_short_push_shortly_after_a_long_step_begins_or_before_it_ends_is_not_
     # erfc has left nothing at the start; the time is rounded by 1e-14 s, of the width.
     missed = 0.5 * math.erfc(when / width)
     assert abs(end["x_dot"] - (1.0 - missed)) < 1e-9
-
-
-@pytest.mark.parametrize("width", [1e-3, 1e-4, 1e-6])
-@pytest.mark.parametrize("level", [0.0, 1e-9])
-def test_a_rate_that_wakes_up_just_before_an_event_moves_the_event(
-    width: float, level: float
-) -> None:
-    x = ds.states(h="m")
-    empty = ds.Event("empty", x.h - level, ds.FALLING, ds.Stop("empty"))
-    system = ds.ControlSystem(x, {"h": -1.0 - ca.exp(-x.h / width)}, events=[empty])
-    run = ds.solve(system, 3.0, {"h": 1.0}, solver="taylor")
-    # dt = -dh / (1 + exp(-h / width)), and exp(-1 / width) is nothing.
-    assert abs(run.end_time - (1.0 - width * np.log(1.0 + np.exp(level / width)))) < 1e-13
-
-
-@pytest.mark.parametrize("when", [7.6, 7.7, 41.3])
-def test_a_push_with_a_kink_is_seen_on_both_sides_of_it(when: float) -> None:
-    q, width = ds.coordinates(x="m"), 1e-4
-    push = ca.exp(-ca.fabs((ds.time - when) / width)) / (2 * width)
-    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": push})
-    end = ds.solve(system, 50.0, {"x": 0.0, "x_dot": 0.0}, solver="taylor").end_state
-    assert abs(end["x_dot"] - 1.0) < 1e-9
-
-
-@pytest.mark.parametrize("power", [0.5, 0.3])
-def test_an_event_where_a_root_ends_is_reached(power: float) -> None:
-    x = ds.states(h="m")
-    refill = ds.Event("refill", x.h, ds.FALLING, ds.Reset({"h": 1.0}))
-    system = ds.ControlSystem(x, {"h": -(x.h**power) - 0.1}, events=[refill])
-    run = ds.solve(system, 30.0, {"h": 1.0}, solver="taylor")
-    assert run.outcome is ds.Outcome.COMPLETED
