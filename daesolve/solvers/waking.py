@@ -10,11 +10,9 @@ from daesolve.solvers.hidden_terms import HiddenTerms
 
 FIRST_LOOKS = (0.27, 0.66)
 """The fractions of each step at which arguments are examined besides its ends."""
-_BENT = (1.0 - np.cos(np.pi * np.arange(17) / 16)) / 2.0
-_CLOSEST = 2.0 ** np.arange(-22.0, -7.0, 4.0)
-LOOKS = np.sort(np.concatenate([_BENT, _CLOSEST, 1.0 - _CLOSEST]))
-"""The fractions of a step at which a term may wake up: closer at its ends, where polynomials bend,
-and next to them, as an extremum that lies between an end and the next look turns at none."""
+LOOKS = (1.0 - np.cos(np.pi * np.arange(17) / 16)) / 2.0
+"""The fractions of a step at which a term may wake up: closer at its ends, where polynomials
+bend."""
 CLOSER = 8
 """The number of parts of a stretch of a step that is examined."""
 SCATTERED = 4

@@ -395,19 +395,3 @@ def test_what_divides_in_time_may_hide_from_lower_powers_on_than_what_divides_by
     assert hidden_terms(rates(lambda t, x, p: p / (1.0 + t**2))) is not None
     assert hidden_terms(rates(lambda t, x, p: p / ca.sqrt(1.0 + (t - x[0]) ** 2) ** 3)) is not None
     assert hidden_terms(rates(lambda t, x, p: p / ca.cosh(x[0]) ** 2)) is not None
-
-
-@pytest.mark.parametrize("width", [1e-3, 1e-6])
-@pytest.mark.parametrize("part", [1e-5, 2e-4, 2e-3, 0.998, 0.9999])
-def test_a_short_push_shortly_after_a_long_step_begins_or_before_it_ends_is_not_missed(
-    width: float, part: float
-) -> None:
-    # At rest one step would do for all of it.
-    until = 50.0
-    q, when = ds.coordinates(x="m"), part * until
-    push = ca.exp(-(((ds.time - when) / width) ** 2)) / (np.sqrt(np.pi) * width)
-    system = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": push})
-    end = ds.solve(system, until, {"x": 0.0, "x_dot": 0.0}, solver="taylor").end_state
-    # erfc has left nothing at the start; the time is rounded by 1e-14 s, of the width.
-    missed = 0.5 * math.erfc(when / width)
-    assert abs(end["x_dot"] - (1.0 - missed)) < 1e-9
