@@ -59,8 +59,9 @@ def test_a_run_from_the_end_and_from_a_point_of_another_is_the_motion_of_one(nam
     if (name, case) == ("drawer", "jams"):
         pytest.skip("it is jammed from the start on")
     bound, whole = in_one(name, case)
+    point = whole.at(PART * whole.end_time)
     assert_goes_on(bound, whole, bound.solve(until=PART * whole.end_time))
-    assert_goes_on(bound, whole, whole.at(PART * whole.end_time))
+    assert_goes_on(bound, whole, point)
 
 
 @pytest.mark.parametrize("name", QUICK)
