@@ -10,6 +10,8 @@ from types import FrameType
 
 _left: list[int] = []
 """Signals that no run has answered: raised and perhaps dropped, or too late for the last run."""
+_open: list[list[int]] = []
+"""The signals that each open `interruptible` has seen, the outermost first."""
 
 
 def interruption_left() -> bool:
@@ -53,7 +55,8 @@ def interruptible(*, by_termination: bool = False) -> Generator[Callable[[], boo
     """Turn the first Ctrl-C into a flag, so that the current segment is finished and kept.
 
     A second one interrupts at once. Outside the main thread nothing is caught. Within
-    `noted_interruptions`, what no run has answered yet counts as the first.
+    `noted_interruptions`, what no run has answered yet counts as the first; so does what work of
+    many runs has seen between two of them.
 
     Parameters
     ----------
@@ -69,7 +72,9 @@ def interruptible(*, by_termination: bool = False) -> Generator[Callable[[], boo
         return
     numbers = [signal.SIGINT, signal.SIGTERM] if by_termination else [signal.SIGINT]
     previous = {number: signal.getsignal(number) for number in numbers}
-    pressed = [*_left] if previous[signal.SIGINT] is _note else []
+    pressed = [number for around in _open for number in around]
+    if not pressed and previous[signal.SIGINT] is _note:
+        pressed = [*_left]
     seen: list[int] = []
     _left.clear()
 
@@ -85,9 +90,11 @@ def interruptible(*, by_termination: bool = False) -> Generator[Callable[[], boo
 
     for number in numbers:
         signal.signal(number, remember)
+    _open.append(pressed)
     try:
         yield asked
     finally:
+        _open.pop()
         if pressed and not seen:
             _left.extend(pressed)
         for number, handler in previous.items():

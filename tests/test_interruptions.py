@@ -86,3 +86,12 @@ def test_an_interruption_that_a_run_did_not_see_is_left_once(seen: bool) -> None
     with interruptible():
         pass
     assert not interruption_left()
+
+
+def test_a_run_ends_at_what_the_work_around_it_has_seen() -> None:
+    with interruptible() as around:
+        press()
+        run = ds.solve(pendulum(), 1e4, {"theta": 1.0})
+        assert run.outcome is ds.Outcome.INTERRUPTED
+        assert around()
+    assert ds.solve(pendulum(), 1.0, {"theta": 1.0}).outcome is ds.Outcome.COMPLETED
