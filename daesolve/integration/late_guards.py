@@ -25,7 +25,7 @@ def first_zero(
     """Return which of some guards passed first, and when, by integrating again."""
 
     def look(moment: float) -> tuple[State, np.ndarray]:
-        reached = run.solve(low, moment, np.empty(0), unobserved)
+        reached = run.solve_through(low, moment, np.empty(0), unobserved)
         place = reached.time, reached.state, start.p
         outside = transitions.book.outside(*place)[late]
         if np.all(outside < 0.0):

@@ -28,11 +28,7 @@ def point_after(run: RunState, here: Boundary, moment: float) -> TrajectoryPoint
         state = onward = held
     elif beyond:
         start = State(here.time, here.state, values)
-        end = run.solve(start, moment, np.array([moment]), unobserved)
-        while 0.0 < run.sign * (moment - end.time) < run.sign * (moment - start.time):
-            # The run went on here without a change, so this does as well.
-            start = State(end.time, end.state.copy(), values)
-            end = run.solve(start, moment, np.array([moment]), unobserved)
+        end = run.solve_through(start, moment, np.array([moment]), unobserved)
         state, onward = end.state, run.projected(here, end)
     place = Boundary(moment, state, here.whole_turns, here.mode)
     _, reactions, outputs = evaluate_block(

@@ -89,14 +89,15 @@ def to_boundary(
     tuple or None
         How the run ends there, if it does.
     """
-    transitions, past = run.transitions, list[int]()
+    transitions, past, motion = run.transitions, list[int](), object()
     while True:
         here = resets.follow(here, boundary)
         run.record.boundaries.append(here)
         if transitions is not None:
             past = transitions.late(here.time, here.state, run.values(here))
         reach = run.ahead.reach(here.time, boundary)
-        end = _segment(run, here, scheduled(run.scheduled, here.time, reach, run.values(here)))
+        until = scheduled(run.scheduled, here.time, reach, run.values(here))
+        end = _segment(run, here, until, motion)
         if run.conservation is not None and run.conservation.pending:
             run.watch_the_rest()
         if run.monitor.over:
@@ -138,12 +139,12 @@ def _through(
 # -- one segment -----------------------------------------------------------------------------------
 
 
-def _segment(run: RunState, here: Boundary, until: float) -> SegmentEnd:
+def _segment(run: RunState, here: Boundary, until: float, motion: object) -> SegmentEnd:
     """Integrate until a time or a guard; take in samples, and events that are only recorded."""
     record, transitions, switched = run.record, run.transitions, run.switched
     at = run.schedule.up_to(record.taken, until)
     times, looking = among(run, at, looks(run, here.time, until))
-    start = State(here.time, here.state, run.values(here))
+    start = State(here.time, here.state, run.values(here), motion)
     see_reset(run, here)
     if transitions is not None and switched:
         end = _up_to_guards(run, transitions, (here, start), until, times)
@@ -224,7 +225,7 @@ def _up_to_guards(
             end = SegmentEnd(Status.STOPPED, "", moment, start.x, nothing, (), 0, 0)
         else:
             at = at[run.sign * (at - moment) <= 0.0]
-            end = run.solve(start, moment, at, blocks.append)
+            end = run.solve_through(start, moment, at, blocks.append)
         hit = EventHit(guard, end.time, end.state)
         end = replace(end, status=Status.STOPPED, hits=(*end.hits, hit))
     run.watch_later(blocks, here.mode)

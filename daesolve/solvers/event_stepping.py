@@ -85,6 +85,7 @@ class EventIntegrator:
         self._values = Evaluator(problem.guards)
         self.met: list[tuple[int, float]] = []
         self._halted, self._halted_by = np.nan, -1
+        self._motion: object | None = None
         self._in_force = b""
         self._terminal: list[int] = []
         ending: list[Any] = []
@@ -125,10 +126,11 @@ class EventIntegrator:
     def segment(self, state: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         """Integrate up to the first event that interrupts; see `Solver.segment`."""
         self._begin(state)
-        self.met.clear()
         ends = _Ends(self, state, until, at)
         first = self._values(state.time, state.x, state.p)[0][self._terminal]
-        way = _Way(state, until, self._first_step(first, until - state.time))
+        way = _Way(state, until, self._first_step(first, state, until - state.time))
+        self._motion = state.motion
+        self.met.clear()
         checks = None
         if self._hiding:
             tolerances = self.tolerance, UNSEEN * self.tolerance
@@ -246,8 +248,12 @@ class EventIntegrator:
             )
             integrator.pars[:] = numbers[: len(integrator.pars)]
         # When it continues from an event, heyoka does not see that event for an instant.
-        if self._terminal and (state.time != self._halted or self._blind_to_others()):
+        anew = not self._continues(state) or state.time != self._halted
+        if self._terminal and (anew or self._blind_to_others()):
             integrator.reset_cooldowns()
+
+    def _continues(self, state: State) -> bool:
+        return state.motion is not None and state.motion is self._motion
 
     def _blind_to_others(self) -> bool:
         """Return whether heyoka is blind still to an event that was met before the last one.
@@ -267,24 +273,33 @@ class EventIntegrator:
             return Status.STOPPED, ""
         if way.now != way.until:
             return Status.FAILED, STALLED
-        return Status.REACHED, ""
+        return (Status.REACHED if way.now == way.whole else Status.PAUSED), ""
 
-    def _first_step(self, guards: np.ndarray, span: float) -> float:
+    def _first_step(self, guards: np.ndarray, state: State, span: float) -> float:
         """Return how far to go at first: away from a guard that is zero; 0.0 where none is.
 
         From there heyoka would not find the next zero.
         """
         if np.count_nonzero(guards) == len(guards):
             return 0.0
-        usual = abs(self.integrator.last_h) or abs(span)
-        if math.isnan(usual):  # after a series that was not a number
+        usual = abs(self.integrator.last_h if self._continues(state) else self._tried(state, span))
+        if not usual or math.isnan(usual):  # after a series that was not a number
             usual = abs(span)
         return math.copysign(min(AWAY * usual, abs(span)), span)
+
+    def _tried(self, state: State, span: float) -> float:
+        """Return the length of a step from a start, which is taken back."""
+        integrator = self.integrator
+        integrator.step(max_delta_t=span)
+        integrator.time = state.time
+        integrator.state[:] = state.x
+        integrator.reset_cooldowns()
+        return float(integrator.last_h)
 
     def _passed_over(self, first: np.ndarray, now: float, x: np.ndarray, p: np.ndarray) -> bool:
         """Return whether a guard, zero at the start, is past it: heyoka may not see a return.
 
-        Then the segment ends here, for the caller to look for the passage.
+        Then the segment pauses here, for the caller to look for the passage.
         """
         values = self._values(now, x, p)[0][self._terminal]
         return bool(np.any((self._ways * values > 0.0) & (np.abs(first) <= NEAR * np.abs(values))))
@@ -341,7 +356,7 @@ class _Way:
         self.believed = 0
         self.stall = Stall(STUCK_AFTER, abs(until))
         self.looked = 2 if farthest else 1
-        self._whole, self._vain = until, 0
+        self.whole, self._vain = until, 0
 
     @property
     def state(self) -> np.ndarray:
@@ -371,7 +386,7 @@ class _Way:
         self._vain = 0 if doubt.step else self._vain + 1
         del self.times[kept:], self.states[kept:]
         self.believe()
-        self.now, self.until, self.code = self.time_at(kept), self._whole, LIMIT
+        self.now, self.until, self.code = self.time_at(kept), self.whole, LIMIT
         self.farthest = doubt.until - self.now
         if self._vain > MOST_VAIN or abs(self.farthest) <= 4.0 * np.spacing(abs(self.now)):
             self.failure = doubt.sentence

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -73,7 +73,7 @@ class KernelEventIntegrator:
     def segment(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         """Integrate up to the first event that interrupts; see `Solver.segment`.
 
-        It may end before, where a guard of time passes zero.
+        It may pause before, where a guard of time passes zero.
         """
         if start.time == until:
             return self.closer.segment(start, until, at, observe)
@@ -93,7 +93,9 @@ class KernelEventIntegrator:
                 stop = scheduled(self._times, way.time, until, start.p)
                 rest = at[len(way.samples) :]
                 rest = rest[way.sign * (stop - rest) >= 0.0]
-                return way.joined(self.closer.segment(here, stop, rest, observe))
+                whole = way.joined(self.closer.segment(here, stop, rest, observe))
+                pauses = whole.status is Status.REACHED and stop != until
+                return replace(whole, status=Status.PAUSED) if pauses else whole
             if taken and way.take(room, taken, observe, march.order):
                 return way.end(Status.HALTED)
             if index >= 0:

@@ -107,7 +107,10 @@ class Scaling:
             whole = end if whole is None else _joined(whole, end)
             if not outgrown or end.time == until or (end.steps == 0 and scaling == chosen):
                 return whole
-            chosen, state = scaling.grown_to(end.state), State(end.time, end.state, state.p)
+            chosen, state = (
+                scaling.grown_to(end.state),
+                State(end.time, end.state, state.p, state.motion),
+            )
 
     def foresee(
         self,
@@ -150,7 +153,7 @@ class Scaling:
     ) -> tuple[SegmentEnd, bool]:
         """Integrate as far as no state outgrows its exponent; return whether one does."""
         units, second = _powers(self.states), float(np.ldexp(1.0, self.time))
-        start = State(state.time / second, state.x / units, state.p)
+        start = State(state.time / second, state.x / units, state.p, state.motion)
         watched = _MultipliedBack(observe, units, second)
         end = solver.segment(
             scaled(problem, self),

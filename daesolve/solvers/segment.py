@@ -47,11 +47,16 @@ class State:
         (size,) state of the problem.
     p
         (np,) parameters, discrete values, rates and references.
+    motion
+        What the segments of one motion have in common; None for a segment on its own. What a method
+        has kept of a segment it may use for the next one of the same motion alone, so that a run
+        never depends on the runs before it.
     """
 
     time: float
     x: np.ndarray
     p: np.ndarray
+    motion: object | None = None
 
 
 Observer = Callable[[StepBlock], object]
@@ -82,6 +87,7 @@ class Status(Enum):
     """How a segment ended."""
 
     REACHED = "the segment reached its end"
+    PAUSED = "the guards must be looked at before the motion goes on"
     STOPPED = "an event interrupted the motion"
     HALTED = "the observer of the steps stopped the run"
     FAILED = "the solver could not continue"
@@ -387,6 +393,8 @@ class Segment:
         the start of the next step.
         """
         doubt, self._doubt = self._doubt, None
+        if doubt is None and self.status is Status.REACHED and self.time != self.until:
+            self.status, self.message = Status.FAILED, STALLED
         if self.status is not Status.REACHED or (doubt is None and self.until == self._final):
             return False
         crawls = False

@@ -6,18 +6,20 @@
     tan(a) < b, a / b > c       two signs               guards of the zeros, and of the poles
     floor, ceil, fmod,          n, a number of          guards a - (n + 1), n - a
     remainder                   whole steps
-    atan2                       turned by s pi / 2      guard y: no cut lies ahead
+    atan2                       turned by s pi / 2      guard (x + r) cos c + s y sin c
 
 s and n are discrete values. Each has an event at which it changes, and which keeps it consistent
 with the state at all times: at the start, along the motion, and after any other reset. Between
 these events the motion is smooth, so every solver keeps its order and finds the instants to
-rounding. Conditions on parameters and discrete values alone, or on a reaction, are no switches.
+rounding. An angle switches at its cut, and else only where it is pi / 4 on the other side of y = 0:
+one that stays at zero does not switch. Conditions on parameters and discrete values alone, or on a
+reaction, are no switches.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any
@@ -44,6 +46,10 @@ COUNTED = frozenset({ca.OP_FLOOR, ca.OP_CEIL, ca.OP_FMOD, ca.OP_REMAINDER})
 """Those that count whole steps."""
 KINKED = frozenset({ca.OP_FABS, ca.OP_FMIN, ca.OP_FMAX, ca.OP_ATAN2})
 """Those whose zeros solvers also find without a switch."""
+
+
+SIDE = 0.375 * math.pi
+"""c, rad: above its cut, an angle is measured from c - 5 pi / 8 to c + 5 pi / 8, the cut itself."""
 
 
 class _Kind(IntEnum):
@@ -108,14 +114,14 @@ class Switching:
     fixed, reacting
         The hashes of symbols that no motion changes, and of reactions.
     switches
-        The switches by the numbers of their guards.
+        The switches by what they follow: the number of a guard, or those of y and x.
     orders
         The order in which the operands of a minimum or maximum are compared.
     """
 
     fixed: Collection[int] = ()
     reacting: Collection[int] = ()
-    switches: dict[tuple[int, bool], Switch] = field(default_factory=dict[tuple[int, bool], Switch])
+    switches: dict[Key, Switch] = field(default_factory=dict[Key, Switch])
     orders: dict[frozenset[int], tuple[int, int]] = field(
         default_factory=dict[frozenset[int], tuple[int, int]]
     )
@@ -234,23 +240,35 @@ class Switching:
 
     def sign(self, guard: int, place: tuple[str, str | None]) -> int:
         """Return the node of a guard's sign."""
-        return self._switch(guard, place, counts=False)
+        return self._switch((guard,), place, lambda _: guard)
 
     def whole(self, guard: int, place: tuple[str, str | None]) -> int:
         """Return the node of the number of whole steps in a guard."""
-        return self._switch(guard, place, counts=True)
+        return self._switch((guard, "counts"), place, lambda _: guard)
 
-    def _switch(self, guard: int, place: tuple[str, str | None], *, counts: bool) -> int:
-        known, (owner, goal) = self.switches.get((guard, counts)), place
+    def below(self, y: int, x: int, place: tuple[str, str | None]) -> int:
+        """Return the node of the side of its cut from which an angle is measured, 1 below."""
+
+        def guard(side: int) -> int:
+            node, constant = self.node, self.constant
+            size = node(ca.OP_SQRT, node(ca.OP_ADD, node(ca.OP_SQ, x), node(ca.OP_SQ, y)))
+            along = node(ca.OP_MUL, constant(math.cos(SIDE)), node(ca.OP_ADD, x, size))
+            across = node(ca.OP_MUL, constant(math.sin(SIDE)), y)
+            return node(ca.OP_SUB, node(ca.OP_MUL, side, along), across)
+
+        return self._switch((y, x, "angle"), place, guard)
+
+    def _switch(self, key: Key, place: tuple[str, str | None], guard: Callable[[int], int]) -> int:
+        known, (owner, goal) = self.switches.get(key), place
         if known is not None and known.goal is None and goal is not None:
-            self.switches[guard, counts] = replace(known, goal=goal)
+            self.switches[key] = replace(known, goal=goal)
         if known is None:
             self._counted[owner] = self._counted.get(owner, 0) + 1
             name = f"{owner}_switch_{self._counted[owner]}"
             value = ca.SX.sym(name)  # pyright: ignore[reportCallIssue]
-            known = Switch(name, value, self.of(guard), counts, goal)
-            self.switches[guard, counts] = known
             self._take((ca.OP_INPUT, value.element_hash()), value, _Kind.FIXED)
+            written = self.of(guard(len(self._nodes) - 1))
+            known = self.switches[key] = Switch(name, value, written, key[-1] == "counts", goal)
         return self._numbers[ca.OP_INPUT, known.value.element_hash()]
 
 
@@ -443,15 +461,21 @@ class _Walk:
         against = node(ca.OP_NOT, condition)
         return node(ca.OP_ADD, chosen, node(ca.OP_IF_ELSE_ZERO, against, other))
 
+    def _has_poles(self, number: int) -> bool:
+        return len(without_poles(self.switching, number)) > 1
+
     def _angle(self, y: int, x: int) -> int:
         """Return the angle of (x, y), measured from the y axis on its side.
 
         If the sign of x never changes, the cut is out of reach, or it is y = 0 itself.
         """
         node, constant = self.switching.node, self.switching.constant
-        # Zero belongs to the upper side: atan2(0, -1) is pi.
-        below = self._positive(node(ca.OP_NEG, y))
-        side = node(ca.OP_SUB, constant(1.0), node(ca.OP_TWICE, below))
+        if self.switching.is_fixed(y) or self._has_poles(y) or self._has_poles(x):
+            # Zero belongs to the upper side: atan2(0, -1) is pi.
+            below = self._positive(node(ca.OP_NEG, y))
+            side = node(ca.OP_SUB, constant(1.0), node(ca.OP_TWICE, below))
+        else:
+            side = node(ca.OP_NEG, self.switching.below(y, x, self.place))
         turned = node(ca.OP_NEG, node(ca.OP_MUL, side, x))
         angle = node(ca.OP_ATAN2, turned, node(ca.OP_MUL, side, y))
         quarter = node(ca.OP_MUL, side, constant(0.5 * math.pi))

@@ -54,6 +54,7 @@ def test_the_reaction_of_a_prescribed_turn_is_the_torque(way):
     run = moved(body, axle, Motor("motor", axle, **prescribed), until=3.0)
     # Far beyond one turn.
     assert run["rotor_angle"][-1] == pytest.approx(27.0, abs=1e-11)
+    assert not run.events
     assert run["motor"] == pytest.approx(6.0 * INERTIA * run.times, abs=1e-10)
     work = INERTIA * (3 * run.times**2) ** 2 / 2
     assert run["motor_work"] == pytest.approx(work, rel=1e-11, abs=1e-11)

@@ -135,3 +135,17 @@ def test_a_body_in_quasi_velocities_is_no_obstacle():
     start = {"w": 1.0, "i": 0.0, "j": 0.0, "k": 0.0, "wx": 0.6, "wy": 0.0, "wz": 2.0}
     run = ds.solve(free_body(), 1.0, start, solver=ds.Taylor())
     assert run.outcome is ds.Outcome.COMPLETED
+
+
+def test_a_run_by_heyoka_does_not_depend_on_the_runs_before_it():
+    """From a guard at zero, the first step is bounded by a step of the same run."""
+    q = ds.coordinates(x="m")
+    hit = ds.Event("hit", q.x, ds.FALLING, ds.Reset({"x_dot": -0.9 * q.dot.x}))
+    energies = {"kinetic": q.dot.x**2 / 2, "potential": q.x**2 / 2 + q.x}
+    ball = ds.MechanicalSystem(q, **energies, events=[hit])
+    solver, start = ds.Taylor(engine="heyoka"), {"x": 0.0, "x_dot": 1.0}
+    first, other, again = (ds.solve(ball, until, start, solver=solver) for until in (3.0, 5.0, 3.0))
+    assert len(other.events) > len(first.events) > 0
+    assert again.end_state == first.end_state
+    assert again.statistics.steps == first.statistics.steps
+    assert [event.time for event in again.events] == [event.time for event in first.events]
