@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import casadi as ca
 import numpy as np
 import pytest
@@ -149,3 +151,16 @@ def test_a_run_by_heyoka_does_not_depend_on_the_runs_before_it():
     assert again.end_state == first.end_state
     assert again.statistics.steps == first.statistics.steps
     assert [event.time for event in again.events] == [event.time for event in first.events]
+
+
+def test_a_point_beyond_a_pause_of_heyoka_is_at_its_time():
+    """Where a guard was zero and is past it, a segment pauses after a step or two."""
+    q, d = ds.coordinates(x="m"), ds.discrete(count=0.0)
+    mark = ds.Event("mark", q.x, ds.FALLING, ds.Reset({"count": d.count + 1}))
+    energies = {"kinetic": q.dot.x**2 / 2, "potential": q.x**2 / 2}
+    swing = ds.MechanicalSystem(q, **energies, discrete=d, events=[mark])
+    run = ds.solve(swing, 8.0, {"x": 1.0, "x_dot": 0.0}, solver=ds.Taylor(engine="heyoka"))
+    quarter = math.pi / 2
+    assert [event.time for event in run.events] == pytest.approx([quarter, 5 * quarter], rel=1e-14)
+    times = [quarter + 0.01, 2.5, 4.5, 7.0]
+    assert [run.at(time).values["x"] for time in times] == pytest.approx(np.cos(times), abs=1e-14)
