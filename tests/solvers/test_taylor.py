@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.solvers import State
+from daesolve.integration.run_state import fresh_state, unobserved
+from daesolve.solvers import State, Status
 
 from ..systems import oscillator, pendulum, prepared_run, projectile
 
@@ -153,14 +154,21 @@ def test_a_run_by_heyoka_does_not_depend_on_the_runs_before_it():
     assert [event.time for event in again.events] == [event.time for event in first.events]
 
 
-def test_a_point_beyond_a_pause_of_heyoka_is_at_its_time():
-    """Where a guard was zero and is past it, a segment pauses after a step or two."""
+def test_a_stretch_is_integrated_through_pauses_to_its_end():
+    """Where a guard was zero and is past it, heyoka pauses after a step for the guard's sake."""
     q, d = ds.coordinates(x="m"), ds.discrete(count=0.0)
     mark = ds.Event("mark", q.x, ds.FALLING, ds.Reset({"count": d.count + 1}))
     energies = {"kinetic": q.dot.x**2 / 2, "potential": q.x**2 / 2}
     swing = ds.MechanicalSystem(q, **energies, discrete=d, events=[mark])
-    run = ds.solve(swing, 8.0, {"x": 1.0, "x_dot": 0.0}, solver=ds.Taylor(engine="heyoka"))
-    quarter = math.pi / 2
-    assert [event.time for event in run.events] == pytest.approx([quarter, 5 * quarter], rel=1e-14)
-    times = [quarter + 0.01, 2.5, 4.5, 7.0]
-    assert [run.at(time).values["x"] for time in times] == pytest.approx(np.cos(times), abs=1e-14)
+    solver, begin = ds.Taylor(engine="heyoka"), {"x": 1.0, "x_dot": 0.0}
+    prepared = prepared_run(swing, 8.0, begin, solver=solver)
+    rest = np.zeros(prepared.problem.size - 2)
+    start = State(math.pi / 2, np.concatenate([[-1e-17, -1.0], rest]), prepared.values)
+    times = np.array([1.6, 4.5, 7.0])
+    paused = prepared.integrated(start, 7.0, times, unobserved)
+    assert paused.status is Status.PAUSED
+    assert paused.time < 4.5
+    end = fresh_state(prepared, None).solve_through(start, 7.0, times, unobserved)
+    assert (end.status, end.time) == (Status.REACHED, 7.0)
+    assert end.samples[:, 0] == pytest.approx(np.cos(times), abs=1e-14)
+    assert end.steps > paused.steps
