@@ -131,9 +131,11 @@ def solve(task: Task, guess: Guess) -> Found:
                 shot, slopes = polished, slopes_of(task, polished)
             return _checked(task, shot, slopes, (*residuals, shot.residual), factors, step)
         following = _damped(task, shot, step, factors)
-        if following is None:
-            if length <= ROUNDING:
+        if following is None and length <= ROUNDING:
+            following = _closer(task, shot, step)
+            if following is None:
                 return _checked(task, shot, slopes, tuple(residuals), factors, step)
+        if following is None:
             break
         shot = following
         residuals.append(shot.residual)
@@ -181,6 +183,18 @@ def _damped(task: Task, shot: Shot, step: np.ndarray, factors: Factors) -> Shot 
             return tried
         part /= 2.0
     return None
+
+
+def _closer(task: Task, shot: Shot, step: np.ndarray) -> Shot | None:
+    """Return the shot after a short step if it misses by half as much at most; or None.
+
+    The length of a next step may show rounding alone, along directions with almost no effect.
+    """
+    try:
+        tried = shoot(task, moved(task, shot, step, 1.0))
+    except DaesolveError:
+        return None
+    return tried if tried.residual <= shot.residual / 2.0 else None
 
 
 def _right(task: Task, shot: Shot) -> np.ndarray:
