@@ -46,14 +46,18 @@ def test_straight_rolling_on_omni_wheels_is_unstable() -> None:
     start |= {f"contact_{k}": switch.after[f"contact_{k}"] for k in (1, 2, 3)}
     angles = [f"phi_{wheel}_{roller}" for wheel in (1, 2, 3) for roller in range(1, 6)]
     still = {f"roller_momentum_1_{roller}": 0.0 for roller in range(2, 6)}
-    orbit = ds.analysis.periodic_orbit(
-        case.system,
-        start,
-        0.7125,
-        up_to=[rollers(), Shift("x", "y", "theta", *angles)],
-        family={"nu_1": middle["nu_1"], **still},
-        verify=False,
-    )
+    # Wheels 2 and 3 switch at one instant; where rounding makes it two, there is one order.
+    for nudge in range(20):
+        orbit = ds.analysis.periodic_orbit(
+            case.system,
+            start,
+            0.7125,
+            up_to=[rollers(), Shift("x", "y", "theta", *angles)],
+            family={"nu_1": middle["nu_1"] + 1e-12 * nudge, **still},
+            verify=False,
+        )
+        if len(orbit.orders) == 2:
+            break
     assert abs(orbit.period - 0.71255416842476) < 1e-9
     assert abs(orbit.state["nu_1"] - 0.96065529592375) < 1e-9
     # Own code with two matrices, one for each order of the wheels, right to 4e-7.
