@@ -96,8 +96,8 @@ def to_boundary(
         if transitions is not None:
             past = transitions.late(here.time, here.state, run.values(here))
         reach = run.ahead.reach(here.time, boundary)
-        until = scheduled(run.scheduled, here.time, reach, run.values(here))
-        end = _segment(run, here, until, motion)
+        reach = scheduled(run.scheduled, here.time, reach, run.values(here))
+        end = _segment(run, here, reach, motion)
         if run.conservation is not None and run.conservation.pending:
             run.watch_the_rest()
         if run.monitor.over:
@@ -111,8 +111,7 @@ def to_boundary(
         if ended is None and transitions is not None:
             arrived, ended = _through(run, transitions, arrived, end, past)
         # A law that integrated on its own may have gone beyond.
-        beyond = run.sign * (arrived.time - boundary) >= 0.0
-        if ended is not None or end.time == boundary or beyond:
+        if ended is not None or end.time == boundary or run.sign * (arrived.time - boundary) >= 0.0:
             run.watch_the_rest()
             if run.monitor.over:
                 return taken_back(run, end, keeper), verdict(run, end)

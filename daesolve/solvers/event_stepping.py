@@ -6,17 +6,17 @@ nothing is evaluated or integrated beyond an event.
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.evaluation import BufferedFunction, Evaluator
+from daesolve.algebra.evaluation import Evaluator
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
 from daesolve.solvers.courses import Series
+from daesolve.solvers.event_way import Noted, StepEnds, Way
 from daesolve.solvers.grazing import guard_evaluator
 from daesolve.solvers.heyoka_code import (
     LIMIT,
@@ -28,20 +28,18 @@ from daesolve.solvers.heyoka_code import (
     translated,
 )
 from daesolve.solvers.hidden_terms import hidden_terms
+from daesolve.solvers.segment import NOT_FINITE as STATE_NOT_FINITE
 from daesolve.solvers.segment import (
-    MOST_VAIN,
     STALLED,
     EventHit,
     Observer,
     SegmentEnd,
-    Stall,
     State,
     Status,
     believed,
     stacked,
 )
-from daesolve.solvers.segment import NOT_FINITE as STATE_NOT_FINITE
-from daesolve.solvers.step_checks import UNSEEN, Doubt, StepChecks
+from daesolve.solvers.step_checks import UNSEEN, StepChecks
 from daesolve.trajectory.results import StepBlock
 
 NEAR = 1e-6
@@ -52,8 +50,6 @@ AWAY = 1e-6
 """The fraction of a step with which a guard that is zero is left."""
 SLACK = 10.0
 """The factor on the size of a term of a series, which the last two terms show."""
-STUCK_AFTER = 1000
-"""After so many steps that together move less than rounding, the integrator is stuck."""
 TOGETHER = 64
 """The number of steps that are compared with the equations at once."""
 
@@ -106,7 +102,7 @@ class EventIntegrator:
                 ending.append(hy.t_event(guard, direction=way))
                 self._terminal.append(index)
             else:
-                passing.append(hy.nt_event(guard, _Noted(self.met, index), direction=way))
+                passing.append(hy.nt_event(guard, Noted(self.met, index), direction=way))
         self._ways = np.array([problem.guarded[index].direction.value for index in self._terminal])
         self.integrator = hy.taylor_adaptive(
             list(zip(self.rates.variables, self.rates.expressions, strict=True)),
@@ -126,10 +122,10 @@ class EventIntegrator:
     def segment(self, state: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         """Integrate up to the first event that interrupts; see `Solver.segment`."""
         self._begin(state)
-        ends = _Ends(self, state, until, at)
+        ends = StepEnds(self, state, until, at)
         first = self._values(state.time, state.x, state.p)[0][self._terminal]
-        way = _Way(state, until, self._first_step(first, state, until - state.time))
-        self._motion = state.motion
+        way = Way(state, until, self._first_step(first, state, until - state.time))
+        way.continues, self._motion = self._continues(state), state.motion
         self.met.clear()
         checks = None
         if self._hiding:
@@ -142,6 +138,8 @@ class EventIntegrator:
         status, message = self._verdict(way)
         if status is Status.STOPPED:
             self._polish(way, self._terminal[-way.code - 1])
+        elif status is Status.REACHED and way.times and (code := self._past_at_end(way)):
+            status, way.code = Status.STOPPED, code
         times, states = np.array(way.times), stacked(way.states, len(state.x))
         count = believed(observe, times, states)
         if count < len(way.times):
@@ -164,26 +162,19 @@ class EventIntegrator:
             count * self._order,
         )
 
-    def _march(self, way: _Way, ends: _Ends, first: np.ndarray, *, keeps: bool) -> bool:
+    def _march(self, way: Way, ends: StepEnds, first: np.ndarray, *, keeps: bool) -> bool:
         """Take steps; return whether there are no more, rather than just enough to examine."""
-        integrator, current = self.integrator, self.integrator.state
+        current = self.integrator.state
         while way.now != way.until:
-            rest = way.farthest or way.until - way.now
-            code = int(integrator.step(max_delta_t=rest, write_tc=True)[0])
-            if self._vanishing and code != NOT_FINITE:
-                code = self._within_series(code, way.now, way.state)
-            way.code = code
+            code = way.code = self._step(way, first)
             if code == NOT_FINITE:
                 break
-            whole = code == LIMIT and not way.farthest and not self._shortened
-            way.now = way.until if whole else integrator.time
-            way.farthest = 0.0
             if ends.busy or ends.sign * way.now >= ends.next_sample:
                 ends.take(way.now)
             way.times.append(way.now)
             way.states.append(current.copy())
             if keeps:
-                way.series.append(np.array(integrator.tc))
+                way.series.append(np.array(self.integrator.tc))
             if code not in (SUCCESS, LIMIT) or way.stall.at(way.now):
                 break
             if len(way.times) == way.looked and self._passed_over(
@@ -194,7 +185,74 @@ class EventIntegrator:
                 return way.now == way.until
         return True
 
-    def _believed(self, way: _Way, ends: _Ends, checks: StepChecks) -> bool:
+    def _step(self, way: Way, first: np.ndarray) -> int:
+        """Take a step; return its outcome."""
+        integrator = self.integrator
+        rest = way.farthest or way.until - way.now
+        code = int(integrator.step(max_delta_t=rest, write_tc=True)[0])
+        if self._vanishing and code != NOT_FINITE:
+            code = self._within_series(code, way.now, way.state)
+        if self._halts_again(way, code):
+            code = self._stepped_over(way)
+        if code == NOT_FINITE:
+            return code
+        whole = code == LIMIT and not way.farthest and not self._shortened
+        way.now = way.until if whole else integrator.time
+        way.farthest = 0.0
+        return code if way.times else self._cut_at_first(way, first, code)
+
+    def _cut_at_first(self, way: Way, first: np.ndarray, code: int) -> int:
+        """End a first step where a guard passes right after the start; return the outcome.
+
+        heyoka does not find zeros that are only a rounding away from where it begins.
+        """
+        start, integrator = way.start, self.integrator
+        values = self._values(way.now, integrator.state, start.p)[0][self._terminal]
+        passes = (self._ways * first < 0.0) & (self._ways * values > 0.0)
+        passes &= np.abs(first) <= NEAR * np.abs(values)
+        if way.continues and self._halted == start.time:
+            passes[self._halted_by] = False
+        if not passes.any():
+            return code
+        guards, rates = guard_evaluator(self.problem)(start.time, start.x, start.p)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            after = -(guards / rates)[self._terminal] / (way.now - start.time)
+        after[~(passes & (after >= 0.0) & (after <= NEAR))] = np.inf
+        index = int(np.argmin(after))
+        if math.isinf(after[index]):
+            return code
+        way.now = start.time + float(after[index]) * (way.now - start.time)
+        integrator.state[:] = self.inside(way.now)
+        sign = math.copysign(1.0, way.until - start.time)
+        self.met[:] = [(k, time) for k, time in self.met if sign * (time - way.now) <= 0.0]
+        return -index - 1
+
+    def _past_at_end(self, way: Way) -> int:
+        """Return the outcome if a guard has passed a rounding before the end; 0 if none has.
+
+        The series of the guard may be at zero a rounding after it, so that heyoka finds no zero.
+        """
+        count, p = len(way.times) - 1, way.start.p
+        before = self._values(way.time_at(count), way.state_at(count), p)[0][self._terminal]
+        guards, rates = guard_evaluator(self.problem)(way.now, way.state, p)
+        values, rates = self._ways * guards[self._terminal], self._ways * rates[self._terminal]
+        passed = (self._ways * before < 0.0) & (values >= 0.0) & (values <= NEAR * np.abs(before))
+        passed &= (values > 0.0) | (rates > 0.0)
+        return -int(np.argmax(passed)) - 1 if passed.any() else 0
+
+    def _halts_again(self, way: Way, code: int) -> bool:
+        """Return whether the event that ended the segment before is found again at its time."""
+        known = way.continues and self._halted == way.now == self.integrator.time
+        return known and code not in (SUCCESS, LIMIT, NOT_FINITE) and self._halted_by == -code - 1
+
+    def _stepped_over(self, way: Way) -> int:
+        """Go on by a rounding of time, beyond the zero of a guard; return the outcome."""
+        integrator, ahead = self.integrator, float(np.nextafter(way.now, way.until))
+        integrator.state[:] = self.inside(ahead)
+        integrator.time = ahead
+        return LIMIT if ahead == way.until else SUCCESS
+
+    def _believed(self, way: Way, ends: StepEnds, checks: StepChecks) -> bool:
         """Hold the last steps against the equations; go back before one that does not agree."""
         if len(way.times) == way.believed or way.code == NOT_FINITE:
             return True
@@ -216,7 +274,7 @@ class EventIntegrator:
             self.integrator.reset_cooldowns()
         return bool(way.failure)
 
-    def _polish(self, way: _Way, index: int) -> None:
+    def _polish(self, way: Way, index: int) -> None:
         """Move the end of a segment to where a guard itself is zero, within the last step.
 
         heyoka takes the zero of the guard's series over the step, whose terms may be far larger
@@ -264,7 +322,7 @@ class EventIntegrator:
         left = [0.0 if over is None else over[1] - over[0] for over in self.integrator.te_cooldowns]
         return any(over > instant for k, over in enumerate(left) if k != self._halted_by)
 
-    def _verdict(self, way: _Way) -> tuple[Status, str]:
+    def _verdict(self, way: Way) -> tuple[Status, str]:
         if way.failure:
             return Status.FAILED, way.failure
         if way.code == NOT_FINITE:
@@ -334,118 +392,3 @@ class EventIntegrator:
         """Return the state within the last step, by its own series."""
         self.integrator.update_d_output(time)
         return np.array(self.integrator.d_output)
-
-
-class _Way:
-    """A segment under way: the steps so far, and where it goes.
-
-    Parameters
-    ----------
-    start, until
-        Those of the segment.
-    farthest
-        How far to go at first; 0.0 where that is not bounded.
-    """
-
-    def __init__(self, start: State, until: float, farthest: float) -> None:
-        self.start, self.until, self.farthest = start, until, farthest
-        self.now, self.code, self.failure = start.time, SUCCESS, ""
-        self.times: list[float] = []
-        self.states: list[np.ndarray] = []
-        self.series: list[np.ndarray] = []
-        self.believed = 0
-        self.stall = Stall(STUCK_AFTER, abs(until))
-        self.looked = 2 if farthest else 1
-        self.whole, self._vain = until, 0
-
-    @property
-    def state(self) -> np.ndarray:
-        """The state that was reached."""
-        return self.state_at(len(self.states))
-
-    def state_at(self, count: int) -> np.ndarray:
-        """Return the state after so many steps."""
-        return self.states[count - 1] if count else self.start.x
-
-    def time_at(self, count: int) -> float:
-        """Return the time after so many steps."""
-        return self.times[count - 1] if count else self.start.time
-
-    def end_after(self, count: int) -> None:
-        """Drop what comes after so many steps."""
-        del self.times[count:], self.states[count:]
-        self.now = self.time_at(count)
-
-    def believe(self) -> None:
-        """Accept all steps so far."""
-        self.believed, self.series = len(self.times), []
-
-    def cut(self, doubt: Doubt) -> None:
-        """Go back before a doubtful step, and then no farther than it is right."""
-        kept = self.believed + doubt.step
-        self._vain = 0 if doubt.step else self._vain + 1
-        del self.times[kept:], self.states[kept:]
-        self.believe()
-        self.now, self.until, self.code = self.time_at(kept), self.whole, LIMIT
-        self.farthest = doubt.until - self.now
-        if self._vain > MOST_VAIN or abs(self.farthest) <= 4.0 * np.spacing(abs(self.now)):
-            self.failure = doubt.sentence
-
-
-class _Ends:
-    """What is done at the end of a step: samples, events that do not interrupt, projection."""
-
-    def __init__(
-        self, integrator: EventIntegrator, state: State, until: float, at: np.ndarray
-    ) -> None:
-        self.integrator = integrator
-        self.sign = 1.0 if until >= state.time else -1.0
-        self.at = at
-        self.samples: list[np.ndarray] = []
-        for _ in itertools.takewhile(lambda time: self.sign * (time - state.time) <= 0.0, at):
-            self.samples.append(state.x.copy())
-        self.hits: list[EventHit] = []
-        self.project = None
-        if integrator.problem.project is not None:
-            self.project = BufferedFunction(integrator.problem.project, state.p)
-        self.busy = self.project is not None or integrator.passing
-        self._look_for_sample()
-
-    def _look_for_sample(self) -> None:
-        count = len(self.samples)
-        self.next_sample = self.sign * float(self.at[count]) if count < len(self.at) else np.inf
-
-    def drop_beyond(self, end: float) -> None:
-        """Drop what was found beyond a time."""
-        reached = self.sign * (self.at[: len(self.samples)] - end) <= 0.0
-        del self.samples[int(np.sum(reached)) :]
-        self.hits = [hit for hit in self.hits if self.sign * (hit.time - end) <= 0.0]
-        self.integrator.met.clear()
-        self._look_for_sample()
-
-    def take(self, now: float) -> None:
-        """Do it."""
-        inside = self.integrator.inside
-        while self.next_sample <= self.sign * now:
-            self.samples.append(inside(float(self.at[len(self.samples)])))
-            self._look_for_sample()
-        met = self.integrator.met
-        self.hits += [EventHit(index, time, inside(time)) for index, time in met]
-        met.clear()
-        if self.project is not None:
-            state = self.integrator.integrator.state
-            state[:] = self.project(now, state)
-
-
-class _Noted:
-    """Notes when an event that does not interrupt happens, in the list of its integrator."""
-
-    def __init__(self, met: list[tuple[int, float]], index: int) -> None:
-        self.met, self.index = met, index
-
-    def __call__(self, integrator: Any, time: float, sign: int) -> None:
-        self.met.append((self.index, time))
-
-    def __deepcopy__(self, memo: Any) -> _Noted:
-        # heyoka keeps copies of callbacks.
-        return self

@@ -29,12 +29,13 @@ import casadi as ca
 from daesolve.algebra.program import COMMUTATIVE, program
 from daesolve.algebra.translation import OPERATION_NAMES
 from daesolve.errors import PosingError
-from daesolve.posing.events import FALLING, RISING, Event, Reset
+from daesolve.posing.events import Event
 from daesolve.posing.goals import AnyGoal, Holonomic, Nonholonomic
 from daesolve.posing.piecewise import SMOOTH
 from daesolve.posing.symbols import ANY, Parameters
 from daesolve.system.broken_powers import kinked_powers, one_sided_powers
 from daesolve.system.poles import without_poles
+from daesolve.system.switches import Switch
 
 PIECEWISE = frozenset(
     {ca.OP_LT, ca.OP_LE, ca.OP_EQ, ca.OP_NE, ca.OP_FABS, ca.OP_SIGN, ca.OP_COPYSIGN, ca.OP_FMIN,
@@ -61,48 +62,6 @@ class _Kind(IntEnum):
 
 
 Key = tuple[Any, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Switch:
-    """A discrete value that follows its guard.
-
-    Parameters
-    ----------
-    name
-        The name of the value and of its event.
-    value
-        Its symbol.
-    guard
-        An expression of time, states, and other switches.
-    counts
-        Whether it counts whole steps of the guard instead of giving the guard's sign.
-    goal
-        The constraint that contains it, which is imposed when it switches; None elsewhere.
-    """
-
-    name: str
-    value: ca.SX
-    guard: ca.SX
-    counts: bool
-    goal: str | None
-
-    @property
-    def event(self) -> Event:
-        """The event that keeps the value consistent with the guard."""
-        imposed = () if self.goal is None else (self.goal,)
-        if self.counts:
-            guards = [self.guard - (self.value + 1), self.value - self.guard]
-            change = Reset(self._stepped, impose=imposed, whenever_past=True)
-            return Event(self.name, guards, RISING, change)
-        change = Reset({self.name: -self.value}, impose=imposed, whenever_past=True)
-        return Event(self.name, self.value * self.guard, FALLING, change)
-
-    def _stepped(self, passed: ca.SX) -> dict[str, ca.SX]:
-        """Return the number of whole steps; at a border, that beyond it, despite rounding."""
-        whole = ca.floor(self.guard)
-        up, down = ca.fmax(self.value + 1, whole), ca.fmin(self.value - 1, whole)
-        return {self.name: ca.if_else(passed[0], up, down)}
 
 
 @dataclass(eq=False)

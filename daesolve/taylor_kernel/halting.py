@@ -222,6 +222,8 @@ def first_passage(
     places, c, pieces, size, ends = room
     order = len(c) - 1
     first, part, known = -1, 2.0, met[1][0]
+    begin = load_number(rows, states * stride)
+    unit = np.spacing(max(abs(begin), abs(begin + length)))
     for j in range(guards.shape[1]):
         power = 1.0
         for k in range(order + 1):
@@ -259,9 +261,10 @@ def first_passage(
                 own = met[0][met[1][0]]
                 own[0], own[1], own[2] = j, step, places[k] * length
                 met[1][0] += 1
-        if abs(last) <= least:
+        rounding = max(least, 2.0 * abs(slope * (unit / length)))
+        if abs(last) <= rounding:
             # Its sign here is rounding; it comes from where it falls or rises from.
-            met_here = count > 0 and abs((1.0 - places[count - 1]) * slope) <= 4.0 * least
+            met_here = count > 0 and abs((1.0 - places[count - 1]) * slope) <= 4.0 * rounding
             last = slope if met_here else -slope
         guards[2, j] = np.sign(last)
     if first >= 0:  # what only is recorded later is not reached

@@ -172,3 +172,24 @@ def test_a_stretch_is_integrated_through_pauses_to_its_end():
     assert (end.status, end.time) == (Status.REACHED, 7.0)
     assert end.samples[:, 0] == pytest.approx(np.cos(times), abs=1e-14)
     assert end.steps > paused.steps
+
+
+@pytest.mark.parametrize("engine", ["heyoka", "kernel"])
+@pytest.mark.parametrize(
+    ("period", "what"), [(0.1, "state"), (0.2, "state"), (0.125, "turn"), (0.1, "time")]
+)
+def test_zeros_where_segments_begin_and_end_count_once_and_in_their_sense(period, what, engine):
+    """A tick at each period, of which many fall on ends of segments, to rounding on either side.
+
+    The run ends half a period after the last one, where the guard passes in the other sense.
+    """
+    q, d, w = ds.coordinates(x="m", y="m"), ds.discrete(count=0.0), 2 * math.pi / period
+    guard = {"state": ca.sin(w * q.x), "turn": q.y, "time": ca.sin(w * ds.time)}[what]
+    tick = ds.Event("tick", guard, ds.RISING, ds.Reset({"count": d.count + 1}))
+    energies = {"kinetic": (q.dot.x**2 + q.dot.y**2) / 2, "potential": w**2 * q.y**2 / 2}
+    system = ds.MechanicalSystem(q, **energies, discrete=d, events=[tick])
+    until, start = 20.0 + period / 2, {"x": 0.0, "x_dot": 1.0, "y": 0.0, "y_dot": w}
+    run = ds.solve(system, until, start, solver=ds.Taylor(engine=engine))
+    times = period * np.arange(round(20.0 / period) + 1)
+    assert [event.time for event in run.events] == pytest.approx(times, abs=1e-12)
+    assert run.end_values["count"] == len(times)

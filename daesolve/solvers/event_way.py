@@ -1,0 +1,136 @@
+"""A segment of `event_stepping` under way: its steps so far, and what is done at their ends."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from daesolve.algebra.evaluation import BufferedFunction
+from daesolve.solvers.heyoka_code import LIMIT, SUCCESS
+from daesolve.solvers.segment import MOST_VAIN, EventHit, Stall, State
+from daesolve.solvers.step_checks import Doubt
+
+if TYPE_CHECKING:
+    from daesolve.solvers.event_stepping import EventIntegrator
+
+STUCK_AFTER = 1000
+"""After so many steps that together move less than rounding, the integrator is stuck."""
+
+
+class Way:
+    """A segment under way: the steps so far, and where it goes.
+
+    Parameters
+    ----------
+    start, until
+        Those of the segment.
+    farthest
+        How far to go at first; 0.0 where that is not bounded.
+    """
+
+    def __init__(self, start: State, until: float, farthest: float) -> None:
+        self.start, self.until, self.farthest = start, until, farthest
+        self.now, self.code, self.failure = start.time, SUCCESS, ""
+        self.continues = False
+        self.times: list[float] = []
+        self.states: list[np.ndarray] = []
+        self.series: list[np.ndarray] = []
+        self.believed = 0
+        self.stall = Stall(STUCK_AFTER, abs(until))
+        self.looked = 2 if farthest else 1
+        self.whole, self._vain = until, 0
+
+    @property
+    def state(self) -> np.ndarray:
+        """The state that was reached."""
+        return self.state_at(len(self.states))
+
+    def state_at(self, count: int) -> np.ndarray:
+        """Return the state after so many steps."""
+        return self.states[count - 1] if count else self.start.x
+
+    def time_at(self, count: int) -> float:
+        """Return the time after so many steps."""
+        return self.times[count - 1] if count else self.start.time
+
+    def end_after(self, count: int) -> None:
+        """Drop what comes after so many steps."""
+        del self.times[count:], self.states[count:]
+        self.now = self.time_at(count)
+
+    def believe(self) -> None:
+        """Accept all steps so far."""
+        self.believed, self.series = len(self.times), []
+
+    def cut(self, doubt: Doubt) -> None:
+        """Go back before a doubtful step, and then no farther than it is right."""
+        kept = self.believed + doubt.step
+        self._vain = 0 if doubt.step else self._vain + 1
+        del self.times[kept:], self.states[kept:]
+        self.believe()
+        self.now, self.until, self.code = self.time_at(kept), self.whole, LIMIT
+        self.farthest = doubt.until - self.now
+        if self._vain > MOST_VAIN or abs(self.farthest) <= 4.0 * np.spacing(abs(self.now)):
+            self.failure = doubt.sentence
+
+
+class StepEnds:
+    """What is done at the end of a step: samples, events that do not interrupt, projection."""
+
+    def __init__(
+        self, integrator: EventIntegrator, state: State, until: float, at: np.ndarray
+    ) -> None:
+        self.integrator = integrator
+        self.sign = 1.0 if until >= state.time else -1.0
+        self.at = at
+        self.samples: list[np.ndarray] = []
+        for _ in itertools.takewhile(lambda time: self.sign * (time - state.time) <= 0.0, at):
+            self.samples.append(state.x.copy())
+        self.hits: list[EventHit] = []
+        self.project = None
+        if integrator.problem.project is not None:
+            self.project = BufferedFunction(integrator.problem.project, state.p)
+        self.busy = self.project is not None or integrator.passing
+        self._look_for_sample()
+
+    def _look_for_sample(self) -> None:
+        count = len(self.samples)
+        self.next_sample = self.sign * float(self.at[count]) if count < len(self.at) else np.inf
+
+    def drop_beyond(self, end: float) -> None:
+        """Drop what was found beyond a time."""
+        reached = self.sign * (self.at[: len(self.samples)] - end) <= 0.0
+        del self.samples[int(np.sum(reached)) :]
+        self.hits = [hit for hit in self.hits if self.sign * (hit.time - end) <= 0.0]
+        self.integrator.met.clear()
+        self._look_for_sample()
+
+    def take(self, now: float) -> None:
+        """Do it."""
+        inside = self.integrator.inside
+        while self.next_sample <= self.sign * now:
+            self.samples.append(inside(float(self.at[len(self.samples)])))
+            self._look_for_sample()
+        met = self.integrator.met
+        self.hits += [EventHit(index, time, inside(time)) for index, time in met]
+        met.clear()
+        if self.project is not None:
+            state = self.integrator.integrator.state
+            state[:] = self.project(now, state)
+
+
+class Noted:
+    """Notes when an event that does not interrupt happens, in the list of its integrator."""
+
+    def __init__(self, met: list[tuple[int, float]], index: int) -> None:
+        self.met, self.index = met, index
+
+    def __call__(self, integrator: Any, time: float, sign: int) -> None:
+        """Note it."""
+        self.met.append((self.index, time))
+
+    def __deepcopy__(self, memo: Any) -> Noted:
+        # heyoka keeps copies of callbacks.
+        return self
