@@ -8,11 +8,22 @@ import numpy as np
 
 from daesolve.integration.run_state import RunState, unobserved
 from daesolve.modes.transitions import Transitions
-from daesolve.solvers import SegmentEnd, State
+from daesolve.solvers import Observer, SegmentEnd, State, Status
 
 HALVINGS = 40
 """How often a segment is halved to find whether a guard that starts at zero was inside
 afterwards."""
+
+
+def solve_through(
+    run: RunState, start: State, until: float, at: np.ndarray, observe: Observer
+) -> SegmentEnd:
+    """Integrate a stretch whose guards are known, without pauses to look at them."""
+    end = run.solve(start, until, at, observe)
+    while end.status is Status.PAUSED:
+        here = State(end.time, end.state, start.p, start.motion)
+        end = end.followed_by(run.solve(here, until, at[len(end.samples) :], observe))
+    return end
 
 
 def first_zero(
@@ -25,7 +36,7 @@ def first_zero(
     """Return which of some guards passed first, and when, by integrating again."""
 
     def look(moment: float) -> tuple[State, np.ndarray]:
-        reached = run.solve_through(low, moment, np.empty(0), unobserved)
+        reached = solve_through(run, low, moment, np.empty(0), unobserved)
         place = reached.time, reached.state, start.p
         outside = transitions.book.outside(*place)[late]
         if np.all(outside < 0.0):

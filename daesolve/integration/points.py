@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.algebra.blocks import evaluate_block
+from daesolve.integration.late_guards import solve_through
 from daesolve.integration.record import Boundary
 from daesolve.integration.run_state import RunState, unobserved
 from daesolve.solvers import State
@@ -28,7 +29,7 @@ def point_after(run: RunState, here: Boundary, moment: float) -> TrajectoryPoint
         state = onward = held
     elif beyond:
         start = State(here.time, here.state, values)
-        end = run.solve_through(start, moment, np.array([moment]), unobserved)
+        end = solve_through(run, start, moment, np.array([moment]), unobserved)
         state, onward = end.state, run.projected(here, end)
     place = Boundary(moment, state, here.whole_turns, here.mode)
     _, reactions, outputs = evaluate_block(

@@ -24,7 +24,7 @@ from daesolve.integration.record import Assembly, Boundary, Happening, RunRecord
 from daesolve.integration.run_options import At, Schedule
 from daesolve.modes.transitions import INSTANT, Instant, Transitions
 from daesolve.preparation.preparing import Prepared
-from daesolve.solvers import EventHit, Observer, SegmentEnd, State, Status
+from daesolve.solvers import EventHit, Observer, SegmentEnd, State
 from daesolve.solvers.timetable import time_guards
 from daesolve.trajectory.results import StepBlock
 
@@ -259,16 +259,6 @@ class RunState:
     def solve(self, start: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         """Integrate from a state, with the solver of the run."""
         return self.prepared.integrated(start, until, at, observe)
-
-    def solve_through(
-        self, start: State, until: float, at: np.ndarray, observe: Observer
-    ) -> SegmentEnd:
-        """Integrate a stretch whose guards are known, without pauses to look at them."""
-        end = self.solve(start, until, at, observe)
-        while end.status is Status.PAUSED:
-            here = State(end.time, end.state, start.p, start.motion)
-            end = end.followed_by(self.solve(here, until, at[len(end.samples) :], observe))
-        return end
 
     def after(self, here: Boundary, end: SegmentEnd) -> Boundary:
         """Return the start of the segment after one that has ended."""

@@ -31,7 +31,7 @@ from daesolve.integration.endings import (
 )
 from daesolve.integration.event_handling import at_start, through
 from daesolve.integration.forgetting import forget
-from daesolve.integration.late_guards import first_zero
+from daesolve.integration.late_guards import first_zero, solve_through
 from daesolve.integration.looks import among, looks, see_reset
 from daesolve.integration.opening import opening
 from daesolve.integration.points import last_before, point_after
@@ -224,7 +224,7 @@ def _up_to_guards(
             end = SegmentEnd(Status.STOPPED, "", moment, start.x, nothing, (), 0, 0)
         else:
             at = at[run.sign * (at - moment) <= 0.0]
-            end = run.solve_through(start, moment, at, blocks.append)
+            end = solve_through(run, start, moment, at, blocks.append)
         hit = EventHit(guard, end.time, end.state)
         end = replace(end, status=Status.STOPPED, hits=(*end.hits, hit))
     run.watch_later(blocks, here.mode)

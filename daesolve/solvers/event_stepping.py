@@ -6,17 +6,18 @@ nothing is evaluated or integrated beyond an event.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from daesolve.algebra.evaluation import Evaluator
+from daesolve.algebra.evaluation import BufferedFunction, Evaluator
 from daesolve.formulations import OdeProblem
 from daesolve.posing.events import Direction
 from daesolve.solvers.courses import Series
-from daesolve.solvers.event_way import Noted, StepEnds, Way
+from daesolve.solvers.event_way import Noted, Way
 from daesolve.solvers.grazing import guard_evaluator
 from daesolve.solvers.heyoka_code import (
     LIMIT,
@@ -122,7 +123,7 @@ class EventIntegrator:
     def segment(self, state: State, until: float, at: np.ndarray, observe: Observer) -> SegmentEnd:
         """Integrate up to the first event that interrupts; see `Solver.segment`."""
         self._begin(state)
-        ends = StepEnds(self, state, until, at)
+        ends = _Ends(self, state, until, at)
         first = self._values(state.time, state.x, state.p)[0][self._terminal]
         way = Way(state, until, self._first_step(first, state, until - state.time))
         way.continues, self._motion = self._continues(state), state.motion
@@ -162,7 +163,7 @@ class EventIntegrator:
             count * self._order,
         )
 
-    def _march(self, way: Way, ends: StepEnds, first: np.ndarray, *, keeps: bool) -> bool:
+    def _march(self, way: Way, ends: _Ends, first: np.ndarray, *, keeps: bool) -> bool:
         """Take steps; return whether there are no more, rather than just enough to examine."""
         current = self.integrator.state
         while way.now != way.until:
@@ -252,7 +253,7 @@ class EventIntegrator:
         integrator.time = ahead
         return LIMIT if ahead == way.until else SUCCESS
 
-    def _believed(self, way: Way, ends: StepEnds, checks: StepChecks) -> bool:
+    def _believed(self, way: Way, ends: _Ends, checks: StepChecks) -> bool:
         """Hold the last steps against the equations; go back before one that does not agree."""
         if len(way.times) == way.believed or way.code == NOT_FINITE:
             return True
@@ -392,3 +393,48 @@ class EventIntegrator:
         """Return the state within the last step, by its own series."""
         self.integrator.update_d_output(time)
         return np.array(self.integrator.d_output)
+
+
+class _Ends:
+    """What is done at the end of a step: samples, events that do not interrupt, projection."""
+
+    def __init__(
+        self, integrator: EventIntegrator, state: State, until: float, at: np.ndarray
+    ) -> None:
+        self.integrator = integrator
+        self.sign = 1.0 if until >= state.time else -1.0
+        self.at = at
+        self.samples: list[np.ndarray] = []
+        for _ in itertools.takewhile(lambda time: self.sign * (time - state.time) <= 0.0, at):
+            self.samples.append(state.x.copy())
+        self.hits: list[EventHit] = []
+        self.project = None
+        if integrator.problem.project is not None:
+            self.project = BufferedFunction(integrator.problem.project, state.p)
+        self.busy = self.project is not None or integrator.passing
+        self._look_for_sample()
+
+    def _look_for_sample(self) -> None:
+        count = len(self.samples)
+        self.next_sample = self.sign * float(self.at[count]) if count < len(self.at) else np.inf
+
+    def drop_beyond(self, end: float) -> None:
+        """Drop what was found beyond a time."""
+        reached = self.sign * (self.at[: len(self.samples)] - end) <= 0.0
+        del self.samples[int(np.sum(reached)) :]
+        self.hits = [hit for hit in self.hits if self.sign * (hit.time - end) <= 0.0]
+        self.integrator.met.clear()
+        self._look_for_sample()
+
+    def take(self, now: float) -> None:
+        """Do it."""
+        inside = self.integrator.inside
+        while self.next_sample <= self.sign * now:
+            self.samples.append(inside(float(self.at[len(self.samples)])))
+            self._look_for_sample()
+        met = self.integrator.met
+        self.hits += [EventHit(index, time, inside(time)) for index, time in met]
+        met.clear()
+        if self.project is not None:
+            state = self.integrator.integrator.state
+            state[:] = self.project(now, state)

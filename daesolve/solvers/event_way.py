@@ -1,19 +1,14 @@
-"""A segment of `event_stepping` under way: its steps so far, and what is done at their ends."""
+"""A segment of `event_stepping` under way: its steps so far, and the events met in them."""
 
 from __future__ import annotations
 
-import itertools
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from daesolve.algebra.evaluation import BufferedFunction
 from daesolve.solvers.heyoka_code import LIMIT, SUCCESS
-from daesolve.solvers.segment import MOST_VAIN, EventHit, Stall, State
+from daesolve.solvers.segment import MOST_VAIN, Stall, State
 from daesolve.solvers.step_checks import Doubt
-
-if TYPE_CHECKING:
-    from daesolve.solvers.event_stepping import EventIntegrator
 
 STUCK_AFTER = 1000
 """After so many steps that together move less than rounding, the integrator is stuck."""
@@ -74,51 +69,6 @@ class Way:
         self.farthest = doubt.until - self.now
         if self._vain > MOST_VAIN or abs(self.farthest) <= 4.0 * np.spacing(abs(self.now)):
             self.failure = doubt.sentence
-
-
-class StepEnds:
-    """What is done at the end of a step: samples, events that do not interrupt, projection."""
-
-    def __init__(
-        self, integrator: EventIntegrator, state: State, until: float, at: np.ndarray
-    ) -> None:
-        self.integrator = integrator
-        self.sign = 1.0 if until >= state.time else -1.0
-        self.at = at
-        self.samples: list[np.ndarray] = []
-        for _ in itertools.takewhile(lambda time: self.sign * (time - state.time) <= 0.0, at):
-            self.samples.append(state.x.copy())
-        self.hits: list[EventHit] = []
-        self.project = None
-        if integrator.problem.project is not None:
-            self.project = BufferedFunction(integrator.problem.project, state.p)
-        self.busy = self.project is not None or integrator.passing
-        self._look_for_sample()
-
-    def _look_for_sample(self) -> None:
-        count = len(self.samples)
-        self.next_sample = self.sign * float(self.at[count]) if count < len(self.at) else np.inf
-
-    def drop_beyond(self, end: float) -> None:
-        """Drop what was found beyond a time."""
-        reached = self.sign * (self.at[: len(self.samples)] - end) <= 0.0
-        del self.samples[int(np.sum(reached)) :]
-        self.hits = [hit for hit in self.hits if self.sign * (hit.time - end) <= 0.0]
-        self.integrator.met.clear()
-        self._look_for_sample()
-
-    def take(self, now: float) -> None:
-        """Do it."""
-        inside = self.integrator.inside
-        while self.next_sample <= self.sign * now:
-            self.samples.append(inside(float(self.at[len(self.samples)])))
-            self._look_for_sample()
-        met = self.integrator.met
-        self.hits += [EventHit(index, time, inside(time)) for index, time in met]
-        met.clear()
-        if self.project is not None:
-            state = self.integrator.integrator.state
-            state[:] = self.project(now, state)
 
 
 class Noted:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
+from daesolve.integration.late_guards import solve_through
 from daesolve.integration.run_state import fresh_state, unobserved
 from daesolve.solvers import State, Status
 
@@ -168,7 +169,7 @@ def test_a_stretch_is_integrated_through_pauses_to_its_end():
     paused = prepared.integrated(start, 7.0, times, unobserved)
     assert paused.status is Status.PAUSED
     assert paused.time < 4.5
-    end = fresh_state(prepared, None).solve_through(start, 7.0, times, unobserved)
+    end = solve_through(fresh_state(prepared, None), start, 7.0, times, unobserved)
     assert (end.status, end.time) == (Status.REACHED, 7.0)
     assert end.samples[:, 0] == pytest.approx(np.cos(times), abs=1e-14)
     assert end.steps > paused.steps
