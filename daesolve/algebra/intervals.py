@@ -397,9 +397,12 @@ def _past_zero(value: Callable[[float], float], first: float, last: float) -> fl
     side = value(last)
     if side == 0.0:
         return last
-    found = _zero(value, first, last)
+    found, sign = _zero(value, first, last), math.copysign(1.0, last - first)
+    move = math.ulp(found)
     while value(found) * side < 0.0 and found != last:
-        found = math.nextafter(found, last)
+        # Near the time zero, roundings of time are far smaller than those of the guard.
+        found = sign * min(sign * found + move, sign * last)
+        move *= 2.0
     return found
 
 

@@ -51,6 +51,8 @@ AWAY = 1e-6
 """The fraction of a step with which a guard that is zero is left."""
 SLACK = 10.0
 """The factor on the size of a term of a series, which the last two terms show."""
+MOST_MOVES = 64
+"""How often a rounding of time is doubled, to get beyond the zero of a guard."""
 TOGETHER = 64
 """The number of steps that are compared with the equations at once."""
 
@@ -242,14 +244,30 @@ class EventIntegrator:
         return -int(np.argmax(passed)) - 1 if passed.any() else 0
 
     def _halts_again(self, way: Way, code: int) -> bool:
-        """Return whether the event that ended the segment before is found again at its time."""
-        known = way.continues and self._halted == way.now == self.integrator.time
-        return known and code not in (SUCCESS, LIMIT, NOT_FINITE) and self._halted_by == -code - 1
+        """Return whether the event that ended the segment before is found again.
+
+        Its guard may be a rounding before its zero there, and the motion just as far.
+        """
+        known = way.continues and not way.times and self._halted == way.now
+        if not known or code in (SUCCESS, LIMIT, NOT_FINITE) or self._halted_by != -code - 1:
+            return False
+        values, rates = guard_evaluator(self.problem)(way.now, way.state, way.start.p)
+        index, passed = self._terminal[self._halted_by], self.integrator.time - way.now
+        return abs(passed * rates[index]) <= 2.0 * abs(values[index])
 
     def _stepped_over(self, way: Way) -> int:
-        """Go on by a rounding of time, beyond the zero of a guard; return the outcome."""
-        integrator, ahead = self.integrator, float(np.nextafter(way.now, way.until))
-        integrator.state[:] = self.inside(ahead)
+        """Go on by roundings of time, beyond the zero of a guard; return the outcome."""
+        integrator, begin, halted = self.integrator, way.now, self._halted_by
+        ahead, state = begin, way.state
+        move = math.copysign(np.spacing(abs(begin)), way.until - begin)
+        for _ in range(MOST_MOVES):
+            ahead = begin + move if abs(move) < abs(way.until - begin) else way.until
+            state = self.inside(ahead)
+            value = float(self._values(ahead, state, way.start.p)[0][self._terminal[halted]])
+            if ahead == way.until or self._ways[halted] * value > 0.0:
+                break
+            move *= 2.0
+        integrator.state[:] = state
         integrator.time = ahead
         return LIMIT if ahead == way.until else SUCCESS
 

@@ -176,10 +176,13 @@ def test_a_stretch_is_integrated_through_pauses_to_its_end():
 
 
 @pytest.mark.parametrize("engine", ["heyoka", "kernel"])
+@pytest.mark.parametrize("begin", [0.0, -0.7])
 @pytest.mark.parametrize(
     ("period", "what"), [(0.1, "state"), (0.2, "state"), (0.125, "turn"), (0.1, "time")]
 )
-def test_zeros_where_segments_begin_and_end_count_once_and_in_their_sense(period, what, engine):
+def test_zeros_where_segments_begin_and_end_count_once_and_in_their_sense(
+    period, what, begin, engine
+):
     """A tick at each period, of which many fall on ends of segments, to rounding on either side.
 
     The run ends half a period after the last one, where the guard passes in the other sense.
@@ -189,8 +192,8 @@ def test_zeros_where_segments_begin_and_end_count_once_and_in_their_sense(period
     tick = ds.Event("tick", guard, ds.RISING, ds.Reset({"count": d.count + 1}))
     energies = {"kinetic": (q.dot.x**2 + q.dot.y**2) / 2, "potential": w**2 * q.y**2 / 2}
     system = ds.MechanicalSystem(q, **energies, discrete=d, events=[tick])
-    until, start = 20.0 + period / 2, {"x": 0.0, "x_dot": 1.0, "y": 0.0, "y_dot": w}
-    run = ds.solve(system, until, start, solver=ds.Taylor(engine=engine))
-    times = period * np.arange(round(20.0 / period) + 1)
+    until, start = begin + 20.0 + period / 2, {"x": 0.0, "x_dot": 1.0, "y": 0.0, "y_dot": w}
+    run = ds.solve(system, until, start, start_time=begin, solver=ds.Taylor(engine=engine))
+    times = begin + period * np.arange(round(20.0 / period) + 1)
     assert [event.time for event in run.events] == pytest.approx(times, abs=1e-12)
     assert run.end_values["count"] == len(times)
