@@ -35,7 +35,7 @@ POLISHED = 1.0
 NEAR = 1e-3
 """The largest distance, as a fraction of a step, between the zero of a series and that of the guard
 itself."""
-MOST_MOVES = 16
+MOST_MOVES = 8
 """How often the time is moved until the guard is at zero or past it."""
 RESTS = 1e-11
 """A guard may be rounding if it stays below this fraction of the largest state over a step."""
@@ -94,7 +94,7 @@ def polished(rows, stride, numbers, table, states, series, left, when, tau, c, g
     outputs = table[4]
     high, low, length = when[0, 0], when[1, 0], when[2, 0]
     now = high + (low + tau)
-    unit = np.spacing(max(abs(high), abs(now), abs(length)))
+    unit = np.spacing(max(abs(high), abs(now)))
     rate = value(c, tau / length)[1] / length
     move, span = unit if length > 0.0 else -unit, abs(length)
     if now == high:
@@ -111,6 +111,9 @@ def polished(rows, stride, numbers, table, states, series, left, when, tau, c, g
         if attempt < 3 and POLISHED * unit < abs(shift) < NEAR * span:
             now += shift
         elif v * way < 0.0:
+            if POLISHED * unit < abs(shift) < NEAR * span:
+                # Near the time zero, states are rounded far more coarsely than time.
+                move = math.copysign(max(abs(move), abs(shift)), move)
             now += move
             move *= 2.0
         else:

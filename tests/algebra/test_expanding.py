@@ -1,7 +1,7 @@
 import casadi as ca
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from daesolve.algebra.expanding import expanded, printed_size
@@ -46,6 +46,7 @@ def expressions(draw, depth=4):
 @settings(max_examples=150, deadline=None)
 @given(expressions(), st.integers(0, 1000))
 def test_what_is_multiplied_out_has_the_same_values(expression, seed):
+    assume("inf" not in str(expression))  # a constant that was divided by zero
     point = np.random.default_rng(seed).uniform(0.5, 1.5, size=4)
     found = ca.Function("f", [ca.vertcat(a, b, m, r)], [ca.SX(expression), expanded(expression)])
     one, other = (float(value) for value in found(point))
