@@ -111,9 +111,6 @@ def polished(rows, stride, numbers, table, states, series, left, when, tau, c, g
         if attempt < 3 and POLISHED * unit < abs(shift) < NEAR * span:
             now += shift
         elif v * way < 0.0:
-            if POLISHED * unit < abs(shift) < NEAR * span:
-                # Near the time zero, states are rounded far more coarsely than time.
-                move = math.copysign(max(abs(move), abs(shift)), move)
             now += move
             move *= 2.0
         else:
