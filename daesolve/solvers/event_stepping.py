@@ -246,14 +246,15 @@ class EventIntegrator:
     def _halts_again(self, way: Way, code: int) -> bool:
         """Return whether the event that ended the segment before is found again.
 
-        Its guard may be a rounding before its zero there, and the motion just as far.
+        Its guard is a rounding before its zero there, and no step changes it.
         """
         known = way.continues and not way.times and self._halted == way.now
         if not known or code in (SUCCESS, LIMIT, NOT_FINITE) or self._halted_by != -code - 1:
             return False
-        values, rates = guard_evaluator(self.problem)(way.now, way.state, way.start.p)
-        index, passed = self._terminal[self._halted_by], self.integrator.time - way.now
-        return abs(passed * rates[index]) <= 2.0 * abs(values[index])
+        guard, now, p = self._terminal[self._halted_by], self.integrator.time, way.start.p
+        before = float(self._values(way.now, way.state, p)[0][guard])
+        after = float(self._values(now, self.integrator.state, p)[0][guard])
+        return now == way.now or before == after
 
     def _stepped_over(self, way: Way) -> int:
         """Go on by roundings of time, beyond the zero of a guard; return the outcome."""

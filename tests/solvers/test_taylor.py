@@ -196,3 +196,15 @@ def test_zeros_where_segments_begin_and_end_count_once_and_in_their_sense(
     times = begin + period * np.arange(round(20.0 / period) + 1)
     assert [event.time for event in run.events] == pytest.approx(times, abs=1e-12)
     assert run.end_values["count"] == len(times)
+
+
+@pytest.mark.parametrize("period", [0.2, 1e-3])
+@pytest.mark.parametrize("speed", [0.0, 1.0])
+def test_a_guard_that_its_own_event_moves_on_is_no_zero_that_was_met_before(speed, period):
+    q, d = ds.coordinates(x="m"), ds.discrete(count=0.0, next=period)
+    then = ds.Reset({"count": d.count + 1, "next": d.next + period})
+    tick = ds.Event("tick", (q.x if speed else ds.time) - d.next, ds.RISING, then)
+    cart = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, discrete=d, events=[tick])
+    start = {"x": 0.0, "x_dot": speed}
+    run = ds.solve(cart, 100.5 * period, start, solver=ds.Taylor(engine="heyoka"))
+    assert run.end_values["count"] == 100.0
