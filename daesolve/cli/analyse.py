@@ -27,6 +27,7 @@ from daesolve.cli.options import (
     ProblemName,
     StartValues,
     console,
+    show,
 )
 from daesolve.cli.orbits import ANALYSES, Asked, goes_on
 from daesolve.cli.orbits import answer as orbits_answer
@@ -151,7 +152,7 @@ def analyse(
     if as_json:
         typer.echo(reporting.dump(document))
         return
-    console().print(reporting.answer_text(document, answer.words))
+    show(reporting.answer_text(document, answer.words))
     if written:
         typer.echo(f"written: {', '.join(map(str, written))}")
 
@@ -193,7 +194,7 @@ def compare(
     if as_json:
         typer.echo(reporting.dump(document))
     else:
-        console().print(reporting.comparison_text(document))
+        show(reporting.comparison_text(document))
         if written:
             typer.echo(f"written: {', '.join(map(str, written))}")
     if not found.runs and not found.interrupted:

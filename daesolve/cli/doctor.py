@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.table import Table
+from rich.text import Text
 
-from daesolve.cli.options import AsJson, console
+from daesolve.cli.options import AsJson, show
+from daesolve.layout import Rows, Words
 
 SUNDAE = "pip install 'daesolve[sundials]'"
 ASSIMULO = (
@@ -47,21 +48,27 @@ def command(as_json: AsJson = False) -> None:
         document = {"solvers": found, "formulations": formulations, "broken": broken}
         typer.echo(json.dumps(document, indent=1))
         return
-    table = Table("solver", "usable", "by", "version", "to add it", box=None, pad_edge=False)
-    for entry in found:
-        table.add_row(
+    rows = [
+        (
             entry["name"],
             "yes" if entry["usable"] else "broken" if entry["name"] in unloaded else "no",
             entry["package"],
             entry["version"] or "",
-            entry["install"] or "",
         )
-    screen = console()
-    screen.print(table)
+        for entry in found
+    ]
+    show(Rows(("solver", "usable", "by", "version"), rows))
+    commands: dict[str, list[str]] = {}
+    for entry in found:
+        if entry["install"]:
+            commands.setdefault(entry["install"], []).append(entry["name"])
+    for install, names in commands.items():
+        show(Words(Text(f"to add {', '.join(names)}:")))
+        typer.echo(f"  {install}")
     if formulations:
-        screen.print(f"formulations of installed packages: {', '.join(formulations)}")
+        show(Words(Text(f"formulations of installed packages: {', '.join(formulations)}")))
     for plugin in broken:
-        screen.print(f"broken: {plugin['reason']}", soft_wrap=True)
+        typer.echo(f"broken: {plugin['reason']}")
 
 
 def solvers(unloaded: Collection[str]) -> list[dict[str, Any]]:

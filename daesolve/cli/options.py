@@ -18,7 +18,7 @@ import typer
 from daesolve.errors import OutOfRangeError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
     from daesolve.formulations import Formulation
     from daesolve.plugins.bound_case import BoundCase
@@ -80,10 +80,16 @@ StartValues = Annotated[
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console for tables and bars that does not read "[l]" in other texts as markup."""
+    """Return a console that does not read "[l]" in other texts as markup."""
     from rich.console import Console
 
     return Console(stderr=stderr, markup=False, emoji=False)
+
+
+def show(*parts: RenderableType) -> None:
+    """Print results to the terminal; a word that is longer than a line goes on in the next."""
+    for part in parts:
+        console().print(part, crop=False)
 
 
 def say(sentence: str) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from daesolve import reporting
-from daesolve.cli.options import COULD_NOT_GO_ON, AsJson, console, say
+from daesolve.cli.options import COULD_NOT_GO_ON, AsJson, say, show
 from daesolve.papers import Item, make
 from daesolve.papers import paper as installed_paper
 
@@ -42,7 +42,7 @@ def paper(
     if as_json:
         typer.echo(reporting.dump(document(made)))
     else:
-        console().print(text(made))
+        show(text(made))
         if written:
             typer.echo(f"page: {written[0]}")
     if made.failed:

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
-from daesolve.cli.options import AsJson, ProblemName, console
+from daesolve.cli import options
+from daesolve.cli.options import AsJson, ProblemName
 from daesolve.cli.orbits import ANALYSES as ORBITS
 from daesolve.equations.dynamics import Dynamics
 from daesolve.gallery.page import summary
+from daesolve.layout import Rows, Words
 from daesolve.plugins import registry
 from daesolve.plugins.analyses import ANALYSES
 from daesolve.plugins.family import Case, Choice
@@ -49,11 +50,17 @@ def list_problems(as_json: AsJson = False) -> None:
         }
         typer.echo(json.dumps(document, indent=1))
         return
-    table = Table("problem", "title", "models", "cases", box=None, pad_edge=False)
-    for problem in found:
-        cases = ", ".join(case.name for case in problem.cases)
-        table.add_row(problem.name, problem.title, ", ".join(problem.models), cases)
-    console().print(table)
+    heads = ("problem", "title", "models", "cases")
+    rows = [
+        (
+            problem.name,
+            problem.title,
+            ", ".join(problem.models),
+            ", ".join(case.name for case in problem.cases),
+        )
+        for problem in found
+    ]
+    options.show(Rows(heads, rows))
     for plugin in broken:
         typer.echo(f"daesolve: {plugin.reason}", err=True)
 
@@ -64,7 +71,7 @@ def show(problem: ProblemName, as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps(document, indent=1))
     else:
-        console().print(description_tables(document))
+        options.show(*description_tables(document))
 
 
 def description(problem: Problem) -> dict[str, Any]:
@@ -146,26 +153,28 @@ def _events(dynamics: Dynamics) -> list[str]:
     return names if dynamics.guides is None else list(dict.fromkeys([*names, AT_REST]))
 
 
-def description_tables(document: dict[str, Any]) -> RenderableType:
+def description_tables(document: dict[str, Any]) -> list[RenderableType]:
     """Return the same as readable text."""
-    parts: list[RenderableType] = [Text(f"{document['name']}: {document['title']}", style="bold")]
+    title = Text(f"{document['name']}: {document['title']}", style="bold")
+    parts: list[RenderableType] = [Words(title)]
     if document["description"]:
-        parts += [Text(document["description"]), Text()]
+        parts += [Words(Text(document["description"])), Text()]
 
     def line(title: str, words: list[str]) -> None:
         if words:
-            parts.append(Text(f"{title}: {', '.join(words)}"))
+            parts.append(Words(Text(f"{title}: {', '.join(words)}")))
 
     line("models", document["models"])
     line("structure", [f"{name} = {value}" for name, value in document["structure"].items()])
-    parameters = Table("parameter", "default", "unit", "range", box=None, pad_edge=False)
+    parameters: list[tuple[str, ...]] = []
     discrete: list[str] = []
     for name, entry in document["parameters"].items():
         if name in document["discrete"]:
             discrete.append(f"{name} = {entry['default']:g}")
         else:
-            parameters.add_row(name, f"{entry['default']:g}", entry["unit"], entry["range"])
-    parts += [Text(), parameters, Text()]
+            parameters.append((name, f"{entry['default']:g}", entry["unit"], entry["range"]))
+    heads = ("parameter", "default", "unit", "range")
+    parts += [Text(), Rows(heads, parameters), Text()]
     line("discrete values", discrete)
     given = document["inputs"].items()
     line("inputs", [f"{name} [{e['unit']}]" if e["unit"] else name for name, e in given])
@@ -179,15 +188,13 @@ def description_tables(document: dict[str, Any]) -> RenderableType:
     line("analyses", document["analyses"])
     line("start values of cases", document["start"])
     if document["start"] and document["start_rule"]:
-        parts.append(Text(BY_RULE))
-    cases = Table("case", "start", "until", "note", box=None, pad_edge=False)
+        parts.append(Words(Text(BY_RULE)))
+    cases: list[tuple[str, ...]] = []
     for case in document["cases"]:
         start = ", ".join(f"{name} = {value:g}" for name, value in case["start"].items())
-        cases.add_row(case["name"], start, f"{case['until']:g} s", case["note"])
-    parts += [Text(), cases, Text()]
-    parts += [Text(note) for note in document["notes"]]
-    parts += [Text(reference) for reference in document["references"]]
-    return Group(*parts)
+        cases.append((case["name"], start, f"{case['until']:g} s", case["note"]))
+    parts += [Text(), Rows(("case", "start", "until", "note"), cases), Text()]
+    return [*parts, *(Words(Text(line)) for line in document["notes"] + document["references"])]
 
 
 def new(

@@ -9,7 +9,7 @@ import typer
 
 from daesolve import reporting
 from daesolve.cli import options
-from daesolve.cli.options import AsJson, StartValues, console
+from daesolve.cli.options import AsJson, StartValues, show
 from daesolve.drawing import drawing_of
 from daesolve.referee import refereed
 
@@ -59,6 +59,6 @@ def referee(
     if as_json:
         typer.echo(reporting.dump(document))
         return
-    console().print(reporting.referee_text(document))
+    show(reporting.referee_text(document))
     if written is not None:
         typer.echo(f"report: {written}")

@@ -40,8 +40,8 @@ from daesolve.cli.options import (
     StartValues,
     Verify,
     VerifySame,
-    console,
     say,
+    show,
 )
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
 from daesolve.integration.run_options import At, every, every_event
@@ -250,7 +250,7 @@ def _show(
         typer.echo(reporting.dump(reporting.document(trajectory, identity)))
     elif not quiet and (out is None or page is not None):
         shortened = trajectory if out is None else trajectory.thinned(reporting.ROWS)
-        console().print(reporting.summary(reporting.document(shortened, identity)))
+        show(reporting.summary(reporting.document(shortened, identity)))
         if page is not None:
             typer.echo(f"report: {page}")
     if not trajectory.outcome.good:

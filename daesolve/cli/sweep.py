@@ -15,7 +15,6 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich import box
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -24,7 +23,6 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.progress import Progress as Bar
-from rich.table import Table
 
 from daesolve.cli import options
 from daesolve.cli.decisions import (
@@ -65,6 +63,7 @@ from daesolve.ensembles.sweep_results import (
 )
 from daesolve.ensembles.sweeping import case_from
 from daesolve.errors import OutOfRangeError, unknown_name
+from daesolve.layout import Rows
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.reporting import write_measures
 from daesolve.reporting.document import file_stem
@@ -74,7 +73,7 @@ MOST_REASONS = 3
 """How many different reasons of failures are shown; the results have all."""
 
 GAP = 3
-"""Characters between two columns: a blank of Rich's, and its padding."""
+"""Characters between two columns."""
 
 MOST_VALUES = 10_000_000
 """The most values of one name."""
@@ -239,9 +238,8 @@ def _ended(found: Sweep, case: BoundCase, *, as_json: bool, quiet: bool) -> None
         title = f"{case.problem.title}: {case.case.name}"
         page = write_measures(found.directory, measured, title)
         if not (as_json or quiet):
-            shown = console()
-            for table in _orders(measured, shown.width):
-                shown.print(table, "")
+            for table in _orders(measured, console().width):
+                options.show(table, "")
             typer.echo(f"figure and table: {page}")
     if found.interrupted or found.failed == found.done:
         raise typer.Exit(COULD_NOT_GO_ON)
@@ -313,7 +311,7 @@ def _called(word: str, function: str, text: str) -> Any:
         raise OutOfRangeError(f"--over {word}: {function} needs {takes}") from None
 
 
-def _orders(measured: MeasuredDependence, width: int) -> list[Table]:
+def _orders(measured: MeasuredDependence, width: int) -> list[Rows]:
     """Return what was measured, each order behind its value, in tables none of which is too wide.
 
     No word of a heading is broken: where headings are long, there are more tables.
@@ -329,7 +327,10 @@ def _orders(measured: MeasuredDependence, width: int) -> list[Table]:
             room = width - first
         tables[-1].append(column)
         room -= wide
-    return [_table(columns) for columns in tables]
+    return [
+        Rows(heads, cells, whole=heads, gap=GAP, ruled=True)
+        for heads, *cells in (list(zip(*columns, strict=True)) for columns in tables)
+    ]
 
 
 def _column(entry: Measured) -> list[str]:
@@ -338,15 +339,6 @@ def _column(entry: Measured) -> list[str]:
     widest = max(map(len, orders))
     cells = [f"{v:.3e}{o:<{widest}}" for v, o in zip(entry.values, orders, strict=True)]
     return [f"{entry.name} ({entry.unit})" if entry.unit else entry.name, *cells]
-
-
-def _table(columns: Sequence[Sequence[str]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, GAP - 1, 0, 0), show_edge=False)
-    for number, (heading, *_) in enumerate(columns):
-        table.add_column(heading, justify="left" if number else "right", no_wrap=True)
-    for row in zip(*(cells for _, *cells in columns), strict=True):
-        table.add_row(*row)
-    return table
 
 
 def _show(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, quiet: bool) -> None:

@@ -9,12 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
-from rich import box
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from daesolve.layout import Indented, Rows
 from daesolve.papers.paper import Compared, Made, MadeItem
 from daesolve.reporting import make_empty
 from daesolve.reporting.document import dump, plain, replace_file
@@ -118,31 +116,27 @@ def text(made: Made) -> RenderableType:
     for entry in made.items:
         lines += [Text(), Text(f"{heading(entry.item.name)}: {entry.item.title}", style="bold")]
         if entry.shown is None:
-            lines.append(
-                Padding(Text(entry.why, style="red" if entry.failed else ""), (0, 0, 0, 2))
-            )
+            lines.append(Indented(Text(entry.why, style="red" if entry.failed else "")))
             continue
         if entry.shown.rows:
-            lines.append(Padding(_table(entry.shown.rows), (0, 0, 0, 2)))
+            lines.append(Indented(_table(entry.shown.rows)))
         if entry.shown.note:
-            lines.append(Padding(Text(entry.shown.note), (0, 0, 0, 2)))
+            lines.append(Indented(Text(entry.shown.note)))
     if made.paper.missing:
         lines += [Text(), Text("Not made", style="bold")]
         left_out = made.paper.missing.items()
-        lines += [Padding(Text(f"{name}: {why}"), (0, 0, 0, 2)) for name, why in left_out]
+        lines += [Indented(Text(f"{name}: {why}")) for name, why in left_out]
     return Group(*lines)
 
 
-def _table(rows: Sequence[Compared]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    for name in ("", "published", "exact"):
-        table.add_column(name, overflow="fold")
+def _table(rows: Sequence[Compared]) -> Rows:
+    lines: list[tuple[str | Text, ...]] = []
     for row in rows:
         quantity, published, exact, why = _cells(row)
-        table.add_row(quantity, published, Text(exact))
+        lines.append((quantity, published, exact))
         if why:
-            table.add_row("", Text(why, style="italic"), "")
-    return table
+            lines.append(("", Text(why, style="italic"), ""))
+    return Rows(("", "published", "exact"), lines, ruled=True)
 
 
 def _cells(row: Compared) -> tuple[str, str, str, str]:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rich.table import Table
-from rich.text import Text
-
+from daesolve.layout import Rows
 from daesolve.storage.encoding import is_list, is_mapping
 
 WIDEST = 78
@@ -20,7 +18,7 @@ LONGEST = 12
 """The most numbers in an entry of a table."""
 
 
-def table_of(entries: Sequence[Any], shown: Callable[[Any], str]) -> Table | None:
+def table_of(entries: Sequence[Any], shown: Callable[[Any], str]) -> Rows | None:
     """Return entries as a table, an entry a row or, where that is too wide, an entry a column.
 
     Parameters
@@ -32,7 +30,7 @@ def table_of(entries: Sequence[Any], shown: Callable[[Any], str]) -> Table | Non
 
     Returns
     -------
-    Table or None
+    Rows or None
         None if they have not the same names, or neither table is narrow enough.
     """
     flat = [_flattened(entry) for entry in entries]
@@ -49,8 +47,10 @@ def table_of(entries: Sequence[Any], shown: Callable[[Any], str]) -> Table | Non
     turned = [list(column) for column in zip(*upright, strict=True)]
     for lines in (upright, turned):
         for gap in GAPS:
-            if _width(lines, gap) <= WIDEST:
-                return _drawn(lines, gap)
+            heads, *others = lines
+            table = Rows(heads, others, whole=heads, right=True, gap=gap)
+            if table.width <= WIDEST:
+                return table
     return None
 
 
@@ -84,18 +84,3 @@ def _rounded(values: dict[str, Any]) -> dict[str, Any]:
 
 def _is_nested(value: Any) -> bool:
     return is_mapping(value) or is_list(value)
-
-
-def _width(lines: Sequence[Sequence[str]], gap: int) -> int:
-    columns = zip(*lines, strict=True)
-    return sum(max(len(cell) for cell in column) + gap for column in columns)
-
-
-def _drawn(lines: Sequence[Sequence[str]], gap: int) -> Table:
-    head, rows = lines[0], lines[1:]
-    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
-    for place, name in enumerate(head):
-        table.add_column(Text(name), justify="right" if place else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table

@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich import box
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from daesolve.layout import Indented, Rows, Words
 from daesolve.referee.refereeing import Refereed
 from daesolve.referee.verdict import Side, Verdict, order
 from daesolve.reporting.document import DrawingRule, dump, plain, replace_file
@@ -165,14 +163,11 @@ def subtitle(document: Document) -> str:
 
 def referee_text(document: Document) -> RenderableType:
     """Return a verdict for Rich's console."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    for place, head in enumerate(HEADS):
-        table.add_column(head, justify="right" if place else "left", no_wrap=place != 1)
-    for row in rows_of(document):
-        table.add_row(*row)
-    lines = [Padding(Text(sentence), (0, 0, 0, 2)) for sentence in sentences(document)]
-    title = Text(document["file"], style="bold")
-    return Group(title, Text(subtitle(document)), Text(), table, Text(), *lines)
+    whole = (HEADS[0], *HEADS[2:])
+    table = Rows(HEADS, rows_of(document), whole=whole, right=True, ruled=True)
+    lines = [Indented(Text(sentence)) for sentence in sentences(document)]
+    title = Words(Text(document["file"], style="bold"))
+    return Group(title, Words(Text(subtitle(document))), Text(), table, Text(), *lines)
 
 
 def stills(found: Refereed, rule: DrawingRule) -> list[Still]:

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, TypeGuard
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
+from daesolve.layout import INDENT, Indented, Rows, Words
 from daesolve.posing.guides import SWITCH
 from daesolve.posing.value_names import ValueKind
 from daesolve.reporting.document import IDENTITY
@@ -63,14 +61,14 @@ def _sections(document: Document) -> Iterator[RenderableType]:
             yield Text()
             yield Text(heading, style="bold")
             for part in body:
-                yield Padding(part, (0, 0, 0, 2))
+                yield Indented(part)
 
 
-def _headline(document: Document) -> Iterator[Text]:
+def _headline(document: Document) -> Iterator[RenderableType]:
     name = Text(title(document), style="bold")
     if document["model"]:
         name.append(f" · {document['model']}", style="default")
-    yield name
+    yield Words(name)
     good = document["outcome"] in GOOD
     outcome = Text(
         OUTCOMES.get(document["outcome"]) or document["outcome"],
@@ -80,12 +78,13 @@ def _headline(document: Document) -> Iterator[Text]:
     outcome.append(words if not good else f" {words}", style="default not bold")
     if document["message"]:
         outcome.append(f": {document['message']}", style="default not bold")
-    yield outcome
+    yield Words(outcome)
     statistics = document["statistics"]
     cached = " (cached)" if statistics["compile_cached"] else ""
     speed = pace(document)
     pace_text = "" if speed is None else f", {short(speed)} simulated seconds per second"
-    yield Text(f"{document['formulation']} + {document['solver']}, {statistics['steps']:,} steps")
+    steps = f"{statistics['steps']:,} steps"
+    yield Words(Text(f"{document['formulation']} + {document['solver']}, {steps}"))
     yield Text(
         f"{seconds(statistics['wall_seconds'])} wall{pace_text}; "
         f"compiled in {seconds(statistics['compile_seconds'])}{cached}"
@@ -99,14 +98,10 @@ def _changes(document: Document) -> list[RenderableType]:
 def _drift(document: Document) -> list[RenderableType]:
     if not document["drift"]:
         return []
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("goal", overflow="fold", min_width=8)
-    table.add_column("fed back", no_wrap=True)
-    for heading in ("largest", "final", "correction", "growth", "scale"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for name, entry in document["drift"].items():
-        table.add_row(
-            Text(name),
+    heads = ("goal", "fed back", "largest", "final", "correction", "growth", "scale")
+    rows = [
+        (
+            name,
             "driven" if entry["driven"] else "measured",
             bounded(entry["max_relative"]),
             bounded(entry["final_relative"]),
@@ -114,12 +109,14 @@ def _drift(document: Document) -> list[RenderableType]:
             _growth(entry["growth_exponent"]),
             short(entry["scale"]),
         )
+        for name, entry in document["drift"].items()
+    ]
     remarks = [
         Text(f"{name}: {entry['note']}")
         for name, entry in document["drift"].items()
         if entry["note"]
     ]
-    return [table, *remarks]
+    return [Rows(heads, rows, whole=heads, right=True, ruled=True), *remarks]
 
 
 def _peaks(document: Document) -> list[RenderableType]:
@@ -201,7 +198,7 @@ def _comparison_sections(document: Document) -> Iterator[RenderableType]:
     if document["until"] is not None:
         span = f" · {short(document['start_time'], 6)} s to {short(document['until'], 6)} s"
         head.append(span, style="default")
-    yield head
+    yield Words(head)
     if document["interrupted"]:
         yield Text("interrupted: these are the results so far", style="bold red")
     for heading, lines in (
@@ -214,31 +211,31 @@ def _comparison_sections(document: Document) -> Iterator[RenderableType]:
             if heading:
                 yield Text(heading, style="bold")
             for line in lines:
-                yield Padding(line, (0, 0, 0, 2)) if heading else line
+                yield Indented(line, INDENT if heading else 0)
 
 
-def _pairs(document: Document) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False)
-    table.add_column("pair", overflow="fold", min_width=12)
-    for heading in ("tolerance", "error", "wall s", "steps", "residual", "invariant"):
-        table.add_column(heading, justify="right", no_wrap=True)
+def _pairs(document: Document) -> Rows:
+    heads = ("pair", "tolerance", "error", "wall s", "steps", "residual", "invariant")
+    rows: list[tuple[str | Text, ...]] = []
     last = ""
     for run in document["runs"]:
         good = run["outcome"] in GOOD
         pair = f"{run['formulation']} + {run['solver']}"
         pair, last = "" if pair == last else pair, pair
-        table.add_row(
-            Text(pair),
-            power(run["tolerance"]),
-            short(run["error"], 2) if good else Text(run["outcome"], style="red"),
-            short(run["wall_seconds"], 2),
-            short(run["steps"]),
-            *(
-                short(None) if entry is None else bounded(entry["max_relative"])
-                for entry in (run["residual"], run["invariant"])
-            ),
+        rows.append(
+            (
+                pair,
+                power(run["tolerance"]),
+                short(run["error"], 2) if good else Text(run["outcome"], style="red"),
+                short(run["wall_seconds"], 2),
+                short(run["steps"]),
+                *(
+                    short(None) if entry is None else bounded(entry["max_relative"])
+                    for entry in (run["residual"], run["invariant"])
+                ),
+            )
         )
-    return table
+    return Rows(heads, rows, whole=heads[1:], right=True, ruled=True)
 
 
 def _endings(document: Document) -> list[RenderableType]:
@@ -290,30 +287,30 @@ def answer_text(document: Document, words: str = "") -> RenderableType:
     head = Text(f"{document['problem']} · {document['case']}", style="bold")
     head.append(f" · {document['model']} · {document['analysis']}", style="default")
     if words:
-        return Group(head, Text(), Text(words))
+        return Group(Words(head), Text(), Words(Text(words)))
     found = {name: value for name, value in document.items() if name not in IDENTITY}
-    return Group(head, Text(), *_entries(found, 0))
+    return Group(Words(head), Text(), *_entries(found, 0))
 
 
 def _entries(values: Mapping[str, Any], depth: int) -> Iterator[RenderableType]:
     for name, value in values.items():
         if is_mapping(value):
-            yield Padding(Text(f"{name}:"), (0, 0, 0, 2 * depth))
+            yield Indented(Text(f"{name}:"), INDENT * depth)
             yield from _entries(value, depth + 1)
         elif _is_listing(value):
-            yield Padding(Text(f"{name}:"), (0, 0, 0, 2 * depth))
+            yield Indented(Text(f"{name}:"), INDENT * depth)
             shown = value[:MOST_SHOWN]
             table = table_of(shown, partial(_in_a_cell, 4)) or table_of(
                 shown, partial(_in_a_cell, 3)
             )
             if table is not None:
-                yield Padding(table, (0, 0, 0, 2 * depth + 2))
+                yield Indented(table, INDENT * (depth + 1))
             for entry in value[:MOST_SHOWN] if table is None else ():
-                yield Padding(Text(_shown(entry)[1:-1]), (0, 0, 0, 2 * depth + 2))
+                yield Indented(Text(_shown(entry)[1:-1]), INDENT * (depth + 1))
             if len(value) > MOST_SHOWN:
-                yield Padding(Text(f"... ({len(value)} in all)"), (0, 0, 0, 2 * depth + 2))
+                yield Indented(Text(f"... ({len(value)} in all)"), INDENT * (depth + 1))
         else:
-            yield Padding(Text(f"{name}: {_shown(value)}"), (0, 0, 0, 2 * depth))
+            yield Indented(Text(f"{name}: {_shown(value)}"), INDENT * depth)
 
 
 def _is_listing(value: Any) -> TypeGuard[list[Any]]:

@@ -302,3 +302,35 @@ def test_a_run_whose_samples_are_sparse_keeps_its_beginning_for_the_report(tmp_p
     assert "the beginning" in (tmp_path / "sparse" / "report.html").read_text()
     call("run", "pendulum", "--until", "2", "--quiet", "--out", tmp_path / "close")
     assert not (tmp_path / "close" / "opening.json").exists()
+
+
+@pytest.mark.parametrize("columns", [20, 40, 60, 80])
+def test_what_one_must_type_is_whole_in_every_terminal(columns, monkeypatch):
+    problems, wheel = document("list")["problems"], document("show", "rolling-wheel")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    typed = {
+        ("list",): [
+            name
+            for entry in problems
+            for name in (entry["name"], *entry["models"], *entry["cases"])
+        ],
+        ("show", "rolling-wheel"): [
+            *wheel["parameters"], *wheel["states"], *wheel["models"], *wheel["analyses"],
+            *wheel["start"], *wheel["goals"], *(case["name"] for case in wheel["cases"]),
+        ],
+        ("doctor",): list(SOLVERS),
+    }  # fmt: skip
+    for words, names in typed.items():
+        told = call(*words).stdout
+        assert "…" not in told
+        assert set(names) <= set(told.replace(",", " ").split())
+
+
+def test_the_command_that_adds_a_solver_is_a_line_of_its_own(monkeypatch):
+    commands = {
+        name: (package, f"pip install {'x' * 90}") for name, (package, _) in PACKAGES.items()
+    }
+    monkeypatch.setattr("daesolve.cli.doctor.PACKAGES", {
+        name: ("no-such-package", install) for name, (_, install) in commands.items()
+    })  # fmt: skip
+    assert f"\n  pip install {'x' * 90}\n" in call("doctor").stdout
