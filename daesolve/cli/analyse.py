@@ -15,6 +15,7 @@ from rich.progress import Progress as Bar
 from daesolve import reporting
 from daesolve.cli import options
 from daesolve.cli.continuing import After, Begun, From, begun
+from daesolve.cli.decisions import listed
 from daesolve.cli.options import (
     COULD_NOT_GO_ON,
     REQUEST_IS_WRONG,
@@ -32,7 +33,10 @@ from daesolve.cli.options import (
 from daesolve.cli.orbits import ANALYSES, Asked, goes_on
 from daesolve.cli.orbits import answer as orbits_answer
 from daesolve.errors import OutOfRangeError
+from daesolve.formulations import FORMULATIONS
+from daesolve.plugins.analyses import ANALYSES as USUAL_ANALYSES
 from daesolve.plugins.bound_case import BoundCase
+from daesolve.solvers import SOLVERS
 from daesolve.solving.comparison import Comparison, Progress
 from daesolve.solving.pairing import USUAL_FORMULATIONS, USUAL_SOLVERS, USUAL_TOLERANCES
 
@@ -40,7 +44,14 @@ from daesolve.solving.pairing import USUAL_FORMULATIONS, USUAL_SOLVERS, USUAL_TO
 # Long: every line of the signature is an option.
 def analyse(
     problem: ProblemName,
-    analysis: Annotated[str, typer.Argument(metavar="ANALYSIS", help="See `daesolve show`.")],
+    analysis: Annotated[
+        str,
+        typer.Argument(
+            metavar="ANALYSIS",
+            help=f"{listed((*USUAL_ANALYSES, *ANALYSES))}, or the problem's own: see "
+            "`daesolve show`.",
+        ),
+    ],
     of: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="For sensitivity: a parameter or a start value."),
@@ -161,10 +172,17 @@ def compare(
     problem: ProblemName,
     formulations: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help=f"By name; {', '.join(USUAL_FORMULATIONS)}."),
+        typer.Option(
+            metavar="A,B,...",
+            help=f"Some of {', '.join(FORMULATIONS)}; by default {', '.join(USUAL_FORMULATIONS)}.",
+        ),
     ] = None,
     solvers: Annotated[
-        str | None, typer.Option(metavar="X,Y,...", help=f"By name; {', '.join(USUAL_SOLVERS)}.")
+        str | None,
+        typer.Option(
+            metavar="X,Y,...",
+            help=f"Some of {', '.join(SOLVERS)}; by default {', '.join(USUAL_SOLVERS)}.",
+        ),
     ] = None,
     case: CaseName = None,
     model: ModelName = None,

@@ -1,15 +1,18 @@
-"""Options of `run` and `sweep` that decide how a motion continues where its equations do not."""
+"""Options that take one of several names: formulations, solvers, and what to do at doubts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, get_args
 
 import typer
 
 from daesolve.contact.laws import LAWS, ON_AMBIGUOUS, ON_GAIN, ON_JAM
 from daesolve.errors import OutOfRangeError
+from daesolve.formulations import FORMULATIONS
 from daesolve.friction.sliding import VariantPolicy
 from daesolve.preparation.request import RankLoss, Redundant
+from daesolve.solvers import SOLVERS
 
 KNOWN = {
     "redundant": get_args(Redundant),
@@ -21,37 +24,33 @@ KNOWN = {
     "on_ambiguous": ON_AMBIGUOUS,
 }
 
+
+def _one_of(name: str, what: str, default: str = "") -> Any:
+    """Return an option that takes one of a few words; the help lists them."""
+    words = KNOWN[name]
+    chosen = default or words[0]
+    return typer.Option(
+        f"--{name.replace('_', '-')}", help=f"{what}: {listed(words)}; by default {chosen}."
+    )
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as a choice in a sentence: A, B or C."""
+    *others, last = words
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+OF_CASE = "the case's choice"
 RedundantRows = Annotated[
-    str | None,
-    typer.Option(
-        "--redundant",
-        help=(
-            "What to do with dependent constraints: error, drop, minimum-norm; by default the "
-            "case's choice."
-        ),
-    ),
+    str | None, _one_of("redundant", "What to do with dependent constraints", OF_CASE)
 ]
 AtRankLoss = Annotated[
-    str | None,
-    typer.Option(
-        "--rank-loss",
-        help="What to do where constraints become dependent: stop, pass, raise, viscous; by "
-        "default the case's choice.",
-    ),
+    str | None, _one_of("rank_loss", "What to do where constraints become dependent", OF_CASE)
 ]
 OfVariants = Annotated[
-    str | None,
-    typer.Option(
-        "--variant-policy",
-        help="How to change the loaded supports of a guide: continuity, homotopy, strict.",
-    ),
+    str | None, _one_of("variant_policy", "How to change the loaded supports of a guide")
 ]
-ImpactLaw = Annotated[
-    str | None,
-    typer.Option(
-        "--impact", help="Impact law of the contacts: newton, poisson, routh, sequential."
-    ),
-]
+ImpactLaw = Annotated[str | None, _one_of("impact", "Impact law of the contacts")]
 ImpactOrder = Annotated[
     str | None,
     typer.Option(
@@ -60,23 +59,28 @@ ImpactOrder = Annotated[
         help="The contacts in their order for sequential or Routh impacts.",
     ),
 ]
-OfGain = Annotated[
-    str | None,
-    typer.Option(
-        "--on-gain", help="What to do where an impact would add energy: refuse, report, poisson."
-    ),
-]
+OfGain = Annotated[str | None, _one_of("on_gain", "What to do where an impact would add energy")]
 OfJam = Annotated[
-    str | None,
-    typer.Option(
-        "--on-jam", help="What to do where no forces let the contacts slide on: end, impact."
-    ),
+    str | None, _one_of("on_jam", "What to do where no forces let the contacts slide on")
 ]
 OfAmbiguity = Annotated[
     str | None,
+    _one_of("on_ambiguous", "What to do where contacts can continue in several ways"),
+]
+FormulationName = Annotated[
+    str | None,
     typer.Option(
-        "--on-ambiguous",
-        help="What to do where contacts can continue in several ways: refuse, keep.",
+        "--formulation",
+        help=f"Formulation of the equations: {listed(tuple(FORMULATIONS))}, or one of an installed "
+        "package; by default feedback, or projected to pass a rank loss.",
+    ),
+]
+SolverName = Annotated[
+    str | None,
+    typer.Option(
+        "--solver",
+        help=f"The solver: {listed(tuple(SOLVERS))}, or one of an installed package; "
+        "`daesolve doctor` shows which you can use here.",
     ),
 ]
 
@@ -92,7 +96,5 @@ def decisions(*, impact_order: str | None, **given: str | None) -> dict[str, Any
     for name, word in given.items():
         if word is not None and word not in KNOWN[name]:
             option = "--" + name.replace("_", "-")
-            raise OutOfRangeError(
-                f"{option} is {word!r}, but must be one of {', '.join(KNOWN[name])}"
-            )
+            raise OutOfRangeError(f"{option} is {word!r}, but must be {listed(KNOWN[name])}")
     return {**given, "impact_order": None if impact_order is None else impact_order.split(",")}

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from daesolve.cli import options
-from daesolve.cli.decisions import AtRankLoss, RedundantRows
+from daesolve.cli.decisions import AtRankLoss, FormulationName, RedundantRows
 from daesolve.cli.options import (
     AsJson,
     CaseName,
@@ -42,9 +42,7 @@ def export(
     tolerance: Annotated[
         float | None, typer.Option(help="Tolerance of a step, if the importing tool sets none.")
     ] = None,
-    formulation: Annotated[
-        str | None, typer.Option(help="Formulation of the equations; feedback by default.")
-    ] = None,
+    formulation: FormulationName = None,
     rate: Annotated[
         list[str] | None,
         typer.Option(metavar="[GOAL=]VALUE|off|auto", help="Feedback rates, 1/s."),

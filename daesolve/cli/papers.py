@@ -11,10 +11,16 @@ from daesolve import reporting
 from daesolve.cli.options import COULD_NOT_GO_ON, AsJson, say, show
 from daesolve.papers import Item, make
 from daesolve.papers import paper as installed_paper
+from daesolve.papers.installed import names
 
 
 def paper(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A paper; see docs, The papers.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help=f"A paper: {', '.join(names()) or 'none is installed'}."
+        ),
+    ],
     out: Annotated[
         Path | None,
         typer.Option(
@@ -46,6 +52,6 @@ def paper(
         if written:
             typer.echo(f"page: {written[0]}")
     if made.failed:
-        names = ", ".join(entry.item.name for entry in made.failed)
-        typer.echo(f"daesolve: these items failed: {names}", err=True)
+        failed = ", ".join(entry.item.name for entry in made.failed)
+        typer.echo(f"daesolve: these items failed: {failed}", err=True)
         raise typer.Exit(COULD_NOT_GO_ON)

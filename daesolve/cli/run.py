@@ -17,6 +17,7 @@ from daesolve.cli import sweep as sweeping
 from daesolve.cli.continuing import After, From, begun
 from daesolve.cli.decisions import (
     AtRankLoss,
+    FormulationName,
     ImpactLaw,
     ImpactOrder,
     OfAmbiguity,
@@ -24,6 +25,7 @@ from daesolve.cli.decisions import (
     OfJam,
     OfVariants,
     RedundantRows,
+    SolverName,
     decisions,
 )
 from daesolve.cli.options import (
@@ -81,15 +83,7 @@ def run(
     interval: Annotated[
         float | None, typer.Option("--every", metavar="DT", help="Sampling interval, s.")
     ] = None,
-    formulation: Annotated[
-        str | None,
-        typer.Option(
-            help=(
-                "Formulation of the equations: by default feedback, or projected to pass a "
-                "rank loss."
-            )
-        ),
-    ] = None,
+    formulation: FormulationName = None,
     rate: Annotated[
         list[str] | None,
         typer.Option(metavar="[GOAL=]VALUE|off|auto", help="Feedback rates, 1/s."),
@@ -108,7 +102,7 @@ def run(
     on_gain: OfGain = None,
     on_jam: OfJam = None,
     on_ambiguous: OfAmbiguity = None,
-    solver: Annotated[str | None, typer.Option(help="The solver; see `daesolve doctor`.")] = None,
+    solver: SolverName = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
     fixed_step: Annotated[

@@ -27,6 +27,7 @@ from rich.progress import Progress as Bar
 from daesolve.cli import options
 from daesolve.cli.decisions import (
     AtRankLoss,
+    FormulationName,
     ImpactLaw,
     ImpactOrder,
     OfAmbiguity,
@@ -34,6 +35,7 @@ from daesolve.cli.decisions import (
     OfJam,
     OfVariants,
     RedundantRows,
+    SolverName,
     decisions,
 )
 from daesolve.cli.options import (
@@ -119,7 +121,7 @@ def command(
         str | None,
         typer.Option(metavar="T1,T2,...", help="Sample times of each run, s."),
     ] = None,
-    formulation: Annotated[str | None, typer.Option(help="Formulation of the equations.")] = None,
+    formulation: FormulationName = None,
     rate: Annotated[
         list[str] | None,
         typer.Option(metavar="[GOAL=]VALUE|off|auto", help="Feedback rates, 1/s."),
@@ -132,7 +134,7 @@ def command(
     on_gain: OfGain = None,
     on_jam: OfJam = None,
     on_ambiguous: OfAmbiguity = None,
-    solver: Annotated[str | None, typer.Option(help="The solver; see `daesolve doctor`.")] = None,
+    solver: SolverName = None,
     rtol: Annotated[float | None, typer.Option(help="Relative tolerance of a step.")] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance of a step.")] = None,
     workers: Annotated[

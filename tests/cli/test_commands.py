@@ -9,9 +9,14 @@ from rich.console import Console
 
 import daesolve as ds
 from daesolve.cli.app import COMMANDS, loaded
+from daesolve.cli.decisions import KNOWN, listed
 from daesolve.cli.doctor import PACKAGES
+from daesolve.cli.orbits import ANALYSES as ORBITS
 from daesolve.formulations import FORMULATIONS
+from daesolve.papers.installed import names
+from daesolve.plugins.analyses import ANALYSES
 from daesolve.reporting import summary
+from daesolve.reporting.notebook.pictures import KINDS
 from daesolve.solvers import SOLVERS
 from daesolve.trajectory.results import Outcome
 from daesolve.trajectory.trajectory import Trajectory
@@ -320,10 +325,10 @@ def test_what_one_must_type_is_whole_in_every_terminal(columns, monkeypatch):
         ],
         ("doctor",): list(SOLVERS),
     }  # fmt: skip
-    for words, names in typed.items():
+    for words, needed in typed.items():
         told = call(*words).stdout
         assert "…" not in told
-        assert set(names) <= set(told.replace(",", " ").split())
+        assert set(needed) <= set(told.replace(",", " ").split())
 
 
 def test_the_command_that_adds_a_solver_is_a_line_of_its_own(monkeypatch):
@@ -334,3 +339,40 @@ def test_the_command_that_adds_a_solver_is_a_line_of_its_own(monkeypatch):
         name: ("no-such-package", install) for name, (_, install) in commands.items()
     })  # fmt: skip
     assert f"\n  pip install {'x' * 90}\n" in call("doctor").stdout
+
+
+def help_of(command: str) -> str:
+    return " ".join(call(command, "-h").stdout.replace("│", " ").split())
+
+
+def test_help_lists_the_choices_of_every_option_that_takes_one_of_a_few_words(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    decided = [
+        "redundant",
+        "rank_loss",
+        "variant_policy",
+        "impact",
+        "on_gain",
+        "on_jam",
+        "on_ambiguous",
+    ]
+    assert set(decided) == set(KNOWN)
+    words = [listed(KNOWN[name]) for name in decided]
+    formulations, solvers = listed(tuple(FORMULATIONS)), listed(tuple(SOLVERS))
+    expected = {
+        "run": [*words, formulations, solvers],
+        "sweep": [*words, formulations, solvers],
+        "export": [*words[:2], formulations],
+        "compare": [", ".join(FORMULATIONS), ", ".join(SOLVERS)],
+        "analyse": [*ANALYSES, *ORBITS],
+        "equations": ["latex", "python", "c"],
+        "plot": [kind.lstrip(".") for kind in KINDS],
+        "animate": [".html", ".gif", ".mp4"],
+        "paper": names(),
+    }
+    missing = {
+        command: absent
+        for command, choices in expected.items()
+        if (absent := [choice for choice in choices if choice not in help_of(command)])
+    }
+    assert missing == {}
