@@ -12,9 +12,10 @@ from dataclasses import dataclass, is_dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from daesolve.errors import PluginError, in_words, unknown_name
+from daesolve.errors import PluginError, UnknownNameError, in_words, unknown_name
 from daesolve.formulations import FORMULATIONS, Formulation
 from daesolve.solvers import SOLVERS, Solver
+from daesolve.solvers.elsewhere import usual_name
 
 FORMULATION_GROUP = "daesolve.formulations"
 SOLVER_GROUP = "daesolve.solvers"
@@ -135,6 +136,11 @@ def _kind(
         return own[name]
     points = {point.name: point for point in entry_points(group=group)}
     if name not in points:
+        known_as = usual_name(name) if own is SOLVERS else None
+        if known_as is not None:
+            raise UnknownNameError(
+                f"unknown solver {name!r}: here the nearest in kind is {known_as!r}"
+            )
         raise unknown_name(what, name if whole is None else whole, [*own, *points])
     return load(points[name], wrong)
 
