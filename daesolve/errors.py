@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import TypeGuard, TypeVar, cast
 
+LISTED = 20
+"""The most names that a sentence lists."""
 Value = TypeVar("Value")
 Tell = Callable[[str], None]
 """Called with a sentence for each thing that a user should know."""
@@ -208,11 +210,16 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> UnknownNameError
         All valid names.
     """
     names = sorted(known)
-    nearest = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+    folded = [entry.casefold() for entry in names]
+    close = difflib.get_close_matches(str(name).casefold(), folded, n=3, cutoff=0.5)
+    nearest = [
+        entry for fold in dict.fromkeys(close) for entry in names if entry.casefold() == fold
+    ]
     if nearest:
         hint = f"did you mean {' or '.join(map(repr, nearest))}?"
     elif names:
-        hint = f"there are {', '.join(map(repr, names[:12]))}{', …' if len(names) > 12 else ''}"
+        more = ", …" if len(names) > LISTED else ""
+        hint = f"there are {', '.join(map(repr, names[:LISTED]))}{more}"
     else:
         hint = "there are none"
     return UnknownNameError(f"unknown {kind} {name!r}: {hint}")

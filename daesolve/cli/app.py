@@ -19,8 +19,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from daesolve.cli.options import COULD_NOT_GO_ON, REQUEST_IS_WRONG
-from daesolve.errors import DaesolveError, StorageError
+from daesolve.cli.options import COULD_NOT_GO_ON, REQUEST_IS_WRONG, say
+from daesolve.errors import DaesolveError, StorageError, unknown_name
 from daesolve.interruptions import noted_interruptions
 
 COMMANDS = {
@@ -121,8 +121,11 @@ class _Commands(TyperGroup):
         return list(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
+        if cmd_name.startswith("-"):
+            return None  # Typer says which options there are
         if cmd_name not in COMMANDS:
-            return None
+            say(str(unknown_name("command", cmd_name, COMMANDS)))
+            raise typer.Exit(REQUEST_IS_WRONG)
         return _OnDemand(cmd_name, help=COMMANDS[cmd_name][1])
 
 

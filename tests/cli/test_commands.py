@@ -135,6 +135,15 @@ def test_a_python_file_is_a_problem(tmp_path):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (["rum", "pendulum"], "did you mean 'run'"),
+        (["Plot"], "did you mean 'plot'"),
+        (["xyz"], "there are 'analyse'"),
+        (["analyse", "pendulum", "rnak"], "did you mean 'rank'"),
+        (["run", "Pendulum", "--until", "1"], "did you mean 'pendulum'"),
+        (["run", "pendulum", "--case", "RELEASE"], "did you mean 'release'"),
+        (["run", "pendulum", "--set", "LENGTH=2"], "did you mean 'length'"),
+        (["run", "pendulum", "--solver", "RK45"], "'dop853'"),
+        (["compare", "pendulum", "--solvers", "taylor,ode15s"], "'cvodes'"),
         (["run", "pendulm"], "pendulum"),
         (["run", "pendulum", "--case", "relase"], "release"),
         (["run", "pendulum", "--model", "polar"], "cartesian"),
@@ -376,3 +385,13 @@ def test_help_lists_the_choices_of_every_option_that_takes_one_of_a_few_words(mo
         if (absent := [choice for choice in choices if choice not in help_of(command)])
     }
     assert missing == {}
+
+
+def test_an_unknown_option_names_the_nearest():
+    for words, nearest in (
+        (["run", "pendulum", "--untl", "3"], "--until"),
+        (["run", "pendulum", "--formulatoin", "feedback"], "--formulation"),
+        (["sweep", "pendulum", "--ovr", "mass=1"], "--over"),
+        (["--vers"], "--version"),
+    ):
+        assert nearest in call(*words, code=2).stderr
