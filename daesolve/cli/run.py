@@ -172,7 +172,9 @@ def run(
 
 def resume(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="A run of `--out`.")],
-    until: Annotated[float | None, typer.Option(help="A later end of the run, s.")] = None,
+    until: Annotated[
+        float | None, typer.Option(help="Another end of the run than planned, later or earlier, s.")
+    ] = None,
     any_version: Annotated[
         bool,
         typer.Option("--any-version", help="Resume even if packages or the processor changed."),

@@ -124,6 +124,7 @@ class Schedule:
     def __init__(self, at: At, start: float, until: float, after: float | None = None) -> None:
         self.sign = 1.0 if until >= start else -1.0
         self.until, self.start = until, start
+        self.after = start if after is None else after
         self.each_event = isinstance(at, EveryEvent)
         self.grid: Every | None = at if isinstance(at, Every) else None
         self.own = not (at is None or isinstance(at, Every | EveryEvent))
@@ -139,6 +140,10 @@ class Schedule:
         times = sample_times(at, start, until) if after is None else np.array([until])
         self.listed = times[np.argsort(self.sign * times, kind="stable")]
         self._along = self.sign * self.listed
+
+    def covers(self, moment: float) -> bool:
+        """Return whether samples up to a moment are of this stretch, not of the one before it."""
+        return self.sign * (moment - self.after) > 0.0
 
     def all_reached(self, moment: float) -> bool:
         """Return whether a moment lies beyond all times of the user's list."""

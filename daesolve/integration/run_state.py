@@ -404,7 +404,7 @@ class RunState:
         record = self.record
         here = record.goes_on(*restored_boundaries(saved["before"], saved["here"]))
         self.segments = int(saved["segments"])
-        record.taken = int(saved["taken"]) if saved["until"] == self.prepared.until else 0
+        record.taken = int(saved["taken"]) if self.schedule.covers(here.time) else 0
         record.steps, record.rhs_evaluations = int(saved["steps"]), int(saved["rhs_evaluations"])
         record.wall_seconds = float(saved["wall_seconds"])
         record.restore(saved["tally"], saved["recent"])

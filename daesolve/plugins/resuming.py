@@ -55,7 +55,8 @@ def resume(
     directory
         Of `solve(..., store=...)` or `daesolve run ... --out`.
     until
-        A later end, s; existing results are not changed.
+        Another end than planned, s: a later one extends the run, an earlier one ends it sooner. It
+        must lie beyond what is computed, which is not changed.
     source
         The Python file, the problem, the case or the system that was run, unless it was an
         installed problem: no file is executed only because the directory names it. A file must be
@@ -87,7 +88,7 @@ def resume(
         Its system, formulation or solver is unknown, it was computed with other versions, or it
         ended for good.
     OutOfRangeError
-        It already goes beyond `until`.
+        It already goes to `until` or beyond.
     """
     if kind_of(directory) == "sweep":
         raise NotResumableError(

@@ -119,7 +119,7 @@ def go_on(
     prepared
         Prepared from the run's request; its numbers are replaced by those of the manifest.
     until
-        A later end, s.
+        Another end, s, beyond what is computed.
     progress
         As in `solve`.
     tell
@@ -152,11 +152,14 @@ def go_on(
         horizons = _horizons(stored_run(directory), prepared, until)
         if horizons != list(writer.manifest["horizons"]):
             writer.remove_result()  # first: the result of the shorter run is not one of the longer
-            longer = replace(prepared, until=horizons[-1])
-            parts = [*writer.manifest["segments_per_part"]]
-            parts.append(segments_per_part(longer, _count(at, longer)))
-            extended = {"horizons": horizons, "segments_per_part": parts}
-            writer.rewrite_manifest({**writer.manifest, **extended})
+            changed = replace(prepared, until=horizons[-1])
+            parts = [*writer.manifest["segments_per_part"]][: len(horizons)]
+            if len(parts) < len(horizons):
+                parts.append(segments_per_part(changed, _count(at, changed)))
+            at = _sampling_to(at, changed)
+            stages = {"horizons": horizons, "segments_per_part": parts}
+            sampling = saved_sampling(at, changed.start_time, changed.until)
+            writer.rewrite_manifest({**writer.manifest, **stages, "sampling": sampling})
         while True:
             stored = stored_run(directory)
             stage, keeper = _stage(stored, prepared, writer, stored.last + 1)
@@ -298,23 +301,38 @@ def _as_begun(prepared: Prepared, writer: Writer, given: Sequence[Made]) -> Prep
 
 
 def _horizons(stored: Stored, prepared: Prepared, until: float | None) -> list[float]:
-    """Return the ends of the run's stages, one more where it is extended."""
+    """Return the ends of the run's stages, with another end one more or fewer of them."""
     known = [float(end) for end in stored.manifest["horizons"]]
     if until is None or until == known[-1]:
         return known
+    if not is_number(until):
+        raise OutOfRangeError(f"until is {until!r}, but must be a finite time in s")
     sign = 1.0 if known[0] >= prepared.start_time else -1.0
-    if not is_number(until) or sign * (until - known[-1]) < 0.0:
+    last = stored.checkpoint(stored.last) if stored.last else None
+    reached = prepared.start_time if last is None else float(last["here"]["time"])
+    if sign * (until - reached) <= 0.0:
+        planned = "" if reached == known[-1] else f", or leave it out to go on to {known[-1]:g} s"
         raise OutOfRangeError(
-            f"until is {until!r}, but the run in {str(stored.directory)!r} goes to "
-            f"{known[-1]:g} s: it can be extended beyond that"
+            f"until is {until!r}, but the run in {str(stored.directory)!r} goes to {reached:g} s "
+            f"already, and nothing of that is taken back: give a time beyond that{planned}"
         )
-    ended = stored.checkpoint(stored.last)["ended"] if stored.last else None
+    ended = None if last is None else last["ended"]
     if ended is not None and ended[0] != Outcome.COMPLETED.value:
         raise NotResumableError(
             f"the run in {str(stored.directory)!r} ended {ended[0]} ({ended[1]}): it cannot be "
             "extended"
         )
-    return [*known, float(until)]
+    return [*(end for end in known if sign * (until - end) > 0.0), float(until)]
+
+
+def _sampling_to(at: At, prepared: Prepared) -> At:
+    """Return the samples of a run with another end; of a list, those up to an earlier one."""
+    if at is None or isinstance(at, Every | EveryEvent):
+        return at
+    sign = 1.0 if prepared.until >= prepared.start_time else -1.0
+    times = np.asarray(at, dtype=float)
+    kept = times[sign * (times - prepared.until) <= 0.0]
+    return times if len(kept) == len(times) else np.append(kept, prepared.until)
 
 
 def _stage(

@@ -95,3 +95,41 @@ def test_what_cannot_be_extended_says_why(tmp_path):
     assert alike(again, stopped)
     with pytest.raises(NotResumableError, match="cannot be extended"):
         ds.resume(tmp_path / "stopped", until=20.0, source=system)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_an_interrupted_run_may_end_earlier_than_planned(tmp_path, sign):
+    swing(tmp_path / "broken", interrupting(3.4), until=sign * 10.0)
+    run = ds.resume(tmp_path / "broken", until=sign * 5.3, source=pendulum())
+    assert run.outcome is Outcome.COMPLETED
+    assert alike(run, swing(tmp_path / "short", until=sign * 5.3))
+    assert tables(tmp_path / "broken") == tables(tmp_path / "short")
+    longer = ds.resume(tmp_path / "broken", until=sign * 7.0, source=pendulum())
+    assert longer.end_time == longer.times[-1] == sign * 7.0
+
+
+def test_of_a_list_of_times_those_up_to_an_earlier_end_are_kept(tmp_path):
+    swing(tmp_path / "broken", interrupting(3.4), at=[0.5, 4.0, 5.0, 6.0, 10.0])
+    run = ds.resume(tmp_path / "broken", until=5.3, source=pendulum())
+    assert list(run.times) == [0.5, 4.0, 5.0, 5.3]
+    assert list(ds.Trajectory.from_run(tmp_path / "broken").times) == [0.5, 4.0, 5.0, 5.3]
+
+
+def test_an_extension_that_was_interrupted_may_end_earlier_too(tmp_path):
+    swing(tmp_path / "run", until=2.0)
+    ds.resume(tmp_path / "run", 10.0, source=pendulum(), progress=interrupting(5.2))
+    with pytest.raises(OutOfRangeError, match=r"goes to 5 s already.*go on to 10 s"):
+        ds.resume(tmp_path / "run", until=5.0, source=pendulum())
+    run = ds.resume(tmp_path / "run", until=6.2, source=pendulum())
+    assert (run.outcome, run.end_time) == (Outcome.COMPLETED, 6.2)
+    assert Stored(tmp_path / "run").manifest["horizons"] == [2.0, 6.2]
+
+
+def test_an_end_before_what_is_computed_is_refused_and_changes_nothing(tmp_path):
+    swing(tmp_path / "broken", interrupting(3.4))
+    before = (tmp_path / "broken" / "manifest.json").read_bytes()
+    for until in (3.0, 1.0, -1.0, float("nan")):
+        with pytest.raises(OutOfRangeError, match=r"goes to 3 s already|finite"):
+            ds.resume(tmp_path / "broken", until=until, source=pendulum())
+    assert (tmp_path / "broken" / "manifest.json").read_bytes() == before
+    assert ds.resume(tmp_path / "broken", source=pendulum()).end_time == 10.0
