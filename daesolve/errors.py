@@ -193,7 +193,11 @@ def in_words(error: BaseException) -> str:
 
 def listed_value(value: object, longest: int = 60) -> str:
     """Return a value as text for a sentence, shortened if it is long."""
-    text = repr(value)
+    return shortened(repr(value), longest)
+
+
+def shortened(text: str, longest: int = 60) -> str:
+    """Return a text, or its beginning if it is long."""
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 

@@ -10,7 +10,13 @@ from typing import Any, Protocol, Self, TypedDict, TypeVar, runtime_checkable
 import numpy as np
 
 from daesolve.contact.laws import Law, OnAmbiguous, OnGain, OnJam
-from daesolve.errors import OutOfRangeError, UnsupportedError, is_number, unknown_name
+from daesolve.errors import (
+    OutOfRangeError,
+    UnsupportedError,
+    is_number,
+    shortened,
+    unknown_name,
+)
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
 from daesolve.posing.value_names import instants
@@ -84,8 +90,27 @@ def sample_times(at: At, start: float, until: float) -> np.ndarray:
     if np.any(outside):
         raise OutOfRangeError(
             f"the sample time {times[outside][0]:g} lies outside the run, {low:g} to {high:g} s"
+            f"{_in_direction(times, start, until)}"
         )
     return times
+
+
+def _in_direction(times: np.ndarray, start: float, until: float) -> str:
+    """Return how to list times whose last one, perhaps taken for the end, is not the furthest."""
+    sign = 1.0 if until >= start else -1.0
+    ahead = sign * np.sort(sign * times)
+    if (
+        np.array_equal(ahead, times)
+        or sign * (ahead[0] - start) < 0.0
+        or not np.isfinite(ahead).all()
+    ):
+        return ""
+    given, right = (", ".join(f"{time:g}" for time in listed) for listed in (times, ahead))
+    way = "ascend" if sign > 0.0 else "descend"
+    return (
+        f": times must {way}, in the direction of the run, to its end: give "
+        f"{shortened(right)}, not {shortened(given)}, and no end before {ahead[-1]:g} s"
+    )
 
 
 def grid_count(at: Every, start: float, until: float) -> int:

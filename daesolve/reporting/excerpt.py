@@ -205,9 +205,12 @@ def _times(samples: np.ndarray, playing: Playing, count: int) -> np.ndarray:
                 f"{low:g} to {high:g} s"
             )
     if not (end - begin) * (last - first) > 0.0:
+        turned = (
+            "" if begin == end else f", so give its beginning as {end:g} and its end as {begin:g}"
+        )
         raise OutOfRangeError(
             f"there is nothing to show from {begin:g} to {end:g} s: the run covers {first:g} "
-            f"to {last:g} s"
+            f"to {last:g} s{turned}"
         )
     rising = samples if last > first else samples[::-1]
     shown = slice(

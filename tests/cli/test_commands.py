@@ -156,6 +156,7 @@ def test_a_python_file_is_a_problem(tmp_path):
         (["run", "pendulum", "--until", "0"], "horizon"),
         (["run", "pendulum", "--until", "inf"], "finite"),
         (["run", "pendulum", "--at", "1,two"], "--at"),
+        (["run", "pendulum", "--at", "5,4,3"], "must ascend"),
         (["run", "pendulum", "--at", "1,nan"], "--at needs times"),
         (["run", "pendulum", "--set", "mass=1" + "0" * 400], "inf"),
         (["run", "pendulum", "--set", "mass=" + "[" * 100_000], "must be a number"),

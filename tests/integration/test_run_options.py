@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import daesolve as ds
 from daesolve.ensembles.batches import run_batch
 from daesolve.errors import OutOfRangeError, UnknownNameError, UnsupportedError
-from daesolve.integration.run_options import RunOptions
+from daesolve.integration.run_options import RunOptions, sample_times
 from daesolve.preparation.request import Request
 from daesolve.solving.solving import SolveOptions
 
@@ -150,3 +151,22 @@ def test_a_wrong_value_is_refused_in_the_same_words_everywhere(tmp_path):
             continue
         with pytest.raises(OutOfRangeError, match="rank_loss is 'bend', but must be one of"):
             run(rank_loss="bend")
+
+
+@pytest.mark.parametrize(
+    ("start", "until", "at", "told"),
+    [
+        (0.0, 3.0, [5.0, 4.0, 3.0], "must ascend, .* give 3, 4, 5, not 5, 4, 3, .* before 5 s"),
+        (9.0, 5.0, [3.0, 4.0, 5.0], "must descend, .* give 5, 4, 3, not 3, 4, 5, .* before 3 s"),
+        (0.0, 3.0, [2.0, 4.0, 3.0], "the sample time 4 .* give 2, 3, 4, not 2, 4, 3"),
+    ],
+)
+def test_times_that_do_not_go_along_the_run_are_refused_with_their_order(start, until, at, told):
+    with pytest.raises(OutOfRangeError, match=told):
+        sample_times(at, start, until)
+
+
+@pytest.mark.parametrize("at", [[2.0, 4.0], [3.0, -1.0], [2.0, math.inf, 1.0], [2.0, -1.0, 4.0]])
+def test_no_order_is_proposed_where_none_would_be_right(at):
+    with pytest.raises(OutOfRangeError, match=r"lies outside the run, 0 to 3 s$"):
+        sample_times(at, 0.0, 3.0)
