@@ -66,8 +66,8 @@ SourceFile = Annotated[
         "--source",
         metavar="FILE",
         help=(
-            "The file of the run's problem, unchanged since then; only a file you name here is "
-            "executed."
+            "The file of the run's problem, unchanged since then: a Python file is executed, and "
+            "a model file read, only if you name it here."
         ),
     ),
 ]

@@ -35,9 +35,9 @@ def report(
         typer.Option(
             "--source",
             metavar="FILE",
-            help="The Python file of a run's problem, unchanged since then, for its figures "
-            "and drawing. Only files you name here are executed; repeat the option for "
-            "each file.",
+            help="The file of a run's problem, unchanged since then, for its figures and drawing: "
+            "a Python file is executed, and a model file read, only if you name it here. Repeat "
+            "the option for each file.",
         ),
     ] = None,
 ) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 from daesolve.errors import DaesolveError, OutOfRangeError, PluginError, Tell
 from daesolve.plugins import registry
+from daesolve.plugins.model_files import is_model_file
 from daesolve.plugins.registry import Problem
 
 
@@ -58,7 +59,7 @@ def posed_again(
         return registry.installed(named["problem"] or "")
     if source is None:
         raise PluginError(
-            f"the file {named['path']} defines it, and is executed only if you name it"
+            f"the file {named['path']} defines it, and is {_taken_in(named)[1]} only if you name it"
         )
     if not named.get("digest"):
         raise PluginError(
@@ -80,9 +81,14 @@ def in_need_of_source(named: Mapping[str, Any], command: str) -> str:
     """
     path = str(named["path"])
     return (
-        f"the file {path} defines its problem, and daesolve executes a file named in a run "
-        f"directory only if you give it: `{command} --source {shlex.quote(path)}`"
+        f"the file {path} defines its problem, and daesolve {_taken_in(named)[0]} a file named in a "
+        f"run directory only if you give it: `{command} --source {shlex.quote(path)}`"
     )
+
+
+def _taken_in(named: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what is done with the file of a problem, as a verb and its participle."""
+    return ("reads", "read") if is_model_file(named["path"]) else ("executes", "executed")
 
 
 def sources_of(named: Mapping[str, Any] | None) -> Sequence[str]:

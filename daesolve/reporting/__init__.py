@@ -142,8 +142,8 @@ def problems_given(
     Parameters
     ----------
     sources
-        Python files. If a run's problem is in a file, only the one whose content is the same as
-        when the run began is executed.
+        Python files and model files. If a run's problem is in a file, only the one whose content
+        is the same as when the run began is executed or, if it is a model file, read.
     tell
         Called with a sentence before a file is executed.
     """

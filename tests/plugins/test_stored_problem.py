@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import daesolve as ds
 from daesolve.cli.app import app
 from daesolve.errors import NotResumableError, OutOfRangeError, PluginError
-from daesolve.plugins.stored_problem import posed_again, sources_of
+from daesolve.plugins.stored_problem import in_need_of_source, posed_again, sources_of
 from daesolve.reporting import ReportError, animate, problems_given, rebuild
 
 PLUGIN = """
@@ -169,3 +169,16 @@ def test_no_link_in_a_run_directory_is_followed_when_a_report_is_written(place, 
     (place.run / ".report.json.partial").symlink_to(precious)
     rebuild([place.run])
     assert precious.read_text() == "years of work"
+
+
+@pytest.mark.parametrize("path", ["a.py", "a.xml", "A.URDF", "a.mjcf"])
+def test_only_python_files_are_said_to_be_executed(path):
+    named = {"problem": "one", "path": path, "digest": "0"}
+    told = in_need_of_source(named, "daesolve report DIR")
+    with pytest.raises(PluginError) as refused:
+        posed_again(named)
+    executed = path.endswith(".py")
+    assert ("execute" in told, "execute" in str(refused.value)) == (executed, executed)
+    assert ("reads a file" in told, "is read only" in str(refused.value)) == (
+        not executed, not executed,
+    )  # fmt: skip
