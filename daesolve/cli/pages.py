@@ -40,10 +40,18 @@ def report(
             "the option for each file.",
         ),
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="The page, NAME.html: by default report.html in DIR, and for several runs "
+            "reports.html in the current directory. The data lie beside it, in NAME.json.",
+        ),
+    ] = None,
 ) -> None:
     """Rebuild report.html and report.json, or compare several runs side by side."""
     found = reporting.problems_given(sources or [], say)
-    typer.echo(f"report: {reporting.rebuild(directories, found, say)}")
+    typer.echo(f"report: {reporting.rebuild(directories, found, say, out)}")
 
 
 def plot(

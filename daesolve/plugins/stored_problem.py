@@ -81,8 +81,8 @@ def in_need_of_source(named: Mapping[str, Any], command: str) -> str:
     """
     path = str(named["path"])
     return (
-        f"the file {path} defines its problem, and daesolve {_taken_in(named)[0]} a file named in a "
-        f"run directory only if you give it: `{command} --source {shlex.quote(path)}`"
+        f"the file {path} defines its problem, and daesolve {_taken_in(named)[0]} a file named in "
+        f"a run directory only if you give it: `{command} --source {shlex.quote(path)}`"
     )
 
 

@@ -5,6 +5,7 @@ Modules that draw are imported only when needed: Matplotlib costs a noticeable p
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -169,12 +170,13 @@ def rebuild(
     directories: Sequence[Path],
     problem_of: Callable[[Document], Rules | None] = problem_of,
     tell: Tell | None = None,
+    out: Path | None = None,
 ) -> Path:
-    """Build the report of the runs in directories, and return the path of report.html.
+    """Build the report of the runs in directories, and return the path of the page.
 
-    It is written to the first directory, and shows all runs side by side. report.json is the run
-    without its series, or {"runs": [...]} for several. No file named by a directory is executed;
-    only the rules of installed problems are.
+    The page shows all runs side by side. Beside it, with the suffix .json, is the run without its
+    series, or {"runs": [...]} for several. No file named by a directory is executed; only the rules
+    of installed problems are.
 
     Parameters
     ----------
@@ -185,16 +187,22 @@ def rebuild(
         `problems_given`.
     tell
         Called with a sentence for each run whose report leaves something out.
+    out
+        The page: by default report.html in the directory of one run, and reports.html in the
+        current directory for several. Only a report of as many is replaced.
 
     Raises
     ------
     ReportError, ArchiveError
-        A directory contains no run, or a damaged one.
+        A directory contains no run, or a damaged one; or `out` names no page.
+    OutputExistsError
+        There is another file, or the report of another run.
     """
     from daesolve.reporting.html import page
 
     if not directories:
         raise ReportError("name at least one run directory")
+    file = _page_file(directories, out)
     runs: list[dict[str, Any]] = []
     owned: list[Mapping[str, FigureRule]] = []
     for directory in directories:
@@ -220,12 +228,47 @@ def rebuild(
 
     names = dict.fromkeys(name for rule in owned for name in rule)
     short = [without_series(run) for run in runs]
-    first = Path(directories[0])
+    make_directory(file.parent)
     replace_file(
-        first / "report.json",
+        file.with_suffix(".json"),
         dump(short[0] if len(short) == 1 else {"runs": short}, indent=1) + "\n",
     )
-    return replace_file(first / "report.html", page(runs, {name: of(name) for name in names}))
+    return replace_file(file, page(runs, {name: of(name) for name in names}))
+
+
+def _page_file(directories: Sequence[Path], out: Path | None) -> Path:
+    """Return the file for a page, which replaces nothing but a page of the same kind."""
+    own, several = Path(directories[0]) / "report.html", len(directories) > 1
+    if out is None and not several:
+        return own
+    named = Path("reports.html" if out is None else out)
+    file = named if named.suffix else named.with_name(f"{named.name}.html")
+    if file.suffix.lower() != ".html" or named.is_dir() or file.is_dir():
+        raise ReportError(f"a report is a page: give a file NAME.html, not {str(out)!r}")
+    if file.resolve() == own.resolve() and not several:
+        return own
+    if (file.parent / "manifest.json").is_file():
+        raise OutputExistsError(
+            f"{str(file.parent)!r} is the directory of a run, which holds its own report alone: "
+            "choose a file elsewhere (--out FILE)"
+        )
+    data = file.with_suffix(".json")
+    there = next((entry for entry in (file, data) if entry.exists()), None)
+    if there is not None and not _is_report(data, several=several):
+        raise OutputExistsError(
+            f"{str(there)!r} exists, and is no such report: choose another file (--out FILE), or "
+            "remove it"
+        )
+    return file
+
+
+def _is_report(data: Path, *, several: bool) -> bool:
+    """Return whether a file holds the data of the report of one run, or of several."""
+    try:
+        found = json.loads(data.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and ("runs" if several else "drift") in found
 
 
 def _left_out(run: Document, directory: Path) -> str:

@@ -2,6 +2,7 @@ import json
 import re
 import shutil
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
@@ -131,13 +132,48 @@ def test_builds_the_same_page_again(two):
     assert rebuild(two[:1], lambda _: Swing()).read_text() == before
 
 
-def test_two_runs_side_by_side(two):
-    text = rebuild(two, lambda run: Swing() if run["solver"] == "taylor" else None).read_text()
+def test_two_runs_side_by_side(two, tmp_path):
+    before = (rebuild(two[:1])).read_bytes()
+    page = rebuild(
+        two, lambda run: Swing() if run["solver"] == "taylor" else None, out=tmp_path / "both"
+    )
+    assert page == tmp_path / "both.html"
+    text = page.read_text()
+    assert (two[0] / "report.html").read_bytes() == before
     assert "rates 10, taylor" in text
     assert "rates 10, energy off, dop853" in text
     assert text.count("<h3>Rod</h3>") == text.count("<h3>Scene</h3>") == 1
-    runs = json.loads((two[0] / "report.json").read_text())["runs"]
+    runs = json.loads((tmp_path / "both.json").read_text())["runs"]
     assert [run["solver"] for run in runs] == ["taylor", "dop853"]
+
+
+def test_the_report_of_several_runs_replaces_only_its_like(two, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    own = rebuild(two[:1]).read_bytes()
+    for _ in range(2):
+        assert rebuild(two) == Path("reports.html")
+    assert {file.name for file in tmp_path.glob("*.*")} == {"reports.html", "reports.json"}
+    (tmp_path / "notes.html").write_text("mine")
+    (tmp_path / "data.json").write_text('{"mine": 1}')
+    alone = rebuild(two[:1], out=tmp_path / "alone.html")
+    wrong = {
+        tmp_path / "notes.html": "exists",
+        tmp_path / "data.html": "exists",
+        alone: "exists",
+        two[0] / "report.html": "directory of a run",
+        two[1] / "manifest.html": "directory of a run",
+    }
+    for file, why in wrong.items():
+        with pytest.raises(OutputExistsError, match=why):
+            rebuild(two, out=file)
+    with pytest.raises(OutputExistsError, match="directory of a run"):
+        rebuild(two[:1], out=two[1] / "report.html")
+    for file in (tmp_path / "page.txt", tmp_path):
+        with pytest.raises(ReportError, match=r"NAME\.html"):
+            rebuild(two, out=file)
+    assert (tmp_path / "notes.html").read_text() == "mine"
+    assert (tmp_path / "data.json").read_text() == '{"mine": 1}'
+    assert (two[0] / "report.html").read_bytes() == own
 
 
 def test_a_broken_run_leaves_the_old_report(two, tmp_path):
