@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import TypeGuard, TypeVar, cast
@@ -194,6 +195,11 @@ def in_words(error: BaseException) -> str:
 def listed_value(value: object, longest: int = 60) -> str:
     """Return a value as text for a sentence, shortened if it is long."""
     return shortened(repr(value), longest)
+
+
+def readable(number: float) -> float:
+    """Return a number for reading: zero for -0.0 and for what is too small for a normal double."""
+    return 0.0 if abs(number) < sys.float_info.min else number
 
 
 def shortened(text: str, longest: int = 60) -> str:

@@ -14,6 +14,7 @@ from daesolve.cli import options
 from daesolve.cli.options import AsJson, ProblemName
 from daesolve.cli.orbits import ANALYSES as ORBITS
 from daesolve.equations.dynamics import Dynamics
+from daesolve.errors import readable
 from daesolve.gallery.page import summary
 from daesolve.layout import Rows, Words
 from daesolve.plugins import registry
@@ -170,9 +171,11 @@ def description_tables(document: dict[str, Any]) -> list[RenderableType]:
     discrete: list[str] = []
     for name, entry in document["parameters"].items():
         if name in document["discrete"]:
-            discrete.append(f"{name} = {entry['default']:g}")
+            discrete.append(f"{name} = {readable(entry['default']):g}")
         else:
-            parameters.append((name, f"{entry['default']:g}", entry["unit"], entry["range"]))
+            parameters.append(
+                (name, f"{readable(entry['default']):g}", entry["unit"], entry["range"])
+            )
     heads = ("parameter", "default", "unit", "range")
     parts += [Text(), Rows(heads, parameters), Text()]
     line("discrete values", discrete)
@@ -191,7 +194,7 @@ def description_tables(document: dict[str, Any]) -> list[RenderableType]:
         parts.append(Words(Text(BY_RULE)))
     cases: list[tuple[str, ...]] = []
     for case in document["cases"]:
-        start = ", ".join(f"{name} = {value:g}" for name, value in case["start"].items())
+        start = ", ".join(f"{name} = {readable(value):g}" for name, value in case["start"].items())
         cases.append((case["name"], start, f"{case['until']:g} s", case["note"]))
     parts += [Text(), Rows(("case", "start", "until", "note"), cases), Text()]
     return [*parts, *(Words(Text(line)) for line in document["notes"] + document["references"])]

@@ -64,7 +64,7 @@ from daesolve.ensembles.sweep_results import (
     reasons,
 )
 from daesolve.ensembles.sweeping import case_from
-from daesolve.errors import OutOfRangeError, unknown_name
+from daesolve.errors import OutOfRangeError, readable, unknown_name
 from daesolve.layout import Rows
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.reporting import write_measures
@@ -318,7 +318,7 @@ def _orders(measured: MeasuredDependence, width: int) -> list[Rows]:
 
     No word of a heading is broken: where headings are long, there are more tables.
     """
-    values = [f"{value:g}" for value in measured.values]
+    values = [f"{readable(value):g}" for value in measured.values]
     first = max(map(len, [measured.over, *values]))
     tables: list[list[list[str]]] = []
     room = 0
@@ -339,7 +339,7 @@ def _column(entry: Measured) -> list[str]:
     """Return the heading of a measure, and below it each value with its order."""
     orders = ["", *("" if order is None else f"  {order:.4f}" for order in entry.orders)]
     widest = max(map(len, orders))
-    cells = [f"{v:.3e}{o:<{widest}}" for v, o in zip(entry.values, orders, strict=True)]
+    cells = [f"{readable(v):.3e}{o:<{widest}}" for v, o in zip(entry.values, orders, strict=True)]
     return [f"{entry.name} ({entry.unit})" if entry.unit else entry.name, *cells]
 
 
@@ -366,7 +366,8 @@ def _show(found: Sweep, measured: MeasuredDependence | None, *, as_json: bool, q
         )
         if apart:
             said = (
-                f"{name} {one.difference:.2g} (member {one.member})" for name, one in apart.items()
+                f"{name} {readable(one.difference):.2g} (member {one.member})"
+                for name, one in apart.items()
             )
             typer.echo(f"verified; largest differences: {', '.join(said)}")
     if found.failed:

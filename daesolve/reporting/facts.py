@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
+from daesolve.errors import readable
 from daesolve.reporting.sampling import Document
 from daesolve.solvers.taylor import Taylor
 from daesolve.storage.encoding import is_mapping
@@ -76,7 +77,7 @@ def short(value: Any, digits: int = 3) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        text = f"{value:.{digits}g}"
+        text = f"{readable(value):.{digits}g}"
         mantissa, _, exponent = text.partition("e")
         return f"{mantissa}e{int(exponent)}" if exponent else text
     return str(value)
@@ -86,7 +87,7 @@ def power(value: float | None) -> str:
     """Return a tolerance in the usual form: 1e-4, not 0.0001."""
     if value is None:
         return NOTHING
-    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    mantissa, _, exponent = f"{readable(value):.1e}".partition("e")
     return f"{mantissa.removesuffix('.0')}e{int(exponent)}"
 
 
@@ -145,6 +146,7 @@ def exact(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
+        value = readable(value)
         return repr(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
     return NOTHING if value is None else str(value)
 

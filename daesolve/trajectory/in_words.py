@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from daesolve.errors import readable
 from daesolve.trajectory.results import Drift, Outcome, Verification
 
 MOST_RESIDUALS = 30
@@ -35,8 +36,9 @@ def start_lines(start: Mapping[str, tuple[float, float]], units: Mapping[str, st
     moved = [name for name in start if way(name) > MOVED * max(1.0, abs(start[name][0]))]
     names = sorted(moved, key=way, reverse=True)
     listed = [
-        f"{name} from {start[name][0]:g} to {start[name][1]:g} {units.get(name, '')}".rstrip()
+        f"{name} from {before:g} to {after:g} {units.get(name, '')}".rstrip()
         for name in names[:MOST_MOVED]
+        for before, after in [map(readable, start[name])]
     ]
     rest = [f"{len(names) - MOST_MOVED} more"] if len(names) > MOST_MOVED else []
     return [f"the start was moved: {', '.join([*listed, *rest])}"] if listed else []
@@ -91,5 +93,7 @@ def verification_line(found: Verification, units: Mapping[str, str]) -> str:
     for name, value in found.difference.items():
         unit = units.get(name, "")
         largest[unit] = float(np.maximum(value, largest.get(unit, value)))
-    differences = ", ".join(f"{value:.1e} {unit}".rstrip() for unit, value in largest.items())
+    differences = ", ".join(
+        f"{readable(value):.1e} {unit}".rstrip() for unit, value in largest.items()
+    )
     return f"against {found.against}: largest difference {differences}"

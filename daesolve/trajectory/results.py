@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from daesolve.errors import suggest_names, unknown_name
+from daesolve.errors import readable, suggest_names, unknown_name
 
 SAME = 1e-14
 """Times that differ by this fraction are the same."""
@@ -232,7 +232,10 @@ class Verification:
             growth += f", e-fold in {self.lyapunov_time:.3g} s"
         lines = [
             f"against {self.against}",
-            *(f"  {name} differs by at most {size:.2g}" for name, size in self.difference.items()),
+            *(
+                f"  {name} differs by at most {readable(size):.2g}"
+                for name, size in self.difference.items()
+            ),
             *(f"  {name} is lost from t = {t:.6g} s on" for name, t in self.apart_from.items()),
             growth,
         ]

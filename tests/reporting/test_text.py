@@ -4,6 +4,7 @@ import pytest
 from rich.console import Console
 
 from daesolve.reporting import document, summary
+from daesolve.reporting.facts import bounded, exact, power, short
 
 
 def shown(told, width=80):
@@ -95,3 +96,11 @@ def test_names_the_pairs_of_which_another_support_took_over(told):
     text = shown({**told, "events": [switch, both], "event_count": 2})
     assert "support_switch of right at t = 0.5 s" in text
     assert "support_switch of left, right at t = 0.5 s" in text
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, 4.9e-324, -4.9e-324, 1e-310, -1e-310])
+def test_what_is_zero_to_rounding_reads_as_zero(value):
+    assert {short(value), bounded(value), exact(value), short(value, 6)} == {"0"}
+    assert power(value) == "0e0"
+    assert short(2.3e-308) == "2.3e-308"
+    assert short(-1.5) == "-1.5"
