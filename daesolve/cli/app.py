@@ -117,6 +117,10 @@ class _OnDemand(TyperCommand):
 class _Commands(TyperGroup):
     """The commands in the order in which help lists them."""
 
+    def invoke(self, ctx: Any) -> Any:
+        with _reported():  # also while a command's module is imported
+            return super().invoke(ctx)
+
     def list_commands(self, ctx: Any) -> list[str]:
         return list(COMMANDS)
 
@@ -214,7 +218,7 @@ def loaded(name: str) -> TyperCommand:
     """
     module, function = COMMANDS[name][0].split(".")
     single = typer.Typer(add_completion=False)
-    single.command(name)(_reported()(getattr(import_module(f"daesolve.cli.{module}"), function)))
+    single.command(name)(getattr(import_module(f"daesolve.cli.{module}"), function))
     command = typer.main.get_command(single)
     assert isinstance(command, TyperCommand)
     return command

@@ -17,6 +17,7 @@ from daesolve.errors import (
     OutOfRangeError,
     UnsupportedError,
     is_number,
+    readable,
     unknown_name,
 )
 from daesolve.formulations import Formulation
@@ -200,7 +201,7 @@ class Comparison(Shown):
 
 
 def _in_digits(value: float | None) -> str:
-    return "" if value is None else f"{value:.1e}"
+    return "" if value is None else f"{readable(value):.1e}"
 
 
 def compare(
@@ -283,7 +284,7 @@ def compare(
 
     def quad() -> Standard:
         bounded: RunOptions = {**options, "max_evaluations": None}
-        return _quad(reference_run(system, until, initial, **bounded))
+        return _quad(reference_run(system, until, initial, progress=_heed_ctrl_c, **bounded))
 
     def run(attempt: Attempt) -> Trajectory:
         pair = {"formulation": attempt.formulation, "solver": attempt.solver}
@@ -406,6 +407,12 @@ def _largest(drift: Mapping[str, Drift]) -> Largest | None:
 
 
 # -- errors and agreement ----------------------------------------------------------------------
+
+
+def _heed_ctrl_c(_: float) -> None:
+    """Raise the interruption that CasADi has dropped."""
+    if interruption_left():
+        raise KeyboardInterrupt
 
 
 def _quad(run: ReferenceRun) -> Standard:
