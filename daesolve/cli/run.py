@@ -246,7 +246,10 @@ def _show(
         typer.echo(reporting.dump(reporting.document(trajectory, identity)))
     elif not quiet and (out is None or page is not None):
         shortened = trajectory if out is None else trajectory.thinned(reporting.ROWS)
-        show(reporting.summary(reporting.document(shortened, identity)))
+        told = reporting.document(shortened, identity)
+        if not trajectory.outcome.good:
+            told["message"] = ""  # the last sentence gives the reason
+        show(reporting.summary(told))
         if page is not None:
             typer.echo(f"report: {page}")
     if not trajectory.outcome.good:

@@ -11,6 +11,8 @@ from daesolve.errors import EndedEarlyWarning
 from daesolve.trajectory.in_words import ENDED
 from daesolve.trajectory.trajectory import Trajectory
 
+_reporting: list[bool] = []
+"""One for each caller that reports endings; filters of warnings are lost where threads set them."""
 PACKAGE = __name__.partition(".")[0]
 
 
@@ -19,7 +21,7 @@ def warned_of(run: Trajectory) -> Trajectory:
 
     An event that stops a run is an end that was asked for.
     """
-    if run.outcome.good:
+    if run.outcome.good or _reporting:
         return run
     frame, level = inspect.currentframe(), 1
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == PACKAGE:
@@ -36,6 +38,8 @@ def warned_of(run: Trajectory) -> Trajectory:
 @contextmanager
 def reported_otherwise() -> Generator[None]:
     """Leave out these warnings, where the caller reports how each run ended."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EndedEarlyWarning)
+    _reporting.append(True)
+    try:
         yield
+    finally:
+        _reporting.pop()

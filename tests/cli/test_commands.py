@@ -2,6 +2,7 @@ import io
 import json
 import subprocess
 import sys
+import warnings
 from importlib.metadata import version
 
 import pytest
@@ -12,6 +13,7 @@ from daesolve.cli.app import COMMANDS, loaded
 from daesolve.cli.decisions import KNOWN, listed
 from daesolve.cli.doctor import PACKAGES
 from daesolve.cli.orbits import ANALYSES as ORBITS
+from daesolve.errors import EndedEarlyWarning
 from daesolve.formulations import FORMULATIONS
 from daesolve.papers.installed import names
 from daesolve.plugins.analyses import ANALYSES
@@ -396,3 +398,30 @@ def test_an_unknown_option_names_the_nearest():
         (["--vers"], "--version"),
     ):
         assert nearest in call(*words, code=2).stderr
+
+
+BLOW_UP = """
+import daesolve as ds
+def model():
+    q = ds.coordinates(x='m')
+    return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={'x': q.dot.x**2})
+case = ds.Case('a', start={'x': 0.0, 'x_dot': 1.0}, until=2.0)
+problem = ds.Problem('blow-up', title='', models={'one': model}, cases=[case])
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["run"], ["sweep", "--over", "x_dot=1", "--workers", "0", "--out", "swept"]],
+)
+def test_a_failure_is_printed_once(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "300")
+    (tmp_path / "mine.py").write_text(BLOW_UP, encoding="utf-8")
+    command, *options = words
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        result = call(command, "mine.py", *options, code=3)
+    assert (result.stdout + result.stderr).count("the state is no longer finite") == 1
+    assert "the state is no longer finite" in result.stderr
+    assert [str(entry.message) for entry in warned if entry.category is EndedEarlyWarning] == []
