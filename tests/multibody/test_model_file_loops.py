@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.errors import RedundantConstraintsError
+from daesolve.errors import InconsistentStateError, RedundantConstraintsError
 
 pytest.importorskip("mujoco")
 
@@ -52,12 +52,37 @@ def test_a_planar_loop_in_space_is_refused_by_name_unless_a_rule_is_given(tmp_pa
     assert run.outcome is ds.Outcome.COMPLETED
 
 
-def test_a_start_that_leaves_a_loop_open_is_made_to_close_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "start",
+    [
+        {"drive_angle": 0.3},
+        {"drive_rate": 3.0},
+        {"pivot_rate": 2.0},
+        {"upper_angle": 0.1, "drive_rate": -1.0},
+    ],
+)
+def test_a_start_value_of_a_joint_is_kept_and_what_moved_for_it_is_told(
+    tmp_path: Path, start: dict[str, float]
+) -> None:
     case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case()
-    run = case.solve(0.1, {"drive_angle": 0.3})
+    run = case.solve(0.01, start)
     gaps = [entry.max_abs for key, entry in run.drift.items() if key.startswith("pin")]
     assert max(gaps) < GAP
-    assert run["drive_angle"][0] == pytest.approx(0.3, abs=0.2)  # others move as well
+    assert {name: run[name][0] for name in start} == pytest.approx(start, abs=1e-13)
+    assert any(name.startswith("coupler") for name in run.start)
+
+
+def test_start_values_that_a_loop_does_not_allow_together_are_refused(tmp_path: Path) -> None:
+    case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case()
+    with pytest.raises(InconsistentStateError, match="given drive_rate and pivot_rate"):
+        case.solve(0.01, {"drive_rate": 3.0, "pivot_rate": 0.7})
+
+
+def test_initial_takes_outputs_of_states(tmp_path: Path) -> None:
+    mechanism = ds.multibody.read(written(tmp_path, "four_bar", FOUR_BAR))
+    system, guess = mechanism.system(), mechanism.start
+    run = ds.solve(system, 0.01, {"drive_rate": 3.0}, guess=guess, redundant="drop")
+    assert run["drive_rate"][0] == pytest.approx(3.0, abs=1e-13)
 
 
 def test_the_motion_of_a_closed_loop_is_that_of_its_minimal_coordinate(tmp_path: Path) -> None:
