@@ -439,8 +439,8 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
             No consistent state agrees with the start values.
         """
         (guess, initial), dynamics = self.guess(), self.system.dynamics
-        values, time = {**dynamics.values, **self.values}, self.case.start_time
-        return started(dynamics, values, initial, guess=guess, time=time)[0]
+        values = {**dynamics.values, **self.values}
+        return started(dynamics, values, initial, guess=guess, time=self.case.start_time)[0]
 
     def guess(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return the guess of the states, and which of them to keep.
@@ -462,15 +462,14 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         for name, value in start.items():
             start_value(name, value)
         guess, time = self._follows("the start", rule), self.case.start_time
-        # What the rule has met is kept like a state: where a loop must be closed, others move.
         met = met_by(self.system.dynamics, self.start, guess, self.values, time)
-        return guess, {**met, **self.initial}
+        return guess, {**met, **self.initial}  # where a loop must be closed, others move
 
     def _changed(self) -> dict[str, Any]:
         """Return the parameters and the structure that are other than those of the case."""
         usual = {**self.case.structure, **self.case.parameters}
-        chosen = {**self.structure, **self.parameters}
-        return {name: value for name, value in chosen.items() if usual.get(name) != value}
+        chosen = {**self.structure, **self.parameters}.items()
+        return {name: value for name, value in chosen if usual.get(name) != value}
 
     def _follows(self, what: str, rule: StartRule | None) -> dict[str, float]:
         """Apply a rule of (start values, parameters, structure) for something."""
