@@ -80,9 +80,8 @@ def lines_of(
         aside = APART if springs and damps else 0.0
         tracks += [_moved(spring, aside)] if springs else []
         tracks += [_moved(dashpot, -aside)] if damps else []
-    for number, track in enumerate(tracks):
-        points = [_point(ends, beside, place) for place in track]
-        yield Line(points, role="detail", label="" if number else part.name)
+    for track in tracks:
+        yield Line([_point(ends, beside, place) for place in track], role="detail")
 
 
 def _is_there(size: object) -> bool:
