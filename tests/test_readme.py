@@ -9,20 +9,13 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs").glob("*/*.md")),
 ]
-LONG = {
-    "coming-to-rest",
-    "ensembles",
-    "friction-laws",
-    "mechanisms",
-    "omni-friction",
-    "rolling-wheel",
-}
-"""Pages whose blocks take long together."""
+FIRST = [ROOT / "README.md", *(ROOT / "docs" / "start").glob("*.md")]
+"""Pages that a newcomer reads first; the blocks of all others are slow."""
 BLOCKS = [
     pytest.param(
         block,
         id=f"{page.relative_to(ROOT)}-{number}",
-        marks=pytest.mark.slow if page.stem in LONG else (),
+        marks=() if page in FIRST else pytest.mark.slow,
     )
     for page in PAGES
     for number, block in enumerate(
