@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import mpmath
 import numpy as np
 from scipy.integrate import solve_ivp
@@ -72,6 +73,7 @@ def test_slider_crank_obeys_its_constraints_and_keeps_twelve_joules() -> None:
     np.testing.assert_allclose(energy, 12.0, rtol=1e-15)
 
 
+@pytest.mark.slow
 def test_slider_crank_is_at_its_angles_in_time() -> None:
     table = slider_crank.slider_crank_states()
 

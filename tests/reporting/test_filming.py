@@ -149,11 +149,13 @@ def test_a_rate_that_is_asked_for_is_kept():
     assert all(len(film.pictures) == pytest.approx(250, rel=0.1) for film in films)
 
 
+@pytest.mark.slow
 def test_a_gif_has_25_pictures_a_second_by_default(tmp_path):
     shown = animate(swing(2.0, 2.0), tmp_path / "a.gif", seconds=1.0, width=200)
     assert len(shown.pictures) == pytest.approx(25, rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_short_run_and_a_part_that_is_asked_for_are_one_film(run, long):
     assert len(filmed(run)) == 1
     assert len(filmed(long, begin=0.0, end=1000.0)) == 1
@@ -170,5 +172,6 @@ def test_a_page_shows_the_beginning_first_and_the_whole_run_second(long, tmp_pat
     assert '"end":20000.0' in unescape(second)
 
 
+@pytest.mark.slow
 def test_a_gif_shows_the_beginning(long, tmp_path):
     assert animate(long, tmp_path / "a.gif", seconds=0.5, rate=10.0).pictures[-1].time < LONG
