@@ -1,10 +1,10 @@
 """What `print` shows of results that hold arrays: a few lines, with the numbers that matter."""
 
-import pytest
 import math
 import re
 
 import casadi as ca
+import pytest
 
 import daesolve as ds
 

@@ -1,6 +1,6 @@
-import pytest
 import re
 
+import pytest
 from typer.testing import CliRunner
 
 from daesolve.cli.app import app

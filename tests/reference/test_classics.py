@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 import mpmath
 import numpy as np
+import pytest
 from scipy.integrate import solve_ivp
 
 from . import andrews, car_axis, four_bar, slider_crank

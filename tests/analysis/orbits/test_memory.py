@@ -1,11 +1,11 @@
 """A branch keeps no motions: its memory is that of its points, however long it is."""
 
-import pytest
 import gc
 import math
 
 import casadi as ca
 import numpy as np
+import pytest
 
 import daesolve as ds
 from daesolve.analysis.orbits.branch import BranchPoint

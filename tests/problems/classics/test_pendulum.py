@@ -1,5 +1,5 @@
-import pytest
 import numpy as np
+import pytest
 
 import daesolve as ds
 from tests.reference.pendulum import pendulum_states
