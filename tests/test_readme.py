@@ -24,12 +24,14 @@ BLOCKS = [
 ]
 
 
+@pytest.mark.slow_rows("README.md-0")
 @pytest.mark.parametrize("block", BLOCKS)
 def test_every_python_block_of_the_documentation_runs(block, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where some keep their runs
     exec(compile(block, "documentation", "exec"), {})
 
 
+@pytest.mark.slow
 def test_the_bead_drives_jacobis_integral_and_says_so(capsys):
     block = next(block.values[0] for block in BLOCKS if "bead" in block.values[0])
     names = {}

@@ -39,6 +39,7 @@ def is_a_beginning(films):
     assert step < PERIOD / 10
 
 
+@pytest.mark.slow
 def test_a_long_run_begins_with_what_can_be_followed(long):
     is_a_beginning(filmed(long))
 
@@ -53,6 +54,7 @@ def test_the_beginning_is_that_of_the_closed_form(long):
     assert np.abs(radii - 1.0).max() < 1e-3
 
 
+@pytest.mark.slow
 def test_a_stored_run_shows_the_beginning_that_was_kept(tmp_path):
     ds.solve(pendulum(), LONG, {"x": -1.0}, store=tmp_path / "run")
     is_a_beginning(filmed(tmp_path / "run"))
@@ -74,6 +76,7 @@ def test_series_of_a_drawing_s_own_are_made_anew_for_the_beginning(long):
     assert len(filmed(told)) == 1
 
 
+@pytest.mark.slow
 def test_close_samples_of_a_long_run_are_their_own_beginning(tmp_path):
     ds.solve(pendulum(), 2000.0, {"x": -1.0}, at=ds.every(0.05), store=tmp_path / "run")
     first, whole = filmed(tmp_path / "run")

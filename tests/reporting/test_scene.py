@@ -330,6 +330,7 @@ def test_many_bodies_on_the_spot_are_shown_side_by_side():
     assert len(scene(crowd(way=0.0, count=3)).axes) == 1
 
 
+@pytest.mark.slow
 def test_many_bodies_that_come_near_themselves_are_shown_on_their_way_and_enlarged():
     assert len(scene(crowd(way=0.3)).axes) == 1 + INSTANTS
     assert len(scene(crowd(way=1.0)).axes) == 1
