@@ -455,11 +455,7 @@ def test_contacts_without_friction_have_no_values_or_events_of_friction():
     ],
 )
 def test_friction_that_is_zero_at_a_slip_of_zero_has_the_side_of_the_slip_that_follows(
-    friction: float | str,
-    force: float,
-    start: tuple[float, float],
-    events: list[str],
-    end: float,
+    friction: float | str, force: float, start: tuple[float, float], events: list[str], end: float
 ) -> None:
     q = ds.coordinates(x="m", y="m")
     laws = {"rising": 0.05 * q.x, "late": 0.1 * ds.time}
