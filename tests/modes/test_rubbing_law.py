@@ -1,7 +1,5 @@
 """Contacts that rub, open and collide, through the library's own interface, on the reference."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Bodies that rub and bounce on planes: closed forms, systems posed by hand, planar equations."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -390,8 +388,7 @@ def test_a_ball_sticks_to_the_plate_that_it_takes_along_when_its_slip_is_spent()
     assert event.time == pytest.approx(slip / (friction * GRAVITY * mass * light), rel=1e-11)
     for name, speed in (("x", 1.0), ("y", 0.5)):
         assert run[f"plate_{name}_dot"][-1] == pytest.approx(speed / light / heavy, rel=1e-11)
-    lost = slip**2 / (2 * light)
-    assert run["top_friction_work"][-1] == pytest.approx(-lost, rel=1e-11)
+    assert run["top_friction_work"][-1] == pytest.approx(-(slip**2) / (2 * light), rel=1e-11)
 
 
 @pytest.mark.slow
