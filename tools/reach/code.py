@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 
 from tools.structure.sources import DOCUMENTED, last_name
 
+SILENT = (ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
+"""Nodes that name nothing."""
 IMPORTING = {"import_module", "__import__", "find_spec"}
 OPENING = {"problem", "installed"}
 """Functions that open a problem by its name."""
 
-_IMPORT_IN_TEXT = re.compile(r"^\s*(?:import|from) +([\w.]+)", re.MULTILINE)
+_IMPORT_IN_TEXT = re.compile(r"^[ \t]*(?:import|from) +([\w.]+)", re.MULTILINE)
 _MODULE_RUN = re.compile(r"-m +([\w.]+)")
 
 
@@ -29,6 +31,10 @@ class Named:
         `package.*` is every module of a package.
     strings
         Its string constants, without docstrings.
+    attributes
+        The attributes that it uses of any object.
+    functions
+        The functions and methods that it defines.
     arguments
         Parameters of its functions, which may be fixtures.
     opened
@@ -41,6 +47,8 @@ class Named:
 
     dotted: frozenset[str] = frozenset()
     strings: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+    functions: frozenset[str] = frozenset()
     arguments: frozenset[str] = frozenset()
     opened: frozenset[str | None] = frozenset()
     exports: dict[str, str] = field(default_factory=dict[str, str])
@@ -57,6 +65,8 @@ class _Reading:
     aliases: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
     chains: set[tuple[str, ...]] = field(default_factory=set[tuple[str, ...]])
     strings: set[str] = field(default_factory=set[str])
+    attributes: set[str] = field(default_factory=set[str])
+    functions: set[str] = field(default_factory=set[str])
     arguments: set[str] = field(default_factory=set[str])
     opened: set[str | None] = field(default_factory=set[str | None])
 
@@ -86,6 +96,8 @@ def read(text: str, module: str, *, is_package: bool) -> Named:
     return Named(
         dotted=frozenset(_used(reading)),
         strings=frozenset(reading.strings),
+        attributes=frozenset(reading.attributes),
+        functions=frozenset(reading.functions),
         arguments=frozenset(reading.arguments),
         opened=frozenset(reading.opened),
         exports=exports,
@@ -103,7 +115,7 @@ def _read_nodes(tree: ast.Module, reading: _Reading) -> None:
         elif isinstance(node, ast.Name):
             reading.chains.add((node.id,))
         elif isinstance(node, ast.Attribute):
-            chain, rest = _chain(node)
+            chain, rest = _chain(node, reading)
             reading.chains.add(chain)
             left.extend(rest)
         elif isinstance(node, ast.Import | ast.ImportFrom):
@@ -112,9 +124,11 @@ def _read_nodes(tree: ast.Module, reading: _Reading) -> None:
         else:
             if isinstance(node, ast.Call):
                 _read_call(node, reading)
+            elif isinstance(node, ast.FunctionDef):
+                reading.functions.add(node.name)
             elif isinstance(node, ast.arg):
                 reading.arguments.add(node.arg)
-            left.extend(_inside(node))
+            left.extend(part for part in _inside(node) if not isinstance(part, SILENT))
 
 
 def _inside(node: ast.AST) -> Iterable[ast.AST]:
@@ -126,12 +140,15 @@ def _inside(node: ast.AST) -> Iterable[ast.AST]:
     return ast.iter_child_nodes(node)
 
 
-def _chain(node: ast.Attribute) -> tuple[tuple[str, ...], list[ast.AST]]:
+def _chain(
+    node: ast.Attribute, reading: _Reading
+) -> tuple[tuple[str, ...], list[ast.AST]]:
     """Return a dotted name in parts; or nothing, and the object whose attribute it is."""
     parts: list[str] = []
     inner: ast.expr = node
     while isinstance(inner, ast.Attribute):
         parts.append(inner.attr)
+        reading.attributes.add(inner.attr)
         inner = inner.value
     if isinstance(inner, ast.Name):
         return (inner.id, *reversed(parts)), []
@@ -208,6 +225,7 @@ def _read_string(value: str, reading: _Reading) -> None:
     reading.dotted |= _used(inner)
     reading.strings |= inner.strings
     reading.opened |= inner.opened
+    reading.attributes |= inner.attributes
 
 
 def _defined(tree: ast.Module) -> Iterator[str]:

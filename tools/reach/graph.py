@@ -84,15 +84,21 @@ def graph_of(texts: Mapping[str, str], named: Mapping[str, Named]) -> Graph:
             by_name.setdefault(PurePosixPath(path).name, []).append(path)
     followers: dict[str, set[str]] = {}
     holders: dict[str, set[str]] = {}
+    upward = rules.upward_imports(texts)
     for path, its in named.items():
-        reached = modules.find(its.dotted | rules.names_beside_imports(path, its, points))
+        names = _with_upward(path, its, upward, modules)
+        reached = modules.find(names | rules.names_beside_imports(path, its, points))
         followed = reached.followed | rules.folders_in_strings(path, its, FOLDERS)
         followed |= rules.files_in_strings(path, its, by_name)
+        followed = {other for other in followed if rules.can_use(path, other)}
+        held = reached.held | _packages_of(path, files)
         if rules.is_test(path):
-            followed |= rules.conftests(path, files)
+            run = rules.conftests(path, files)
+            held |= run
+            followed |= run - {"tests/conftest.py"}
         for other in followed:
             followers.setdefault(other, set()).add(path)
-        for other in reached.held | _packages_of(path, files):
+        for other in held:
             holders.setdefault(other, set()).add(path)
     for path, folder in ((path, folder) for path in texts for folder in FOLDERS):
         if path.startswith(folder):
@@ -101,6 +107,20 @@ def graph_of(texts: Mapping[str, str], named: Mapping[str, Named]) -> Graph:
     for folder in (rules.LIBRARY, rules.PROBLEMS):
         followers.setdefault(folder, set()).add(rules.DOCS)
     return Graph(files, followers, holders)
+
+
+def _with_upward(
+    path: str, named: Named, upward: Iterable[tuple[str, str]], modules: Modules
+) -> set[str]:
+    """Return what a file names: of imports against the order of layers, those that it uses."""
+    names = set(named.dotted)
+    for module, above in upward:
+        files = modules.files.get(module, [])
+        if path in files:
+            names = {name for name in names if not f"{name}.".startswith(f"{above}.")}
+        elif any((named.attributes | named.strings) & modules.named[file].functions for file in files):
+            names.add(above)
+    return names
 
 
 def _packages_of(path: str, files: Collection[str]) -> set[str]:
@@ -123,8 +143,8 @@ def read_all(texts: Mapping[str, str], *, processes: int = 1) -> dict[str, Named
 def _read_some(files: Iterable[tuple[str, str]]) -> list[tuple[str, Named]]:
     found: list[tuple[str, Named]] = []
     for path, text in files:
-        name = min(names_of_module(path), key=len) if False else names_of_module(path)[0]
-        found.append((path, read(text, name, is_package=PurePosixPath(path).stem == "__init__")))
+        is_package = PurePosixPath(path).stem == "__init__"
+        found.append((path, read(text, names_of_module(path)[-1], is_package=is_package)))
     return found
 
 

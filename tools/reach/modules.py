@@ -103,13 +103,14 @@ class Modules:
                 return stands_for
             files = self.files.get(here, [])
             exported = [self.named[path].exports[part] for path in files if self._exports(path, part)]
-            stands_for += [".".join([full, *parts[count + 1 :]]) for full in exported]
             inner = f"{here}.{part}" if here else part
             if inner in self.files or inner in self.packages:
+                stands_for += [full for full in exported if full != inner]
                 here = inner
                 if inner in self.packages:
                     found.held.update(self.files.get(inner, []))
                 continue
+            stands_for += [".".join([full, *parts[count + 1 :]]) for full in exported]
             if not exported:
                 known = [path for path in files if part in self.named[path].defined]
                 found.followed.update(known if here in self.packages and known else files)

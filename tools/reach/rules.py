@@ -52,6 +52,17 @@ def entry_points(texts: Mapping[str, str]) -> dict[str, dict[str, str]]:
     return found
 
 
+def upward_imports(texts: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the pairs of modules that import against the order of the layers, when called.
+
+    Such a module offers a method, as `run.plot`, of something far above it. Only who uses one of
+    its methods reaches what is above.
+    """
+    tool = tomllib.loads(texts.get("pyproject.toml", "")).get("tool", {}).get("importlinter", {})
+    lines = {line for contract in tool.get("contracts", ()) for line in contract.get("ignore_imports", ())}
+    return [tuple(map(str.strip, line.split("->"))) for line in sorted(lines)]
+
+
 def names_beside_imports(path: str, named: Named, points: Mapping[str, Mapping[str, str]]) -> set[str]:
     """Return full names that a file reaches by its strings and its fixtures."""
     names = {text.replace(":", ".") for text in named.strings if _DOTTED.fullmatch(text)}
@@ -113,7 +124,10 @@ def files_in_strings(path: str, named: Named, by_name: Mapping[str, Iterable[str
 
 
 def conftests(path: str, files: Iterable[str]) -> set[str]:
-    """Return the `conftest.py` files that pytest runs for a file."""
+    """Return the `conftest.py` files that pytest runs for a file.
+
+    What that of `tests/` itself imports does not count: it only skips tests and empties a cache.
+    """
     parents = [f"{parent}/" if str(parent) != "." else "" for parent in PurePosixPath(path).parents]
     return {f"{parent}conftest.py" for parent in parents} & set(files)
 
@@ -126,6 +140,13 @@ def readers_beside(path: str, files: Iterable[str]) -> set[str]:
         if str(parent) == "." or beside:
             return beside if str(parent) != "." else set()
     return set()
+
+
+def can_use(path: str, other: str) -> bool:
+    """Return whether a file can use another: the library uses only itself, problems only both."""
+    if path.startswith(LIBRARY):
+        return other.startswith(LIBRARY)
+    return not path.startswith(PROBLEMS) or other.startswith((LIBRARY, PROBLEMS))
 
 
 def is_prose(path: str) -> bool:
