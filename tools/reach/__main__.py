@@ -22,7 +22,9 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m tools.reach", description=(tools.reach.__doc__ or "").partition("\n")[0]
     )
     made.add_argument("files", nargs="*", metavar="FILE", help="changed files, instead of git's")
-    made.add_argument("--base", metavar="REF", help="compare with this commit (default: origin/main)")
+    made.add_argument(
+        "--base", metavar="REF", help="compare with this commit (default: origin/main)"
+    )
     made.add_argument("--paths", action="store_true", help="print paths of tests alone")
     return made
 
@@ -48,22 +50,24 @@ def report(reached: Collection[str], tests: Collection[str]) -> str:
     return "\n".join([*lines, f"reaches {count} in {folders}{rest}"])
 
 
+def _in_tree(names: list[str]) -> set[str]:
+    return {Path(os.path.relpath(Path(name).resolve(), ROOT)).as_posix() for name in names}
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Print the tests that a change can reach."""
     asked = parser().parse_args(arguments)
     gc.disable()  # a third of the time, in a process that ends at once
     try:
-        changed = asked.files or changed_files(ROOT, asked.base)
+        changed = _in_tree(asked.files) or set(changed_files(ROOT, asked.base))
     except UnknownBaseError as error:
         print(f"tools.reach: {error}", file=sys.stderr)
         return 2
-    files = {os.path.relpath(Path(name).resolve(), ROOT).replace(os.sep, "/") for name in changed} \
-        if asked.files else set(changed)
     paths = tracked_files(ROOT)
-    texts = tree_at(ROOT, paths) | {path: "" for path in files if path not in paths}
+    texts = tree_at(ROOT, paths) | {path: "" for path in changed if path not in paths}
     graph = graph_of(texts, read_all(texts, processes=os.cpu_count() or 1))
     tests = graph.tests & set(paths)
-    reached = sorted(graph.reached(files) & tests)
+    reached = sorted(graph.reached(changed) & tests)
     print("\n".join(reached) if asked.paths else report(reached, tests))
     return 0
 

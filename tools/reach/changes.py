@@ -38,9 +38,13 @@ def changed_files(root: Path, base: str | None = None) -> list[str]:
         start = _git(root, "merge-base", base or UPSTREAM, "HEAD").strip()
         head = _git(root, "rev-parse", "HEAD").strip()
     except subprocess.CalledProcessError:
-        raise UnknownBaseError(f"there is no commit {base or UPSTREAM!r} in common with HEAD") from None
+        raise UnknownBaseError(
+            f"there is no commit {base or UPSTREAM!r} in common with HEAD"
+        ) from None
     if base is None and start == head:
-        raise UnknownBaseError(f"HEAD is a commit of {UPSTREAM}: give --base with the last tested one")
+        raise UnknownBaseError(
+            f"HEAD is a commit of {UPSTREAM}: give --base with the last tested one"
+        )
     changed = _git(root, "diff", "--name-only", "--no-renames", "-z", start)
     added = _git(root, "ls-files", "-z", "--others", "--exclude-standard")
     return sorted({path for path in f"{changed}\0{added}".split("\0") if path})

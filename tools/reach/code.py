@@ -140,9 +140,7 @@ def _inside(node: ast.AST) -> Iterable[ast.AST]:
     return ast.iter_child_nodes(node)
 
 
-def _chain(
-    node: ast.Attribute, reading: _Reading
-) -> tuple[tuple[str, ...], list[ast.AST]]:
+def _chain(node: ast.Attribute, reading: _Reading) -> tuple[tuple[str, ...], list[ast.AST]]:
     """Return a dotted name in parts; or nothing, and the object whose attribute it is."""
     parts: list[str] = []
     inner: ast.expr = node
@@ -187,6 +185,8 @@ def _used(reading: _Reading) -> set[str]:
         first, *rest = alias.split(".")
         # `import a.b` binds a; when a.b is used, the chains of a say so.
         if rest and any(list(use[: len(rest)]) == rest for use in uses.get(first, [])):
+            continue
+        if alias not in uses and any(other.startswith(f"{alias}.") for other in reading.aliases):
             continue
         # A name that is never used is imported for its effect, or for others to import.
         for use in uses.get(alias, [()]):

@@ -26,6 +26,8 @@ class Graph:
         All files of the tree.
     followers
         By file: those that a change of it changes, and through them their own followers.
+    holders
+        By file: those that a change of it changes, but no change of what it imports.
     """
 
     files: frozenset[str]
@@ -94,7 +96,7 @@ def graph_of(texts: Mapping[str, str], named: Mapping[str, Named]) -> Graph:
         held = reached.held | _packages_of(path, files)
         if rules.is_test(path):
             run = rules.conftests(path, files)
-            held |= run
+            held |= run | rules.mirrored(path, files)
             followed |= run - {"tests/conftest.py"}
         for other in followed:
             followers.setdefault(other, set()).add(path)
@@ -118,7 +120,9 @@ def _with_upward(
         files = modules.files.get(module, [])
         if path in files:
             names = {name for name in names if not f"{name}.".startswith(f"{above}.")}
-        elif any((named.attributes | named.strings) & modules.named[file].functions for file in files):
+        elif any(
+            (named.attributes | named.strings) & modules.named[file].functions for file in files
+        ):
             names.add(above)
     return names
 

@@ -102,7 +102,9 @@ class Modules:
                 found.followed.update(self.below(here))
                 return stands_for
             files = self.files.get(here, [])
-            exported = [self.named[path].exports[part] for path in files if self._exports(path, part)]
+            exported = [
+                self.named[path].exports[part] for path in files if self._exports(path, part)
+            ]
             inner = f"{here}.{part}" if here else part
             if inner in self.files or inner in self.packages:
                 stands_for += [full for full in exported if full != inner]

@@ -33,7 +33,11 @@ LISTING = (
 )
 """What goes through all installed problems or papers, or opens one whose name no constant says."""
 
-OPENING = ("daesolve.problem", "daesolve.plugins.registry.problem", "daesolve.plugins.registry.installed")
+OPENING = (
+    "daesolve.problem",
+    "daesolve.plugins.registry.problem",
+    "daesolve.plugins.registry.installed",
+)
 
 _DOTTED = re.compile(r"[A-Za-z_]\w*(\.\w+)+(:\w+)?")
 _FILE = re.compile(r"[\w.*/-]*\.\w+")
@@ -59,11 +63,17 @@ def upward_imports(texts: Mapping[str, str]) -> list[tuple[str, str]]:
     its methods reaches what is above.
     """
     tool = tomllib.loads(texts.get("pyproject.toml", "")).get("tool", {}).get("importlinter", {})
-    lines = {line for contract in tool.get("contracts", ()) for line in contract.get("ignore_imports", ())}
+    lines = {
+        line
+        for contract in tool.get("contracts", ())
+        for line in contract.get("ignore_imports", ())
+    }
     return [tuple(map(str.strip, line.split("->"))) for line in sorted(lines)]
 
 
-def names_beside_imports(path: str, named: Named, points: Mapping[str, Mapping[str, str]]) -> set[str]:
+def names_beside_imports(
+    path: str, named: Named, points: Mapping[str, Mapping[str, str]]
+) -> set[str]:
     """Return full names that a file reaches by its strings and its fixtures."""
     names = {text.replace(":", ".") for text in named.strings if _DOTTED.fullmatch(text)}
     if path.startswith(LIBRARY):
@@ -117,7 +127,9 @@ def files_in_strings(path: str, named: Named, by_name: Mapping[str, Iterable[str
         for token in _FILE.findall(text) if "." in text else ():
             last = token.rpartition("/")[2]
             if "*" in last:
-                found.update(name for paths in by_name.values() for name in paths if fnmatch(name, token))
+                found.update(
+                    name for paths in by_name.values() for name in paths if fnmatch(name, token)
+                )
             else:
                 found.update(name for name in by_name.get(last, ()) if f"/{name}".endswith(token))
     return found
@@ -132,11 +144,21 @@ def conftests(path: str, files: Iterable[str]) -> set[str]:
     return {f"{parent}conftest.py" for parent in parents} & set(files)
 
 
+def mirrored(path: str, files: Iterable[str]) -> set[str]:
+    """Return the files of the library's folder that the folder of a test mirrors."""
+    parts = path.split("/")
+    if len(parts) < 3:
+        return set()
+    return {other for other in files if other.startswith(f"{LIBRARY}{parts[1]}/")}
+
+
 def readers_beside(path: str, files: Iterable[str]) -> set[str]:
     """Return the Python files that may read a file of data: those in its folder, or the next above."""
     files = set(files)
     for parent in PurePosixPath(path).parents:
-        beside = {name for name in files if PurePosixPath(name).parent == parent and name.endswith(".py")}
+        beside = {
+            name for name in files if PurePosixPath(name).parent == parent and name.endswith(".py")
+        }
         if str(parent) == "." or beside:
             return beside if str(parent) != "." else set()
     return set()
