@@ -54,21 +54,44 @@ def _in_tree(names: list[str]) -> set[str]:
     return {Path(os.path.relpath(Path(name).resolve(), ROOT)).as_posix() for name in names}
 
 
+def find(
+    root: Path, base: str | None = None, changed: Collection[str] = ()
+) -> tuple[list[str], str]:
+    """Return the test files that a change reaches, and a report of them.
+
+    Parameters
+    ----------
+    root
+        The checkout.
+    base
+        As in `changed_files`.
+    changed
+        The changed files, if not those that git names.
+
+    Raises
+    ------
+    UnknownBaseError
+        Nothing tells where the change began.
+    """
+    changed = set(changed) or set(changed_files(root, base))
+    paths = tracked_files(root)
+    texts = tree_at(root, paths) | {path: "" for path in changed if path not in paths}
+    graph = graph_of(texts, read_all(texts, processes=os.cpu_count() or 1))
+    tests = graph.tests & set(paths)
+    reached = sorted(graph.reached(changed) & tests)
+    return reached, report(reached, tests)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Print the tests that a change can reach."""
     asked = parser().parse_args(arguments)
     gc.disable()  # a third of the time, in a process that ends at once
     try:
-        changed = _in_tree(asked.files) or set(changed_files(ROOT, asked.base))
+        reached, text = find(ROOT, asked.base, _in_tree(asked.files))
     except UnknownBaseError as error:
         print(f"tools.reach: {error}", file=sys.stderr)
         return 2
-    paths = tracked_files(ROOT)
-    texts = tree_at(ROOT, paths) | {path: "" for path in changed if path not in paths}
-    graph = graph_of(texts, read_all(texts, processes=os.cpu_count() or 1))
-    tests = graph.tests & set(paths)
-    reached = sorted(graph.reached(changed) & tests)
-    print("\n".join(reached) if asked.paths else report(reached, tests))
+    print("\n".join(reached) if asked.paths else text)
     return 0
 
 

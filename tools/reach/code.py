@@ -105,7 +105,7 @@ def read(text: str, module: str, *, is_package: bool) -> Named:
     )
 
 
-def _read_nodes(tree: ast.Module, reading: _Reading) -> None:
+def _read_nodes(tree: ast.Module, reading: _Reading) -> None:  # noqa: C901
     left: list[ast.AST] = [tree]
     while left:
         node = left.pop()

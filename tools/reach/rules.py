@@ -153,7 +153,7 @@ def mirrored(path: str, files: Iterable[str]) -> set[str]:
 
 
 def readers_beside(path: str, files: Iterable[str]) -> set[str]:
-    """Return the Python files that may read a file of data: those in its folder, or the next above."""
+    """Return the Python files that may read a file of data: of its folder, or the next above."""
     files = set(files)
     for parent in PurePosixPath(path).parents:
         beside = {
