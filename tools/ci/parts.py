@@ -46,10 +46,12 @@ def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[
     use_dev = f"export PATH={quote(f'{dev}/bin')}:$PATH\n"
     site = scratch / "site"
     return [
+        # The README's command installs from the other clone meanwhile, and pip writes beside sources.
         Part(
             "environment",
-            f"python3 -m venv {quote(str(dev))}\n{python} -m pip install -q -e '.[dev]' -e ./problems",
-            folder=main,
+            f"python3 -m venv {quote(str(dev))}\n"
+            f"{python} -m pip install -q -e '.[dev]' -e ./problems",
+            folder=release,
         ),
         Part(
             "README's first command",
@@ -61,7 +63,7 @@ def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[
             f"{use_dev}ruff format --check .\nruff check .\npyright\nlint-imports",
             needs=("environment",),
             decisive=True,
-            folder=main,
+            folder=release,
         ),
         # Network and disk beside the linters. Assimulo is built for the environment of the README,
         # which nothing uses meanwhile; the other one then gets the wheel.
@@ -73,7 +75,8 @@ def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[
             folder=main,
         ),
         Part(
-            "Assimulo",
+            "environment of the tests",
+            f"{python} -m pip install -q --no-deps -e . -e ./problems\n"
             f"bash tools/assimulo/install {python}",
             needs=("linters", "tools"),
             folder=main,
@@ -81,14 +84,14 @@ def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[
         Part(
             "site",
             f"{use_dev}sphinx-build -q -W --keep-going -b html docs {quote(str(site))}",
-            needs=("Assimulo",),
+            needs=("environment of the tests",),
             folder=main,
         ),
         # A build rewrites the entry points beside the sources, by which tests find the problems.
         Part(
             "packages",
             f"{use_dev}bash tools/release/build\nbash tools/release/check",
-            needs=("Assimulo",),
+            needs=("environment of the tests",),
             folder=release,
         ),
         # Both runs of pytest are in one checkout, so that numba compiles each kernel once.
@@ -103,7 +106,7 @@ def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[
         Part(
             "slow tests",
             f"{use_dev}{_slow(tests)}",
-            needs=("Assimulo", "site"),
+            needs=("environment of the tests", "site"),
             processors=2,
             folder=main,
             environment=REQUIRED | ONE_THREAD | {"DAESOLVE_SITE": str(site)},

@@ -104,7 +104,7 @@ def run(parts: Sequence[Part], logs: Path, processors: int = 2) -> dict[str, Ver
 def table(parts: Iterable[Part], verdicts: Mapping[str, Verdict]) -> str:
     """Write the verdict and the time of each part."""
     return "\n".join(
-        f"{part.name:<24}{verdicts[part.name].outcome:<10}{verdicts[part.name].seconds:>7.0f} s"
+        f"{part.name:<26}{verdicts[part.name].outcome:<10}{verdicts[part.name].seconds:>7.0f} s"
         for part in parts
     )
 
