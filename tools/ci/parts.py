@@ -46,7 +46,7 @@ def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[
     use_dev = f"export PATH={quote(f'{dev}/bin')}:$PATH\n"
     site = scratch / "site"
     return [
-        # The README's command installs from the other clone meanwhile, and pip writes beside sources.
+        # The README's command installs from the other clone meanwhile; pip writes beside sources.
         Part(
             "environment",
             f"python3 -m venv {quote(str(dev))}\n"

@@ -198,8 +198,7 @@ def _read_call(call: ast.Call, reading: _Reading) -> None:
     name = last_name(call.func)
     first = call.args[0] if call.args else None
     if name in OPENING:
-        constant = isinstance(first, ast.Constant) and isinstance(first.value, str)
-        reading.opened.add(str(first.value) if constant else None)
+        reading.opened.add(str(first.value) if isinstance(first, ast.Constant) else None)
     if name in IMPORTING and isinstance(first, ast.JoinedStr):
         start = first.values[0]
         if isinstance(start, ast.Constant):

@@ -68,7 +68,8 @@ def upward_imports(texts: Mapping[str, str]) -> list[tuple[str, str]]:
         for contract in tool.get("contracts", ())
         for line in contract.get("ignore_imports", ())
     }
-    return [tuple(map(str.strip, line.split("->"))) for line in sorted(lines)]
+    pairs = (line.partition("->") for line in sorted(lines))
+    return [(module.strip(), above.strip()) for module, _, above in pairs]
 
 
 def names_beside_imports(
