@@ -12,6 +12,7 @@ from functools import wraps
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from daesolve.errors import SymbolError
 
@@ -49,11 +50,17 @@ def _explained(
             answer = method(self, *arguments, **options)
         except failure:
             raise SymbolError(sentence(arguments)) from None
-        if answer is NotImplemented:
+        if answer is NotImplemented and not any(map(_answers_itself, arguments)):
             raise SymbolError(sentence(arguments))
         return answer
 
     return explained
+
+
+def _answers_itself(argument: Any) -> bool:
+    """Return whether NumPy may ask an argument of another package after CasADi."""
+    known = (ca.SX, ca.DM, ca.MX, np.ndarray, np.generic)
+    return hasattr(argument, "__array_ufunc__") and not isinstance(argument, (*known, np.ufunc))
 
 
 def _unknown(arguments: tuple[Any, ...]) -> str:

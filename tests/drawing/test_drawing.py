@@ -81,12 +81,14 @@ def only(shape, index=0, series=SERIES):
     return placed
 
 
+@pytest.mark.slow
 @settings(max_examples=100, derandomize=True, deadline=None)
 @given(drawings)
 def test_reads_back_from_json_as_it_was(drawing):
     assert from_json(json.loads(json.dumps(to_json(drawing), allow_nan=False))) == drawing
 
 
+@pytest.mark.slow
 @settings(max_examples=100, derandomize=True, deadline=None)
 @given(drawings, st.integers(-3, 2))
 def test_every_shape_finds_its_place(drawing, index):

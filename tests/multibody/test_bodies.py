@@ -82,6 +82,7 @@ def test_a_body_whose_axes_do_not_spin_with_it_moves_its_axis_as_one_whose_axes_
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
 
 
+@pytest.mark.slow
 @given(st.lists(UNIT, min_size=3, max_size=3), st.lists(UNIT, min_size=4, max_size=4))
 @settings(max_examples=20, derandomize=True, deadline=None)
 def test_the_rate_of_a_place_is_its_velocity(offset: list[float], turn: list[float]) -> None:

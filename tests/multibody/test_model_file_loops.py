@@ -33,6 +33,7 @@ CLOSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_stay_closed_and_conserve_energy(tmp_path: Path, name: str) -> None:
     case = ds.problem(str(written(tmp_path, name, LOOPS[name]))).case()
@@ -44,6 +45,7 @@ def test_loops_stay_closed_and_conserve_energy(tmp_path: Path, name: str) -> Non
     assert run.drift["energy"].max_relative < 1e-12
 
 
+@pytest.mark.slow
 def test_a_planar_loop_in_space_is_refused_by_name_unless_a_rule_is_given(tmp_path: Path) -> None:
     mechanism = ds.multibody.read(written(tmp_path, "four_bar", FOUR_BAR))
     with pytest.raises(RedundantConstraintsError, match="pin_2"):
@@ -52,6 +54,7 @@ def test_a_planar_loop_in_space_is_refused_by_name_unless_a_rule_is_given(tmp_pa
     assert run.outcome is ds.Outcome.COMPLETED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "start",
     [
@@ -85,6 +88,7 @@ def test_initial_takes_outputs_of_states(tmp_path: Path) -> None:
     assert run["drive_rate"][0] == pytest.approx(3.0, abs=1e-13)
 
 
+@pytest.mark.slow
 def test_the_motion_of_a_closed_loop_is_that_of_its_minimal_coordinate(tmp_path: Path) -> None:
     """The four-bar by its crank angle: T = I(a) a'^2 / 2, V(a), with lengths and angles."""
     case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case()
@@ -103,6 +107,7 @@ def test_the_motion_of_a_closed_loop_is_that_of_its_minimal_coordinate(tmp_path:
     assert np.allclose(run["pivot_angle"], turned, rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_gear_between_joints_moves_as_its_reduced_mass_does(tmp_path: Path) -> None:
     """Without springs and weight, x and y = p(x) share the kinetic energy of one freedom."""
     text = GEARED.replace('stiffness="30"', "").replace(
@@ -127,6 +132,7 @@ def test_a_gear_between_joints_moves_as_its_reduced_mass_does(tmp_path: Path) ->
     assert np.allclose(energy, energy[0], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_weld_holds_directions_too(tmp_path: Path) -> None:
     mechanism = ds.multibody.read(written(tmp_path, "welded", WELDED))
     run = ds.problem(str(mechanism.path)).case().solve(0.4, {"left_hinge_rate": 1.0})
