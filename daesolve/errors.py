@@ -24,6 +24,10 @@ class PosingError(DaesolveError, ValueError):
     """A system, a goal or a problem is posed in a way that makes no sense."""
 
 
+class SymbolError(PosingError, TypeError, RuntimeError):
+    """Symbols are used where only numbers can be; the message names what works on symbols."""
+
+
 class UnknownNameError(DaesolveError, AttributeError, KeyError):
     """A name is unknown; the message lists the nearest ones."""
 

@@ -1,4 +1,4 @@
-"""What tests skip on a machine without heyoka, which has wheels for Linux only.
+"""Tiers of tests, and what tests skip on a machine without heyoka, which has wheels for Linux only.
 
 Code that requests heyoka by name gets the library's refusal, and code that uses it for ground truth
 gets the refusal of the stand-in below; both count as skipped, not failed. The tests listed in
@@ -25,6 +25,8 @@ from daesolve.preparation import lately
 
 # It must detect the missing heyoka before the stand-in exists.
 from daesolve.solvers.heyoka_code import hy
+
+from . import tiers
 
 # Tests check fresh preparations; tests of kept ones set their own directory.
 os.environ["DAESOLVE_CACHE"] = "off"
@@ -62,12 +64,20 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Give each worker whole files, so that what the tests of a file share is made once."""
+    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
+        config.option.dist = "loadfile"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     """Skip what is listed: a file, or a test with all its parameters or with one, as `test_x[a]`.
 
     With ``DAESOLVE_CHECK_NEEDS_HEYOKA=1`` they run instead, and a test that passes counts as
     failed.
     """
+    tiers.mark_slow_rows(items, whole=not any("::" in argument for argument in config.args))
     if not WITHOUT_HEYOKA:
         return
     listed = set(needs_heyoka())
@@ -98,12 +108,43 @@ def pytest_make_collect_report(
     return report
 
 
+METER = tiers.Meter()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    """Measure how a test begins."""
+    METER.begin()
+    with METER.running():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_call() -> Generator[None]:
+    """Measure what a test runs."""
+    with METER.running():
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+    """Measure by itself what several tests share."""
+    if fixturedef.scope == "function":
+        return (yield)
+    with METER.sharing(f"the fixture {fixturedef.argname!r}"):
+        return (yield)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Skip a test that requests something missing, directly or by a fixture."""
+    """Skip a test that requests something missing; fail one that is too slow for its tier."""
     report = yield
+    if report.passed and call.when == "call" and tiers.is_limited(item):
+        excess = METER.excess()
+        if excess is not None:
+            report.outcome, report.longrepr = "failed", excess
     if report.failed and (reason := _missing(call.excinfo)):
         report.outcome = "skipped"
         report.longrepr = (str(item.path), item.location[1] or 0, reason)
@@ -131,7 +172,18 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _nothing_prepared_before() -> None:
-    """Prepare a test's system afresh: other tests may have prepared it with other parts."""
+    """Prepare the systems of a file afresh; its tests share what they prepare."""
     lately.forget()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_prepared_with_replaced_parts(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Share nothing with a test that replaces parts of the library."""
+    replaces = "monkeypatch" in request.fixturenames
+    if replaces:
+        lately.forget()
+    yield
+    if replaces:
+        lately.forget()

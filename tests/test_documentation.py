@@ -108,6 +108,14 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.default_rows(18)
+@pytest.mark.slow_rows(
+    "daesolve.analysis.exponents",
+    "daesolve.analysis.inverse_dynamics",
+    "daesolve.analysis.orbits.following",
+    "daesolve.analysis.orbits.stability_maps",
+    "daesolve.fmu.exporting",
+)
 @pytest.mark.parametrize("module", EXAMPLES)
 def test_the_examples_of_a_module_run_and_print_what_they_say(module):
     found = doctest.testmod(importlib.import_module(module))

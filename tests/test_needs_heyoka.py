@@ -1,8 +1,11 @@
 import ast
 
+import pytest
+
 from .conftest import NEEDS_HEYOKA, needs_heyoka
 
 
+@pytest.mark.slow
 def test_what_is_listed_is_a_test_and_listed_once_in_order():
     listed = needs_heyoka()
     assert list(listed) == sorted(set(listed))

@@ -47,6 +47,7 @@ def test_importing_daesolve_imports_no_room_and_none_of_the_packages_that_take_l
     assert loaded.isdisjoint(HEAVY | {"numpy", "scipy", "casadi", "heyoka"})
 
 
+@pytest.mark.slow
 def test_posing_and_running_a_system_draws_writes_and_distributes_nothing():
     loaded = loaded_by(
         "import daesolve as ds\n"
@@ -58,6 +59,7 @@ def test_posing_and_running_a_system_draws_writes_and_distributes_nothing():
     assert loaded.isdisjoint(f"daesolve.{room}" for room in ("reporting", "gallery", "template"))
 
 
+@pytest.mark.slow
 def test_the_problems_that_come_with_daesolve_import_nothing_that_draws():
     loaded = loaded_by("import daesolve as ds; assert ds.problems()[0]")
     assert loaded.isdisjoint({"matplotlib", "jinja2", "daesolve.reporting", "daesolve.gallery"})

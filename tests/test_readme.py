@@ -9,20 +9,13 @@ PAGES = [
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs").glob("*/*.md")),
 ]
-LONG = {
-    "coming-to-rest",
-    "ensembles",
-    "friction-laws",
-    "mechanisms",
-    "omni-friction",
-    "rolling-wheel",
-}
-"""Pages whose blocks take long together."""
+FIRST = [ROOT / "README.md", *(ROOT / "docs" / "start").glob("*.md")]
+"""Pages that a newcomer reads first; the blocks of all others are slow."""
 BLOCKS = [
     pytest.param(
         block,
         id=f"{page.relative_to(ROOT)}-{number}",
-        marks=pytest.mark.slow if page.stem in LONG else (),
+        marks=() if page in FIRST else pytest.mark.slow,
     )
     for page in PAGES
     for number, block in enumerate(
@@ -31,12 +24,14 @@ BLOCKS = [
 ]
 
 
+@pytest.mark.slow_rows("README.md-0")
 @pytest.mark.parametrize("block", BLOCKS)
 def test_every_python_block_of_the_documentation_runs(block, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where some keep their runs
     exec(compile(block, "documentation", "exec"), {})
 
 
+@pytest.mark.slow
 def test_the_bead_drives_jacobis_integral_and_says_so(capsys):
     block = next(block.values[0] for block in BLOCKS if "bead" in block.values[0])
     names = {}

@@ -110,6 +110,7 @@ def run():
     return ds.solve(pendulum(), **SHORT, solver=ds.Dop853())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "numbers", [range(60), pytest.param(range(60, CALLS), marks=pytest.mark.slow)]
 )

@@ -10,7 +10,7 @@ appendix A, to any system.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,6 +50,11 @@ NEARLY_BEST = 0.7
 """The first state is chosen whose independence is at least this share of the best one's."""
 ROUNDING = 1e-12
 """Real parts that differ by less than this share of the largest eigenvalue count as equal."""
+
+ZERO = 1e-7
+"""Eigenvalues below this share of the largest count as zero; a double one is known to its root."""
+SEEN = 1e-3
+"""A component of a mode, relative to its largest one, that is named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +110,40 @@ class Linearization:
 
     def __post_init__(self) -> None:
         suggest_names(self, modes="state", state="state", rates="state")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where cyclic coordinates and zero eigenvalues come from, in sentences."""
+        return tuple(_notes(self))
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{value:.6g}" for value in self.eigenvalues)
+        lines = [f"small motions of {', '.join(self.names) or 'nothing'}", f"eigenvalues: {values}"]
+        return "\n".join([*lines, *self.notes])
+
+
+def _notes(found: Linearization) -> Iterator[str]:
+    omitted = [name for name in found.cyclic if name not in found.names]
+    if omitted:
+        them = "it is" if len(omitted) == 1 else "they are"
+        rates = ", ".join(f"{name} at {found.rates[name]:.6g}" for name in omitted)
+        yield (
+            f"left out as cyclic: {', '.join(omitted)}, because {them} in no rate but those of "
+            f"cyclic coordinates ({rates}); each would add an eigenvalue 0 (coordinates= asks "
+            "for them)"
+        )
+    if asked := [name for name in found.cyclic if name in found.names]:
+        yield f"eigenvalues 0 of {', '.join(asked)}, which the equations do not feel (cyclic)"
+    largest = np.max(np.abs(found.eigenvalues), initial=0.0) or 1.0
+    zeros = np.flatnonzero(np.abs(found.eigenvalues) <= ZERO * largest)
+    others = len(zeros) - len(asked)
+    if others > 0:
+        shares = [np.abs(found.modes[name][zeros]).max(initial=0.0) for name in found.names]
+        moved = [n for n, share in zip(found.names, shares, strict=True) if share > SEEN]
+        yield (
+            f"eigenvalues 0 besides: {others}, of neighbouring equilibria or steady motions, or "
+            f"of motions that drift away; they differ in {', '.join(moved)}"
+        )
 
 
 def linearize(

@@ -1,7 +1,8 @@
 """The default drawing of a mechanism: each body as a star of its places.
 
 A body is drawn as lines from its mass centre to every place where a part is attached, or as a dot
-with its path if nothing is attached. In space it is seen along a direction.
+with its path if nothing is attached; colours and the marks of mass centres tell bodies apart.
+Springs and dampers are drawn between their ends. In space all is seen along a direction.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ import casadi as ca
 import numpy as np
 
 from daesolve.drawing.model_files import drawing_of_file
-from daesolve.drawing.shapes import Coordinates, Dot, Drawing, Line, Shape, Trace
+from daesolve.drawing.shapes import BODIES, Coordinates, Dot, Drawing, Line, Shape, Trace
+from daesolve.drawing.springs import across, lines_of
 from daesolve.drawing.systems import drawing_of_system
 from daesolve.drawing.viewing import FROM_THE_FRONT
 from daesolve.errors import PosingError
 from daesolve.multibody.clearance import Clearance
+from daesolve.multibody.elements import SpringDamperSeries
+from daesolve.multibody.loads import LineForce
 from daesolve.multibody.mechanism import Mechanism
 from daesolve.multibody.model_files import FileMechanism
 from daesolve.multibody.places import Ground, Place, PlanarFrame, PlanarPoint, Point
@@ -66,6 +70,13 @@ def drawing_of(
     q = ca.vertcat(*[body.coordinates.vector for body in mechanism.bodies])
     seen = ca.Function("seen", [q, mechanism.parameters.vector], [positions])
 
+    springs = [p for p in mechanism.parts if isinstance(p, LineForce | SpringDamperSeries)]
+
+    def ends_of(part: LineForce | SpringDamperSeries) -> list[int]:
+        """Return the numbers of the places of the ends of a spring."""
+        numbers = {id(place): len(centres) + at for at, place in enumerate(places)}
+        return [numbers[id(end)] for end in (part.first, part.second)]
+
     def rule(document: Mapping[str, Any]) -> Drawing:
         parameters = [document["parameters"][name] for name in mechanism.parameters.names]
         rows = np.array([document["states"][name] for name in states], dtype=float)
@@ -77,6 +88,15 @@ def drawing_of(
         }
         held = places[: len(places) - 2 * len(wheels)]
         shapes = _shapes(mechanism, held)
+        shown: list[Shape] = []
+        for number, part in enumerate(springs):
+            first, second = (_at(at, letters) for at in ends_of(part))
+            ways = across(*(np.array([series[str(n)] for n in end]).T for end in (first, second)))
+            names = [_beside(number, way, letters) for way in range(len(ways))]
+            for own, way in zip(names, ways, strict=True):
+                series |= {str(name): way[:, side].tolist() for side, name in enumerate(own)}
+            shown += lines_of(part, (first, second), names)
+        shapes = [*shown, *shapes]
         first = len(mechanism.bodies) + len(held)
         shapes += [
             Line([_at(number, letters), _at(number + 1, letters)], role="accent")
@@ -89,7 +109,7 @@ def drawing_of(
 
 def _shapes(mechanism: Mechanism, places: Sequence[Place]) -> list[Shape]:
     shapes: list[Shape] = []
-    grounded: list[Shape] = []
+    grounded, joints, centred = list[Shape](), list[Shape](), list[Shape]()
     letters = _letters(mechanism)
     for number, body in enumerate(mechanism.bodies):
         centre = _at(number, letters)
@@ -98,20 +118,17 @@ def _shapes(mechanism: Mechanism, places: Sequence[Place]) -> list[Shape]:
             for other, place in enumerate(places)
             if place.body is body
         ]
-        # One entry of the legend for each body.
-        labels = [body.name] + [""] * len(held)
-        shapes += [
-            Line([centre, end], label=label) for end, label in zip(held, labels, strict=False)
-        ]
-        shapes += [Dot(centre, role="detail")] if held else [Dot(centre, label=body.name)]
-        shapes += [] if held else [Trace(centre)]
+        role = BODIES[number % len(BODIES)]
+        shapes += [Line([centre, end], role=role) for end in held]
+        shapes += [] if held else [Trace(centre, role=role)]
+        centred.append(Dot(centre, role=role, label=body.name))
     for other, place in enumerate(places):
         at = _at(len(mechanism.bodies) + other, letters)
         if isinstance(place.body, Ground):
             grounded.append(Dot(at, role="ground"))
         else:
-            shapes.append(Dot(at, role="accent"))
-    return shapes + grounded
+            joints.append(Dot(at, role="detail"))
+    return shapes + grounded + joints + centred
 
 
 def _places(mechanism: Mechanism) -> list[Place]:
@@ -129,15 +146,15 @@ def _wheels(mechanism: Mechanism) -> list[tuple[PlanarPoint, PlanarPoint]]:
         if isinstance(part, WheelPair):
             frame, half = part.frame, ca.SX(part.track) / 2
             ahead, across = part.radius * frame.direction(0), half * frame.direction(1)
-            found.append((_beside(frame, across), _beside(frame, -across)))
+            found.append((_next_to(frame, across), _next_to(frame, -across)))
             found += [
-                (_beside(frame, side + ahead), _beside(frame, side - ahead))
+                (_next_to(frame, side + ahead), _next_to(frame, side - ahead))
                 for side in (across, -across)
             ]
     return found
 
 
-def _beside(frame: PlanarFrame, way: ca.SX) -> PlanarPoint:
+def _next_to(frame: PlanarFrame, way: ca.SX) -> PlanarPoint:
     return PlanarPoint(frame.body, frame.position + way, material(frame, way))
 
 
@@ -150,5 +167,13 @@ def _letters(mechanism: Mechanism) -> str:
 
 
 def _at(number: int, letters: str) -> Coordinates:
-    x, y, *z = (f"{_title(number)}_{letter}" for letter in letters)
+    return _named(_title(number), letters)
+
+
+def _beside(number: int, way: int, letters: str) -> Coordinates:
+    return _named(f"beside_{number}_{way}", letters)
+
+
+def _named(title: str, letters: str) -> Coordinates:
+    x, y, *z = (f"{title}_{letter}" for letter in letters)
     return (x, y, z[0]) if z else (x, y)

@@ -13,7 +13,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.drawing.poses import Pose, ring
-from daesolve.drawing.shapes import Circle, Dot, Drawing, Line, Role, Shape, Trace, Triple
+from daesolve.drawing.shapes import BODIES, Circle, Dot, Drawing, Line, Role, Shape, Trace, Triple
 from daesolve.multibody.model_files import FileMechanism
 from daesolve.multibody.model_files.model import FileGeom
 from daesolve.multibody.model_files.poses import matrix_of
@@ -86,7 +86,7 @@ def _shapes(mechanism: FileMechanism, poses: Sequence[Pose]) -> Iterator[Shape]:
         number = numbers.get(root)
         pose = None if number is None else poses[number]
         bare.discard(root)
-        role: Role = "ground" if number is None else "body"
+        role: Role = "ground" if number is None else BODIES[number % len(BODIES)]
         for points, radius in _wires(geom, size):
             ends = [_place(place + turned @ point, pose) for point in points]
             label = ""

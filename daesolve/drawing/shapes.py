@@ -14,10 +14,13 @@ from daesolve.drawing.viewing import FROM_THE_FRONT, axes_seen_from
 from daesolve.errors import PosingError, unknown_name
 from daesolve.storage.encoding import is_list, is_mapping, is_tuple
 
-Role = Literal["body", "accent", "ground", "path", "force", "detail"]
-"""What a shape represents, which sets its colour and stroke: a body, a part that should differ from
-it, the fixed surroundings, the path of a point, a force or another vector, a part of a body drawn
-with finer lines."""
+Role = Literal["body", "body-2", "body-3", "body-4", "body-5", "body-6",
+               "accent", "ground", "path", "force", "detail"]  # fmt: skip
+"""What a shape represents, which sets its colour, stroke and mark: a body, one of several bodies, a
+part that should differ from it, the fixed surroundings, the path of a point, a force or another
+vector, a part of a body drawn with finer lines."""
+BODIES: tuple[Role, ...] = ("body", "body-2", "body-3", "body-4", "body-5", "body-6")
+"""The roles of bodies, by their numbers; then they repeat."""
 
 
 class _Declared:

@@ -14,7 +14,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from daesolve.drawing.shapes import Coordinates, Dot, Drawing, Line, Quantity, Shape, Trace
+from daesolve.drawing.shapes import BODIES, Coordinates, Dot, Drawing, Line, Quantity, Shape, Trace
 from daesolve.drawing.viewing import FROM_THE_FRONT
 from daesolve.posing.goals import Holonomic, as_scalar
 from daesolve.system.posed import with_units
@@ -89,9 +89,12 @@ def _drawing(places: Places, rods: Sequence[Shape], eye: Sequence[float]) -> Dra
     shapes, deep = list(rods), _deep(places)
     for number, (title, names) in enumerate(places.items()):
         at = _point(names, names, deep=deep)
-        # Of two points, a legend shows by their colours which is which.
-        role = "accent" if rods or number % 2 else "body"
-        shapes += [Trace(at), Dot(at, label=title, role=role)]
+        # Of several points, a legend shows by their colours and marks which is which.
+        role = BODIES[(number + bool(rods)) % len(BODIES)]
+        if len(places) > 1:
+            shapes += [Trace(at, role=role), Dot(at, label=title, role=role)]
+        else:
+            shapes += [Trace(at), Dot(at, label=title, role="accent" if rods else "body")]
     if deep:
         return Drawing(shapes, eye=eye)
     first = [_letter(name) for name in next(iter(places.values()))]

@@ -16,6 +16,7 @@ import numpy as np
 
 from daesolve.ensembles.batches import run_batch, run_in_lanes
 from daesolve.ensembles.members import member_case
+from daesolve.ensembles.posed_here import unpacked
 from daesolve.errors import (
     DaesolveError,
     MissingPackageError,
@@ -43,8 +44,9 @@ class Task:
 
     Parameters
     ----------
-    problem, digest
-        The name of an installed problem, or the path of its file and the digest of the file.
+    problem, digest, posed
+        The name of an installed problem; the path of its file and the digest of the file; or the
+        name of one that exists only in the process that sweeps, and its bytes (`posed_here`).
     case, model, structure, parameters, start, initial
         As in `daesolve.plugins.bound_case.BoundCase`.
     until
@@ -61,6 +63,7 @@ class Task:
 
     problem: str
     digest: str | None
+    posed: bytes | None
     case: str
     model: str
     structure: Mapping[str, Any]
@@ -297,7 +300,7 @@ def check_worker(task: Task) -> None:
                 f"a worker on {platform.node()} has {package} {found}, but the sweep was "
                 f"started with {asked}: install the same versions everywhere"
             )
-    _problem(task.problem, task.digest)
+    _problem(task.problem, task.digest, task.posed)
 
 
 def case_of(task: Task) -> BoundCase:
@@ -309,7 +312,7 @@ def case_of(task: Task) -> BoundCase:
         The worker has other versions, or lacks the problem.
     """
     check_worker(task)
-    case = _problem(task.problem, task.digest).case(task.case, model=task.model)
+    case = _problem(task.problem, task.digest, task.posed).case(task.case, model=task.model)
     return replace(
         case,
         structure=task.structure,
@@ -320,8 +323,10 @@ def case_of(task: Task) -> BoundCase:
 
 
 @lru_cache(maxsize=4)
-def _problem(name: str, digest: str | None) -> Problem:
+def _problem(name: str, digest: str | None, posed: bytes | None) -> Problem:
     """Load a problem once: its systems, and the code compiled for them, are kept with it."""
+    if posed is not None:
+        return unpacked(posed)
     try:
         if digest is None:
             return registry.installed(name)

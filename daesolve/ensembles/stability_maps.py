@@ -90,7 +90,7 @@ def sweep_stability(
     store = MapStore(out, plane.identity(found))
     missing = [number for number in range(cells[1]) if number not in store.rows]
     if missing:
-        task = task_of(case, None, None, {}, batch=False, installed=True)
+        task = task_of(case, None, None, {}, batch=False, elsewhere=True)
         sent = _sendable(case, orbit)
 
         def part(numbers: tuple[int, ...]) -> Part:

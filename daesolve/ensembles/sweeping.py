@@ -24,6 +24,7 @@ from daesolve.ensembles.members import (
     over_from,
     values_of,
 )
+from daesolve.ensembles.posed_here import packed
 from daesolve.ensembles.sweep_files import Store, new_manifest, sweep_manifest
 from daesolve.ensembles.sweep_results import Sweep
 from daesolve.ensembles.workers import Cluster, LocalProcesses, ThisProcess, Workers
@@ -48,6 +49,7 @@ from daesolve.integration.run_options import (
 )
 from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
+from daesolve.plugins.family import Family
 from daesolve.plugins.registry import digest_of
 from daesolve.plugins.stored_problem import in_need_of_source, is_of_file, posed_again
 from daesolve.preparation.choosing import check_pair, choose_formulation
@@ -164,7 +166,7 @@ def sweep(
         until = float(at[-1])
     if batch is None and not _pays(case, chosen, table):
         batch = False
-    task = task_of(case, until, at, chosen, batch=batch, installed=workers != 0)
+    task = task_of(case, until, at, chosen, batch=batch, elsewhere=workers != 0)
     _check(member_case(case, values_of(table, 0)), task, table)
     manifest = contents(task, over, samples, seed) | {"count": count_of(table)}
     manifest = new_manifest(manifest, list(table))
@@ -211,7 +213,7 @@ def resume_sweep(
     over, samples, seed = over_from(manifest["over"]), manifest["samples"], manifest["seed"]
     table = checked(case, members(over, samples, seed))
     task = task_of(
-        case, manifest["until"], at, options, batch=manifest["batch"], installed=workers != 0
+        case, manifest["until"], at, options, batch=manifest["batch"], elsewhere=workers != 0
     )
     asked = contents(task, over, samples, seed) | {"count": manifest["count"]}
     if asked["identity"]["digest"]:  # the file may have moved
@@ -229,21 +231,21 @@ def task_of(
     options: Mapping[str, Any],
     *,
     batch: bool | None,
-    installed: bool,
+    elsewhere: bool,
 ) -> Task:
-    """Return what runs of a case share; workers load an `installed` problem by name.
+    """Return what runs of a case share, for workers unless all run here.
 
     Raises
     ------
-    OutOfRangeError
-        Workers could not load it.
+    MissingPackageError, PosingError
+        The problem is neither installed nor in a file, and cannot be sent to workers.
     """
     path = case.problem.path
     name = case.problem.name if path is None else str(path.resolve())
-    if installed and path is None:
-        _check_found(case)
+    only_here = elsewhere and path is None and not _found(case.problem)
     return Task(
         problem=name,
+        posed=packed(case.problem) if only_here else None,
         digest=case.problem.digest,
         case=case.case.name,
         model=case.model,
@@ -259,19 +261,12 @@ def task_of(
     )
 
 
-def _check_found(case: BoundCase) -> None:
-    """Refuse a problem that a worker could not load."""
-    name = case.problem.name
+def _found(problem: Family) -> bool:
+    """Return whether a worker finds a problem by its name."""
     try:
-        found = registry.problem(name) is case.problem
+        return registry.problem(problem.name) is problem
     except (LookupError, PluginError):
-        found = False
-    if not found:
-        raise OutOfRangeError(
-            f"the problem {name!r} is not an installed one, but worker processes load it by "
-            "name: put it in a file and load it from there (problem('mine.py')), or run all "
-            "members in this process (workers=0)"
-        )
+        return False
 
 
 def _check(case: BoundCase, task: Task, over: Iterable[str]) -> None:

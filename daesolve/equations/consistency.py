@@ -19,6 +19,7 @@ from daesolve.algebra.translation import function_of
 from daesolve.equations.borders import Borders
 from daesolve.equations.contact_rows import opening_advice
 from daesolve.equations.dynamics import Dynamics, ResetRow
+from daesolve.equations.kept_outputs import aimed, can_keep
 from daesolve.equations.projection import TOLERANCE, Projection, levels, metrics, sizes
 from daesolve.equations.scaled_rows import are_independent
 from daesolve.errors import (
@@ -81,7 +82,8 @@ def complete_start(
     dynamics, values
         The equations, and p as numbers.
     start, guess
-        Values to keep, and values that may change (missing ones are zero), by state.
+        Values to keep, by state or by output of states, and values that may change, by state
+        (missing ones are zero).
     time, drift
         The time of the state, s; how far off its goals a given state may be, relative.
 
@@ -96,10 +98,12 @@ def complete_start(
     """
     names = dynamics.labels.states
     x = near(dynamics, start, guess)
-    given = np.array([names.index(name) for name in start], dtype=int)
+    given = np.array([names.index(name) for name in start if name in names], dtype=int)
+    kept = {name: start_value(name, start[name]) for name in start if name not in names}
     first = x.copy()
     held, values = _held(dynamics, time, x, values)
-    for number, level in enumerate(levels(dynamics, held)):
+    for number, level in enumerate(levels(dynamics, held, tuple(kept))):
+        level = aimed(dynamics, level, kept)
         if not level.goals:
             continue
         metric = metrics(dynamics, time, x, values)[number]
@@ -143,7 +147,8 @@ def near(
         There is no state of this name, or a value is not finite.
     """
     names = dynamics.labels.states
-    given = {**check_named("guess", guess), **check_named("initial", start)}
+    own = {n: v for n, v in check_named("initial", start).items() if not can_keep(dynamics, n)}
+    given = {**check_named("guess", guess), **own}
     for name in given:
         if name not in names:
             raise unknown_name("state", str(name), names)
@@ -196,13 +201,9 @@ def _held(
     if not own:
         return (), p
     values = ca.vertcat(*[row.value for row in own])
-    held_values = ca.vertcat(*[row.held for row in own])
-    function = function_of(
-        "held",
-        [dynamics.t, dynamics.x, dynamics.p],
-        [held_values, ca.jacobian(values, dynamics.x)],
-        (["t", "x", "p"], ["values", "gradients"]),
-    )
+    entries = [ca.vertcat(*[row.held for row in own]), ca.jacobian(values, dynamics.x)]
+    symbols, names = [dynamics.t, dynamics.x, dynamics.p], ["t", "x", "p"]
+    function = function_of("held", symbols, entries, (names, ["values", "gradients"]))
     found = function(t, x, p)
     gradients = np.asarray(found[1]).reshape(len(own), -1)
     p = p.copy()
@@ -223,11 +224,9 @@ def _refusal(
     missed = misses(projection)
     for title, miss in missed.items():
         if not np.isfinite(miss):
-            return InconsistentStateError(
-                f"{title} is {miss} at the start, or its rate is not finite there; start where "
-                "it is regular"
-            )
-    held = [name for name in start if names.index(name) in level.columns]
+            where = "at the start, or its rate is not finite there; start where it is regular"
+            return InconsistentStateError(f"{title} is {miss} {where}")
+    held = [n for n in start if n in names and names.index(n) in level.columns]
     if held and whole.nearest() is not None:
         movable = [names[int(index)] for index in projection.moving]
         advice = (
@@ -238,14 +237,17 @@ def _refusal(
         ) + opening_advice(dynamics.contacts, missed)
         return InconsistentStateError(f"the start violates {listed(missed)}; {advice}")
     missed = misses(whole)
+    if kept := [name for name in start if name in level.goals and name not in names]:
+        return InconsistentStateError(
+            f"no state near the guess has the given {' and '.join(kept)}: leave one of them open, "
+            "or give values that the goals allow"
+        )
     if len(missed) > 1:
         return ContradictoryGoalsError(
             f"no state near the start fulfils {listed(missed)} together: they contradict each other"
         )
-    return InconsistentStateError(
-        f"the start violates {listed(missed)}, and no state near the guess fulfils it; give a "
-        "better start"
-    )
+    advice = "and no state near the guess fulfils it; give a better start"
+    return InconsistentStateError(f"the start violates {listed(missed)}, {advice}")
 
 
 def misses(projection: Projection) -> dict[str, float]:
@@ -265,8 +267,8 @@ def misses(projection: Projection) -> dict[str, float]:
 
 def listed(missed: Mapping[str, float]) -> str:
     """List goals with their residuals: title -> residual."""
-    parts = [f"{title} (by {abs(miss):.6g})" for title, miss in missed.items()]
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
+    *parts, last = [f"{title} (by {abs(miss):.6g})" for title, miss in missed.items()]
+    return f"{', '.join(parts)} and {last}" if parts else last
 
 
 def sample_states(

@@ -77,7 +77,9 @@ class Level:
 
 
 @built_once
-def levels(dynamics: Dynamics, held: tuple[str, ...] = ()) -> tuple[Level, Level]:
+def levels(
+    dynamics: Dynamics, held: tuple[str, ...] = (), kept: tuple[str, ...] = ()
+) -> tuple[Level, Level]:
     """Return the position and the velocity level.
 
     Parameters
@@ -86,6 +88,8 @@ def levels(dynamics: Dynamics, held: tuple[str, ...] = ()) -> tuple[Level, Level
         The equations.
     held
         Invariants on positions that must have their reference value.
+    kept
+        Outputs that the last equations are to give values (`kept_outputs.aimed`).
     """
     holonomic = [row for row in dynamics.rows if row.kind == "holonomic"]
     slow: list[tuple[str, ca.SX]] = [(row.name, row.chain[0]) for row in holonomic]
@@ -99,6 +103,9 @@ def levels(dynamics: Dynamics, held: tuple[str, ...] = ()) -> tuple[Level, Level
     positions = np.arange(split)
     velocities = np.arange(split, dynamics.x.numel())
     rates = len(holonomic)
+    for name in kept:
+        output = dynamics.outputs[name]
+        (fast if ca.depends_on(output, dynamics.x[split:]) else slow).append((name, output))
     return _level(dynamics, slow, positions, 0), _level(dynamics, fast, velocities, rates)
 
 

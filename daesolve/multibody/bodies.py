@@ -15,9 +15,10 @@ whose solutions are as slow as the axis moves, however fast the body spins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import casadi as ca
 import numpy as np
@@ -110,6 +111,22 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 NOWHERE = (0.0, 0.0, 0.0)
 
 
+class Moving:
+    """The type of a field that takes a start value, and reads as the quantity of the motion."""
+
+    def __init__(self, usual: object, motion: Callable[[Any], ca.SX]) -> None:
+        self._usual, self._motion = usual, motion
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, body: object | None, owner: type) -> Any:
+        return self._usual if body is None else self._motion(body)
+
+    def __set__(self, body: object, start: Vector | Expression) -> None:
+        body.__dict__[self._name] = start
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Body:
     """A rigid body in space.
@@ -132,8 +149,10 @@ class Body:
         `_spin`, the rate of its spin seen from space, replaces `_w3`.
     position, rotation, velocity, angular_velocity
         The start: the mass centre, m; the quaternion (see `quaternion`); the velocity of the mass
-        centre, m/s; the angular velocity in axes of the body, rad/s. Numbers or expressions of
-        parameters.
+        centre, m/s; the angular velocity in axes of the body, rad/s (its third entry is the spin
+        of an axisymmetric body). Numbers or expressions of parameters. As attributes of the body
+        these are the quantities of the motion, in its coordinates and velocities; `start` has the
+        start.
 
     Raises
     ------
@@ -149,10 +168,10 @@ class Body:
     mass: Expression
     inertia: Vector
     axisymmetric: bool = False
-    position: Vector = NOWHERE
-    rotation: Vector = IDENTITY
-    velocity: Vector = NOWHERE
-    angular_velocity: Vector = NOWHERE
+    position: Moving = Moving(NOWHERE, lambda body: body.coordinates.vector[:3])
+    rotation: Moving = Moving(IDENTITY, lambda body: body.coordinates.vector[3:])
+    velocity: Moving = Moving(NOWHERE, lambda body: body.velocities.vector[:3])
+    angular_velocity: Moving = Moving(NOWHERE, lambda body: body.velocities.vector[3:])
     coordinates: DifferentiableVector = field(init=False)
     velocities: SymbolVector = field(init=False)
     moments: ca.SX = field(init=False)
@@ -289,18 +308,18 @@ class Body:
         return (moving + ca.dot(turning, self.moments @ turning)) / 2
 
     def _start(self) -> dict[str, ca.SX]:
-        what = f"of {self.name!r}"
-        turned = column(self.rotation, (4,), f"the rotation {what}")
+        what, given = f"of {self.name!r}", vars(self)
+        turned = column(given["rotation"], (4,), f"the rotation {what}")
         if turned.is_constant() and vanishes(turned, 1.0):
             raise OutOfRangeError(
                 f"the rotation {what} must be a quaternion of length one, (1, 0, 0, 0) for "
-                f"none, not {self.rotation!r}"
+                f"none, not {given['rotation']!r}"
             )
         values = ca.vertcat(
-            column(self.position, (3,), f"the position {what}"),
+            column(given["position"], (3,), f"the position {what}"),
             turned,
-            column(self.velocity, (3,), f"the velocity {what}"),
-            column(self.angular_velocity, (3,), f"the angular velocity {what}"),
+            column(given["velocity"], (3,), f"the velocity {what}"),
+            column(given["angular_velocity"], (3,), f"the angular velocity {what}"),
         )
         names = (*self.coordinates.names, *self.velocities.names)
         return dict(zip(names, ca.vertsplit(values), strict=True))
@@ -320,7 +339,8 @@ class PlanarBody:
     mass, inertia
         kg, and kg m^2 about the mass centre: numbers or expressions of parameters.
     position, angle, velocity, rate
-        The start, m, rad, m/s, rad/s: numbers or expressions of parameters.
+        The start, m, rad, m/s, rad/s: numbers or expressions of parameters. As attributes of the
+        body these are the quantities of the motion; `start` has the start.
 
     Raises
     ------
@@ -333,10 +353,10 @@ class PlanarBody:
     name: str
     mass: Expression
     inertia: Expression
-    position: Vector = (0.0, 0.0)
-    angle: Expression = 0.0
-    velocity: Vector = (0.0, 0.0)
-    rate: Expression = 0.0
+    position: Moving = Moving((0.0, 0.0), lambda body: body.coordinates.vector[:2])
+    angle: Moving = Moving(0.0, lambda body: body.coordinates.vector[2])
+    velocity: Moving = Moving((0.0, 0.0), lambda body: body.coordinates.dot.vector[:2])
+    rate: Moving = Moving(0.0, lambda body: body.coordinates.dot.vector[2])
     coordinates: DifferentiableVector = field(init=False)
     start: dict[str, ca.SX] = field(init=False)
 
@@ -396,12 +416,12 @@ class PlanarBody:
         return (self.mass * ca.sumsqr(rates[:2]) + self.inertia * rates[2] ** 2) / 2
 
     def _start(self) -> dict[str, ca.SX]:
-        what = f"of {self.name!r}"
+        what, given = f"of {self.name!r}", vars(self)
         values = ca.vertcat(
-            column(self.position, (2,), f"the position {what}"),
-            column([self.angle], (1,), f"the angle {what}"),
-            column(self.velocity, (2,), f"the velocity {what}"),
-            column([self.rate], (1,), f"the rate {what}"),
+            column(given["position"], (2,), f"the position {what}"),
+            column([given["angle"]], (1,), f"the angle {what}"),
+            column(given["velocity"], (2,), f"the velocity {what}"),
+            column([given["rate"]], (1,), f"the rate {what}"),
         )
         names = (*self.coordinates.names, *self.coordinates.rates.names)
         return dict(zip(names, ca.vertsplit(values), strict=True))

@@ -142,8 +142,8 @@ def linearization_report(subject: Subject) -> dict[str, Any]:
     dict
         `names` of the coordinates of small motions, `matrix` (by name, the row of its rate),
         `eigenvalues` (`real` and `imaginary` parts, 1/s), `modes` (by name, `real` and `imaginary`
-        components in the motion of each eigenvalue), the rates of the `cyclic` coordinates, and
-        the relative `residual` of the rates of all others.
+        components in the motion of each eigenvalue), the rates of the `cyclic` coordinates, the
+        relative `residual` of the rates of all others, and `notes` on what was left out and why.
     """
     found = linearize_equations(
         subject.system.dynamics, subject.start, subject.numbers, time=subject.time
@@ -155,6 +155,7 @@ def linearization_report(subject: Subject) -> dict[str, Any]:
         "modes": {name: _parts(found.modes[name]) for name in found.names},
         "cyclic": {name: found.rates[name] for name in found.cyclic},
         "residual": found.residual,
+        "notes": list(found.notes),
     }
 
 

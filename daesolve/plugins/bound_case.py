@@ -15,6 +15,7 @@ from daesolve.analysis.sensitivity import (
     sensitivity_of,
 )
 from daesolve.equations.consistency import Start, check_named, start_value
+from daesolve.equations.kept_outputs import met_by
 from daesolve.equations.starting import started
 from daesolve.errors import (
     Named,
@@ -410,9 +411,7 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         if of and not (general and general.takes_names):
             raise OutOfRangeError(f"the analysis {name!r} does not use names: leave out 'of'")
         if until is not None and not (general and general.takes_horizon):
-            raise OutOfRangeError(
-                f"the analysis {name!r} does not use a horizon: leave out 'until'"
-            )
+            raise OutOfRangeError(f"the analysis {name!r} does not use a horizon, 'until'")
         if general is not None:
             return Answer(general.answer(self._subject(), of, until))
         answer = called(f"the analysis {name!r}", own[name], self)
@@ -439,10 +438,9 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
         InconsistentStateError
             No consistent state agrees with the start values.
         """
-        guess, initial = self.guess()
-        dynamics = self.system.dynamics
-        values, time = {**dynamics.values, **self.values}, self.case.start_time
-        return started(dynamics, values, initial, guess=guess, time=time)[0]
+        (guess, initial), dynamics = self.guess(), self.system.dynamics
+        values = {**dynamics.values, **self.values}
+        return started(dynamics, values, initial, guess=guess, time=self.case.start_time)[0]
 
     def guess(self) -> tuple[dict[str, float], dict[str, float]]:
         """Return the guess of the states, and which of them to keep.
@@ -463,13 +461,15 @@ class BoundCase(ExportableCase, OrbitingCase, Shown):
             return {**start, **self.initial}, {**own, **kept}
         for name, value in start.items():
             start_value(name, value)
-        return self._follows("the start", rule), dict(self.initial)
+        guess, time = self._follows("the start", rule), self.case.start_time
+        met = met_by(self.system.dynamics, self.start, guess, self.values, time)
+        return guess, {**met, **self.initial}  # where a loop must be closed, others move
 
     def _changed(self) -> dict[str, Any]:
         """Return the parameters and the structure that are other than those of the case."""
         usual = {**self.case.structure, **self.case.parameters}
-        chosen = {**self.structure, **self.parameters}
-        return {name: value for name, value in chosen.items() if usual.get(name) != value}
+        chosen = {**self.structure, **self.parameters}.items()
+        return {name: value for name, value in chosen if usual.get(name) != value}
 
     def _follows(self, what: str, rule: StartRule | None) -> dict[str, float]:
         """Apply a rule of (start values, parameters, structure) for something."""

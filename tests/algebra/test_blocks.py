@@ -25,6 +25,7 @@ def block_function(expression, t, x, p):
     return function_of("f", [t, x, p], [expression], (["t", "x", "p"], ["f"]))
 
 
+@pytest.mark.slow_rows("exp")
 @pytest.mark.parametrize("operation", UNARY + BINARY)
 def test_every_operation_of_casadi_means_the_same_in_a_block(operation):
     t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("p")
@@ -37,6 +38,7 @@ def test_every_operation_of_casadi_means_the_same_in_a_block(operation):
     assert np.max(np.abs(found - exact) / np.maximum(np.abs(exact), 1.0)) <= 8 * EPSILON
 
 
+@pytest.mark.slow_rows("1", "50")
 @pytest.mark.parametrize("count", [1, 50, 150])
 def test_motions_with_values_of_their_own_are_evaluated_as_each_alone(count):
     t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 2), ca.SX.sym("p", 2)
@@ -131,6 +133,7 @@ def one_column(rounds):
     return function_of("g", [t, x, p], [ca.vertcat(*whole(t, x, p))], (["t", "x", "p"], ["g"]))
 
 
+@pytest.mark.slow_rows("3")
 @pytest.mark.parametrize("count", [1, 3, 8, 11])
 def test_a_function_called_again_and_again_forgets_what_it_was_called_with(count):
     function, p = one_column(200), np.array([0.3, 0.7])

@@ -27,6 +27,7 @@ def found_in(text: str) -> str:
     return names["found"]
 
 
+@pytest.mark.slow
 def test_posed_twice_and_in_another_process_a_system_has_one_digest():
     other = subprocess.run(
         [sys.executable, "-c", POSED + "print(found)"], capture_output=True, text=True, check=True

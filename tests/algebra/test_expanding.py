@@ -43,6 +43,7 @@ def expressions(draw, depth=4):
     return {"+": one + other, "-": one - other, "*": one * other, "/": one / (3 + other**2)}[kind]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(expressions(), st.integers(0, 1000))
 def test_what_is_multiplied_out_has_the_same_values(expression, seed):

@@ -30,6 +30,8 @@ intervals = st.tuples(numbers, numbers).map(sorted)
 part = st.floats(0.0, 1.0)
 
 
+@pytest.mark.default_rows(6)
+@pytest.mark.slow_rows("tan")
 @pytest.mark.parametrize("name", UNARY)
 @settings(derandomize=True, deadline=None)
 @given(a=intervals, where=part)
@@ -43,6 +45,8 @@ def test_what_a_function_comes_to_lies_within_its_bounds(name, a, where):
     assert low <= value <= high
 
 
+@pytest.mark.default_rows(5)
+@pytest.mark.slow_rows("or", "product")
 @pytest.mark.parametrize("name", BINARY)
 @settings(derandomize=True, deadline=None)
 @given(a=intervals, b=intervals, where=part, there=part)

@@ -160,6 +160,7 @@ def test_factorising_does_not_change_the_matrix_it_is_given():
         assert all(ca.is_equal(entries[row][c], columns[c]) for c in columns)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(seeds, st.integers(0, 5), st.integers(1, 3))
 def test_small_dense_systems_are_solved_without_any_pivot(seed, size, columns):

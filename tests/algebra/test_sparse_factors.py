@@ -36,6 +36,7 @@ def backward_error(matrix, entries, solve, seed):
     return np.max(np.abs(dense @ found - right)) / size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [float, complex])
 def test_matrices_alike_are_solved_to_rounding_whatever_pivots_the_first_of_them_had(kind):
     matrix = pattern()

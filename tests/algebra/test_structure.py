@@ -89,6 +89,7 @@ def test_a_change_of_sign_is_kept_apart() -> None:
         assert (value.sign[0], value.turns[0]) == (-1.0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_hundred_angles_in_fifteen_thousand_instructions() -> None:
     angles = ca.SX.sym("a", 100)
     chain = angles

@@ -71,6 +71,7 @@ def derivatives(column: ca.SX, t: float, x: np.ndarray, p: np.ndarray):
     return StateFunction(function, p).jacobian(t, x), np.array(ca.DM(exact(t, x, p)))
 
 
+@pytest.mark.slow_rows("NEG")
 @pytest.mark.parametrize("name", SMOOTH)
 def test_each_operation_has_the_derivatives_of_casadi(name: str):
     operation = SMOOTH[name]

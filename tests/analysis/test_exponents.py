@@ -121,6 +121,7 @@ def test_unit_quaternions_leave_no_exponent_across_them():
     assert found.dimension == 6
 
 
+@pytest.mark.slow
 def test_through_resets_the_doubling_map_has_ln_2():
     s = ds.states(x="", clock="s")
     strike = ds.Reset({"clock": s.clock - 1.0, "x": s.x - (s.x >= 1.0)})
@@ -133,6 +134,7 @@ def test_through_resets_the_doubling_map_has_ln_2():
     assert found.spectrum == pytest.approx([math.log(2.0), 0.0], abs=1e-3)
 
 
+@pytest.mark.slow
 def test_through_impacts_a_billiard_has_the_exponent_of_its_exact_map():
     x, y, *velocity = billiard.START
     near = [billiard.exponent((x, y + 1e-3 * k, *velocity), 150.0) for k in range(8)]
@@ -187,6 +189,7 @@ def test_a_direction_that_an_impact_takes_away_has_no_exponent():
         lyapunov_exponent(system, 10.0, {"y": 1.0, "clock": 0.0}, count=None)
 
 
+@pytest.mark.slow
 def test_a_contact_that_leaves_no_freedom_has_no_exponents():
     """A ball comes to rest on a table and rides on it: nothing can be changed there."""
     q, p = ds.coordinates(y="m"), ds.parameters(restitution=(0.3, ""))
@@ -204,6 +207,7 @@ ALONE = ds.Taylor(engine="kernel")
 """Asked for by its engine, it goes in no lane."""
 
 
+@pytest.mark.slow
 def test_directions_that_go_beside_each_other_give_the_spectrum_of_those_that_do_not():
     start = on_section(1.0 / 12.0, 0.1, 0.0)
     together, alone = (
@@ -215,6 +219,7 @@ def test_directions_that_go_beside_each_other_give_the_spectrum_of_those_that_do
     np.testing.assert_allclose(together.history, alone.history, rtol=0.0, atol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, None])
 def test_exponents_of_many_starts_are_those_of_each_alone(count):
     system = henon_heiles()
@@ -225,6 +230,7 @@ def test_exponents_of_many_starts_are_those_of_each_alone(count):
         np.testing.assert_allclose(found.spectrum, alone.spectrum, rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_start_without_exponents_is_its_error_among_the_others():
     system = pendulum()
     members = [{"x": 0.1}, {"x": 2.0}, {"x": 0.2}]

@@ -40,6 +40,7 @@ def test_a_rail_keeps_a_density_in_closed_form() -> None:
         assert found.gradient({"y": y})["y"] == pytest.approx(y / (1 + y * y), rel=1e-13)
 
 
+@pytest.mark.slow
 def test_chaplygins_ball_keeps_his_density() -> None:
     # In the angular velocity: rho = sqrt(1 - D (g, A g)), A = (I + D)^-1, D = m R^2, g vertical;
     # Chaplygin's 1 / sqrt(...) in the angular momentum, times the determinant between the two.
@@ -67,6 +68,7 @@ def test_chaplygins_ball_keeps_his_density() -> None:
         found.ratio({"w": 1.0}, {"i": 1.0})
 
 
+@pytest.mark.slow
 def test_known_systems_keep_a_volume() -> None:
     for name in ("knife-edge", "rolling-disc", "pendulum"):
         found = invariant_measure(system(name))
@@ -75,6 +77,7 @@ def test_known_systems_keep_a_volume() -> None:
     assert (centred.exists, centred.evidence) == (True, "proved at these parameters")
 
 
+@pytest.mark.slow_rows("cart")
 @pytest.mark.parametrize("name", ["chaplygin-sleigh", "bogies", "cart", "unicycle"])
 def test_known_systems_keep_none_at_all(name: str) -> None:
     found = invariant_measure(system(name))
@@ -83,6 +86,7 @@ def test_known_systems_keep_none_at_all(name: str) -> None:
         found.gradient({})
 
 
+@pytest.mark.slow
 def test_the_sleigh_has_none_by_its_reduced_equations_either() -> None:
     # u' = a w^2, w' = -m a u w / (I + m a^2): straight motion is a point of rest with div != 0.
     x = ds.states(u="m/s", w="rad/s")
@@ -102,6 +106,7 @@ def test_the_bogies_attracting_motion_says_what_brackets_say() -> None:
     assert invariant_measure(on_a_rail(), multipliers=[2.0, 0.5]).exists is True
 
 
+@pytest.mark.slow
 def test_a_rattleback_that_spins_has_none_by_its_eigenvalues_either() -> None:
     # Upright spinning at w3 is steady up to the turn: small motions of it shrink or grow volumes.
     spinning = system("rattleback")
@@ -126,6 +131,7 @@ def test_friction_shrinks_every_volume(friction: float) -> None:
     assert found.none_at_all is (friction > 0.0)
 
 
+@pytest.mark.slow
 def test_candidates_give_volterras_density_and_eulers_volume() -> None:
     x = ds.states(prey="", hunters="")
     rates = {"prey": x.prey * (1 - x.hunters), "hunters": x.hunters * (x.prey - 1)}

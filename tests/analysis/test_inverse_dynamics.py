@@ -67,6 +67,7 @@ def put_back(system, found, **options):
     return max(abs(run.end_state[name] - values[-1]) for name, values in found.states.items())
 
 
+@pytest.mark.slow
 def test_the_torque_of_a_slider_crank_is_what_its_energy_takes():
     turning = 3.0
     found = ds.inverse_dynamics(
@@ -92,6 +93,7 @@ def test_the_torque_of_a_slider_crank_is_what_its_energy_takes():
     assert found.undetermined == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("motion", ["crank", "x"])
 def test_the_torque_put_back_into_a_run_turns_the_crank_as_prescribed(motion):
     system = slider_crank()
@@ -102,6 +104,7 @@ def test_the_torque_put_back_into_a_run_turns_the_crank_as_prescribed(motion):
     assert put_back(system, found, parameters={"load": 2.0}) < 1e-10
 
 
+@pytest.mark.slow
 def test_the_torques_put_back_into_a_five_bar_linkage_move_it_as_prescribed():
     case = ds.problem("five-bar").case("falls")
     motion = {"left": "2.3 + 0.1 * sin(t)", "right": "0.9 + 0.15 * sin(1.3 * t)"}
@@ -242,6 +245,7 @@ def test_motions_that_cannot_be_are_refused(motion, inputs, error, words):
         ds.inverse_dynamics(slider_crank(), motion, 1.0, guess=OUTSIDE, inputs=inputs)
 
 
+@pytest.mark.slow
 def test_a_freedom_that_is_left_and_a_force_that_cannot_act_are_reported():
     q, u = ds.coordinates(x="m", y="m"), ds.inputs(push="N")
     system = ds.MechanicalSystem(q, kinetic=ca.sumsqr(q.dot.vector), force={"x": u.push}, inputs=u)

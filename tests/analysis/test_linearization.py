@@ -342,3 +342,21 @@ def test_an_open_contact_leaves_a_body_free_and_a_closed_one_holds_it(height, na
     assert small.names == (*names, *(f"{name}_dot" for name in names))
     found = np.sort(np.abs(small.eigenvalues.imag))
     np.testing.assert_allclose(found, [2.0, 2.0, 3.0, 3.0][: 2 * len(names)], rtol=1e-14)
+
+
+def test_notes_say_where_cyclic_coordinates_and_zero_eigenvalues_went():
+    """A bead that swings in x, turns freely in phi, and drifts in y at will."""
+    q = ds.coordinates(x="m", y="m", phi=ds.ANGLE)
+    kinetic = (q.dot.x**2 + q.dot.y**2 + q.dot.phi**2) / 2
+    system = ds.MechanicalSystem(q, kinetic=kinetic, potential=2 * q.x**2)
+    found = ds.analysis.linearize(system, {"phi_dot": 3.0})
+    first, second = found.notes
+    assert "left out as cyclic: y, phi" in first
+    assert "phi at 3" in first
+    assert second.startswith("eigenvalues 0 besides: 2")
+    assert second.endswith("they differ in y_dot, phi_dot")
+    assert all(note in str(found) for note in found.notes)
+    asked = ds.analysis.linearize(system, {}, coordinates=("x", "y"))
+    assert any("eigenvalues 0 of y" in note for note in asked.notes)
+    swing = ds.MechanicalSystem(q, kinetic=kinetic, potential=q.x**2 + q.y**2 + q.phi**2)
+    assert ds.analysis.linearize(swing, {}).notes == ()

@@ -4,6 +4,7 @@ import math
 import re
 
 import casadi as ca
+import pytest
 
 import daesolve as ds
 
@@ -35,6 +36,7 @@ def test_a_section_prints_its_passages_and_ranges() -> None:
     assert str(never) == "0 passages of 'section'"
 
 
+@pytest.mark.slow
 def test_an_exponent_and_a_verification_print_their_verdicts() -> None:
     exponent = ds.analysis.lyapunov_exponent(oscillator(), 50.0, {"x": 1.0}, count=2)
     assert re.fullmatch(r"2 of 2 exponents: .* 1/s, regular, measured over \S+ s", str(exponent))
@@ -46,6 +48,7 @@ def test_an_exponent_and_a_verification_print_their_verdicts() -> None:
     assert growth == "small errors grow: regular"
 
 
+@pytest.mark.slow
 def test_a_chaotic_verification_prints_the_time_in_which_errors_grow() -> None:
     q = ds.coordinates(a="rad", b="rad")
     bend = ca.cos(q.a - q.b)

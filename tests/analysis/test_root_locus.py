@@ -61,6 +61,7 @@ def test_eigenvalues_keep_their_column_where_they_cross():
     assert "no critical value: small motions do not grow" in str(locus)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=6, deadline=None)
 @given(
     damping=st.floats(0.05, 0.5),
@@ -79,6 +80,7 @@ def test_stability_is_lost_where_routh_and_hurwitz_say(damping, tune, below, fal
     assert critical.lost
 
 
+@pytest.mark.slow
 def test_flutter_without_damping_begins_where_frequencies_meet():
     (critical,) = root_locus(oscillators(), {"push": [0.5, 1.0, 2.0, 3.0]}).critical
     # Eigenvalues that meet are known to the square root of rounding.
@@ -95,6 +97,7 @@ def test_the_state_may_follow_from_the_value():
     assert np.max(np.imag(locus.eigenvalues), axis=1) == pytest.approx(swinging, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_hanging_straight_down_is_lost_where_the_hoop_turns_too_fast():
     (critical,) = root_locus(hoop(), {"turning": [2.0, 4.0]}).critical
     assert critical.value == pytest.approx(9.81**0.5, rel=1e-8)

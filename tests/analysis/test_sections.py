@@ -69,6 +69,7 @@ def test_points_lie_on_the_section_and_on_the_energy_to_rounding():
     assert found.units["energy"] == "J"
 
 
+@pytest.mark.slow_rows("null-space")
 @pytest.mark.parametrize("formulation", [ds.Feedback(), ds.NullSpace()], ids=lambda f: f.name)
 def test_a_pendulum_passes_one_point_at_the_period_of_the_elliptic_integral(formulation):
     """From x = -0.6, y = -0.8: k^2 = sin^2(angle / 2) = (1 - 0.8) / 2."""
@@ -137,6 +138,7 @@ def test_an_event_of_the_system_is_a_section_and_so_is_that_of_a_finished_run():
     assert np.array_equal(later.times, found.times)
 
 
+@pytest.mark.slow
 def test_a_case_keeps_its_own_horizon_and_start_names():
     case = ds.problem("rolling-wheel").case("hoop")
     found = sections(case, case.system.coordinates.dot.x, 20.0, {"speed": 1.4})
@@ -202,6 +204,7 @@ def test_a_portrait_shows_every_point():
 # -- of many motions ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_sections_of_many_starts_are_those_of_each_start_alone():
     """Small oscillations of Hénon and Heiles, with 18 starts, so that two wait for a lane."""
     system = henon_heiles()

@@ -125,6 +125,7 @@ def test_chain_follows_its_own_differences(angles):
     check(found, differences(end, values, part=0.005), 1e-8)
 
 
+@pytest.mark.slow
 def test_start_moves_along_with_what_makes_it_consistent():
     guess = {"x": 1.3, "y": -1.1, "x_dot": 0.4, "y_dot": 0.9}
     found = ds.analysis.sensitivity(pendulum(), 0.1, {}, guess=guess, by=["length"])
@@ -285,6 +286,7 @@ def omni_vehicle() -> ds.Problem:
     return pytest.importorskip("daesolve_problems.omni_vehicle").problem
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("imposition", ["simultaneous", "sequential"])
 def test_vehicle_that_switches_all_wheels_at_once_follows_its_differences(omni_vehicle, imposition):
     case = omni_vehicle.case("spin", model="compact", imposition=imposition, roller_inertia=1e-5)
@@ -358,6 +360,7 @@ def test_run_that_fails_has_no_derivative():
         ds.analysis.sensitivity(system, 5.0, {"x": 1.0, "x_dot": 2.0}, by=["x"])
 
 
+@pytest.mark.slow
 def test_guard_without_a_slope_gives_its_event_no_time():
     system = projectile(
         events=lambda q: [ds.Event("low", ca.sign(q.y - 0.3), ds.FALLING)], switches=False
@@ -390,6 +393,7 @@ def test_a_budget_that_ends_the_run_leaves_nothing_to_differentiate():
         )
 
 
+@pytest.mark.slow
 def test_directions_in_lanes_beside_each_other_give_the_derivatives_of_each_by_itself():
     """The kernel that is asked for by name integrates one direction after the other."""
     start, by = {"x": 0.6}, ["x", "length", "gravity"]

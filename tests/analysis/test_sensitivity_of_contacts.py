@@ -35,6 +35,7 @@ def falling(**more) -> ds.MechanicalSystem:
 START = {"x": 0.0, "y": 1.0, "x_dot": 3.0, "y_dot": 0.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [{}, {"slip": True}], ids=["smooth", "rubs"])
 def test_ball_on_a_contact_has_the_derivatives_of_its_closed_form(more):
     by = ["y", "gravity", "restitution"]
@@ -58,6 +59,7 @@ def test_ball_on_a_contact_has_the_derivatives_of_its_closed_form(more):
     )
 
 
+@pytest.mark.slow
 def test_friction_at_impacts_takes_its_share_of_the_speed_along():
     found = ds.analysis.sensitivity(falling(slip=True), 1.3, START, by=["friction", "x_dot"])
     # It slides through both impacts: each takes mu (1 + e) times the speed of approach.
@@ -66,6 +68,7 @@ def test_friction_at_impacts_takes_its_share_of_the_speed_along():
     assert found["x_dot", "x_dot"] == pytest.approx(1.0, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_time_of_rest_after_infinitely_many_bounces_has_a_derivative():
     by = ["y", "restitution", "gravity"]
     found = ds.analysis.sensitivity(falling(slip=True), 2.5, START, by=by)
@@ -78,6 +81,7 @@ def test_time_of_rest_after_infinitely_many_bounces_has_a_derivative():
     )
 
 
+@pytest.mark.slow
 def test_block_that_slides_to_rest_has_the_derivatives_of_its_closed_form():
     case = ds.problem("block").case("slides")
     found = case.sensitivity(["x_dot", "gravity"], 0.9, parameters={"incline": 0.0})
@@ -89,6 +93,7 @@ def test_block_that_slides_to_rest_has_the_derivatives_of_its_closed_form():
     assert found.event_times[last] == pytest.approx([1 / pull, -1 / pull / 9.81], rel=1e-11)
 
 
+@pytest.mark.slow
 def test_rocking_block_rests_later_as_time_scales_with_gravity():
     found = ds.problem("rocking-block").case("housner").sensitivity(["gravity"], 2.9)
     place = [event.name for event in found.run.events].index("rest")
@@ -96,6 +101,7 @@ def test_rocking_block_rests_later_as_time_scales_with_gravity():
     assert found.event_times[place] == pytest.approx([-time / (2 * 9.81)], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_events_of_the_woodpecker_follow_each_other_with_its_multiplier():
     found = ds.problem("woodpecker").case("cycle").sensitivity(["phi_B_dot"], 1.0)
     pecks = [k for k, event in enumerate(found.run.events) if event.name == "beak_closed"]
@@ -108,6 +114,7 @@ def test_events_of_the_woodpecker_follow_each_other_with_its_multiplier():
 # -- by differences of runs ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("problem", "case", "until", "values"),
     [
@@ -132,6 +139,7 @@ def test_contacts_of_a_problem_have_the_derivatives_of_its_runs(problem, case, u
     check(found, named, 100 * DIFFERENCES)
 
 
+@pytest.mark.slow
 def test_slip_in_space_that_ends_leaves_six_digits():
     bound = ds.problem("tripod").case("spins")
     found = bound.sensitivity(["friction"], 0.2637)
@@ -184,6 +192,7 @@ def box(mu: float = 0.5) -> ds.MechanicalSystem:
 DROPPED = {"x": 0.0, "y": 0.5, "theta": 0.0, "x_dot": 0.3, "y_dot": 0.0, "theta_dot": 0.0}
 
 
+@pytest.mark.slow
 def test_corners_that_land_together_have_derivatives_by_what_keeps_them_together():
     found = ds.analysis.sensitivity(box(), 0.35, DROPPED, by=["y", "restitution"])
     fall = math.sqrt(2 * 0.2 / 9.81)
@@ -191,12 +200,14 @@ def test_corners_that_land_together_have_derivatives_by_what_keeps_them_together
     assert not any("pass together" in note for note in found.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["theta", "theta_dot"])
 def test_corners_that_land_together_have_none_by_what_parts_them(by):
     with pytest.raises(NoDerivativeError, match=rf"has no derivative by '{by}': its order matters"):
         ds.analysis.sensitivity(box(), 0.35, DROPPED, by=[by])
 
 
+@pytest.mark.slow
 def test_touching_balls_have_none_where_other_impacts_follow():
     with pytest.raises(NoDerivativeError, match="by 'mass_2': other events follow"):
         ds.problem("newtons-cradle").case("two").sensitivity(["mass_2"], 1.0)

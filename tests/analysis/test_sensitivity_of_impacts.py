@@ -130,6 +130,7 @@ def test_masses_that_are_latched_together_follow_their_differences(formulation, 
     check(found, differences(end, by), within)
 
 
+@pytest.mark.slow
 def test_wall_hit_by_a_pendulum_throws_it_back_within_its_constraint():
     def wall(q, p):
         plane = ds.Nonholonomic("wall", q.dot.x)

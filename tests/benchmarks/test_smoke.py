@@ -73,6 +73,7 @@ def test_every_program_has_a_smallest_task():
     assert set(SMALL) == set(PROGRAMS)
 
 
+@pytest.mark.slow
 def test_variants_are_found_and_read_back_into_a_document(tmp_path, monkeypatch, capsys):
     page = tmp_path / "page.md"
     page.write_text("# Page\n\n<!-- measured: begin --><!-- measured: end -->\n")
@@ -221,6 +222,7 @@ def test_the_platform_ends_in_one_place_in_both_packages(tmp_path):
     assert "fall with the powers" in printed
 
 
+@pytest.mark.slow
 def test_what_drives_a_system_is_followed_piece_by_piece(tmp_path):
     table, found = ran(tmp_path, "benchmarks.driven")
     assert "a sampled law" in table

@@ -25,6 +25,7 @@ def test_a_page_is_the_default(run, tmp_path):
     assert (tmp_path / "swing.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
+@pytest.mark.slow
 def test_a_part_of_the_run_as_a_gif(run, tmp_path):
     file = tmp_path / "swing.gif"
     told = call(

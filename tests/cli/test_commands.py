@@ -112,6 +112,7 @@ def test_every_solver_runs_by_name(solver):
     assert document(*SHORT, "--solver", solver, *words)["solver"] == solver
 
 
+@pytest.mark.slow
 def test_out_writes_the_run_and_its_report(tmp_path):
     out = tmp_path / "run"
     call(*SHORT, "--out", out, "--quiet")
@@ -219,6 +220,7 @@ def test_a_start_value_of_the_case_that_its_rule_moves_is_reported(words, told):
     assert said.count("\n") == bool(told)
 
 
+@pytest.mark.slow
 def test_a_motion_that_cannot_go_on_ends_with_status_3_and_keeps_what_there_is(tmp_path):
     path = tmp_path / "mine.py"
     path.write_text(
@@ -260,12 +262,14 @@ def test_doctor_tells_which_solvers_are_usable():
     assert "taylor" in call("doctor").stdout
 
 
+@pytest.mark.slow
 def test_the_module_is_the_same_program():
     words = [sys.executable, "-m", "daesolve", "list", "--json"]
     printed = subprocess.run(words, capture_output=True, text=True, check=True)
     assert json.loads(printed.stdout)["broken"] == []
 
 
+@pytest.mark.slow
 def test_what_compiled_code_prints_does_not_come_between_results(tmp_path):
     """It writes past `sys.stdout`, to the file descriptor, as the model here does."""
     (tmp_path / "mine.py").write_text("""
@@ -310,6 +314,7 @@ def test_the_pair_that_is_named_is_the_one_whose_value_changed():
         loaded = {pair: event["after"][pair] for pair in loaded}
 
 
+@pytest.mark.slow
 def test_a_run_whose_samples_are_sparse_keeps_its_beginning_for_the_report(tmp_path):
     words = ["run", "pendulum", "--until", "400", "--every", "1.7", "--quiet", "--out"]
     call(*words, tmp_path / "sparse")

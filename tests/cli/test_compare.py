@@ -90,6 +90,7 @@ def test_status_2_where_every_pair_is_refused(mine):
     assert "no pair of a formulation and a solver works" in call(mine, *words, code=2).stderr
 
 
+@pytest.mark.slow
 def test_status_3_where_no_run_is_completed(mine):
     singular = PLUGIN.replace("potential=p.gravity * q.y", "potential=-1e3 / (q.x**2 + q.y - 0.2)")
     mine.write_text(singular, encoding="utf-8")

@@ -46,6 +46,7 @@ def whole():
                     "y=-0.8", "--until", 2, "--at", 2)  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("within", [[], ["--from", 0.437]])
 def test_a_run_after_another_is_the_motion_of_one(light, whole, tmp_path, within):
     out = tmp_path / "second"
@@ -62,6 +63,7 @@ def test_a_run_after_another_is_the_motion_of_one(light, whole, tmp_path, within
     assert "this run continues the run in" in (out / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("within", [[], ["--from", 0.437]])
 def test_the_lines_that_repeat_such_a_run_give_the_same_run(light, tmp_path, within):
     out = tmp_path / "second"
@@ -119,6 +121,7 @@ def test_a_comparison_after_a_run(light, whole):
     assert max(entry["largest"] for entry in found["agreement"]) < 1e-10
 
 
+@pytest.mark.slow
 def test_the_input_of_a_run_goes_on_unless_another_is_given(tmp_path):
     file, out = tmp_path / "mine.py", tmp_path / "first"
     file.write_text(CART, encoding="utf-8")
@@ -131,6 +134,7 @@ def test_the_input_of_a_run_goes_on_unless_another_is_given(tmp_path):
     assert number["end_state"]["x"] == pytest.approx(5.0, abs=1e-13)
 
 
+@pytest.mark.slow
 def test_a_run_after_one_that_failed_says_so(tmp_path):
     out = tmp_path / "failed"
     call("run", "pendulum", "--max-evaluations", 100, "--out", out, "--quiet", code=3)

@@ -1,5 +1,6 @@
 import re
 
+import pytest
 from typer.testing import CliRunner
 
 from daesolve.cli.app import app
@@ -20,6 +21,7 @@ def test_latex_goes_to_the_standard_output_or_a_file(tmp_path):
     assert "Kinetic energy" in call("chaplygin-sleigh").stdout
 
 
+@pytest.mark.slow
 def test_a_case_has_its_own_structure_and_values():
     text = call("n-trailer", "--set", "trailers=1").stdout.replace(r"\_\allowbreak{}", "_")
     assert "axle_1" in text

@@ -10,6 +10,7 @@ from daesolve.cli.app import app
 CLI = CliRunner()
 
 
+@pytest.mark.slow
 def test_it_writes_a_unit_that_fmpy_finds_nothing_at(tmp_path):
     path = tmp_path / "bars.fmu"
     words = ["export", "five-bar", "--case", "falls", "--to", str(path), "--check", "--json"]

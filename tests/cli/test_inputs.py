@@ -48,6 +48,7 @@ def end_of(mine, **options):
     return case.solve(**options).end_state["x"]
 
 
+@pytest.mark.slow
 def test_a_run_takes_an_expression_and_a_column_of_a_file_and_goes_on(mine, tmp_path):
     table = ds.table("push_table", (mine / "measured.csv", "t"), (mine / "measured.csv", "force"))
     for given, inputs in (
@@ -102,6 +103,7 @@ def test_a_file_of_parameters_that_gives_a_name_twice_is_refused(mine, tmp_path)
     assert "'stiffness' is given twice" in " ".join(call(*words, code=2).stderr.split())
 
 
+@pytest.mark.slow
 def test_a_sweep_varies_beside_an_input_and_over_one(mine, tmp_path):
     given = ("--input", f"push={mine / 'measured.csv'}:force")
     words = ("sweep", mine / "mine.py", "--workers", 0)

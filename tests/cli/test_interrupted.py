@@ -40,6 +40,7 @@ def test_ctrl_c_ends_every_command_with_status_3_and_one_sentence(
     assert result.stderr == "daesolve: interrupted\n"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is full")
 @pytest.mark.parametrize("words", [["show", "pendulum"], ["list", "--json"]])
 def test_a_result_that_cannot_be_written_is_reported_in_one_sentence(words):
@@ -52,6 +53,7 @@ def test_a_result_that_cannot_be_written_is_reported_in_one_sentence(words):
     assert os.strerror(errno.ENOSPC) in ended.stderr
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_ends_a_run_without_a_word():
     words = [sys.executable, "-m", "daesolve", "run", "pendulum", "--until", "5"]
     with subprocess.Popen(

@@ -56,6 +56,7 @@ def test_an_orbit_is_printed_with_its_multipliers(wheel: Path) -> None:
     assert answer["verdict"] == "stable"
 
 
+@pytest.mark.slow
 def test_a_branch_is_written_with_its_figure(wheel: Path, tmp_path: Path) -> None:
     out = tmp_path / "branch"
     words = ("--section", "strike", "--over", "slope=0.04:0.06", "--plot", "slope:theta_dot")
@@ -146,6 +147,7 @@ def test_what_is_stopped_goes_on_to_the_same_bits(
     assert answers[0] == answers[1]
 
 
+@pytest.mark.slow
 def test_a_directory_with_an_answer_is_not_written_into(wheel: Path, tmp_path: Path) -> None:
     words = ("analyse", wheel, "stability-map", "--section", "strike", "--out", tmp_path / "map")
     over = ("--over", "slope=0.045:0.055", "--over", "stiff=0.9:1.1", "--cells", "2:2")
@@ -154,6 +156,7 @@ def test_a_directory_with_an_answer_is_not_written_into(wheel: Path, tmp_path: P
     assert "is not empty" in call(*words, *over, code=2)
 
 
+@pytest.mark.slow
 def test_processes_share_a_map_to_the_same_bits(wheel: Path, tmp_path: Path) -> None:
     words = ("analyse", wheel, "stability-map", "--section", "strike", "--json", "--cells", "3:5")
     over = ("--over", "slope=0.045:0.055", "--over", "stiff=0.9:1.1")

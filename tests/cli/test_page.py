@@ -34,6 +34,7 @@ def mine(tmp_path):
     return file
 
 
+@pytest.mark.slow
 def test_a_python_file_has_its_page_without_the_path_of_this_machine(mine, tmp_path):
     told = call("page", mine, "--to", tmp_path / "pages", "--case", "long", "--until", 2)
     page = tmp_path / "pages" / "fall.md"

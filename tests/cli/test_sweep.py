@@ -48,6 +48,7 @@ def test_a_sweep_is_printed_as_json(mine, tmp_path):
     assert list(Sweep.from_directory(tmp_path / "out").to_pandas().mass) == [1.0, 1.0, 2.0, 2.0]
 
 
+@pytest.mark.slow
 def test_members_are_verified_and_the_largest_differences_reported(mine, tmp_path):
     words = (mine, "--over", "mass=1,2", "--out", tmp_path, "--verify-same")
     assert "verified; largest differences: x " in call(*words).stdout

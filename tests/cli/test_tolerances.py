@@ -22,6 +22,7 @@ def run(*words):
     return json.loads(result.stdout), result.stderr
 
 
+@pytest.mark.slow_rows("words1-given1-tolerances1", "words2-given2-tolerances2")
 @pytest.mark.parametrize(
     ("words", "given", "tolerances"),
     [
@@ -65,6 +66,7 @@ def test_a_tolerance_that_is_none_is_refused(option, value):
     assert "> 0" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_run_with_tolerances_goes_on_as_it_was_begun(tmp_path):
     words = ["run", "pendulum", "--quiet", "--rtol", "1e-6", "--formulation", "index-1"]
     options = ["--until", "0.5", "--every", "0.125", "--out", str(tmp_path / "run")]

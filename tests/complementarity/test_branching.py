@@ -66,6 +66,7 @@ def test_twenty_pairs_that_lock_are_proved_to_lock():
     assert branch_and_bound(HorizontalComplementarity(**blocks, load=load)) == ((), True)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, derandomize=True, deadline=None)
 @given(st.integers(1, 4), st.integers(0, 2**32 - 1))
 def test_answers_are_those_of_exact_arithmetic(count, seed):

@@ -114,6 +114,7 @@ def test_it_may_jam_on_the_way_though_there_are_answers():
     assert path.kappa_reached == pytest.approx(0.653, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_it_goes_back_where_the_determinant_changes_its_sign_at_a_kink():
     random, turned = np.random.default_rng(0), 0
     for _ in range(150):

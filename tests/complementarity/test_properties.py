@@ -45,6 +45,7 @@ def test_the_w_property_is_one_sign_of_exact_determinants(numbers):
     assert w_property(HorizontalComplementarity(*numbers)) is expected
 
 
+@pytest.mark.slow
 @settings(max_examples=80, derandomize=True, deadline=None)
 @given(small_problems(), st.lists(st.integers(-9, 9), min_size=3, max_size=3))
 def test_the_signed_count_of_answers_is_the_degree_for_every_load(numbers, load):

@@ -123,6 +123,7 @@ def test_four_feet_that_do_not_spin_slide_on_whatever_their_reactions_are():
         np.testing.assert_allclose(answer.slip_rates, np.tile(braking, (4, 1)), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_four_feet_at_rest_stand_and_slip_together_under_a_load():
     feet = [(x * 0.1, y * 0.1, -0.05) for x, y in ((1, 1), (-1, 1), (-1, -1), (1, -1))]
     body = standing(feet, 0.3, 1.0, np.diag([0.0042, 0.0042, 0.0067]))

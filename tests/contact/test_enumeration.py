@@ -68,6 +68,7 @@ def configurations(count, seed=0, friction=1.5):
         yield contacts, random.normal(size=2 * n), slip
 
 
+@pytest.mark.slow
 def test_all_answers_of_random_configurations_are_those_of_an_enumeration_by_hand():
     counted = {0: 0, 1: 0, 2: 0}
     for contacts, free, slip in configurations(CONFIGURATIONS):
@@ -87,6 +88,13 @@ def test_all_answers_of_random_configurations_are_those_of_an_enumeration_by_han
     assert min(counted.values()) > 0
 
 
+@pytest.mark.slow_rows(
+    "n=1 mu<0.3-entry0",
+    "n=1 mu<1.0-entry1",
+    "n=1 mu<3.0-entry2",
+    "n=2 mu<1.0-entry4",
+    "n=2 mu<3.0-entry5",
+)
 @pytest.mark.parametrize(("name", "entry"), case("planar_lcp_statistics")["values"].items())
 def test_from_rest_there_is_an_answer_and_several_as_often_as_in_the_reference(name, entry):
     """Friction is the same for all contacts of a load, uniform up to the bound in the name."""
@@ -114,6 +122,7 @@ def test_of_very_many_contacts_one_answer_is_found_and_said_to_be_no_more():
     assert "not proved" in str(decision)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("friction", [0.3, 3.0])
 def test_branches_and_pivots_find_what_enumeration_does(friction):
     missed = 0
@@ -131,6 +140,7 @@ def test_branches_and_pivots_find_what_enumeration_does(friction):
     assert missed <= 2
 
 
+@pytest.mark.slow
 def test_many_contacts_are_decided_by_branches():
     random = np.random.default_rng(4)
     rows = random.normal(size=(16, 16))
@@ -141,6 +151,7 @@ def test_many_contacts_are_decided_by_branches():
     assert answer.residual < 1e-10
 
 
+@pytest.mark.slow
 def test_three_feet_on_one_plane_stick_whatever_their_reactions_are():
     """Where all stick nothing is determined but sums; a mode with less has the same motion."""
     height, places = 0.2, np.array([-0.1, 0.05, 0.1])
@@ -177,6 +188,7 @@ def impacts(draw):
     return contacts, rows @ speeds, restitution
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(impacts())
 def test_no_impact_breaks_its_law_whatever_depends_on_what(posed):
@@ -199,6 +211,7 @@ def test_no_impact_breaks_its_law_whatever_depends_on_what(posed):
     assert np.all(rubs <= contacts.friction * impact.normal + 1e-8)
 
 
+@pytest.mark.slow
 def test_the_energy_of_a_random_impact_never_grows_without_a_word():
     """By the velocities themselves: what `gains` says is what happens, and no law hides any."""
     random, gaining = np.random.default_rng(6), 0

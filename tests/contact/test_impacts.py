@@ -236,6 +236,7 @@ def test_three_balls_that_touch_part_as_exact_rationals_say(known):
             sequential(body.contacts, before, p["e"])
 
 
+@pytest.mark.slow
 def test_a_sequence_of_impacts_has_no_end_below_the_restitution_of_the_reference():
     """Two impacts in turn map the rates of the gaps linearly; they turn them round, or shrink them.
 
@@ -268,6 +269,7 @@ def test_a_sequence_of_impacts_has_no_end_below_the_restitution_of_the_reference
         assert bool(np.all(impact.after[:2] >= 0.0)) is ends
 
 
+@pytest.mark.slow
 def test_a_sequence_without_an_end_leads_to_a_common_velocity():
     body, speed = balls([1.0, 1.0, 1.0]), np.array([1.0, 0.0, 0.0])
     impact = sequential(body.contacts, body.rates(speed), 0.0)
@@ -291,6 +293,7 @@ def test_a_rocking_block_keeps_the_part_of_its_rate_that_housner_says():
     assert agrees(ratio, values["impulse_ratio_T_over_N"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", cases("squat_threshold"))
 def test_a_block_rocks_on_only_if_it_is_slender(known):
     height, friction = known["params"]["h"], known["params"]["mu"]
@@ -305,6 +308,7 @@ def test_a_block_rocks_on_only_if_it_is_slender(known):
     assert agrees(bisect(stops, 0.1 * height, 3.0 * height) / height, known["values"][name])
 
 
+@pytest.mark.slow
 def test_laws_with_coulombs_friction_gain_energy_only_where_the_page_says():
     """Random rods: Newton's law gains now and then, the others never."""
     known = case("energy_statistics")
@@ -327,6 +331,7 @@ def test_laws_with_coulombs_friction_gain_energy_only_where_the_page_says():
     assert [gained[law] for law in ("poisson", "routh", "same")] == [0, 0, 0]
 
 
+@pytest.mark.slow
 def test_impulses_that_are_not_determined_are_said_to_be():
     """A block lands flat on two feet and a third between them: their shares are open."""
     body = block(0.1, 0.2, 0.0)

@@ -29,6 +29,7 @@ def test_a_contact_that_sticks_uses_its_traction_over_its_limit():
     assert sliding.reactions[1] == pytest.approx(0.3 * sliding.reactions[0])
 
 
+@pytest.mark.slow
 def test_a_block_on_a_shaking_table_slips_when_both_feet_use_all_of_their_cones():
     """The end of a stick in the reference, by the margin alone: V sin(20 t), V = 0.2."""
     known = case("block_two_feet_shaking_table_stick_slip")
@@ -71,6 +72,7 @@ def test_feet_in_space_hold_as_long_as_any_split_of_their_tractions_does(angle):
     assert 1.0 - found.stick <= best + 1e-9
 
 
+@pytest.mark.slow
 def test_the_margin_in_space_ends_where_the_decision_does():
     """A load that grows on feet that are not the same: all stick below, and not above.
 

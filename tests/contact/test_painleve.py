@@ -118,6 +118,7 @@ def test_a_rod_jams_where_the_reference_says_with_an_impulse_on_the_edge_of_its_
     assert used == pytest.approx(p["mu"], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_time_at_which_a_rod_jams_is_that_of_the_reference():
     """Newton and Euler until 1e-6 before the angle of the jam, and on at the rate it turns with."""
     known = case("dynamic_jam")

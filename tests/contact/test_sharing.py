@@ -44,6 +44,7 @@ def test_no_other_share_leaves_more_of_all_cones(seed):
     assert found.spare >= 1.0 - best.fun - 0.02 * abs(found.spare) - 1e-9
 
 
+@pytest.mark.slow
 def test_where_no_share_is_left_the_feet_slide_as_a_body_does():
     """At the limit each traction acts against a slip, and the slips are those of one motion."""
     limits, tractions, free, rows = three_feet(np.random.default_rng(3))

@@ -52,6 +52,7 @@ def by_scan(contacts, free):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("friction", [0.5, 3.0])
 def test_one_contact_has_the_answers_that_a_scan_of_directions_finds(friction):
     random, several = np.random.default_rng(7), 0
@@ -92,6 +93,7 @@ def test_several_contacts_are_certified_and_agree_with_a_search_from_many_starts
             np.testing.assert_allclose(answer.reactions, reactions, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_where_relaxation_leads_nowhere_friction_grows_to_an_answer():
     """Of these loads one needs it."""
     random = np.random.default_rng(10)
@@ -148,6 +150,7 @@ def embedded(contacts, vector):
     return Contacts(matrix, contacts.friction, directions=2), long
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [newton, poisson])
 def test_in_space_contacts_of_the_plane_do_what_they_do_there(law):
     random, compared = np.random.default_rng(12), 0
@@ -170,6 +173,7 @@ def test_in_space_contacts_of_the_plane_do_what_they_do_there(law):
     assert compared > 50
 
 
+@pytest.mark.slow
 def test_impacts_in_space_never_gain_energy_without_a_word():
     """Random ones do not gain; Kane's pendulum, whose tip may slip to the side as well, does."""
     random, gaining = np.random.default_rng(11), 0

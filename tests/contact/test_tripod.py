@@ -60,6 +60,7 @@ class Tripod:
         return time + wait, x + wait * moving
 
 
+@pytest.mark.slow
 def test_a_tripod_that_slides_and_spins_turns_about_one_foot_at_the_end():
     """In space a slip comes to zero without a change of sign: its speed is the guard."""
     known = case("tripod_slides_and_spins_to_rest")

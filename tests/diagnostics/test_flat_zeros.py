@@ -37,6 +37,7 @@ def named(run: ds.Trajectory) -> list[str]:
     return [note for note in run.description["notes"] if "without a slope" in note]
 
 
+@pytest.mark.slow_rows("cube-dop853", "cube-taylor", "fifth power-taylor", "u - sin u-cvodes")
 @pytest.mark.parametrize(
     ("form", "solver"),
     [*((form, "taylor") for form in FLAT), ("cube", "dop853"), ("u - sin u", "cvodes")],
@@ -74,6 +75,7 @@ def grazing(guard) -> ds.MechanicalSystem:
     return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2, events=[event])
 
 
+@pytest.mark.slow_rows("-20.0--4.7122-radau", "20.0-1.5706-radau")
 @pytest.mark.parametrize("solver", ["cvodes", "dop853", "radau"])
 @pytest.mark.parametrize(("until", "time"), [(20.0, "1.5706"), (-20.0, "-4.7122")])
 def test_a_guard_that_turns_round_nearer_than_its_solver_knows_it_is_named(solver, until, time):
@@ -107,6 +109,7 @@ def test_a_ball_that_bounces_to_rest_is_not():
     assert not named(run)
 
 
+@pytest.mark.slow
 def test_it_is_named_where_a_stored_run_is_resumed(tmp_path):
     q = ds.coordinates(x="m")
     system = wall((q.x - 0.5) ** 3, q)

@@ -109,6 +109,7 @@ def test_a_residual_as_large_as_what_separates_the_branches_is_a_lost_branch(pre
 # -- runs ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_rows("2-10.0", "2-5.0")
 @pytest.mark.parametrize(("windows", "rate"), [(1, 5.0), (2, 5.0), (2, 10.0)])
 def test_too_low_a_rate_loses_the_branch_and_says_so(windows, rate):
     run = passing(windows, rate=rate)

@@ -81,12 +81,14 @@ def only(shape, index=0, series=SERIES):
     return placed
 
 
+@pytest.mark.slow
 @settings(max_examples=100, derandomize=True, deadline=None)
 @given(drawings)
 def test_reads_back_from_json_as_it_was(drawing):
     assert from_json(json.loads(json.dumps(to_json(drawing), allow_nan=False))) == drawing
 
 
+@pytest.mark.slow
 @settings(max_examples=100, derandomize=True, deadline=None)
 @given(drawings, st.integers(-3, 2))
 def test_every_shape_finds_its_place(drawing, index):
@@ -238,7 +240,7 @@ def test_what_depends_on_a_series_moves():
         (lambda: Drawing([Dot((0, 0, 0))], eye=(0, 0, 0)), "its eye must be a direction"),
         (lambda: Drawing([Dot((0, 0, 0))], eye=(0, 1)), "its eye must be three numbers"),
         (lambda: Outline(np.zeros((3, 3)), at=("x", "z")), "leave out at= and angle="),
-        (lambda: Dot(("x", "z"), role="red"), "its role must be one of body, accent, ground"),
+        (lambda: Dot(("x", "z"), role="red"), "its role must be one of body, body-2"),
         (lambda: Dot(("x", "z"), label=3), "its label must be text"),
         (lambda: Linear({"x": "y"}), "its terms must be a finite number, not 'y'"),
         (lambda: Linear("x"), "its terms must be names with their coefficients"),

@@ -1,22 +1,28 @@
 """Mechanisms are drawn where their places are."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.drawing import Line, evaluate
+from daesolve.drawing import Dot, Line, evaluate
 from daesolve.drawing.mechanisms import drawing_of
 from daesolve.multibody import (
     GROUND,
     Body,
     Clearance,
+    Damper,
     Mechanism,
     PlanarBody,
     Revolute,
     Skate,
     Spherical,
+    Spring,
+    SpringDamper,
     WheelPair,
 )
+from daesolve.reporting.figures.renderer import COLOURS, MARKS
 
 SOLVER = ds.Dop853()
 
@@ -82,4 +88,55 @@ def test_wheels_are_drawn_with_their_axle_and_play_as_the_joint_that_has_it():
     np.testing.assert_allclose(one, [turn @ (-0.1, 0.3), turn @ (-0.3, 0.3)], atol=1e-15)
     np.testing.assert_allclose(other, [turn @ (-0.1, -0.3), turn @ (-0.3, -0.3)], atol=1e-15)
     # From both centres to the pin, and from each to its axle or blade.
-    assert sum(entry.shape.role == "body" for entry in placed) == 4
+    assert sum(entry.shape.role.startswith("body") for entry in placed) == 4
+
+
+def test_colours_and_marks_tell_bodies_apart_and_the_legend_has_them() -> None:
+    bodies = [PlanarBody(f"link_{k}", 1.0, 0.1, position=(k, 0.0)) for k in range(6)]
+    pins = [
+        Revolute(f"pin_{k}", one.frame((0.5, 0.0)), other.frame((-0.5, 0.0)))
+        for k, (one, other) in enumerate(pairwise(bodies))
+    ]
+    made, _ = _placed(Mechanism(bodies, pins))
+    named = [shape for shape in made.shapes if shape.label]
+    assert [shape.label for shape in named] == [body.name for body in bodies]
+    assert all(isinstance(shape, Dot) for shape in named)
+    roles = [shape.role for shape in named]
+    assert len({COLOURS[role] for role in roles}) == 6
+    assert len({MARKS.get(role, "o") for role in roles}) == 6
+    lines = {shape.role for shape in made.shapes if isinstance(shape, Line)}
+    assert lines == set(roles)
+
+
+@pytest.mark.parametrize("kind", [PlanarBody, Body])
+def test_springs_and_dampers_lead_from_end_to_end(kind) -> None:
+    planar = kind is PlanarBody
+    inertia, far = (0.1, (3.0, 4.0)) if planar else ((0.1,) * 3, (3.0, 4.0, 0.0))
+    body = kind("body", 1.0, inertia, position=far)
+    origin = GROUND.point(*[0.0] * len(far))
+    parts = [
+        Spring("spring", origin, body.centre, 1.0, 2.0),
+        Damper("damper", origin, body.centre, 1.0),
+        SpringDamper("both", origin, body.centre, 1.0, 1.0, 2.0),
+    ]
+    _, placed = _placed(Mechanism([body], parts))
+    shown = [e.points for e in placed if isinstance(e.shape, Line) and e.shape.role == "detail"]
+    assert len(shown) == 4
+    end = placed[-1].points[0]
+    along = end / np.linalg.norm(end)
+    for points in shown:
+        assert np.isclose(np.linalg.norm(points, axis=1).min(), 0.0)
+        assert np.isclose(np.linalg.norm(points - end, axis=1).min(), 0.0)
+        aside = np.abs(points @ [-along[1], along[0]]).max()
+        assert 0.1 < aside < 0.7
+    # A zigzag, and in space a coil, changes sides twice a turn.
+    sides = shown[0] @ [-along[1], along[0]]
+    sides = sides[np.abs(sides) > 1e-9]
+    assert np.count_nonzero(np.diff(np.sign(sides))) >= 11
+
+
+def _placed(mechanism: Mechanism):
+    document = {"parameters": {}, "states": {name: [v] for name, v in mechanism.start.items()}}
+    made = drawing_of(mechanism, (0, 0, 1))(document)
+    series = {name: np.array(column) for name, column in made.series.items()}
+    return made, evaluate(made, series, {}, 0)

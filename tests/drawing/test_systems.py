@@ -132,7 +132,7 @@ def test_of_two_points_without_rods_each_has_a_colour_of_its_own():
     pair = ds.MechanicalSystem(q, kinetic=ca.sumsqr(q.dot.vector) / 2)
     made = drawing_of_points(document(ds.solve(pair, 0.5, {"x1": 1.0, "y1_dot": 1.0}), {}))
     assert made is not None
-    assert [dot.role for dot in made.shapes if isinstance(dot, Dot)] == ["body", "accent"]
+    assert [dot.role for dot in made.shapes if isinstance(dot, Dot)] == ["body", "body-2"]
 
 
 def test_what_has_no_points_is_not_drawn():

@@ -30,6 +30,7 @@ def whole() -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_the_page_stands_alone_and_tells_each_run(whole: Mapping[str, Any]) -> None:
     text = page(whole)
     assert not re.search(r"<script|<link|https?://|src=|@import|url\((?!#)", text)

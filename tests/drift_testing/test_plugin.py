@@ -25,6 +25,7 @@ def _session(pytester: pytest.Pytester, *options: str) -> pytest.RunResult:
     )
 
 
+@pytest.mark.slow
 def test_loading_the_plugin_does_not_import_daesolve(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
@@ -41,6 +42,7 @@ def test_loading_the_plugin_does_not_import_daesolve(pytester: pytest.Pytester) 
     assert not (pytester.path / "out" / "drift.json").exists()
 
 
+@pytest.mark.slow
 def test_a_project_that_uses_the_fixture(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_mine=SAMPLE + BROKEN)
     result = _session(pytester, "-v", "--drift-report=out")
@@ -81,6 +83,7 @@ def test_a_project_that_uses_the_fixture(pytester: pytest.Pytester) -> None:
     assert not (pytester.path / "out" / ".drift.html.partial").exists()
 
 
+@pytest.mark.slow
 def test_a_baseline_is_compared_in_a_session(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_mine=SAMPLE)
     first = _session(pytester, "--drift-report=out")
@@ -140,6 +143,7 @@ def test_workers_of_xdist_hand_in_what_they_measured(pytester: pytest.Pytester) 
     assert len(whole["runs"]) == 6
 
 
+@pytest.mark.slow
 def test_what_was_measured_survives_the_way_from_another_process() -> None:
     drift = drift_test()
     let_swing(drift, accuracy=1e-6)

@@ -99,6 +99,7 @@ def test_the_reported_command_repeats_the_run() -> None:
 # -- what is judged ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_low_tolerance_is_seen_in_the_energy_and_in_the_states() -> None:
     drift = drift_test()
     with pytest.raises(FailedError) as failed:

@@ -46,6 +46,7 @@ def particles(count, goals, reactions=None, force=None):
     return ds.MechanicalSystem(q, kinetic=ca.sumsqr(q.dot.vector) / 2, goals=goals(q), **rest)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(1, 4))
 def test_any_set_of_ideal_constraints_agrees_with_dense_least_squares(seed, count, goals):
@@ -210,6 +211,7 @@ def test_a_relation_with_symbolic_factors_sees_what_a_later_one_replaces():
         assert u == pytest.approx([9.81 / 2, 9.81 / 2, 9.81], rel=1e-13)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(1, 4))
 def test_random_relations_agree_with_dense_least_squares(seed, count):
@@ -258,6 +260,7 @@ def test_random_relations_agree_with_dense_least_squares(seed, count):
     assert np.linalg.norm(found[0] - dense[0]) <= 1000 * EPSILON * condition**2 * size
 
 
+@pytest.mark.slow
 def test_instructions_grow_linearly_with_the_links_of_a_chain():
     sizes = {}
     for links in (8, 16, 32):

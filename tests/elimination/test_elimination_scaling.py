@@ -60,12 +60,14 @@ def instructions(mechanism):
     return problem.rhs.n_instructions()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("assemble", [planar, spatial])
 def test_each_further_body_of_a_chain_costs_as_many_instructions(assemble):
     few, more, most = (instructions(assemble(count)) for count in (4, 6, 8))
     assert most - more == pytest.approx(more - few, rel=0.01)
 
 
+@pytest.mark.slow
 def test_a_tree_of_bodies_costs_as_many_instructions_a_body_as_a_chain():
     """A body with two children couples them: a few entries more, whatever the size."""
     counts = {count: instructions(planar(count, before_in_tree)) for count in (7, 15, 23)}

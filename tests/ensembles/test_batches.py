@@ -77,6 +77,7 @@ def runs() -> list:
     return run_batch(SWINGING.case(), MEMBERS, lanes=4)
 
 
+@pytest.mark.slow_rows("0")
 @pytest.mark.parametrize("number", range(len(MEMBERS)))
 def test_a_member_is_to_rounding_what_it_is_by_itself(runs, number):
     member = MEMBERS[number]
@@ -142,6 +143,7 @@ def test_a_run_that_fails_ends_alone():
         assert same(run, run_batch(GROWING.case(), [{"k": k}], lanes=4)[0])
 
 
+@pytest.mark.slow
 def test_a_member_that_cannot_be_run_is_its_error():
     bad, good = run_batch(GROWING.case(), [{"k": float("nan")}, {"k": -1.0}], lanes=2)
     assert isinstance(bad, OutOfRangeError)
@@ -156,6 +158,7 @@ def test_another_error_ends_all_and_is_raised():
         run_batch(GROWING.case(), [{"k": -1.0}] * 3, lanes=2, progress=broken)
 
 
+@pytest.mark.slow
 def test_an_interruption_ends_all():
     once = iter([signal.SIGINT])
 
@@ -167,6 +170,7 @@ def test_an_interruption_ends_all():
         run_batch(SWINGING.case(), MEMBERS, 1e7, lanes=4, at=[], progress=interrupt)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("verify", "method"), [("same", "taylor"), (True, "dop853")])
 def test_the_same_method_verifies_in_the_lanes_too_and_another_beside_them(verify, method):
     runs = run_batch(SWINGING.case(), MEMBERS[:2], 2.0, lanes=4, verify=verify)
@@ -217,6 +221,7 @@ WHEELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["hoop", "pendulum"])
 def test_a_sweep_goes_in_lanes_by_itself_and_gives_what_its_members_give_alone(case, tmp_path):
     case = ds.problem("rolling-wheel").case(case)
@@ -247,6 +252,7 @@ def test_a_sweep_of_few_members_goes_one_by_one_to_the_last_bit(tmp_path):
 MASSES = [{"mass": 1.0 + k} for k in range(LANES)]
 
 
+@pytest.mark.slow
 def test_members_by_another_method_go_beside_the_lanes_and_are_the_same_in_every_bit():
     case = ds.problem("pendulum").case()
     found = run_in_lanes(case, MASSES[:2], 2.0, solver=ds.Dop853())
@@ -287,6 +293,7 @@ def test_steps_near_an_event_are_shown_and_others_are_passed_over():
     assert [seen.sound for seen in again] == [True, False]
 
 
+@pytest.mark.slow
 def test_steps_of_a_few_lanes_alone_are_the_same_in_every_bit_as_among_all():
     problem = prepared(SWINGING.case()).problem
     found = []

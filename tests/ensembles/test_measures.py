@@ -42,6 +42,7 @@ def _swept(directory: Path, **over: list[float]) -> ds.ensembles.Sweep:
     return ds.sweep(PROBLEM.case(), over, out=directory, workers=0, solver=ds.Dop853())
 
 
+@pytest.mark.slow
 def test_a_measure_falls_with_the_order_that_it_has(tmp_path: Path) -> None:
     found = dependence(_swept(tmp_path / "s", excess=[1e-3, 1e-2, 1e-4]), PROBLEM.case())
     assert found is not None
@@ -56,12 +57,14 @@ def test_a_measure_falls_with_the_order_that_it_has(tmp_path: Path) -> None:
     assert [round(order or 0.0, 9) for order in measures["peak_small"].orders] == [2.0, 2.0]
 
 
+@pytest.mark.slow
 def test_measures_need_no_samples_to_be_kept(tmp_path: Path) -> None:
     swept = _swept(tmp_path / "s", excess=[1e-2, 1e-3])
     assert swept.samples_to_pandas().empty
     assert {"measure_miss", "peak_small"} <= set(swept.to_pandas().columns)
 
 
+@pytest.mark.slow
 def test_orders_are_reported_over_one_number_alone(tmp_path: Path) -> None:
     two = _swept(tmp_path / "two", excess=[1e-2, 1e-3], other=[1.0, 2.0])
     assert dependence(two, PROBLEM.case()) is None
@@ -69,6 +72,7 @@ def test_orders_are_reported_over_one_number_alone(tmp_path: Path) -> None:
     assert dependence(one, PROBLEM.case()) is None
 
 
+@pytest.mark.slow
 def test_the_page_shows_each_value_and_order(tmp_path: Path) -> None:
     found = dependence(_swept(tmp_path / "s", excess=[1e-2, 1e-3]), PROBLEM.case())
     assert found is not None

@@ -5,14 +5,19 @@ import subprocess
 import sys
 import time
 
+import casadi as ca
 import numpy as np
 import pytest
 
+import daesolve as ds
 from daesolve.ensembles import Sweep, log_uniform, normal, resume_sweep, sweep, uniform
 from daesolve.ensembles import workers as running
+from daesolve.ensembles.posed_here import packed, unpacked
 from daesolve.errors import (
     DaesolveError,
+    MissingPackageError,
     OutOfRangeError,
+    PosingError,
 )
 from tests.ensembles.problem_file import alike
 
@@ -37,6 +42,92 @@ def test_worker_processes_give_what_this_process_gives(file, case, tmp_path):
     over = {"mass": [1.0, 13.0], "stiffness": uniform(0.5, 2.0)}
     here = sweep(case, over, samples=3, workers=0, out=tmp_path / "here")
     assert alike(Sweep.from_directory(out).to_pandas(), here.to_pandas())
+
+
+POSED_HERE = """
+import sys
+import daesolve as ds
+from daesolve.ensembles import sweep
+
+q = ds.coordinates(x="m")
+p = ds.parameters(stiffness=(4.0, "N/m"), pull=(0.5, "N/s"))
+system = ds.MechanicalSystem(
+    q, p, kinetic=q.dot.x**2 / 2, potential=p.stiffness * q.x**2 / 2,
+    force={"x": p.pull * ds.time - q.dot.x / 10},
+)
+
+class Scale:
+    by = 2.0
+
+problem = ds.Problem(
+    "mine", title="Mine", models={"model": lambda: system},
+    cases=[ds.Case("start", start={"x": 1.0}, until=2.0)],
+    measures={"twice": ds.Measure(lambda case, run: Scale.by * run.end_state["x"], "")},
+)
+if len(sys.argv) > 1:
+    over = {"stiffness": [1.0, 2.0, 3.0]}
+    tables = [
+        sweep(problem.case(), over, workers=workers, out=f"{sys.argv[1]}/{workers}").to_pandas()
+        for workers in (0, 2)
+    ]
+    print(*[t[["end_x", "measure_twice"]].to_numpy().tolist() for t in tables], sep="\\n")
+"""
+
+
+@pytest.mark.slow
+def test_a_problem_that_a_script_poses_is_swept_on_processes(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(POSED_HERE)
+    told = subprocess.run(
+        [sys.executable, script, tmp_path],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    here, there = told.stdout.splitlines()
+    assert here == there
+    assert there.count(",") == 5
+
+
+def _posed():
+    names = {"__name__": "__main__"}
+    exec(POSED_HERE.replace("len(sys.argv) > 1", "False"), names)
+    return names["problem"]
+
+
+def test_a_problem_that_exists_only_here_is_the_same_after_it_was_sent():
+    problem = _posed()
+    sent = unpacked(packed(problem))
+    assert sent is not problem
+    assert ca.depends_on(sent.case().system.force["x"], ds.time)
+    digests = [ode.serialize() for ode in (problem, sent) for ode in [_rate(ode.case().system)]]
+    assert digests[0] == digests[1]
+
+
+def _rate(system):
+    q, p = system.coordinates, system.parameters
+    symbols = [ds.time, q.vector, q.dot.vector, p.vector]
+    return ca.Function("rate", symbols, [system.force["x"] - ca.gradient(system.potential, q.x)])
+
+
+def test_a_problem_that_holds_what_exists_only_here_is_refused_with_what_to_do(tmp_path):
+    with open(tmp_path / "open", "w") as file:
+        system = _posed().case().system
+        problem = ds.Problem(
+            "held",
+            title="Held",
+            models={"model": lambda: (file, system)[1]},
+            cases=[ds.Case("start", start={"x": 1.0}, until=2.0)],
+        )
+        with pytest.raises(PosingError, match=r"'held' cannot be sent .*workers=0"):
+            packed(problem)
+
+
+def test_without_cloudpickle_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cloudpickle", None)
+    with pytest.raises(MissingPackageError, match=r"daesolve\[sweep\]"):
+        packed(_posed())
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ MEMBERS = [{"x": -0.9 + 0.1 * k} for k in range(16)]
 """As many as fill the lanes."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", [True, "same", "cvodes"])
 def test_each_member_keeps_what_its_own_run_shows(tmp_path: Path, by: bool | str) -> None:
     case = SWINGING.case()
@@ -29,6 +30,7 @@ def test_each_member_keeps_what_its_own_run_shows(tmp_path: Path, by: bool | str
             assert row[f"difference_{name}"] == difference
 
 
+@pytest.mark.slow
 def test_members_in_lanes_are_repeated_and_the_largest_difference_is_reported(
     tmp_path: Path,
 ) -> None:
@@ -44,6 +46,7 @@ def test_members_in_lanes_are_repeated_and_the_largest_difference_is_reported(
         assert largest.difference < 1e-13
 
 
+@pytest.mark.slow
 def test_a_sweep_that_goes_on_verifies_the_members_that_are_left(tmp_path: Path, case) -> None:
     one = {"mass": [1.0, 2.0, 3.0]}
     place = tmp_path / "s"
@@ -57,6 +60,7 @@ def test_a_sweep_that_goes_on_verifies_the_members_that_are_left(tmp_path: Path,
     assert not found.to_pandas()["difference_x"].isna().any()
 
 
+@pytest.mark.slow
 def test_a_difference_is_no_number_where_the_repetition_ended_otherwise(tmp_path: Path) -> None:
     # From -0.8 m the bob meets the first wall and turns before the second; a loose run, off by
     # more than they are from the turn, meets both or none.

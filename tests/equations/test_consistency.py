@@ -101,6 +101,7 @@ def start(system, given_values, **rest):
     return complete_start(dynamics, dynamics.value_vector({}), given_values, **rest)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(st.floats(-0.999, 0.999), st.floats(-5, 5))
 def test_given_values_are_kept_exactly_and_the_rest_is_consistent(x, x_dot):

@@ -161,6 +161,7 @@ def passing(windows, until, **rest):
     )
 
 
+@pytest.mark.slow
 def test_the_double_four_bar_linkage_passes_its_singular_positions():
     run = passing(2, 10.0, at=[1.0, 10.0])
     assert run.outcome is ds.Outcome.COMPLETED

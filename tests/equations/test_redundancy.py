@@ -91,6 +91,7 @@ def test_a_guide_stated_twice_is_refused_and_both_are_named():
     assert "rod" not in str(reported.value)
 
 
+@pytest.mark.slow_rows("minimum-norm")
 @pytest.mark.parametrize("rule", RULES)
 def test_a_guide_stated_twice_leaves_the_motion_alone(rule):
     right = runs(slider_crank(), "error")
@@ -104,6 +105,7 @@ def test_a_guide_stated_twice_leaves_the_motion_alone(rule):
     assert any("redundant" in note or "not unique" in note for note in found.description["notes"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_a_plane_loop_posed_in_space_moves_as_in_the_plane(rule):
     right = runs(slider_crank(), "error")

@@ -74,6 +74,7 @@ def compare(plant: Plant, module: ModuleType, library: ctypes.CDLL, system: Any)
     assert [entry.name for entry in plant.states] == list(dynamics.labels.states)
 
 
+@pytest.mark.slow
 @needs_compiler
 @pytest.mark.parametrize(("problem", "name"), PROBLEMS)
 def test_exported_problems_have_our_numbers(tmp_path, problem, name):
@@ -86,6 +87,7 @@ def test_exported_problems_have_our_numbers(tmp_path, problem, name):
     compare(plant, module, built(directory / "plant.c", "-O1"), system)
 
 
+@pytest.mark.slow_rows("0.0-driven", "5.0-driven")
 @needs_compiler
 @pytest.mark.parametrize("pose", POSED.values(), ids=POSED)
 @pytest.mark.parametrize("rate", [0.0, 5.0])
@@ -97,6 +99,7 @@ def test_exported_systems_have_our_numbers(tmp_path, pose, rate):
     compare(plant, module, built(directory / "plant.c"), system)
 
 
+@pytest.mark.slow_rows("driven")
 @pytest.mark.parametrize("pose", [driven, switched])
 def test_functions_and_the_module_find_pieces_and_branches_that_a_run_would_be_in(tmp_path, pose):
     """A run has them as discrete values, which `begin` and the switches' own events set."""
@@ -150,6 +153,7 @@ assert not {"daesolve", "casadi"} & {*sys.modules}
 """
 
 
+@pytest.mark.slow
 def test_the_module_runs_where_neither_daesolve_nor_casadi_can_be_imported(tmp_path):
     system = driven()
     start = {"x": 0.0, "y": 0.0, "x_dot": 1.0, "y_dot": 1.0}

@@ -20,6 +20,7 @@ def run(directory, *command):
     return done.stdout
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_the_example_swings_like_the_closed_form(tmp_path):
     """A pendulum of 1.5 m from 0.3 rad: cos and sin by Jacobi's functions, of modulus sin 0.15."""
@@ -41,6 +42,7 @@ def test_the_example_swings_like_the_closed_form(tmp_path):
     assert float(lines[-1].split()[-1]) < 1e-11
 
 
+@pytest.mark.slow_rows("driven")
 @needs_compiler
 @pytest.mark.parametrize("pose", [driven, switched, quaternion, controlled])
 def test_its_own_test_holds_with_tables_inputs_and_switches(tmp_path, pose):
@@ -69,6 +71,7 @@ def test_a_wrong_number_fails_the_test(tmp_path):
     assert "rhs[2]" in done.stdout
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_reset_with_an_impact_is_the_projection(tmp_path):
     """The speed along the slot y = sin x, with x' turned round, is projected on the slot."""

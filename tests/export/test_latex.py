@@ -128,6 +128,7 @@ def _error_bound(expression, point):
     return slack
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(_expressions())
 def test_a_formula_read_back_gives_the_number_of_its_expression(expression):

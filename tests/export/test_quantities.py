@@ -69,6 +69,7 @@ def test_mass_forces_influence_jacobian_and_bias_make_up_the_accelerations(pose)
     assert np.all(np.abs(j @ a + b) <= 1e-14 * (np.abs(j) @ np.abs(a) + np.abs(b)))
 
 
+@pytest.mark.slow
 def test_entries_have_names_units_kinds_and_defaults():
     found = driven().function("rhs").inputs
     assert found["x"].names == ("x", "y", "x_dot", "y_dot")

@@ -69,6 +69,7 @@ def wall(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pendulum().to_fmu(path, {"x": 0.9}).path
 
 
+@pytest.mark.slow
 def test_a_state_saved_in_one_process_goes_on_in_another_to_the_same_bits(
     wall: Path, tmp_path: Path
 ) -> None:
@@ -127,6 +128,7 @@ def test_a_step_lands_where_it_is_asked_to_however_it_is_divided(wall: Path) -> 
     parted.freeInstance()
 
 
+@pytest.mark.slow
 def test_a_contact_answers_at_once_to_an_input_that_jumps(tmp_path: Path) -> None:
     q, u = ds.coordinates(x="m", y="m"), ds.inputs(lift="N", push="N")
     floor = ds.Contact("floor", q.y, restitution=0.5)
@@ -155,6 +157,7 @@ def test_a_contact_answers_at_once_to_an_input_that_jumps(tmp_path: Path) -> Non
     unit.freeInstance()
 
 
+@pytest.mark.slow
 def test_other_parameters_lead_to_a_start_that_constraints_agree_with(tmp_path: Path) -> None:
     system = pendulum(-2.0)
     path = system.to_fmu(tmp_path / "long.fmu", {"x": 0.6}).path
@@ -179,6 +182,7 @@ def test_a_start_that_no_constraint_agrees_with_is_an_error(wall: Path) -> None:
     unit.freeInstance()
 
 
+@pytest.mark.slow
 def test_a_start_follows_from_parameters_where_its_rule_is_an_expression(tmp_path: Path) -> None:
     # The wheel rolls: how fast it turns at the start follows from its radius.
     case, times = ds.problem("unicycle").case(), np.linspace(0.0, 2.0, 21)
@@ -190,6 +194,7 @@ def test_a_start_follows_from_parameters_where_its_rule_is_an_expression(tmp_pat
     assert max(np.max(np.abs(shown[state] - run[state])) for state in run.states) < 1e-9
 
 
+@pytest.mark.slow
 def test_a_parameter_from_which_the_start_follows_by_a_rule_is_refused(tmp_path: Path) -> None:
     case = ds.problem("slider-crank").case("spin")
     unit, variables = opened(case.to_fmu(tmp_path / "slider.fmu").path, log=(log := Log()))
@@ -202,6 +207,7 @@ def test_a_parameter_from_which_the_start_follows_by_a_rule_is_refused(tmp_path:
     unit.freeInstance()
 
 
+@pytest.mark.slow
 def test_directional_derivatives_are_those_of_differences(tmp_path: Path) -> None:
     path = cart_pole().to_fmu(tmp_path / "cart.fmu", {"angle": 0.4, "angle_dot": 0.7}).path
     unit, variables = opened(path, FMU3Model)
@@ -241,6 +247,7 @@ def set_states(unit: Any, states: np.ndarray) -> None:
     unit.setContinuousStates(numbers, len(states))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 def test_its_sources_compile_without_a_warning_and_run_without_python(
     wall: Path, tmp_path: Path

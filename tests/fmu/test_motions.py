@@ -19,6 +19,7 @@ motion is chaotic."""
 STATES = ("x", "y", "x_dot", "y_dot")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contact", [True, False])
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
 def test_a_pendulum_strikes_a_wall_as_often_and_as_hard_as_in_a_run(
@@ -35,6 +36,7 @@ def test_a_pendulum_strikes_a_wall_as_often_and_as_hard_as_in_a_run(
     assert len(log.named("t = ")) == len(run.events) >= 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
 def test_a_contact_comes_to_rest_after_infinitely_many_impacts_and_holds(
     tmp_path: Path, kind: str
@@ -50,6 +52,7 @@ def test_a_contact_comes_to_rest_after_infinitely_many_impacts_and_holds(
     assert abs(shown["stop"][-1] - run["stop"][-1]) < 1e-9 * run["stop"][-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
 def test_resets_that_never_end_are_an_error_with_a_sentence(tmp_path: Path, kind: str) -> None:
     path = pendulum(0.3, 0.6, contact=False).to_fmu(tmp_path / "never.fmu", {"x": 0.9}).path
@@ -59,6 +62,7 @@ def test_resets_that_never_end_are_an_error_with_a_sentence(tmp_path: Path, kind
     assert "the resets of strike do not end" in log.lines[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
 def test_inputs_that_the_tool_holds_drive_the_motion(tmp_path: Path, kind: str) -> None:
     system, times = cart_pole(), np.linspace(0.0, 4.0, 41)
@@ -74,6 +78,7 @@ def test_inputs_that_the_tool_holds_drive_the_motion(tmp_path: Path, kind: str) 
     assert apart(shown, run, names) < AGREED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
 def test_tables_expressions_and_sampled_laws_act_within_a_unit(tmp_path: Path, kind: str) -> None:
     # Samples lie between the ticks, at which a unit shows what is after them, and a run what is
@@ -91,6 +96,7 @@ def test_tables_expressions_and_sampled_laws_act_within_a_unit(tmp_path: Path, k
     assert apart(shown, run, ["x", "angle", "x_dot", "angle_dot"]) < AGREED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
 def test_tables_and_parameters_begin_anew_where_a_tool_starts_otherwise(
     tmp_path: Path, kind: str
@@ -109,6 +115,7 @@ def test_tables_and_parameters_begin_anew_where_a_tool_starts_otherwise(
     assert apart(shown, run, ["x", "angle", "x_dot", "angle_dot", "energy", "work"]) < AGREED
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [STEPPED, EXCHANGED])
 def test_blows_of_several_events_at_one_instant_are_one(tmp_path: Path, kind: str) -> None:
     # Two masses on one rod meet two stops at once; alone, each blow would turn the rod.

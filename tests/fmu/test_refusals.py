@@ -33,6 +33,7 @@ def two_walls() -> ds.MechanicalSystem:
     return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, goals=walls)
 
 
+@pytest.mark.slow_rows("n-trailer-back-the input 'steer' appears in the constraint 'steered'")
 @pytest.mark.parametrize(
     ("problem", "case", "said"),
     [
@@ -108,11 +109,13 @@ def test_without_a_compiler_or_fmpy_a_sentence_names_what_to_install(
         findings(tmp_path / "none.fmu")
 
 
+@pytest.mark.slow
 def test_a_place_where_nothing_can_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match=r"none/cart\.fmu cannot be written: No such file"):
         cart_pole().to_fmu(tmp_path / "none" / "cart.fmu")
 
 
+@pytest.mark.slow
 def test_a_stop_asks_the_tool_to_terminate_at_its_instant(tmp_path: Path) -> None:
     q = ds.coordinates(height="m")
     lands = ds.Event("lands", q.height, ds.FALLING, ds.Stop())
@@ -132,6 +135,7 @@ def test_a_stop_asks_the_tool_to_terminate_at_its_instant(tmp_path: Path) -> Non
     unit.freeInstance()
 
 
+@pytest.mark.slow
 def test_a_unit_has_the_same_bytes_whenever_it_is_written(tmp_path: Path) -> None:
     one = cart_pole().to_fmu(tmp_path / "cart.fmu", {"angle": 0.1}).path.read_bytes()
     assert cart_pole().to_fmu(tmp_path / "cart.fmu", {"angle": 0.1}).path.read_bytes() == one

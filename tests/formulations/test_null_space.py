@@ -54,6 +54,7 @@ def sleigh_with_its_own(**independent: object) -> ds.MechanicalSystem:
     )
 
 
+@pytest.mark.slow
 @given(phi=st.floats(-3, 3), speed=st.floats(-5, 5), turning=st.floats(-5, 5))
 @settings(max_examples=25, deadline=None, derandomize=True)
 def test_the_sleigh_in_its_own_velocities_obeys_the_equations_of_the_textbook(phi, speed, turning):
@@ -111,6 +112,7 @@ def test_the_velocities_are_chosen_anew_where_they_degrade_and_this_is_reported(
     assert run.drift["rod_dot"].max_relative < 10 * EPSILON
 
 
+@pytest.mark.slow
 @given(angle=st.floats(-3, 3), w=st.floats(-10, 10))
 @settings(max_examples=25, deadline=None, derandomize=True)
 def test_any_independent_velocity_fulfils_the_constraints_and_comes_back(angle, w):
@@ -126,6 +128,7 @@ def test_any_independent_velocity_fulfils_the_constraints_and_comes_back(angle, 
     np.testing.assert_allclose(problem.enter(0.0, embedded, p), x, atol=16 * EPSILON * abs(w))
 
 
+@pytest.mark.slow
 def test_it_runs_backwards_to_where_it_came_from():
     there = ds.solve(chain(2), 2.0, chain_state([0.9, -0.4]), formulation=ds.NullSpace())
     back = ds.solve(chain(2), 0.0, there.end_state, start_time=2.0, formulation=ds.NullSpace())
@@ -263,6 +266,7 @@ def test_a_chart_begins_with_a_volume_of_one(links):
     assert float(np.asarray(guards).ravel()[-1]) == pytest.approx(0.9, abs=1e4 * EPSILON)
 
 
+@pytest.mark.slow_rows("solver0")
 @pytest.mark.parametrize("solver", [ds.RadauIIA(1e-8, 1e-10), ds.solvers.SundaeCvode(1e-9, 1e-11)])
 def test_solvers_differentiate_equations_in_independent_velocities(solver):
     """So large a chain that solvers factorise equations, which in all states are other ones."""

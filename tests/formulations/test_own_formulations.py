@@ -76,6 +76,7 @@ def end(formulation):
 SYSTEM = oscillator()
 
 
+@pytest.mark.slow
 def test_two_settings_in_one_process_give_two_motions_each_right():
     """x = s sin(t / s) with s^2 the slowness."""
     for slowness in (1.0, 4.0, 1.0, 9, 4):

@@ -16,6 +16,7 @@ from ..systems import EPSILON, chain, chain_state, free_body, pendulum, wheel, w
 SWING = {"x": 1.0, "y": 0.0, "x_dot": 0.0}
 
 
+@pytest.mark.slow
 @given(angle=st.floats(-3, 3), speed=st.floats(-3, 3), seed=st.integers(0, 1000))
 @settings(max_examples=25, deadline=None, derandomize=True)
 def test_the_projection_fulfils_all_and_moves_along_the_gradient(angle, speed, seed):
@@ -88,6 +89,7 @@ def test_an_energy_that_is_switched_off_is_left_alone():
     assert run.drift["rod"].max_relative < 10 * EPSILON
 
 
+@pytest.mark.slow_rows("wheel")
 @pytest.mark.parametrize(
     ("system", "start"),
     [

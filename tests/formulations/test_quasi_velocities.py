@@ -62,6 +62,7 @@ def test_a_quaternion_off_the_unit_sphere_returns_at_its_rate():
     assert 2 * x[:4] @ rates[:4] == pytest.approx(law, rel=1e-11)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_brackets_make_quasi_velocities_equal_to_coordinates(seed):

@@ -28,6 +28,14 @@ def _times(formulation: str, solver: ds.Solver) -> tuple[dict[str, float], ds.Tr
     return {event.name: event.time for event in run.events}, run
 
 
+@pytest.mark.slow_rows(
+    "ggl-solver4",
+    "index-1-solver0",
+    "index-1-solver1",
+    "index-2-solver2",
+    "index-3-solver3",
+    "projected:index-1-solver6",
+)
 @pytest.mark.parametrize(
     ("formulation", "solver"),
     [

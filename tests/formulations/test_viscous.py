@@ -21,6 +21,7 @@ def regular():
     return state(np.array([0.0, 0.0, 0.2, 0.3, -0.5], dtype=np.longdouble), (0.9, -0.4))
 
 
+@pytest.mark.slow
 def test_far_from_degenerate_points_the_error_is_the_mobility():
     known = ds.solve(cart(), 0.2, regular(), at=[0.2]).end_state
     errors = [
@@ -37,6 +38,7 @@ def test_far_from_degenerate_points_the_error_is_the_mobility():
     assert slopes == pytest.approx([-1.0, -1.0], abs=0.02)
 
 
+@pytest.mark.slow_rows("0.025-1e-07", "0.1-1e-06")
 @pytest.mark.parametrize(("distance", "mobility"), [(0.1, 1e-6), (0.05, 1e-6), (0.025, 1e-7)])
 def test_the_error_after_a_near_miss_grows_as_its_distance_cubed_falls(distance, mobility):
     """The mobility of a unit mass over distance^3, times 4 to 6."""
@@ -101,6 +103,7 @@ def test_a_meter_of_a_reaction_is_near_to_that_of_the_constraint():
     assert abs(errors[1]) < 2e-4
 
 
+@pytest.mark.slow
 def test_a_collapse_is_left_in_a_way_that_the_friction_chooses():
     """The run goes on, says what it depends on, and comes out elsewhere with another mobility."""
     runs = [
@@ -165,6 +168,7 @@ def test_directed_reactions_are_refused():
         ds.solve(wheel(), 1.0, wheel_state(0.1, 1.0), formulation=Viscous())
 
 
+@pytest.mark.slow
 def test_constraints_on_positions_are_held():
     """A skate on a rod: the point moves on a circle, and the skate's normal is along the radius."""
     q = ds.coordinates(x="m", y="m", turn=ds.ANGLE)

@@ -31,6 +31,7 @@ def test_of_one_support_the_test_is_exact_and_its_ratio_is_tan_over_f(slope):
     assert found.normal[0] == pytest.approx(2.0 * 9.81 * math.cos(slope))
 
 
+@pytest.mark.slow
 def test_of_one_support_the_approximations_are_the_acceleration_at_once_or_turn_for_ever():
     slides = ds.friction.successive_approximations(block(), {"x": 0.0}, {"slope": 0.5})
     wanted = 9.81 * (FRICTION * math.cos(0.5) - math.sin(0.5))
@@ -42,6 +43,7 @@ def test_of_one_support_the_approximations_are_the_acceleration_at_once_or_turn_
     assert rests.accelerations[-1][0] * rests.accelerations[-2][0] < 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("load", "limit"), [("force_y", 5.98866), ("moment_z", 0.70390)])
 def test_of_spread_loads_the_test_is_right_where_it_says_rest_and_misses_some_of_it(load, limit):
     """Exact limits: 5.989 N and 0.7039 N m; the test's are about 0.75 and 0.67 of them."""
@@ -51,6 +53,7 @@ def test_of_spread_loads_the_test_is_right_where_it_says_rest_and_misses_some_of
         assert ds.friction.stiction(*given).sticks  # wrong in the second: it rests
 
 
+@pytest.mark.slow
 def test_where_one_support_is_lightly_loaded_the_test_says_motion_at_a_tenth_of_the_limit():
     given = body(force_x=0.1 * 5.5538)
     found = ds.friction.stagnation_test(*given)

@@ -111,6 +111,7 @@ def test_the_motion_ends_at_the_end_of_the_time():
     np.testing.assert_array_equal(rest.samples[-1], rest.state)
 
 
+@pytest.mark.slow
 def test_a_direction_that_turns_for_ever_is_distinguished_from_one_with_a_limit():
     # v' = -v/|v| and as much across stops after |v|, while the direction turns by ln|v|.
     def rate(_time, x, _values):
@@ -228,6 +229,7 @@ def three_pads():
     return body, come_to_rest(body, 0.0, start, sliding_body.loaded(start), times=times)
 
 
+@pytest.mark.slow
 def test_three_pads_switch_four_times_and_stop_together(three_pads):
     _, rest = three_pads
     assert rest.status is RestStatus.AT_REST

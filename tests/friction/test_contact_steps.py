@@ -28,6 +28,7 @@ def misses(name, case_, until, steps, state):
     return [abs(stepped(name, case_, until, step)[state][-1] - known) for step in steps]
 
 
+@pytest.mark.slow
 def test_steps_of_a_block_that_is_shaken_are_of_order_one():
     """It sticks and slips; half the step is half the error, to the next order."""
     first, second = misses("block", "shaken", 0.5, (4e-4, 2e-4), "x")
@@ -35,11 +36,13 @@ def test_steps_of_a_block_that_is_shaken_are_of_order_one():
     assert first <= 4e-4 * 0.2  # a step at the speed of the table
 
 
+@pytest.mark.slow
 def test_steps_of_a_slider_in_clearance_are_of_order_one():
     first, second = misses("slider-crank-clearance", "clearance", 0.3, (2e-4, 1e-4), "theta")
     assert second / first == pytest.approx(0.5, abs=0.05)
 
 
+@pytest.mark.slow
 def test_steps_of_a_tripod_in_space_are_of_order_one():
     """It slides and spins, one foot sticks before the others, and all rest after 0.26457 s."""
     first, second = misses("tripod", "spins", 0.3, (1e-3, 5e-4), "x")
@@ -105,6 +108,7 @@ def test_energy_less_the_work_of_friction_is_kept_to_rounding():
     np.testing.assert_allclose(rubs, -0.3 * pushed, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_what_friction_holds_stays_where_it_is():
     run = stepped("block", "slides", 1.0, 1e-2, incline=0.2)
     assert run.rest_time is None or run.rest_time < 1.0
@@ -120,6 +124,7 @@ def test_what_friction_holds_stays_where_it_is():
     assert not np.any(still.slipping["rear"])
 
 
+@pytest.mark.slow
 def test_restitution_throws_back_what_falls():
     q = ds.coordinates(x="m", y="m")
     floor = ds.Contact(

@@ -140,6 +140,7 @@ def sprung(t, x, v):
     return 40.0 * (0.2 * sine(2.0 * t) - x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("places", "frictions", "force", "incline", "turning"),
     [
@@ -172,6 +173,7 @@ def test_a_driven_slider_turns_sticks_and_breaks_loose_as_by_hand(
     assert np.diff(run["friction_work"]).max() <= 1e-15
 
 
+@pytest.mark.slow
 def test_a_load_that_grows_breaks_a_block_loose_when_its_weight_times_friction_is_reached():
     """x'' = r t - f g from t = f g / r on."""
     system = slider(
@@ -209,6 +211,7 @@ def switched(then):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("force", [6.0, -6.0])
 def test_a_load_that_is_switched_on_sets_a_held_body_in_motion(force):
     run = ds.solve(switched(ds.Reset({"push": force})), 1.0, {"x": 0.0, "x_dot": 0.0})
@@ -219,6 +222,7 @@ def test_a_load_that_is_switched_on_sets_a_held_body_in_motion(force):
     assert run.end_state["x"] == pytest.approx(left * 0.5**2 / 2.0, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_load_that_is_switched_on_too_weakly_leaves_it_there():
     run = ds.solve(switched(ds.Reset({"push": 3.9})), 1.0, {"x": 0.0, "x_dot": 0.0})
     assert run.end_state["x"] == 0.0
@@ -226,6 +230,7 @@ def test_a_load_that_is_switched_on_too_weakly_leaves_it_there():
     assert run.outcome is not Outcome.FAILED
 
 
+@pytest.mark.slow
 def test_events_that_are_recorded_and_that_stop_happen_while_it_is_held():
     events = [
         ds.Event("seen", ds.time - 0.3, ds.RISING, ds.Record()),
@@ -241,6 +246,7 @@ def test_events_that_are_recorded_and_that_stop_happen_while_it_is_held():
     assert run["x"].tolist() == [0.0, 0.0]
 
 
+@pytest.mark.slow
 def test_a_belt_takes_a_block_along_until_the_spring_pulls_it_off():
     """It sticks from the start, and slips at x = f g / k; then it swings about there."""
     q, p = ds.coordinates(x="m", y="m"), ds.parameters(belt=(0.3, "m/s"), stiffness=(40.0, "N/m"))
@@ -335,6 +341,7 @@ def held_twice():
     return slider((0.12, -0.1), rough, force, 0.2, turning=0.1), {"x": 0.0, "x_dot": 0.4}
 
 
+@pytest.mark.slow
 def test_a_second_run_agrees_and_the_state_at_a_time_is_that_of_its_sample():
     system, start = held_twice()
     run = ds.solve(system, 1.3, start, verify=True, at=[0.158, 0.5, 1.1, 1.25, 1.3])
@@ -350,12 +357,14 @@ def test_a_second_run_agrees_and_the_state_at_a_time_is_that_of_its_sample():
     assert run.verification.difference["x"] < 1e-12
 
 
+@pytest.mark.slow
 def test_derivatives_are_refused_where_friction_held_the_body():
     system, start = held_twice()
     with pytest.raises(ds.errors.NoDerivativeError, match="holds the body for a while"):
         ds.analysis.sensitivity(system, 1.3, start, by=["x_dot"])
 
 
+@pytest.mark.slow
 def test_a_run_on_disk_that_stopped_within_a_hold_is_that_in_memory(tmp_path):
     system, start = held_twice()
     kept = ds.solve(system, 1.1, start, store=tmp_path / "run")
@@ -385,6 +394,7 @@ def block(load=0.0, belt=None, events=(), more=None):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed", [0.3, -0.3])
 @pytest.mark.parametrize("by", ["condition", "reset"])
 def test_a_belt_that_starts_at_once_takes_a_block_along_no_faster_than_friction_can(speed, by):
@@ -412,6 +422,7 @@ def test_a_belt_that_overtakes_a_sliding_block_at_once_turns_its_friction_round(
     assert run["x"][1] == pytest.approx(0.3 * 0.04 - 0.4 * GRAVITY * 0.02**2, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("speed", [0.3, -0.3])
 def test_a_held_block_that_a_reset_sets_in_motion_slides_to_its_stop(speed):
     knock = ds.Event("knock", ds.time - 0.5, ds.RISING, ds.Reset({"x_dot": speed}))
@@ -421,6 +432,7 @@ def test_a_held_block_that_a_reset_sets_in_motion_slides_to_its_stop(speed):
     assert run.end_state["x_dot"] == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1e-2, 1e-3])
 def test_a_block_that_a_short_push_moved_by_little_stops_whole(width):
     """One slip of the pair passes zero before the other does, by rounding."""
@@ -432,6 +444,7 @@ def test_a_block_that_a_short_push_moved_by_little_stops_whole(width):
     assert run.events[1].time == pytest.approx(begun, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1e-3, 1e-5, 1e-6])
 def test_a_push_that_passes_the_limit_for_a_moment_is_not_passed_over(width):
     """It is 8 / (1 + z^2) N, z = (t - t0) / w, and the block goes at 0.4 m g."""
@@ -442,6 +455,7 @@ def test_a_push_that_passes_the_limit_for_a_moment_is_not_passed_over(width):
     assert run.events[1].time == pytest.approx(begun, abs=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("peak", "goes"), [(1.0 + 1e-6, True), (1.0 - 1e-6, False)])
 def test_a_short_push_that_reaches_the_limit_sets_a_block_in_motion_only_beyond_it(peak, goes):
     rest = 0.999 * 0.4 * GRAVITY
@@ -451,6 +465,7 @@ def test_a_short_push_that_reaches_the_limit_sets_a_block_in_motion_only_beyond_
     assert ("breaks_loose" in [event.name for event in run.events]) is goes
 
 
+@pytest.mark.slow
 def test_an_integral_that_acts_on_a_held_block_goes_on_and_sets_it_in_motion():
     """z' = 5 - z from 0 acts as z, and reaches 0.4 m g = 3.924 at ln(5 / (5 - 3.924))."""
     z = ds.states(z="N")
@@ -461,6 +476,7 @@ def test_an_integral_that_acts_on_a_held_block_goes_on_and_sets_it_in_motion():
     assert loose == pytest.approx(math.log(5.0 / (5.0 - 0.4 * GRAVITY)), rel=1e-11)
 
 
+@pytest.mark.slow
 def test_a_second_run_without_switches_sees_a_belt_that_starts_at_once_as_the_first():
     system = block(belt=ca.if_else(ds.time > 0.5, 0.3, 0.0))
     run = ds.solve(system, 1.0, {"x": 0.0, "x_dot": 0.0}, verify=True)

@@ -79,6 +79,7 @@ UNLOADED = Prism(
 """Nothing presses on its supports; loaded ever so little, some of them would be divergent."""
 
 
+@pytest.mark.slow
 @example(body=UNLOADED, speed=1.7, length=1e-1)
 @example(body=AT_ITS_LIMIT, speed=0.0, length=1e-3)
 @settings(derandomize=True, max_examples=30, deadline=None)

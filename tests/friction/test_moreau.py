@@ -43,6 +43,7 @@ def furthest(run: TimeStepping) -> float:
     return float(np.abs(positions(run) - PLACE).max())
 
 
+@pytest.mark.slow
 def test_steps_half_as_long_are_half_as_wrong(runs):
     coarse, fine = map(furthest, runs)
     assert fine < 2e-3
@@ -94,6 +95,7 @@ def test_below_the_limit_of_friction_nothing_moves_to_the_last_digit():
     assert run.iterations[1:].max() == 0
 
 
+@pytest.mark.slow
 def test_the_limit_of_friction_is_sharp():
     assert moreau(loaded(1.0 - 1e-5), {"phi": 0.3}, 0.01, 0.01).rest_time == 0.0
     assert moreau(loaded(1.0 + 1e-5), {"phi": 0.3}, 0.01, 0.01).rest_time is None
@@ -109,6 +111,7 @@ def test_a_prism_decelerates_by_the_closed_form_and_stops():
     assert run.end_state["x_dot"] == 0.0
 
 
+@pytest.mark.slow
 def test_a_prism_that_cannot_slide_on_is_stopped_by_an_impulse_that_steps_do_not_change():
     peaks = []
     for step in (1e-2, 1e-3, 1e-4):
@@ -218,6 +221,7 @@ def test_an_ideal_constraint_beside_the_guide_is_held():
     assert run.rest_time == pytest.approx(0.4)
 
 
+@pytest.mark.slow
 def test_a_support_on_a_moving_guide_sticks_to_it():
     # A belt at 1 m/s takes a body at rest along: 5 N of friction for 1 kg, sliding for 0.2 s.
     q = ds.coordinates(x="m", y="m")
@@ -238,6 +242,7 @@ def test_a_support_on_a_moving_guide_sticks_to_it():
     assert run.rest_time == pytest.approx(0.2, abs=0.011)
 
 
+@pytest.mark.slow
 def test_one_body_rests_while_another_slides_past_it():
     # Each is pushed with 4 N; friction of 0.5 and of 0.3 of 10 N holds the first one alone.
     q = ds.coordinates(x_1="m", y_1="m", x_2="m", y_2="m")

@@ -143,6 +143,7 @@ def test_the_usual_pressures_are_tabulated_to_1e_12(exponent):
     assert friction_table(exponent).coefficients.shape[1] <= 25
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=8, deadline=None)
 @given(st.floats(-0.95, 100.0))
 @example(-0.95)

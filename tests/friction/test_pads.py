@@ -87,6 +87,7 @@ def test_the_expression_agrees_with_the_quadrature(exponent, power):
     assert found == pytest.approx(expected, rel=2e-12 + 1e-8 ** (exponent + 2.0), abs=0.0)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=15, deadline=None)
 @given(
     st.sampled_from([-0.5, 0.0, 0.4, 1.0, 2.0]),

@@ -27,6 +27,7 @@ def test_the_traction_is_the_papers_exponentials():
     assert turns == pytest.approx(0.6 * np.exp(-RATIOS / 1.1), rel=1e-12, abs=1e-300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("exponent", "slide", "turn"), [(0.0, 0.070, 0.060), (1.0, 0.054, 0.042)])
 def test_the_nearest_lengths_have_the_least_largest_error(exponent, slide, turn):
     """Known: 7 % and 6 % of f for a uniform pressure, 5.4 % and 4.2 % for n = 1."""
@@ -59,6 +60,7 @@ def test_a_pad_that_only_turns_has_a_moment_that_is_a_tenth_too_large():
     assert simplified_lengths(0.0).turn == pytest.approx(1.09 * 2.0 / 3.0, rel=5e-3)
 
 
+@pytest.mark.slow
 def test_a_body_on_simplified_pads_slides_and_stops_near_to_where_it_does_on_exact_ones():
     stops = []
     for pad in (ds.friction.Pad(0.1), SimplifiedPad.nearest(0.1, 0.0)):

@@ -123,6 +123,7 @@ def _after(event, begin):
     return later
 
 
+@pytest.mark.slow
 def test_the_slip_turns_round_at_each_dead_centre_as_in_an_integration_by_hand():
     until = 4.0
     run = solved(until)

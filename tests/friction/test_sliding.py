@@ -79,6 +79,7 @@ def test_a_mass_matrix_says_the_same():
     assert run.end_time == pytest.approx(3.0 / UP, rel=1e-15)
 
 
+@pytest.mark.slow
 def test_friction_may_depend_on_place_and_time():
     """x'' = -g (c + k x) on a level floor: x = x_0 cos(w t) + v_0/w sin(w t) - c/k."""
 
@@ -208,6 +209,7 @@ def test_regularised_friction_rolls_on():
     assert run["turn_dot"][0] == pytest.approx(-3.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_block_on_a_belt_is_carried_along_where_it_no_longer_slides():
     run = ds.solve(block(carried=True), 2.0, SLIDING, parameters={"belt": 1.0}, at=[0.1, 2.0])
     assert run.outcome is ds.Outcome.COMPLETED

@@ -102,6 +102,7 @@ def test_a_block_that_heels_presses_on_both_rails():
     assert coefficient.value == pytest.approx(1.0 / lever, rel=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("load", "parameter", "between"),
     [
@@ -172,6 +173,7 @@ def test_it_sticks_where_tractions_can_balance_the_load(on_pads):
     assert set(verdicts) == {True, False}
 
 
+@pytest.mark.slow
 def test_the_flow_leaves_a_direction_that_does_not_attract(on_pads):
     # Half of the load that would push it along x: pure translation is a saddle of the flow.
     held = stiction(on_pads, AT, {"force_z": WEIGHT, "force_x": 2.2})

@@ -54,6 +54,7 @@ def page(tmp_path_factory):
     return write_page(problem(drawing=drawing), directory, "heavy", until=0.5)
 
 
+@pytest.mark.slow
 def test_a_page_has_what_was_posed_in_the_symbols_of_the_system(page):
     text = page.read_text()
     assert text.startswith("# A bead on a wire\n")
@@ -114,6 +115,7 @@ def test_a_figure_shows_what_its_rule_says():
     assert described(lambda run: None) == ""
 
 
+@pytest.mark.slow
 def test_the_same_run_makes_the_same_files_and_those_of_an_earlier_page_are_gone(page, tmp_path):
     old = tmp_path / "a-bead" / "of-last-year.svg"
     old.parent.mkdir()
@@ -125,6 +127,7 @@ def test_the_same_run_makes_the_same_files_and_those_of_an_earlier_page_are_gone
         assert (tmp_path / "a-bead" / file.name).read_bytes() == file.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_run_that_cannot_go_on_is_reported_as_it_is(tmp_path):
     text = write_page(problem(stopped), tmp_path).read_text()
     assert "**Degenerate at t = 1 s**: " in text

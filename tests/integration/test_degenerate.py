@@ -310,6 +310,7 @@ def test_steps_that_only_come_near_are_not_accused(prepared):
 # -- what a run may cost -------------------------------------------------------------------------
 
 
+@pytest.mark.slow_rows("-sundae-cvode", "index-1-sundae-ida")
 @pytest.mark.parametrize(
     ("formulation", "solver"),
     [

@@ -112,6 +112,7 @@ def test_a_run_that_was_killed_goes_on_to_the_same_bits(tmp_path):
     assert all(np.array_equal(whole[name], killed[name]) for name in whole)
 
 
+@pytest.mark.slow
 def test_what_drives_a_run_is_on_disk_as_data_and_others_are_refused(tmp_path):
     q, u = ds.coordinates(x="m"), ds.inputs(push="N")
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2, force={"x": u.push}, inputs=u)
@@ -133,6 +134,7 @@ def test_what_drives_a_run_is_on_disk_as_data_and_others_are_refused(tmp_path):
         ds.resume(tmp_path / "table", 3.0, source=system, inputs={"push": other})
 
 
+@pytest.mark.slow
 def test_laws_that_share_parts_with_others_and_with_the_system_are_resumed(tmp_path):
     """A directory holds each by itself: the run begins with them as it finds them there."""
     q, u = ds.coordinates(x="m", y="m"), ds.inputs(push="N", pull="N", wind="N")
@@ -157,6 +159,7 @@ def test_laws_that_share_parts_with_others_and_with_the_system_are_resumed(tmp_p
         assert longer.end_state[name] == pytest.approx(value, abs=1e-13)
 
 
+@pytest.mark.slow
 def test_a_law_in_python_is_given_once_more(tmp_path):
     q, u = ds.coordinates(x="m"), ds.inputs(push="N")
     system = ds.MechanicalSystem(q, kinetic=q.dot.x**2, force={"x": u.push}, inputs=u)
@@ -173,6 +176,7 @@ def test_a_law_in_python_is_given_once_more(tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_a_driven_run_is_verified_by_another_method_and_compared():
     times, values = measured()
     table = ds.table("pull", times[:60], values[:60], "cubic")

@@ -117,6 +117,7 @@ def test_a_goal_that_is_shown_to_follow_is_not_watched():
     assert list(run.drift) == ["a", "a_dot", "energy"]
 
 
+@pytest.mark.slow
 def test_where_goals_are_chosen_once_the_end_says_who_chooses_again():
     system = wheelset(along_the_axes)
     once = ds.solve(system, 10.0, TURNING, redundant="drop", formulation="null-space")

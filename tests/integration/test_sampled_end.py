@@ -90,6 +90,7 @@ def test_run_that_fails() -> None:
     assert run["x"][-1] == run.end_state["x"]
 
 
+@pytest.mark.slow
 def test_run_that_is_interrupted() -> None:
     q = ds.coordinates(x="m")
     spring = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, potential=q.x**2 / 2)

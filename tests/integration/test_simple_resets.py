@@ -106,6 +106,7 @@ def _both_ways(
     return followed, solve(), count[0]
 
 
+@pytest.mark.default_rows(8)
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("pose", [_box, _sampled, _pendulum, _kicked])
 @pytest.mark.parametrize("at", [ds.every(0.05), ds.every_event()], ids=["even", "events"])

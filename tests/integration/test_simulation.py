@@ -140,6 +140,7 @@ def test_angles_in_events_and_points_are_unwrapped():
 # -- segments ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_extending_the_horizon_changes_nothing_before():
     """Bit by bit: boundaries lie at multiples of a length that the horizon does not move."""
     system = wheel()
@@ -225,6 +226,7 @@ def test_backwards_the_residual_dies_out_as_it_does_forwards():
 # -- interruption --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_rows("solver0")
 @pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853()])
 def test_ctrl_c_ends_a_long_run_and_keeps_its_data(solver):
     prepared = prepared_run(pendulum(), 1e7, {"x": -1.0}, solver=solver)

@@ -59,6 +59,8 @@ def _truth(force: Callable[[Any, Any], Any], until: float) -> np.ndarray:
     return found.y[:, -1]
 
 
+@pytest.mark.default_rows(9)
+@pytest.mark.slow_rows("dop853-a ramp")
 @pytest.mark.parametrize("name", FORCES)
 @pytest.mark.parametrize("way", WAYS)
 def test_what_a_force_far_off_takes_is_not_put_back(name: str, way: str) -> None:
@@ -203,6 +205,7 @@ def test_a_repetition_lets_go_too() -> None:
     assert abs(after["x_dot"] - _truth(force, 70.0)[1]) < 1e-10
 
 
+@pytest.mark.slow_rows("22.0")
 @pytest.mark.parametrize("moment", [22.0, 50.0])
 def test_a_stored_run_goes_on_to_the_same_bits(
     tmp_path: Path, moment: float, monkeypatch: pytest.MonkeyPatch

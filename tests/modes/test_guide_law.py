@@ -40,6 +40,7 @@ def test_a_disc_that_only_spins_is_not_at_rest():
     assert run.end_time == pytest.approx(5.0 * INERTIA / (2.0 / 3.0 * GRIP * RADIUS), rel=1e-13)
 
 
+@pytest.mark.slow
 def test_slide_and_spin_of_a_disc_end_together():
     """Farkas, Bartels, Unger, Wolf (2003): a uniform disc stops both at once, v / (r w) = 0.653."""
     run = ds.solve(DISC(), 2.0, {"x_dot": 1.0, "phi_dot": 5.0}, at=[0.1])
@@ -48,6 +49,7 @@ def test_slide_and_spin_of_a_disc_end_together():
     assert last["x_dot"] / (RADIUS * last["phi_dot"]) == pytest.approx(0.653, abs=5e-4)
 
 
+@pytest.mark.slow_rows("0.15-dop853", "0.25-dop853")
 @pytest.mark.parametrize("solver", ["taylor", "dop853", "radau"])
 @pytest.mark.parametrize("off", [0.15, 0.25])
 def test_supports_that_stop_at_one_instant_are_reported_together(solver, off):
@@ -75,6 +77,7 @@ def test_supports_that_stop_at_one_instant_are_reported_together(solver, off):
     assert x == pytest.approx(2 * 0.4 * off * math.log(0.5 / (0.5 - x)), abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pad", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_disc_that_is_pulled_back_turns_round_and_slides_on(pad):
     run = ds.solve(disc(pad=pad), 2.0, {"x_dot": 1.0}, parameters={"push": -4.0}, at=[2.0])
@@ -104,6 +107,7 @@ def test_a_disc_on_a_spring_swings_until_friction_holds_it():
 # -- from rest -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_disc_sets_out_where_the_load_exceeds_friction():
     run = ds.solve(DISC(), 1.0, {}, parameters={"push": 4.0}, at=[1.0])
     assert run["x_dot"][0] == pytest.approx(4.0 - GRIP, rel=1e-9)
@@ -113,6 +117,7 @@ def test_a_disc_sets_out_where_the_load_exceeds_friction():
     assert "from the start on" in held.message
 
 
+@pytest.mark.slow
 def test_rest_under_a_load_that_changes_is_reported_for_its_instant():
     held = ds.solve(DISC(), 4.0, {"x_dot": 0.1}, parameters={"rate": 2.0}, at=[0.01])
     assert happened(held) == ["at_rest"]

@@ -112,6 +112,7 @@ def test_a_floor_that_holds_is_reported_to_need_a_mode_of_rest():
     assert abs(run.end_state["y_dot"]) <= 1e-14
 
 
+@pytest.mark.slow
 def test_infinitely_many_bounces_end_in_a_sentence_and_what_was_before_is_kept():
     """With e = 1/2 the ball rests after 3 sqrt(2 h / g)."""
     end = 3.0 * math.sqrt(2.0 / GRAVITY)

@@ -47,6 +47,7 @@ def between_walls(friction, half=0.5):
     return posed(q, ends)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("incline", [0.0, 0.1])
 def test_a_block_rests_on_three_feet_though_they_share_its_weight_in_many_ways(incline):
     run = ds.solve(three_feet(0.5, incline), 2.0, {**STILL, "y": 0.2})
@@ -60,6 +61,7 @@ def test_a_block_rests_on_three_feet_though_they_share_its_weight_in_many_ways(i
     assert along == pytest.approx(-GRAVITY * math.sin(incline), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_bar_across_a_shaft_falls_or_is_wedged_in_and_rests_where_that_is_kept():
     """Whether anything presses its ends is not known of rigid bodies."""
     start = {**STILL, "y": 0.0}
@@ -89,6 +91,7 @@ def test_rest_is_an_event_where_all_sticks_and_nothing_begins_to_move():
     assert run.events[-1].time == pytest.approx(1.0 / (0.3 * GRAVITY), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_block_on_a_belt_sticks_without_being_at_rest():
     run = ds.solve(block(0.1, 0.2, 0.3, floor=0.5), 1.0, standing(0.2))
     assert [event.name for event in run.events] == ["rear_sticks", "front_sticks"]
@@ -130,6 +133,7 @@ def test_two_feet_that_stuck_let_go_together_when_they_are_pushed_the_other_way(
     assert run["x_dot"][-1] == pytest.approx(speed, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_run_begins_at_the_state_at_which_another_came_to_rest():
     """Its velocities are rounding, and so is what they miss of the contacts."""
     run = ds.solve(pushed_to_and_fro(), 3.2, standing(0.1))

@@ -43,6 +43,7 @@ def along_the_wheels(q):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("load", [1e-12, 0.3])
 def test_a_wheelset_turns_all_the_way_round_whatever_its_load(load, rule):
@@ -55,6 +56,7 @@ def test_a_wheelset_turns_all_the_way_round_whatever_its_load(load, rule):
         assert np.max(np.abs(found[name] - right[name])) <= 1e-12, name
 
 
+@pytest.mark.slow
 def test_what_the_kept_goals_carry_is_the_whole_load():
     right = ds.solve(wheelset(along_the_wheels), 10.0, TURNING)
     found = ds.solve(wheelset(along_the_axes), 10.0, TURNING, redundant="drop")
@@ -65,6 +67,7 @@ def test_what_the_kept_goals_carry_is_the_whole_load():
     assert np.all(np.min(np.abs([u[name] for name in u]), axis=0) == 0.0)
 
 
+@pytest.mark.slow
 def test_the_load_that_is_shared_has_the_least_norm():
     """No combination that does nothing is left in it: u . A n = 0 for the one that vanishes."""
     found = ds.solve(wheelset(along_the_axes), 10.0, TURNING, redundant="minimum-norm")
@@ -124,6 +127,7 @@ def cranks_start(pins):
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(
     ("count", "mass", "crank"),

@@ -1,7 +1,5 @@
 """Contacts that rub, open and collide, through the library's own interface, on the reference."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 
@@ -45,6 +43,7 @@ def test_a_block_slides_down_an_incline_to_rest_on_both_feet():
     assert agrees(run["rear_friction"][-1] + run["front_friction"][-1], known["rest_T_sum"])
 
 
+@pytest.mark.slow
 def test_a_block_that_is_stopped_by_its_front_foot_tips_and_rocks_to_rest():
     known = values_of("tips_and_rocks_to_rest")
     run = ds.solve(block(0.1, 0.2, 0.7), 2.0, standing(0.2, 1.0))
@@ -66,6 +65,7 @@ def test_a_block_tips_from_the_friction_on_that_is_its_width_over_its_height(fri
     assert ("rear_lost" in [event.name for event in run.events]) == tips
 
 
+@pytest.mark.slow
 def test_a_block_rocks_to_rest_at_the_instant_to_which_its_impacts_lead():
     known = values_of("housner_rest")
     run = ds.solve(block(0.1, 0.3, 0.5), 3.0, **leaning(0.1, 0.3, 0.2))
@@ -108,6 +108,7 @@ def test_a_thrown_rod_bounces_on_both_ends():
     assert agrees(run["x"][-1], known["x_end"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "speed", "events"),
     [
@@ -161,6 +162,7 @@ def bird(rate=None):
     return woodpecker(numbers), start, found
 
 
+@pytest.mark.slow
 def test_the_woodpecker_comes_down_its_rod_in_the_cycle_of_the_reference():
     system, start, found = bird()
     known, numbers = found["values"], found["params"]
@@ -189,6 +191,7 @@ def test_the_woodpecker_comes_down_its_rod_in_the_cycle_of_the_reference():
     assert agrees(fall, known["energy_fall"], 10)
 
 
+@pytest.mark.slow
 def test_the_cycle_of_the_woodpecker_is_as_stable_as_the_reference_says():
     """The bird's rate a period later, by central differences of its rate at the start."""
     known = case("woodpecker_limit_cycle")["values"]
@@ -217,6 +220,7 @@ def test_the_woodpecker_keeps_its_period_a_thousand_times():
     assert run.outcome is ds.Outcome.COMPLETED
 
 
+@pytest.mark.slow
 def test_a_slider_in_clearance_strikes_both_walls_and_turns_round_at_them():
     known = values_of("slider_crank_clearance")
     theta, r, length, gap = 0.001, 0.1, 0.3, 1e-3
@@ -449,11 +453,7 @@ def test_contacts_without_friction_have_no_values_or_events_of_friction():
     ],
 )
 def test_friction_that_is_zero_at_a_slip_of_zero_has_the_side_of_the_slip_that_follows(
-    friction: float | str,
-    force: float,
-    start: tuple[float, float],
-    events: list[str],
-    end: float,
+    friction: float | str, force: float, start: tuple[float, float], events: list[str], end: float
 ) -> None:
     q = ds.coordinates(x="m", y="m")
     laws = {"rising": 0.05 * q.x, "late": 0.1 * ds.time}

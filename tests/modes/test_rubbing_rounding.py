@@ -12,6 +12,7 @@ import daesolve as ds
 from ..rubbing import block, standing, times_of
 
 
+@pytest.mark.slow_rows("-1.0")
 @pytest.mark.parametrize("way", [1.0, -1.0])
 def test_feet_that_have_stuck_again_slide_off_to_the_other_side_as_one_contact_does(way):
     feet = block(0.5, 0.1, 0.3, force=lambda q: {"x": 4.0 * way * ca.sin(ds.time)})
@@ -55,6 +56,7 @@ def test_a_heavy_block_that_waits_on_two_feet_keeps_its_rate():
     assert times_of(run, "rear_slips") == pytest.approx([math.asin(0.3 * 9.81 / 3.9)], rel=1e-12)
 
 
+@pytest.mark.slow_rows("True-0.001", "True-1.0", "True-1e-06")
 @pytest.mark.parametrize("size", [1.0, 1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("space", [False, True])
 def test_bounces_that_are_left_out_rub_as_much_as_the_contact_that_stays(size, space):
@@ -87,6 +89,7 @@ def test_bounces_that_are_left_out_rub_as_much_as_the_contact_that_stays(size, s
         assert run.end_state[name] == pytest.approx(part * at * size, rel=1e-12)
 
 
+@pytest.mark.slow_rows("True-0.0001", "True-0.001", "True-1e-05")
 @pytest.mark.parametrize("width", [1e-3, 1e-4, 1e-5])
 @pytest.mark.parametrize("space", [False, True])
 def test_a_short_push_sets_a_contact_in_motion(space, width):
@@ -165,6 +168,34 @@ def pushed_along(shape, ratio):
     return begin, rest.t[-1], rest.y[1, -1]
 
 
+@pytest.mark.default_rows(15)
+@pytest.mark.slow_rows(
+    "False-taylor-resonance-1e-06-5.0",
+    "False-taylor-soliton-0.0001-1.05",
+    "False-taylor-soliton-0.0001-5.0",
+    "True-dop853-bell-0.0001-1.05",
+    "True-dop853-bell-0.0001-5.0",
+    "True-dop853-bell-1e-06-1.05",
+    "True-dop853-bell-1e-06-5.0",
+    "True-dop853-resonance-0.0001-1.05",
+    "True-dop853-resonance-0.0001-5.0",
+    "True-dop853-resonance-1e-06-1.05",
+    "True-dop853-resonance-1e-06-5.0",
+    "True-dop853-soliton-0.0001-1.05",
+    "True-dop853-soliton-0.0001-5.0",
+    "True-dop853-soliton-1e-06-1.05",
+    "True-dop853-soliton-1e-06-5.0",
+    "True-taylor-bell-0.0001-1.05",
+    "True-taylor-bell-0.0001-5.0",
+    "True-taylor-bell-1e-06-1.05",
+    "True-taylor-resonance-0.0001-1.05",
+    "True-taylor-resonance-0.0001-5.0",
+    "True-taylor-resonance-1e-06-5.0",
+    "True-taylor-soliton-0.0001-1.05",
+    "True-taylor-soliton-0.0001-5.0",
+    "True-taylor-soliton-1e-06-1.05",
+    "True-taylor-soliton-1e-06-5.0",
+)
 @pytest.mark.parametrize("ratio", [1.05, 5.0])
 @pytest.mark.parametrize("width", [1e-4, 1e-6])
 @pytest.mark.parametrize("shape", PUSHES)

@@ -59,6 +59,7 @@ def test_a_superball_returns_its_slip():
     assert impact.impact.kinetic_after == pytest.approx(impact.impact.kinetic_before, rel=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", cases("brick_corner_impact"))
 def test_a_brick_falls_on_a_corner(known):
     """Its slip turns in the impact; the other corners are in the air."""
@@ -90,6 +91,7 @@ def test_a_brick_falls_on_a_corner(known):
     assert agrees(gain, values["dE"], 10)
 
 
+@pytest.mark.slow
 def test_a_tripod_slides_and_spins_until_it_turns_about_one_foot_and_rests():
     known = case("tripod_slides_and_spins_to_rest")["values"]
     run = ds.solve(tripod(), 0.4, sliding(), solver=ds.Taylor())
@@ -164,6 +166,7 @@ def shaking():
     return size * ca.sin(first * ds.time), 0.8 * size * (1 - ca.cos(second * ds.time))
 
 
+@pytest.mark.slow
 def test_a_point_on_a_floor_that_shakes_sticks_and_slips_in_every_direction():
     """It begins to slip where friction comes to its limit, in a direction that turns at once."""
     q = ds.coordinates(x="m", y="m", z="m")
@@ -196,6 +199,7 @@ def test_a_tripod_on_a_floor_that_shakes_shares_friction_up_to_the_limit_of_all_
     assert abs(run["yaw"][-1]) <= 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 9))]
 )
@@ -237,6 +241,7 @@ def test_four_feet_that_slide_and_spin_are_refused_with_all_that_is_possible():
             assert load < 1e-12 or f"{load:.6g}" in str(raised.value)
 
 
+@pytest.mark.slow
 def test_four_feet_slide_and_spin_as_if_on_equal_springs_if_that_is_asked_for():
     known = case("four_feet_initial_acceleration")
     p, values = known["params"], known["values"]["equal_springs"]["value"]
@@ -253,6 +258,7 @@ def test_four_feet_slide_and_spin_as_if_on_equal_springs_if_that_is_asked_for():
         assert (-3 * first + 4 * second - third) / (2 * step) == pytest.approx(rate, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_four_feet_without_a_spin_come_to_rest_as_a_point_does():
     """Their motion is determined, whatever the loads: v^2 / (2 mu g) in the time v / (mu g)."""
     begin = sliding(speed=(0.6, 0.2), spin=0.0)
@@ -268,6 +274,7 @@ def test_four_feet_without_a_spin_come_to_rest_as_a_point_does():
     assert abs(run["yaw"][-1]) <= 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in range(1, 9))]
 )
@@ -292,6 +299,7 @@ def test_a_tripod_that_is_thrown_never_gains_energy(seed):
     assert np.all(np.diff(run["energy"]) <= 1e-12 * run["energy"][0])
 
 
+@pytest.mark.slow
 def test_a_rod_in_space_that_may_fly_or_slide_on_does_what_it_did_where_that_is_asked_for():
     """In the plane of its motion it is Painlevé's rod."""
     angle, rate, slip, half = 1.1, 6.0, -3.0, 0.5
@@ -319,6 +327,7 @@ def test_a_rod_in_space_that_may_fly_or_slide_on_does_what_it_did_where_that_is_
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("radau", "lsoda")]
 
 
+@pytest.mark.slow_rows("taylor-1.7e-07", "taylor-1e-11", "taylor-3e-09")
 @pytest.mark.parametrize("speed", [1e-11, 3e-9, 1.7e-7])
 @pytest.mark.parametrize("solver", ["taylor", "dop853", *SLOW])
 def test_a_run_that_begins_just_before_a_point_sticks_goes_on_at_the_usual_pace(solver, speed):
@@ -341,6 +350,7 @@ def test_a_run_that_begins_just_before_a_point_sticks_goes_on_at_the_usual_pace(
     assert run.statistics.steps < 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["taylor", "dop853", "lsoda", *SLOW[:1]])
 @pytest.mark.parametrize("width", [1e-4, 1e-6])
 def test_a_floor_that_jerks_for_an_instant_drags_a_point_along(solver, width):

@@ -72,6 +72,7 @@ def test_a_body_leaves_a_table_where_that_falls_faster_than_it_would(solver, mov
     assert closed[0] == pytest.approx(brentq(gap, 0.05, 0.2, xtol=1e-15), abs=1e-10)
 
 
+@pytest.mark.slow_rows("dop853")
 @each_solver
 def test_a_relation_to_a_contact_s_reaction_holds_in_flight_at_impacts_and_at_rest(solver):
     """A ball falls from rest and comes to rest: what its floor has given it is its weight times t.
@@ -98,6 +99,8 @@ def test_a_relation_to_a_contact_s_reaction_holds_in_flight_at_impacts_and_at_re
 # -- starts beyond a gap of zero by rounding -------------------------------------------------------
 
 
+@pytest.mark.default_rows(9)
+@pytest.mark.slow_rows("in space-1e-16")
 @pytest.mark.parametrize("depth", [1e-16, 1e-13, 1e-12, 1e-11, 1e-10])
 @pytest.mark.parametrize("kind", ["smooth", "rubs", "in space"])
 def test_a_body_at_rest_a_hair_within_an_open_contact_stays_on_it(kind, depth):

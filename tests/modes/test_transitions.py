@@ -126,6 +126,7 @@ def near(left: np.ndarray, right: np.ndarray, hit: Hit) -> None:
     assert np.max(np.abs(left - right)) <= 20.0 * np.finfo(float).eps * condition * size
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(SEEDS, RESTITUTIONS, st.booleans())
 def test_an_impact_is_the_solution_of_the_saddle(seed, restitution, moving):
@@ -262,6 +263,7 @@ def test_what_fires_past_zero_at_the_start_fires_at_its_first_zero_too(
     assert [event.time for event in run.events] == pytest.approx([0.0, fall], abs=1e-9)
 
 
+@pytest.mark.default_rows(11)
 @pytest.mark.parametrize("depth", [1e-2, 1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("way", [ds.RISING, ds.FALLING])
 @pytest.mark.parametrize("solver", ["taylor", ds.Taylor(engine="kernel"), "dop853"])

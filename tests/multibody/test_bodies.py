@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 import daesolve as ds
 from daesolve.errors import PosingError, UnknownNameError
-from daesolve.multibody import GROUND, Body, Mechanism, PlanarBody, quaternion
+from daesolve.multibody import GROUND, Body, Mechanism, PlanarBody, PointForce, quaternion
 
 SOLVER = ds.Dop853(rtol=1e-12, atol=1e-12)
 MOMENTS = (0.3, 0.5, 0.7)
@@ -82,6 +82,7 @@ def test_a_body_whose_axes_do_not_spin_with_it_moves_its_axis_as_one_whose_axes_
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
 
 
+@pytest.mark.slow
 @given(st.lists(UNIT, min_size=3, max_size=3), st.lists(UNIT, min_size=4, max_size=4))
 @settings(max_examples=20, derandomize=True, deadline=None)
 def test_the_rate_of_a_place_is_its_velocity(offset: list[float], turn: list[float]) -> None:
@@ -210,3 +211,29 @@ def test_a_mechanism_without_meaning_is_refused(name: str) -> None:
     sentence, pose = REFUSED[name]
     with pytest.raises((PosingError, UnknownNameError), match=sentence):
         pose()
+
+
+def test_attributes_of_a_body_are_quantities_of_its_motion_and_its_start_is_kept() -> None:
+    body = Body("body", 2.0, MOMENTS, position=(1, 2, 3), velocity=(4, 5, 6), angular_velocity=SPIN)
+    disc = PlanarBody("disc", 1.0, 0.5, position=(1, 2), angle=0.3, velocity=(4, 5), rate=7.0)
+    names = {
+        "position": ["body_x", "body_y", "body_z"],
+        "rotation": ["body_q0", "body_q1", "body_q2", "body_q3"],
+        "velocity": ["body_x_dot", "body_y_dot", "body_z_dot"],
+        "angular_velocity": ["body_w1", "body_w2", "body_w3"],
+    }
+    for part, expected in names.items():
+        assert [symbol.name() for symbol in ca.symvar(getattr(body, part))] == expected
+    assert [symbol.name() for symbol in ca.symvar(disc.position)] == ["disc_x", "disc_y"]
+    assert [symbol.name() for symbol in ca.symvar(disc.velocity)] == ["disc_x_dot", "disc_y_dot"]
+    assert (disc.angle.name(), disc.rate.name()) == ("disc_angle", "disc_angle_dot")
+    assert [float(value) for value in disc.start.values()] == [1, 2, 0.3, 4, 5, 7]
+    assert float(body.start["body_w2"]) == SPIN[1]
+
+
+def test_a_force_may_be_written_in_the_velocity_of_a_body() -> None:
+    body = PlanarBody("body", 2.0, 1.0, velocity=(3.0, 0.0))
+    drag = PointForce(body.centre, -0.5 * body.velocity)
+    mechanism = Mechanism([body], [drag])
+    run = ds.solve(mechanism.system(), 1.0, guess=mechanism.start, solver=SOLVER)
+    assert run.end_state["body_x_dot"] == pytest.approx(3.0 * np.exp(-0.25), rel=1e-10)

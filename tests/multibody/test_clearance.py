@@ -27,6 +27,7 @@ def rod_and_hinge(**start):
     return rod, Revolute("hinge", GROUND.frame((0.0, 0.0)), rod.frame((-0.5, 0.0)))
 
 
+@pytest.mark.slow
 def test_a_pin_falls_through_its_play_and_is_thrown_back_by_newtons_law():
     rod, hinge = rod_and_hinge()
     play = Clearance("play", hinge, 1e-3, restitution=0.5)
@@ -43,6 +44,7 @@ def test_a_pin_falls_through_its_play_and_is_thrown_back_by_newtons_law():
     assert first.impact.impulses["play"] == pytest.approx(1.5 * 9.81 * time / 4, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("radius", "friction"), [(0.0, None), (0.02, 0.3)])
 def test_a_pin_in_its_hole_moves_as_one_that_is_posed_as_a_contact_of_circles(radius, friction):
     """From where it lies in the hole: sliding, sticking and leaving it as that says."""
@@ -63,6 +65,7 @@ def test_a_pin_in_its_hole_moves_as_one_that_is_posed_as_a_contact_of_circles(ra
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_compliant_pin_goes_to_and_fro_through_the_middle_of_its_hole():
     """Each way takes 2 c / v, each blow half a swing: to rounding after eight of them."""
     play, speed, stiffness, mass = 1e-3, 0.2, 1e5, 1.0
@@ -80,6 +83,7 @@ def test_a_compliant_pin_goes_to_and_fro_through_the_middle_of_its_hole():
     assert np.max(run["play_gap"]) <= play
 
 
+@pytest.mark.slow
 def test_friction_of_a_compliant_pin_keeps_the_moment_of_momentum():
     pin = PlanarBody("pin", 1.0, 0.02, position=(0.5, 0.0), velocity=(2.0, 0.0), rate=30.0)
     hole = PlanarBody("hole", 2.0, 0.05, position=(0.5, 0.0), rate=-5.0)
@@ -103,6 +107,7 @@ def test_friction_of_a_compliant_pin_keeps_the_moment_of_momentum():
     assert moments[1] == pytest.approx(moments[0], abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["rigid", "compliant"])
 def test_a_hinge_with_play_tends_to_one_without_as_the_play_does(kind):
     ends = []
@@ -118,6 +123,7 @@ def test_a_hinge_with_play_tends_to_one_without_as_the_play_does(kind):
     assert near < far / 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis", [0, 1])
 def test_a_block_in_its_guide_rubs_to_rest_and_is_held_at_its_corners(axis):
     """v^2 / 2 mu g along the guide, with half its weight at each lower corner."""

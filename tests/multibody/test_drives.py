@@ -71,6 +71,7 @@ def test_a_prescribed_angle_in_space_goes_round():
     assert np.abs(cosine) == pytest.approx(1.0, abs=1e-11)
 
 
+@pytest.mark.slow
 def test_an_actuator_pushes_a_slider_by_force_speed_or_displacement():
     ends = {}
     for way, given in {
@@ -146,6 +147,7 @@ def test_a_gear_holds_angles_in_the_plane_and_rates_in_space(in_space, kind):
     np.testing.assert_allclose(parts["jacobian"] @ moving, 0.0, atol=1e-14)
 
 
+@pytest.mark.slow
 def test_wheels_mesh_as_they_are_placed_and_their_angles_are_wrapped():
     """At a ratio that is a whole number: after whole turns the teeth stand as before."""
     mechanism = wheels(in_space=False, ratio=-3.0, angle=1.1)
@@ -235,6 +237,7 @@ def test_a_pinion_drives_its_rack_through_many_turns_in_closed_form(in_space):
     assert run["mesh"][-1] == pytest.approx(2.0 * 0.2 * turning, abs=1e-11 * 10**2 * 2.0 * 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_space", [False, True])
 @pytest.mark.parametrize("crossed", [False, True])
 def test_a_belt_is_a_gear_whose_ratio_is_that_of_its_radii(in_space, crossed):
@@ -272,6 +275,7 @@ def pulleys(in_space, ratio):
     return one, other, axles
 
 
+@pytest.mark.slow_rows("None")
 @pytest.mark.parametrize("stiffness", [None, 1e4])
 def test_a_belt_about_the_pivot_of_an_arm_ties_turns_against_the_arm(stiffness):
     """With a pulley held to the ground, that of equal radius at the end keeps its direction."""

@@ -83,6 +83,7 @@ def two_in_space():
     return (first, second), frames
 
 
+@pytest.mark.slow
 def test_a_bushing_between_free_bodies_keeps_momentum_moment_of_momentum_and_energy():
     """What it does to one body it does to the other at the same place, and its springs store."""
     bodies, frames = two_in_space()
@@ -111,6 +112,7 @@ def test_a_bushing_between_free_bodies_keeps_momentum_moment_of_momentum_and_ene
     assert run["rubber_damping_work"][-1] == pytest.approx(stored, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_the_forces_and_torques_that_a_bushing_shows_are_those_that_move_its_body():
     """Newton and Euler at the second body's mass centre, through wide angles."""
     bodies, (first, _) = two_in_space()
@@ -145,6 +147,7 @@ def test_a_bushing_that_is_free_about_an_axis_bears_a_rotor_through_many_turns(a
     assert run[f"rotor_w{axis + 1}"] == pytest.approx(20.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_bushing_in_the_plane_is_springs_along_a_slider_and_in_a_hinge():
     """Held by a slider it is a spring along it, on a hinge one about it."""
     values, damping = (40.0, 25.0, 6.0), (1.0, 2.0, 0.3)

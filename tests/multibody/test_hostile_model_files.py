@@ -59,6 +59,8 @@ TEXTS = {
 }
 
 
+@pytest.mark.default_rows(12)
+@pytest.mark.slow_rows("nothing moves", "plugin", "unknown attribute")
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_file_that_is_no_model_is_refused_in_one_sentence(tmp_path: Path, name: str) -> None:
     text, said = TEXTS[name]
@@ -118,6 +120,7 @@ def test_a_missing_shape_of_the_ground_is_left_out(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_names_that_are_no_words_become_words_each_once(tmp_path: Path) -> None:
     named = ["left-knee", "left_knee", "колено", "ground", "", "1st", "left knee"]
     bodies = [

@@ -33,6 +33,7 @@ FALL = (0.0, 0.0, -GRAVITY)
 SOLVER = ds.Dop853(rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_point_on_a_rod_is_a_spherical_pendulum():
     length, angle, rates = 0.7, 0.9, (0.4, 2.5)
     right = spherical_pendulum(length)
@@ -126,6 +127,7 @@ def test_a_universal_joint_has_the_ratio_of_hooke(angle):
     assert ratio == pytest.approx(speed / rate, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_bar_in_a_bush_slides_as_if_it_did_not_turn():
     tilt, spin = 0.7, 5.0
     axes = about(0, tilt)
@@ -222,6 +224,7 @@ def four_bar(in_space):
     return Mechanism(bodies, joints, gravity=(0.0, -GRAVITY, *extra))
 
 
+@pytest.mark.slow
 def test_a_planar_loop_of_hinges_in_space_has_three_rows_too_many():
     """20 rows on 18 velocities leave one freedom: 17 are independent."""
     mechanism = four_bar(in_space=True)
@@ -250,6 +253,7 @@ def test_a_loop_with_rows_too_many_moves_as_the_one_in_the_plane(rule):
             np.testing.assert_allclose(run[state][-1], right[state][-1], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_sample_states_stay_where_sliders_hold(monkeypatch):
     # The rows of a slider vanish at all half turns as well, where they lose their rank: from afar
     # Newton's method often ends there.

@@ -137,6 +137,7 @@ def test_each_row_holds_one_component_of_the_relative_velocity(kind, given_numbe
     np.testing.assert_allclose(jacobian, [rows[name] for name in held], atol=1e-13)
 
 
+@pytest.mark.default_rows(7)
 @pytest.mark.parametrize("kind", HELD)
 def test_rows_are_independent_and_rates_are_those_of_the_angles_and_displacements(kind):
     """Between two moving bodies, at random consistent states."""
@@ -241,6 +242,7 @@ def test_a_nut_falls_along_its_spindle_through_many_turns_in_closed_form():
     assert run.drift["energy"].max_relative < 1e-9
 
 
+@pytest.mark.slow
 def test_a_block_slides_and_turns_on_a_table_as_a_planar_body_does():
     """Drawn by a spring at a corner: in space, held by a planar joint, and in the plane."""
     ends = []

@@ -92,6 +92,7 @@ def test_an_arm_accelerates_as_lagranges_equations_in_its_angles_say() -> None:
     np.testing.assert_allclose(told, reference, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_a_free_chain_keeps_its_momentum_and_its_angular_momentum() -> None:
     first, second, third = (
         Body(f"body{k}", 1.0 + k, INERTIA, position=(k, 0, 0), velocity=(0, 0.3 * k, -0.2),
@@ -150,6 +151,7 @@ def test_a_pole_on_a_cart_moves_as_its_own_two_equations_say() -> None:
     np.testing.assert_allclose(found, expected, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axisymmetric", [True, False])
 def test_a_gyroscope_of_three_bodies_moves_as_the_problem_in_three_angles(
     axisymmetric: bool,

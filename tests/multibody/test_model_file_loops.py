@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import daesolve as ds
-from daesolve.errors import RedundantConstraintsError
+from daesolve.errors import InconsistentStateError, RedundantConstraintsError
 
 pytest.importorskip("mujoco")
 
@@ -33,6 +33,7 @@ CLOSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOOPS)
 def test_loops_stay_closed_and_conserve_energy(tmp_path: Path, name: str) -> None:
     case = ds.problem(str(written(tmp_path, name, LOOPS[name]))).case()
@@ -44,6 +45,7 @@ def test_loops_stay_closed_and_conserve_energy(tmp_path: Path, name: str) -> Non
     assert run.drift["energy"].max_relative < 1e-12
 
 
+@pytest.mark.slow
 def test_a_planar_loop_in_space_is_refused_by_name_unless_a_rule_is_given(tmp_path: Path) -> None:
     mechanism = ds.multibody.read(written(tmp_path, "four_bar", FOUR_BAR))
     with pytest.raises(RedundantConstraintsError, match="pin_2"):
@@ -52,14 +54,41 @@ def test_a_planar_loop_in_space_is_refused_by_name_unless_a_rule_is_given(tmp_pa
     assert run.outcome is ds.Outcome.COMPLETED
 
 
-def test_a_start_that_leaves_a_loop_open_is_made_to_close_it(tmp_path: Path) -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "start",
+    [
+        {"drive_angle": 0.3},
+        {"drive_rate": 3.0},
+        {"pivot_rate": 2.0},
+        {"upper_angle": 0.1, "drive_rate": -1.0},
+    ],
+)
+def test_a_start_value_of_a_joint_is_kept_and_what_moved_for_it_is_told(
+    tmp_path: Path, start: dict[str, float]
+) -> None:
     case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case()
-    run = case.solve(0.1, {"drive_angle": 0.3})
+    run = case.solve(0.01, start)
     gaps = [entry.max_abs for key, entry in run.drift.items() if key.startswith("pin")]
     assert max(gaps) < GAP
-    assert run["drive_angle"][0] == pytest.approx(0.3, abs=0.2)  # others move as well
+    assert {name: run[name][0] for name in start} == pytest.approx(start, abs=1e-13)
+    assert any(name.startswith("coupler") for name in run.start)
 
 
+def test_start_values_that_a_loop_does_not_allow_together_are_refused(tmp_path: Path) -> None:
+    case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case()
+    with pytest.raises(InconsistentStateError, match="given drive_rate and pivot_rate"):
+        case.solve(0.01, {"drive_rate": 3.0, "pivot_rate": 0.7})
+
+
+def test_initial_takes_outputs_of_states(tmp_path: Path) -> None:
+    mechanism = ds.multibody.read(written(tmp_path, "four_bar", FOUR_BAR))
+    system, guess = mechanism.system(), mechanism.start
+    run = ds.solve(system, 0.01, {"drive_rate": 3.0}, guess=guess, redundant="drop")
+    assert run["drive_rate"][0] == pytest.approx(3.0, abs=1e-13)
+
+
+@pytest.mark.slow
 def test_the_motion_of_a_closed_loop_is_that_of_its_minimal_coordinate(tmp_path: Path) -> None:
     """The four-bar by its crank angle: T = I(a) a'^2 / 2, V(a), with lengths and angles."""
     case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case()
@@ -78,6 +107,7 @@ def test_the_motion_of_a_closed_loop_is_that_of_its_minimal_coordinate(tmp_path:
     assert np.allclose(run["pivot_angle"], turned, rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_gear_between_joints_moves_as_its_reduced_mass_does(tmp_path: Path) -> None:
     """Without springs and weight, x and y = p(x) share the kinetic energy of one freedom."""
     text = GEARED.replace('stiffness="30"', "").replace(
@@ -102,6 +132,7 @@ def test_a_gear_between_joints_moves_as_its_reduced_mass_does(tmp_path: Path) ->
     assert np.allclose(energy, energy[0], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_weld_holds_directions_too(tmp_path: Path) -> None:
     mechanism = ds.multibody.read(written(tmp_path, "welded", WELDED))
     run = ds.problem(str(mechanism.path)).case().solve(0.4, {"left_hinge_rate": 1.0})

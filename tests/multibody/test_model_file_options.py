@@ -55,6 +55,7 @@ SWITCHED_OFF = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TEXTS)
 def test_options_act_as_in_mujoco(tmp_path: Path, name: str) -> None:
     beside = Beside(written(tmp_path, "one", TEXTS[name]))
@@ -63,6 +64,7 @@ def test_options_act_as_in_mujoco(tmp_path: Path, name: str) -> None:
         assert accelerations < AGREE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SWITCHED_OFF)
 def test_of_actuators_that_are_switched_off_dampers_and_rotors_act(
     tmp_path: Path, name: str
@@ -77,6 +79,7 @@ def test_of_actuators_that_are_switched_off_dampers_and_rotors_act(
         assert accelerations < AGREE
 
 
+@pytest.mark.slow
 def test_bodies_that_a_program_moves_stand_still_with_what_is_welded_to_them(
     tmp_path: Path,
 ) -> None:
@@ -84,6 +87,7 @@ def test_bodies_that_a_program_moves_stand_still_with_what_is_welded_to_them(
     assert sorted(body.name for body in mechanism.bodies) == ["finger", "rod"]
 
 
+@pytest.mark.slow
 def test_weight_that_no_actuator_takes_off_is_refused(tmp_path: Path) -> None:
     for option, actuator in (("", ""), (flags("actuation"), GEARED)):
         path = written(
@@ -93,6 +97,7 @@ def test_weight_that_no_actuator_takes_off_is_refused(tmp_path: Path) -> None:
             ds.multibody.read(path)
 
 
+@pytest.mark.slow
 def test_a_weld_without_torques_lets_bodies_turn(tmp_path: Path) -> None:
     path = tmp_path / "weld.xml"
     path.write_text(

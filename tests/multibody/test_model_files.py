@@ -24,6 +24,7 @@ ONE = """
 </body></worldbody>{after}</mujoco>"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TREES)
 def test_accelerations_of_trees_are_those_of_mujoco_at_a_hundred_states(
     tmp_path: Path, name: str
@@ -36,6 +37,7 @@ def test_accelerations_of_trees_are_those_of_mujoco_at_a_hundred_states(
         assert accelerations < AGREE
 
 
+@pytest.mark.slow
 def test_a_run_from_a_keyframe_stays_with_mujoco(tmp_path: Path) -> None:
     # Fourth-order steps of 1e-4 s over 0.5 s: their error is far below 1e-9.
     path = written(tmp_path, "driven", DRIVEN)
@@ -59,6 +61,7 @@ def test_a_run_from_a_keyframe_stays_with_mujoco(tmp_path: Path) -> None:
     assert np.allclose(found, data.qpos, rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_angles_count_whole_turns_where_a_spring_is_wound(tmp_path: Path) -> None:
     text = ONE.format(joint='stiffness="0.5"', more="", after='<option gravity="0 0 0"/>')
     mechanism = ds.multibody.read(written(tmp_path, "wound", text))
@@ -81,6 +84,7 @@ def test_angles_count_whole_turns_where_a_spring_is_wound(tmp_path: Path) -> Non
     assert run.drift["energy"].max_relative < 1e-13
 
 
+@pytest.mark.slow
 def test_dry_friction_of_a_joint_sticks_and_slides_as_it_must(tmp_path: Path) -> None:
     text = ONE.format(joint='frictionloss="2"', more="", after='<option gravity="0 0 0"/>')
     mechanism = ds.multibody.read(written(tmp_path, "rubs", text))
@@ -95,6 +99,7 @@ def test_dry_friction_of_a_joint_sticks_and_slides_as_it_must(tmp_path: Path) ->
     assert run["pin_rate"][-1] == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_named_and_reported_with_every_run(tmp_path: Path) -> None:
     more = '<body name="tip"><joint name="end" limited="true" range="-1 1" axis="0 1 0"/>'
     more += '<geom name="ball" size="0.1"/><site name="a"/></body><site name="b" pos="0 0 1"/>'
@@ -122,6 +127,7 @@ def test_what_is_left_out_is_named_and_reported_with_every_run(tmp_path: Path) -
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("joint", "more", "word"),
     [
@@ -148,6 +154,7 @@ def test_joints_that_would_be_others_are_refused(
         ds.multibody.read(path)
 
 
+@pytest.mark.slow
 def test_start_values_are_those_of_joints_and_unknown_ones_are_refused(tmp_path: Path) -> None:
     mechanism = ds.multibody.read(written(tmp_path, "chains", CHAINS))
     assert mechanism.start_values["root_z_displacement"] == 1.0
@@ -157,6 +164,7 @@ def test_start_values_are_those_of_joints_and_unknown_ones_are_refused(tmp_path:
         mechanism.start_with({"hip_x_angel": 0.1})
 
 
+@pytest.mark.slow
 def test_sites_are_places_of_bodies(tmp_path: Path) -> None:
     more = '<site name="end" pos="0 0 -1" euler="0 1.5707963267948966 0"/>'
     mechanism = ds.multibody.read(
@@ -171,6 +179,7 @@ def test_sites_are_places_of_bodies(tmp_path: Path) -> None:
     assert np.allclose(run["end_z"], -np.cos(run["pin_angle"]), rtol=0.0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_what_a_file_switches_off_does_not_act(tmp_path: Path) -> None:
     after = '<option><flag gravity="disable" damper="disable" spring="disable"/></option>'
     text = ONE.format(joint='damping="1" stiffness="1"', more="", after=after)

@@ -87,6 +87,7 @@ def pendulum(angles, rates):
     return double_pendulum(lengths, masses), Mechanism(bodies, joints, gravity=FALL)
 
 
+@pytest.mark.slow
 def test_two_rods_on_pins_are_a_double_pendulum():
     angles, rates = (0.4, -1.1), (2.0, -3.0)
     right, mechanism = pendulum(angles, rates)
@@ -134,6 +135,7 @@ def test_a_slider_crank_is_that_of_the_classics(angle):
     assert reactions["rail_1"] == pytest.approx(GRAVITY - reactions["wrist_2"], rel=1e-10)
 
 
+@pytest.mark.slow
 def test_a_slider_on_a_turning_arm_keeps_the_angular_momentum():
     """r'' = r w^2, (I + m r^2) w = L: energy and momentum give r' at every r."""
     inertia, mass, moment = 0.3, 0.7, 0.05

@@ -28,6 +28,7 @@ def ball(**start: tuple[float, float, float]) -> Body:
     return Body("ball", MASS, (INERTIA, INERTIA, INERTIA), **{"position": (0, 0, RADIUS)} | start)
 
 
+@pytest.mark.slow_rows("truncated")
 @pytest.mark.parametrize("kind", SPINDLES)
 def test_a_smooth_spindle_falls_over_its_end_as_its_energy_says(kind: str) -> None:
     """Its middle goes up and down by the support h, and nothing pushes it aside.
@@ -134,6 +135,7 @@ def test_friction_brings_a_sliding_ball_to_roll_with_five_sevenths_of_its_speed(
     assert np.max(np.abs(run.reactions["floor"] - MASS * GRAVITY)) < 1e-11
 
 
+@pytest.mark.slow
 def test_a_ball_takes_along_the_plate_on_which_it_slides() -> None:
     """The plate slides freely: what the ball loses of its momentum, the plate has."""
     plate = Body("plate", 3.0, (1.0, 1.0, 1.0))
@@ -173,6 +175,7 @@ def test_what_cannot_touch_is_refused() -> None:
         PlaneContact("floor", frame, Spindle(0.05, 0.03), end=0.5)
 
 
+@pytest.mark.slow
 def test_a_rim_that_comes_to_lie_flat_ends_the_run_and_flies_through_it_else():
     """A blunt roller tips over its edge onto its end; turned in the air, it passes upright."""
     spindle, tilt = SPINDLES["truncated"], math.pi / 2 - 0.3

@@ -31,6 +31,7 @@ from .placing import matrix, quaternion_of
 GRAVITY = 9.81
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_two_spheres_collide_as_the_closed_form_says(seed):
     """Normal and friction do not mix: A_NN = 1/m + 1/m', A_TT = that + r^2/J + r'^2/J'."""
@@ -114,6 +115,7 @@ def test_a_hoop_rolls_down_a_hill_slips_leaves_it_lands_and_rolls():
     assert agrees(run["hoop_x_dot"][-1], known["v_final"])
 
 
+@pytest.mark.slow
 def test_a_ball_that_rolls_round_inside_a_hollow_sphere_has_directions_of_slip_all_the_way():
     """(1 + k) (R - r) angle'' = -g sin angle; it passes the top, where axes are turned anew."""
     radius, hollow, share, times = 0.1, 1.0, 0.4, np.linspace(0.0, 1.5, 7)
@@ -197,6 +199,7 @@ def in_bowl(turn: np.ndarray, given: dict[str, Any]) -> tuple[ds.Trajectory, np.
     return run, turn.T @ place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given",
     [THROWN, SWINGS, *[SWINGS | {"friction": law} for law in LAWS.values()]],
@@ -263,6 +266,7 @@ def test_a_point_slides_down_a_rough_hill_until_it_flies():
     assert run["hill_friction_work"][-1] == pytest.approx(energy, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_corner_strikes_a_ball_that_is_fixed():
     """A point of a body against a sphere: impulses by the mass matrix of the point."""
     place, mass, moments = np.array([0.1, -0.05, -0.2]), 1.3, np.array([0.01, 0.02, 0.015])

@@ -1,7 +1,5 @@
 """Bodies that rub and bounce on planes: closed forms, systems posed by hand, planar equations."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -45,6 +43,7 @@ def impacts(run: ds.Trajectory) -> list[Any]:
     return [event for event in run.events if event.impact is not None]
 
 
+@pytest.mark.slow
 def test_the_tennis_ball_is_that_of_the_reference():
     known = cases("ball_with_spin_three_bounces")[0]["values"]
     mass, radius = 0.058, 0.033
@@ -96,6 +95,7 @@ def tilted_ball(share: float, tangential: float) -> tuple[Mechanism, np.ndarray]
     return Mechanism([ball], [contact], p, gravity=WEIGHT), normal
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "tangential"), [(0.4, 0.0), (2 / 3, 0.0), (0.4, 0.8)])
 def test_a_ball_with_spin_bounces_on_a_slope_as_the_closed_form_says(share, tangential):
     mechanism, normal = tilted_ball(share, tangential)
@@ -144,6 +144,7 @@ def assert_same_events(run: ds.Trajectory, other: ds.Trajectory, abs_: float) ->
     np.testing.assert_allclose(found, [event.time for event in other.events], atol=abs_, rtol=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("friction", "speed", "shaking"),
     [(0.7, 1.0, 0.0), (0.3, 1.0, 0.0), ((0.2, 0.4), 0.0, 0.2), ((0.2, 0.4), 0.0, 1.0)],
@@ -180,6 +181,7 @@ def test_a_block_on_its_corners_moves_as_the_one_that_is_posed_by_hand(friction,
     assert run["block_angle"][-1] == pytest.approx(by_hand["theta"][-1], abs=1e-11)
 
 
+@pytest.mark.slow
 def test_a_rectangle_that_is_thrown_on_its_corners_comes_to_rest_as_the_one_posed_by_hand():
     """Four corners, bounces of each, a tumble over its side, and rest on two of them."""
     half, height, friction, restitution = 0.1, 0.06, 0.4, 0.4
@@ -233,6 +235,7 @@ def test_a_rectangle_that_is_thrown_on_its_corners_comes_to_rest_as_the_one_pose
     assert abs(run["body_x_dot"][-1]) < 1e-12
 
 
+@pytest.mark.slow
 def test_a_ball_on_a_turntable_goes_round_with_two_sevenths_of_its_rate():
     """Where it sticks to a table that turns: v' = k / (1 + k) omega x v, circles of any size."""
     rate, radius, share = 3.0, 0.1, 0.4
@@ -273,6 +276,7 @@ def test_a_ball_on_a_turntable_goes_round_with_two_sevenths_of_its_rate():
     np.testing.assert_allclose(run["ball_y"], centre[1] + s * out[0] + c * out[1], atol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("friction", "grips"), [(0.1, False), (1.5, True)])
 def test_a_disc_strikes_the_floor_with_its_rim(friction, grips):
     """Impulses by the mass matrix of the rim's lowest point, which is found by hand."""
@@ -327,6 +331,7 @@ def test_a_disc_strikes_the_floor_with_its_rim(friction, grips):
     np.testing.assert_allclose(left[:2], np.linalg.norm(left[:2]) * against, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axisymmetric", [False, True])
 def test_a_disc_that_sticks_rolls_as_rolling_does(axisymmetric):
     """Friction is enough everywhere, so that it never slips: the same motion without contacts."""
@@ -358,6 +363,7 @@ def test_a_disc_that_sticks_rolls_as_rolling_does(axisymmetric):
         assert ends[0][name] == pytest.approx(value, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_a_ball_sticks_to_the_plate_that_it_takes_along_when_its_slip_is_spent():
     """The slip falls by mu g m (1/m + 1/M + r^2/J) a second, and the plate slides freely."""
     mass, radius, heavy, friction = 2.0, 0.1, 3.0, 0.3
@@ -382,10 +388,10 @@ def test_a_ball_sticks_to_the_plate_that_it_takes_along_when_its_slip_is_spent()
     assert event.time == pytest.approx(slip / (friction * GRAVITY * mass * light), rel=1e-11)
     for name, speed in (("x", 1.0), ("y", 0.5)):
         assert run[f"plate_{name}_dot"][-1] == pytest.approx(speed / light / heavy, rel=1e-11)
-    lost = slip**2 / (2 * light)
-    assert run["top_friction_work"][-1] == pytest.approx(-lost, rel=1e-11)
+    assert run["top_friction_work"][-1] == pytest.approx(-(slip**2) / (2 * light), rel=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_tripod_on_feet_stops_where_its_planar_equations_say(seed):
     body, start = random_tripod(np.random.default_rng(seed))

@@ -63,6 +63,7 @@ def _eliminated(system: ds.MechanicalSystem, *, ordered: bool) -> ca.Function:
     return ca.Function("f", [dynamics.t, dynamics.x, dynamics.p], list(found), {"cse": True})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [False, True])
 def test_the_order_changes_the_cost_and_not_the_motion(closed: bool) -> None:
     mechanism = _star(6, closed)
@@ -77,6 +78,7 @@ def test_the_order_changes_the_cost_and_not_the_motion(closed: bool) -> None:
     assert ordered.n_instructions() < plain.n_instructions()
 
 
+@pytest.mark.slow
 def test_the_cost_of_a_star_grows_with_its_arms() -> None:
     few, many = (_eliminated(_star(arms).system(), ordered=True) for arms in (4, 16))
     assert many.n_instructions() < 4.4 * few.n_instructions()

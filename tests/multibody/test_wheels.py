@@ -21,6 +21,7 @@ from daesolve.multibody.wheels import Skate, WheelPair
 MASS, INERTIA, AHEAD = 1.3, 0.4, 0.25
 
 
+@pytest.mark.slow_rows("True")
 @pytest.mark.parametrize("in_space", [False, True])
 def test_chaplygins_sleigh_moves_as_in_closed_form(in_space):
     """u = c W tanh(a W t / c), w = W / cosh(a W t / c), with c^2 = (I + m a^2) / m."""
@@ -114,6 +115,7 @@ def test_a_pair_without_torques_keeps_the_energy_of_body_and_wheels():
     assert run.drift["energy"].max_relative < 1e-14
 
 
+@pytest.mark.slow
 def test_a_trailer_on_wheels_follows_as_on_a_skate_where_its_wheels_have_no_mass():
     ends = []
     for wheels in (True, False):
@@ -132,6 +134,7 @@ def test_a_trailer_on_wheels_follows_as_on_a_skate_where_its_wheels_have_no_mass
     np.testing.assert_allclose(ends[0], ends[1], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_an_inertia_goes_with_bodies_in_space():
     """A flywheel geared to a body about its third axis adds to its moment, ratio squared."""
 

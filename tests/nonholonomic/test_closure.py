@@ -70,6 +70,7 @@ def test_a_bogie_whose_second_axle_only_steers_follows_its_wheelset():
     assert numbers(found) == (0, 0, 0, (1, 1))
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=4, deadline=None)
 @given(st.integers(1, 4), st.integers(0, 3))
 def test_linear_equations_leave_what_is_invariant_under_all_of_them(size, seed):

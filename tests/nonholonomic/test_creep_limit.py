@@ -89,6 +89,7 @@ def test_half_orders_of_a_law_of_creep_are_found():
     assert found.kind == "rolling"
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=25, deadline=None)
 @given(
     st.integers(0, 2**31),
@@ -129,6 +130,7 @@ def test_planted_structure_is_found_for_any_columns(seed, powers, free):
     assert found.kind == expected
 
 
+@pytest.mark.slow
 def test_the_orders_are_those_of_motions():
     # The other route: integrate, and measure. One combination rolls, one is Dirac's.
     q = ds.coordinates(x="", y="", z="", w="")

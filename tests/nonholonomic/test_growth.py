@@ -53,6 +53,7 @@ def test_the_brackets_of_two_skates_have_the_determinant_that_tells_where_they_f
     assert max(abs(float(at(*pair))) for pair in angles) < 100 * EPSILON
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=4, deadline=None)
 @given(st.floats(-1.5, 1.5), st.floats(-1.5, 1.5), st.floats(-3.0, 3.0))
 def test_two_skates_grow_at_once_where_neither_stands_across(first, second, heading):

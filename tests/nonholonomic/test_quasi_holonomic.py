@@ -52,6 +52,7 @@ def difference(solved, count=3):
     return max(errors)
 
 
+@pytest.mark.default_rows(8)
 @pytest.mark.parametrize("row", TABLE, ids=[row.name for row in TABLE])
 def test_the_verdict_is_that_of_the_table_and_of_the_accelerations(row):
     solved = row.pose()
@@ -94,6 +95,7 @@ PAIR = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=5, deadline=None, derandomize=True)
 @given(st.lists(PAIR, min_size=1, max_size=3))
 def test_any_vehicle_on_wheel_pairs_is_quasi_holonomic_in_all_its_wheel_angles(pairs):

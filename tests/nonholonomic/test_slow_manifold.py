@@ -114,6 +114,7 @@ def test_an_even_number_is():
     assert small_velocities(system, system.v.names).fast_spectrum({}).kind == "weak"
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=15, deadline=None)
 @given(st.floats(0.0, 2.5), st.floats(0.0, 6.3), st.lists(numbers, min_size=4, max_size=4))
 def test_forces_beyond_those_of_coulomb_have_no_slow_manifold(size, angle, values):

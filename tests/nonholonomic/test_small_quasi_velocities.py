@@ -39,6 +39,7 @@ def in_quasi_velocities():
     )
 
 
+@pytest.mark.slow
 def test_small_velocities_of_one_space_have_models_of_the_same_orders():
     plain, quasi = in_quasi_velocities()
     first = small_velocities(plain, ["a_dot", "b_dot"])
@@ -91,6 +92,7 @@ def sleigh():
     )
 
 
+@pytest.mark.slow
 def test_the_slip_of_a_sleigh_is_reduced_in_its_own_axes():
     system = sleigh()
     model = small_velocities(system, ["across"])

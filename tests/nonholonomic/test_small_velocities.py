@@ -242,6 +242,7 @@ def test_the_wheelset_s_errors_are_those_of_another_program():
     check_orders(errors, eps)
 
 
+@pytest.mark.slow
 def test_the_fast_motion_chooses_among_several_balances_and_moves_positions_by_its_integral():
     """S u' = u - u^3 leads to the sign of u; x moves by -S sign ln((1 + |u|) / (2 |u|))."""
     q = ds.coordinates(x="m")
@@ -291,6 +292,7 @@ def test_on_the_slow_manifold_a_state_starts_where_it_is(order):
     assert started["a_dot"] == pytest.approx(slow["a_dot"], abs=1e-4 if order else 1e-13)
 
 
+@pytest.mark.slow
 def test_the_states_of_runs_are_taken_as_states():
     run = ds.solve(GENERAL.refined, 0.5, GENERAL.start({"r": 0.4, "a": 0.3}, order=1))
     later = GENERAL.on_slow_manifold(run.end_state, time=0.5)
@@ -452,6 +454,7 @@ def blown(kind):
     return ds.MechanicalSystem(q, p, kinetic=p.eps / 2 * q.dot.x**2, force={"x": pushed})
 
 
+@pytest.mark.slow
 def test_tables_over_time_and_place_go_with_the_reduced_systems():
     system = blown("cubic")
     model, start = small_velocities(system, ["x_dot"]), {"x": -0.2, "x_dot": 2.0}

@@ -357,6 +357,7 @@ def guard(dynamics, event, t, x, p):
     return float(function(t, x, p, instantaneous(dynamics, t, x, p)[1]))
 
 
+@pytest.mark.slow
 def test_events_on_the_angle_of_a_wheel_happen_when_they_did():
     solved = unicycle_in_quasi_velocities()
     q, v = solved.system.coordinates, solved.system.v
@@ -464,6 +465,7 @@ def test_resets_of_what_is_eliminated_are_refused(reset, words):
         eliminate(replace(solved.system, events=[event]), ["phi"])
 
 
+@pytest.mark.slow
 def test_a_system_that_was_reduced_is_not_reduced_again():
     solved = vehicle()
     first, *others = solved.eliminated

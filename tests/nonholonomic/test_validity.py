@@ -132,6 +132,7 @@ def distance(case):
     return np.max(np.abs(found - other)) / np.max(np.abs(found - before))
 
 
+@pytest.mark.slow_rows("both held by friction")
 @pytest.mark.parametrize("name", named(HOLDS))
 def test_where_the_model_is_said_to_hold_it_is_near(name):
     case = HOLDS[name]
@@ -182,6 +183,7 @@ def test_velocities_that_friction_hardly_holds_are_named():
     assert model.validity(start)  # they are there already, and nothing moves them away
 
 
+@pytest.mark.slow
 def test_how_long_the_motion_goes_on_decides_where_nothing_else_is_slow():
     """A drag of 50 holds the two bodies together within 1.309/100 s, and one of 0.5 does not."""
     for drag, holds in ((50.0, True), (0.5, False)):
@@ -193,6 +195,7 @@ def test_how_long_the_motion_goes_on_decides_where_nothing_else_is_slow():
         model.validity({}, horizon=0)
 
 
+@pytest.mark.slow
 def test_a_force_that_changes_as_fast_as_friction_holds_is_not_followed():
     model = small_velocities(shaken(200.0).system, ("z_dot",))
     assert not model.validity({})
@@ -225,6 +228,7 @@ def in_a_field(*, mirror: bool):
     return ds.MechanicalSystem(q, p, kinetic=kinetic, potential=0.1 * q.z)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mirror", [True, False])
 def test_an_oscillation_that_pushes_on_average_is_against_the_model(mirror):
     # The force of a magnetic mirror, v^2/2 B'/B = 0.5, or z v^2: five times the force that is kept.

@@ -97,6 +97,7 @@ def test_the_page_has_values_side_by_side_escaped_with_figures_as_files_of_their
     assert found["items"][2]["why_not"].endswith("by zero")
 
 
+@pytest.mark.slow
 def test_the_same_paper_makes_the_same_page_and_a_directory_that_is_full_is_refused(tmp_path):
     pages = [make(PAPER).write(tmp_path / name)[0].read_bytes() for name in "ab"]
     assert pages[0] == pages[1]
@@ -129,6 +130,7 @@ def test_what_an_entry_point_gives_is_checked(monkeypatch, offered):
         installed_paper("law-of-falling")
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_page_and_says_what_failed(offered, tmp_path):
     ended = CliRunner().invoke(app, ["paper", "law-of-falling", "--out", str(tmp_path / "out")])
     assert ended.exit_code == 3

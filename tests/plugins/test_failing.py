@@ -116,6 +116,15 @@ def ended(words):
     return found
 
 
+@pytest.mark.default_rows(8)
+@pytest.mark.slow_rows(
+    'start-raise Deep("x")',
+    "start-raise SystemExit",
+    'start-raise ZeroDivisionError("a\\\\nb")',
+    'start-return "x"',
+    "start-return [1]",
+    'start-return {"x": None}',
+)
 @pytest.mark.parametrize("line", FAILS + RETURNS)
 @pytest.mark.parametrize("place", ["model", "start", "derived", "scales", "names"])
 def test_what_poses_a_case_may_fail(tmp_path, place, line):
@@ -128,6 +137,8 @@ def test_what_poses_a_case_may_fail(tmp_path, place, line):
         assert "\n" not in str(raised.value)
 
 
+@pytest.mark.default_rows(10)
+@pytest.mark.slow_rows("return ds.time")
 @pytest.mark.parametrize("line", FAILS + RETURNS)
 def test_an_analysis_and_a_measure_may_fail(tmp_path, line):
     ended(["analyse", written(tmp_path, "analysis", line), "mine"])

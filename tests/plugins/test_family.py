@@ -15,6 +15,7 @@ def test_a_parameter_changes_the_run_but_not_the_system():
     assert runs[0]["x"][0] != runs[1]["x"][0]
 
 
+@pytest.mark.slow
 def test_in_a_terminal_problems_and_systems_are_described_in_a_line():
     pendulum = ds.problem("pendulum")
     assert repr(pendulum) == (

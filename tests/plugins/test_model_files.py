@@ -37,6 +37,7 @@ def invoked(*words):
     return CliRunner().invoke(app, list(map(str, words)))
 
 
+@pytest.mark.slow
 def test_cases_are_the_placement_of_the_file_and_its_keyframes(rod):
     problem = ds.problem(str(rod))
     assert [case.name for case in problem.cases] == ["default", "wound"]
@@ -46,12 +47,14 @@ def test_cases_are_the_placement_of_the_file_and_its_keyframes(rod):
     assert run["push"][0] == 0.7
 
 
+@pytest.mark.slow
 def test_start_values_of_joints_start_a_run(rod):
     run = ds.problem(str(rod)).case().solve(0.01, {"pin_angle": -4.0, "ball_w2": 1.5})
     assert run["pin_angle"][0] == pytest.approx(-4.0, abs=1e-14)
     assert run["ball_w2"][0] == pytest.approx(1.5, abs=1e-14)
 
 
+@pytest.mark.slow
 def test_a_run_of_a_file_is_stored_and_gone_on_with_only_by_the_same_file(rod, tmp_path):
     case, place = ds.problem(str(rod)).case("wound"), tmp_path / "run"
     case.solve(0.5, store=place)
@@ -67,6 +70,7 @@ def test_a_run_of_a_file_is_stored_and_gone_on_with_only_by_the_same_file(rod, t
         ds.resume(place, 2.0, source=rod)
 
 
+@pytest.mark.slow
 def test_a_change_of_an_included_file_is_noticed(rod, tmp_path):
     part, whole = tmp_path / "part.xml", tmp_path / "whole.xml"
     part.write_text(ROD)
@@ -76,6 +80,7 @@ def test_a_change_of_an_included_file_is_noticed(rod, tmp_path):
     assert ds.problem(str(whole)).digest != before
 
 
+@pytest.mark.slow
 def test_the_drawing_has_the_geoms_where_the_bodies_are(rod):
     problem = ds.problem(str(rod))
     run = problem.case().solve(1.0, {"pin_angle": 0.5}, at=np.linspace(0, 1, 5))
@@ -97,6 +102,7 @@ def test_the_drawing_has_the_geoms_where_the_bodies_are(rod):
     assert min(np.abs(end - expected).max() for end in ends) < 1e-12
 
 
+@pytest.mark.slow
 def test_commands_take_a_model_file(rod, tmp_path):
     place = tmp_path / "run"
     asked = ["run", rod, "--case", "wound", "--until", "0.5", "--input", "push=sin(t)"]
@@ -116,6 +122,7 @@ def test_commands_take_a_model_file(rod, tmp_path):
     assert answered.exit_code == 0, answered.output
 
 
+@pytest.mark.slow
 def test_a_sweep_of_a_model_file_runs(rod, tmp_path):
     asked = ["sweep", rod, "--over", "pin_angle=0.1,0.2", "--until", "0.2", "--out", tmp_path / "s"]
     found = invoked(*asked, "--quiet")

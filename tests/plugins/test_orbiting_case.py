@@ -8,6 +8,7 @@ import pytest
 import daesolve as ds
 
 
+@pytest.mark.slow
 def test_a_case_finds_its_orbit_and_follows_it() -> None:
     case = ds.problem("rimless-wheel").case()
     orbit = case.periodic_orbit(section="strike", verify=False)
@@ -22,6 +23,7 @@ def test_a_case_finds_its_orbit_and_follows_it() -> None:
     assert math.isnan(orbit.digits)
 
 
+@pytest.mark.slow
 def test_values_of_a_call_hold_for_the_branch() -> None:
     case = ds.problem("rimless-wheel").case()
     slope = 1.05 * case.full_parameters["slope"]

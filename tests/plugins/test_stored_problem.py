@@ -76,6 +76,7 @@ def typed(*words):
     return CliRunner().invoke(app, list(map(str, words)))
 
 
+@pytest.mark.slow
 def test_reading_a_run_executes_nothing(place):
     run = ds.Trajectory.from_run(place.run)
     assert run["x"][0] == 0.5
@@ -95,6 +96,7 @@ def test_the_papers_of_a_run_are_data(place, capsys):
     assert list(sources_of(None)) == []
 
 
+@pytest.mark.slow
 def test_commands_execute_nothing_and_say_which_command_does(place):
     for words, status in (("report", 0), ("animate", 2), ("resume", 2)):
         found = typed(words, place.run)
@@ -104,6 +106,7 @@ def test_commands_execute_nothing_and_say_which_command_does(place):
     assert not place.ran()
 
 
+@pytest.mark.slow
 def test_a_file_that_is_given_is_run_and_the_command_says_so(place):
     for words in (["report"], ["animate", "--quiet"], ["resume", "--until", "0.4", "--quiet"]):
         found = typed(*words, place.run, "--source", place.file)
@@ -115,6 +118,7 @@ def test_a_file_that_is_given_is_run_and_the_command_says_so(place):
     assert ds.resume(place.run, until=0.6, source=place.file).end_time == 0.6
 
 
+@pytest.mark.slow
 def test_a_file_serves_wherever_it_stands_now(place, tmp_path):
     moved = shutil.copy(place.file, tmp_path / "moved.py")
     assert ds.resume(place.run, until=0.4, source=moved).end_time == 0.4
@@ -135,6 +139,7 @@ def test_a_file_that_is_another_by_now_is_not_run(place, tmp_path):
     assert not other.with_suffix(".ran").exists()
 
 
+@pytest.mark.slow_rows("path")
 @pytest.mark.parametrize("key", ["path", "problem"])
 def test_a_manifest_that_names_another_file_executes_nothing(place, tmp_path, key):
     evil = tmp_path / "evil.py"
@@ -162,6 +167,7 @@ def test_a_run_without_the_digest_of_its_file_is_not_compared_with_one(place):
         posed_again({"problem": "mine", "path": "mine.py"}, place.file)
 
 
+@pytest.mark.slow
 def test_no_link_in_a_run_directory_is_followed_when_a_report_is_written(place, tmp_path):
     precious = tmp_path / "precious"
     precious.write_text("years of work")

@@ -23,6 +23,7 @@ def test_the_velocity_of_an_indexed_coordinate_keeps_its_index_last(stem, number
     assert velocity_name(stem + tail) == f"{stem}_dot{tail}"
 
 
+@pytest.mark.slow
 @given(st.sets(st.tuples(stems, st.integers(0, 9)), min_size=2, max_size=8))
 def test_velocities_of_different_coordinates_have_different_names(pairs):
     names = [f"{stem}_{number}" for stem, number in pairs]

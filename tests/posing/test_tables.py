@@ -35,6 +35,7 @@ def pushed(force):
     return ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": force}), q
 
 
+@pytest.mark.slow_rows("cubic-dop853", "linear-dop853", "steps-dop853")
 @pytest.mark.parametrize("solver", ["taylor", "dop853"])
 @pytest.mark.parametrize("kind", ["steps", "linear", "cubic"])
 def test_a_force_over_time_moves_a_cart_by_its_integrals(kind, solver):
@@ -241,6 +242,7 @@ def test_an_expression_with_a_table_is_one_of_casadi():
     assert np.max(np.abs(run["slope"] - 2 * run["x"])) < 1e-14
 
 
+@pytest.mark.slow
 def test_a_step_in_space_of_an_energy_or_in_a_mass_is_refused_and_one_in_time_of_a_force_is_not():
     _, q = pushed(0.0)
     for energies in (
@@ -346,6 +348,7 @@ def test_a_table_whose_argument_has_a_parameter_has_its_derivative():
     assert np.max(np.abs(found.matrix.ravel() - [-0.4, 1.0])) < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["steps", "linear", "cubic"])
 def test_derivatives_by_the_values_of_a_table_are_those_by_what_is_added_to_them(kind):
     """A pendulum under a measured torque: each value by a parameter, against differences."""
@@ -372,6 +375,7 @@ def test_derivatives_by_the_values_of_a_table_are_those_by_what_is_added_to_them
     assert np.max(np.abs(found.matrix - np.array(wanted).T)) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["linear", "cubic"])
 def test_a_motion_that_comes_to_rest_on_a_node_stays_there(kind):
     # A car that swings back to driving straight: both tyres end at the node without slip, which
@@ -391,6 +395,7 @@ def test_a_motion_that_comes_to_rest_on_a_node_stays_there(kind):
     assert abs(run.end_state["side"]) < 1e-12
 
 
+@pytest.mark.slow
 def test_a_late_change_of_the_piece_is_below_rounding():
     # A kink that is passed at speed: a spring with two stiffnesses swings 500 times.
     q = ds.coordinates(x="m")

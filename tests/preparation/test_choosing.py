@@ -50,6 +50,7 @@ def test_the_fastest_decay_is_the_slope_of_friction_over_the_mass() -> None:
     assert found.steps == pytest.approx(RATE * 2.0 / 6.4, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_stiff_equations_go_to_radau_and_the_note_says_why() -> None:
     solver, notes = chosen(None, seen(2.0))
     assert isinstance(solver, RadauIIA)
@@ -68,6 +69,7 @@ def test_an_oscillation_is_no_stiffness() -> None:
     assert not isinstance(chosen(None, found)[0], RadauIIA)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", [ds.Dop853(), ds.Cvodes()], ids=lambda solver: solver.name)
 def test_an_explicit_solver_is_warned_of_with_its_steps(solver: Solver) -> None:
     taken, notes = chosen(solver, seen(2.0))
@@ -78,6 +80,7 @@ def test_an_explicit_solver_is_warned_of_with_its_steps(solver: Solver) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_implicit_solver_is_taken_without_a_word() -> None:
     assert chosen(ds.Cvodes(method="bdf"), seen(2.0))[1] == []
 

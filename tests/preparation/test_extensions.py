@@ -71,6 +71,7 @@ def installed(tmp_path, monkeypatch):
     sys.modules.pop("my_methods", None)
 
 
+@pytest.mark.slow
 def test_both_are_found_by_name_and_integrate(installed):
     install(installed)
     assert type(formulation_of("two-gains")).__name__ == "TwoGains"

@@ -51,6 +51,7 @@ def run_of(system: System) -> ds.Trajectory:
     return ds.solve(system, 0.5, at=ds.every(0.1))
 
 
+@pytest.mark.slow
 def test_what_was_prepared_by_another_process_moves_in_the_same_bits(place):
     found = [
         subprocess.run(
@@ -86,6 +87,7 @@ def told() -> None:
     print(json.dumps({"prepared": count, "bits": bits, "drift": drift, "notes": notes}))
 
 
+@pytest.mark.slow
 def test_everything_that_is_read_is_what_was_prepared(place):
     system = chain()
     first = lately.prepare_once(system, REQUEST)
@@ -110,6 +112,7 @@ def test_everything_that_is_read_is_what_was_prepared(place):
         assert one.serialize() == other.serialize(), name
 
 
+@pytest.mark.slow
 def test_another_system_and_another_request_are_prepared_for_themselves(place):
     lately.prepare_once(chain(), REQUEST)
     lighter, system = chain(gravity=9.80), chain()
@@ -118,6 +121,7 @@ def test_another_system_and_another_request_are_prepared_for_themselves(place):
     assert kept.kept(system, other) is None
 
 
+@pytest.mark.slow
 def test_what_changed_between_posing_and_preparing_is_not_kept(place):
     outputs = {}
     system = replace(chain(), outputs=outputs)
@@ -126,6 +130,7 @@ def test_what_changed_between_posing_and_preparing_is_not_kept(place):
     assert kept.kept(system, REQUEST) is None
 
 
+@pytest.mark.slow
 def test_stiff_solvers_find_the_equations_that_their_jacobians_are_of(place):
     system, solver = chain(), ds.RadauIIA(rtol=1e-8)
     first = ds.solve(system, 0.2, solver=solver)
@@ -134,6 +139,7 @@ def test_stiff_solvers_find_the_equations_that_their_jacobians_are_of(place):
     assert first.end_state == second.end_state
 
 
+@pytest.mark.slow
 def test_what_was_kept_is_scaled_as_what_was_prepared(place):
     """A solver that sees states in other units gets the same equations of both."""
     system = chain()
@@ -149,6 +155,7 @@ def test_what_was_kept_is_scaled_as_what_was_prepared(place):
     assert other.equations.refinements == one.equations.refinements
 
 
+@pytest.mark.slow
 def test_spoiled_files_are_prepared_anew(place):
     first = run_of(chain())
     for path in place.glob("*" + disk.SUFFIX):

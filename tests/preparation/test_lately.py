@@ -121,6 +121,7 @@ def test_a_system_with_what_is_no_plain_data_is_its_own_alone():
     assert lately.first_like(own) is own
 
 
+@pytest.mark.slow
 def test_what_is_kept_lets_go_of_systems():
     lately.forget()
     gone = weakref.ref(pendulum())
@@ -145,6 +146,7 @@ def test_what_is_equal_to_another_type_is_not_taken_for_it():
         lately.prepare_once(system, Request(1.0, initial={"x": True}))
 
 
+@pytest.mark.slow
 def test_no_more_are_kept_than_so_many():
     system = pendulum()
     for k in range(lately.MOST + 3):

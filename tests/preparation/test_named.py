@@ -54,6 +54,7 @@ PLACES = {
 }  # fmt: skip
 
 
+@pytest.mark.slow_rows("stored states")
 @pytest.mark.parametrize("place", PLACES)
 def test_a_name_that_is_missing_is_reported_with_the_nearest_ones(found, place):
     index, words = PLACES[place]

@@ -69,6 +69,7 @@ def test_python_and_the_command_line_refuse_a_name_in_the_same_words(name):
     assert (type(here.value), str(here.value)) == (type(there.value), str(there.value))
 
 
+@pytest.mark.slow
 def test_everything_that_runs_a_motion_takes_names(tmp_path):
     case = ds.problem("pendulum").case()
     names = {"formulation": "feedback", "solver": "dop853"}
@@ -121,12 +122,14 @@ def test_a_run_by_names_is_that_of_the_objects_bit_for_bit(formulation, solver, 
         assert np.array_equal(named[name], given[name])
 
 
+@pytest.mark.slow
 def test_a_run_is_repeated_with_a_solver_by_its_name():
     run = ds.solve(pendulum(), 0.3, RELEASE, verify="dop853")
     assert run.verification is not None
     assert run.verification.against.startswith("dop853, ")
 
 
+@pytest.mark.slow
 def test_a_case_takes_names_where_it_is_solved_and_differentiated(tmp_path):
     case = ds.problem("pendulum").case()
     run = case.solve(0.2, formulation="null-space", solver="dop853", store=tmp_path / "run")

@@ -84,6 +84,7 @@ def test_both_models_tell_the_same_by_the_same_names(regular):
         assert full[name] == pytest.approx(reduced[name], rel=1e-11), name
 
 
+@pytest.mark.slow
 def test_the_forces_are_those_of_three_bodies(regular):
     bodies = truth.absolute_motion(problem.case("regular").guess()[0], truth.REGULAR_TIMES)
     for index, name in enumerate(SKATES):

@@ -17,6 +17,7 @@ def reduced():
     return BOGIES.case("regular", model="reduced")
 
 
+@pytest.mark.slow
 def test_the_drift_of_a_locked_motion_is_that_of_the_model_with_multipliers() -> None:
     circle = circle_of(reduced(), -2.0)
     found = drift(reduced(), circle, (3, 1))
@@ -33,12 +34,14 @@ def test_the_drift_of_a_locked_motion_is_that_of_the_model_with_multipliers() ->
         circle_of(reduced(), 0.0)
 
 
+@pytest.mark.slow
 def test_advances_for_a_picture_are_rotation_numbers() -> None:
     # 3 and 5/2 are locked; 2.29665071770 by 12 000 periods of two other programs.
     found = advances(reduced(), np.array([3.0, 2.5, 2.3]), np.array([-2.0]), 100)[0]
     assert np.abs(found - [3.0, 2.5, 2.29665071770]).max() < 0.01  # of order 1 / periods
 
 
+@pytest.mark.slow
 def test_separatrices_lead_into_their_points() -> None:
     found = separatrices(reduced(), 3.0, -2.0)
     assert len(found) == 8
@@ -53,6 +56,7 @@ def test_separatrices_lead_into_their_points() -> None:
         assert away[-1] < 6e-3
 
 
+@pytest.mark.slow
 def test_where_a_skate_stands_across_manoeuvres_lose_an_order_and_the_motion_does_not_care() -> (
     None
 ):

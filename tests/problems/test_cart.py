@@ -56,6 +56,7 @@ def difference(found, expected):
     return np.max(np.abs(found - expected)) / max(1.0, np.max(np.abs(expected)))
 
 
+@pytest.mark.slow_rows("free")
 @pytest.mark.parametrize("name", CASES)
 def test_wheels_move_as_skates_do_and_bear_the_same_forces(name, runs):
     wheels, skates = runs[name, "wheels"], runs[name, "skates"]
@@ -68,6 +69,7 @@ def test_wheels_move_as_skates_do_and_bear_the_same_forces(name, runs):
         assert difference(skates.outputs[spin], wheels[spin]) < SAME, spin
 
 
+@pytest.mark.slow_rows("free-wheels")
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", CASES)
 def test_states_and_forces_are_those_of_the_sleigh_by_hand(name, model, runs, truth):
@@ -79,6 +81,7 @@ def test_states_and_forces_are_those_of_the_sleigh_by_hand(name, model, runs, tr
         assert difference(run.reactions[force], expected[force]) < SAME, force
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "model"),
     [

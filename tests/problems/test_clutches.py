@@ -19,6 +19,7 @@ def times_of(run, name):
     return [event.time for event in run.events if event.name == name]
 
 
+@pytest.mark.slow
 def test_two_clutches_pressed_at_once_stick_one_after_the_other():
     inputs = {"torque": 10.0, "pressure_1": 1.0}
     run = problem.case("engage", **FREE).solve(0.5, APART, inputs=inputs)
@@ -71,6 +72,7 @@ def test_a_pressure_below_zero_ends_the_run():
     assert run.end_time == pytest.approx(1.0, abs=1e-8)
 
 
+@pytest.mark.slow
 def test_pressures_from_a_table_are_those_of_an_expression():
     case = problem.case("engage")
     ramp = ds.table("ramp", [0.0, 0.5, 1.0], [0.0, 0.0, 1.0])

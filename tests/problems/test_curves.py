@@ -62,6 +62,7 @@ def test_a_turned_ellipse_has_the_curvature_of_its_parametrisation(a, b, turn, a
     assert math.hypot(*found.normals[0]) == pytest.approx(1.0, abs=ROUNDING)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=25, deadline=None)
 @given(st.floats(-2.0, 2.0), st.floats(0.01, 0.5), st.floats(0.2, 5.0))
 def test_the_explicit_and_any_implicit_form_of_a_curve_agree(x, depth, stretching):

@@ -22,6 +22,7 @@ def five_bar(case):
     return FiveBar(*(known[n] for n in FiveBar.__dataclass_fields__))
 
 
+@pytest.mark.slow
 def test_the_sampled_controller_holds_the_five_bar_as_in_the_angles_of_its_cranks():
     case = ds.problem("five-bar").case("pd")
     known, start = numbers(case), case.guess()[0]
@@ -40,6 +41,7 @@ def test_the_sampled_controller_holds_the_five_bar_as_in_the_angles_of_its_crank
     assert np.abs(run["motor_left"]).max() == 6.0
 
 
+@pytest.mark.slow
 def test_the_tip_comes_to_its_circle_as_the_law_says():
     run = ds.problem("five-bar").case("circle").solve(1.0)
     t, rate, turning = run.times, 20.0, 4.0
@@ -82,6 +84,7 @@ def test_inverse_dynamics_of_the_arm_agrees_with_newton_and_euler():
         assert np.abs(found[f"motor_{name}"] - truth[:, k]).max() < 1e-12, name
 
 
+@pytest.mark.slow
 def test_the_torques_of_the_path_alone_lead_along_it():
     run = ds.problem("robot-arm").case("feedforward").solve()
     q = wanted(run.times)[0]
@@ -89,6 +92,7 @@ def test_the_torques_of_the_path_alone_lead_along_it():
         assert np.abs(run[name] - q[:, k]).max() < 1e-11, name
 
 
+@pytest.mark.slow
 def test_computed_torque_brings_the_arm_back_as_the_exponential_says():
     run = ds.problem("robot-arm").case("computed-torque").solve()
     q = wanted(run.times)[0]
@@ -97,6 +101,7 @@ def test_computed_torque_brings_the_arm_back_as_the_exponential_says():
         assert np.abs(run[name] - q[:, k] - off * decay).max() < 1e-13, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["sampled"])
 def test_what_a_computer_does_misses_the_path_by_about_its_period(case):
     run = ds.problem("robot-arm").case(case).solve(1.5)

@@ -52,6 +52,7 @@ def joined_across(line, told):
     return len(across) == len(told["times"]) and not monotonous
 
 
+@pytest.mark.slow_rows("rolling-wheel")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in NAMES]
 )
@@ -64,6 +65,7 @@ def test_no_figure_joins_samples_that_lie_farther_apart_than_the_motion_turns(na
     assert not [line.get_label() for line in found if joined_across(line, told)]
 
 
+@pytest.mark.slow_rows("omni-inertialess", "rolling-wheel")
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[] if n in QUICK else [pytest.mark.slow]) for n in NAMES]
 )
@@ -76,6 +78,7 @@ def test_matplotlib_has_nothing_to_warn_of(name, caplog, tmp_path):
     assert [record.getMessage() for record in caplog.records] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["spin", "straight"])
 def test_a_vehicle_that_stays_or_goes_straight_is_drawn_without_a_warning(case, caplog, tmp_path):
     bound = ds.problem("omni-inertialess").case(case)

@@ -64,6 +64,7 @@ def test_a_run_from_the_end_and_from_a_point_of_another_is_the_motion_of_one(nam
     assert_goes_on(bound, whole, point)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_a_run_goes_on_with_the_contacts_and_the_laws_of_the_first(name):
     case = "sampled" if name == "robot-arm" else ds.problem(name).cases[0].name
@@ -73,6 +74,7 @@ def test_a_run_goes_on_with_the_contacts_and_the_laws_of_the_first(name):
         assert_goes_on(bound, whole, whole.at(part * whole.end_time))
 
 
+@pytest.mark.slow
 def test_a_sampled_law_of_another_period_begins_anew():
     q, u = ds.coordinates(x="m"), ds.inputs(push="N")
     cart = ds.MechanicalSystem(q, kinetic=q.dot.x**2 / 2, force={"x": u.push}, inputs=u)
@@ -96,6 +98,9 @@ def test_what_is_said_of_the_start_is_newer_than_the_run_that_ended():
     assert (elsewhere.times[0], elsewhere["x"][-1]) == (2.0, pytest.approx(2.0, rel=1e-14))
 
 
+@pytest.mark.slow_rows(
+    "-7.3-0.3-0.0", "0.0-0.3-0.0", "0.0-0.3-0.17", "100.0-0.3-0.17", "100.0-0.35-0.0"
+)
 @pytest.mark.parametrize("delay", [0.0, 0.17])
 @pytest.mark.parametrize("end", [0.3, 0.35])
 @pytest.mark.parametrize("start_time", [0.0, 100.0, -7.3])
@@ -117,6 +122,7 @@ def test_a_sampled_law_goes_on_by_another_clock(start_time, end, delay):
             assert second.end_state[name] == pytest.approx(value, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_bounces_that_are_left_out_end_by_another_clock():
     q = ds.coordinates(x="m", y="m")
     floor = ds.Contact("floor", q.y, slip=q.dot.x, friction=0.1, restitution=0.5, closed=False)
@@ -158,6 +164,7 @@ def test_a_tick_that_is_due_at_a_point_or_next_to_it_is_not_lost(tmp_path, befor
         assert second.end_values == pytest.approx(dict(whole.end_values), abs=1e-15)
 
 
+@pytest.mark.slow
 def test_a_point_of_a_block_that_sticks_and_slips_is_a_start():
     """On a belt, pulled back by a spring: within sticking and slipping, and at each change."""
     q, p = ds.coordinates(x="m", y="m"), ds.parameters(pace=(0.3, "m/s"))
@@ -224,6 +231,7 @@ def test_times_among_discrete_values_are_known_by_name():
     assert {*instants(names)} == {"accumulated_at", "ended_a", "begun_c", "law_first"}
 
 
+@pytest.mark.slow
 def test_a_run_on_disk_goes_on(tmp_path):
     case = ds.problem("woodpecker").case()
     first = case.solve(until=1.0, store=tmp_path / "first")
@@ -252,6 +260,7 @@ def test_a_sweep_takes_no_run_as_its_start(tmp_path):
         case.sensitivity(["mass"], until=2.0, initial=first)
 
 
+@pytest.mark.slow
 def test_a_comparison_begins_where_a_run_ended():
     case = ds.problem("woodpecker").case()
     first = case.solve(until=1.0)
@@ -286,6 +295,7 @@ def test_a_point_of_a_run_backwards_is_a_start():
     assert forwards.end_state["x"] == pytest.approx(math.cos(1.0), abs=1e-14)
 
 
+@pytest.mark.slow_rows("index-2-solver2")
 @pytest.mark.parametrize(
     ("formulation", "solver"),
     [("feedback", ds.Dop853(1e-4, 1e-6)), ("null-space", ds.Dop853(1e-4, 1e-6)),
@@ -325,6 +335,7 @@ def test_a_case_whose_end_has_passed_needs_another():
     assert case.solve(initial=case.solve(until=1.0)).end_time == case.case.until
 
 
+@pytest.mark.slow
 def test_a_point_of_a_stored_run_is_a_start(tmp_path):
     case = ds.problem("woodpecker").case()
     whole = case.solve(until=1.5, store=tmp_path / "whole", at=ds.every_event())
@@ -344,6 +355,7 @@ def test_a_point_of_a_stored_run_is_a_start(tmp_path):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [ds.RISING, ds.FALLING])
 def test_a_run_that_continues_another_does_not_repeat_its_events(way):
     q, d, to = ds.coordinates(x="m"), ds.discrete(count=0.0), way.value
@@ -416,6 +428,7 @@ def test_a_run_leaves_the_event_that_stopped_another_whatever_the_clock(slope, s
     assert not second.events
 
 
+@pytest.mark.default_rows(8)
 @pytest.mark.parametrize("roundings", [0, 1, 64, 200, 10**6])
 @pytest.mark.parametrize("slope", [1.0, -1e6])
 @pytest.mark.parametrize("start_time", [0.0, -0.4, 1e5])
@@ -442,6 +455,7 @@ def test_a_slow_event_right_after_a_point_is_not_lost():
         assert ds.solve(body, 2.0, begin).end_values["count"] == 1.0
 
 
+@pytest.mark.slow_rows("a_dot")
 @pytest.mark.parametrize("name", ["rod", "a_dot", "rod_dot_long"])
 def test_a_drifted_run_goes_on_whatever_its_goals_are_called(name):
     q = ds.coordinates(x="m", y="m")

@@ -50,6 +50,7 @@ def forces(p, time):
     raise AssertionError("no edges push")
 
 
+@pytest.mark.slow
 def test_the_follower_is_pressed_as_statics_by_hand_say_over_many_turns():
     case = cam_follower.problem.case("turns")
     run = case.solve(at=ds.every(0.0137))
@@ -68,6 +69,7 @@ def test_the_follower_is_pressed_as_statics_by_hand_say_over_many_turns():
     assert np.diff(run["friction_work"]).max() <= 0.0
 
 
+@pytest.mark.slow
 def test_a_thin_stem_jams_at_the_pressure_angle_of_the_textbook():
     case = cam_follower.problem.case("jams", stem=0.0)
     p = case.values

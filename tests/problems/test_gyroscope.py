@@ -109,6 +109,7 @@ def test_dirac_s_model_is_the_theory_of_precession(name):
     )
 
 
+@pytest.mark.slow_rows("on-manifold")
 @each_case
 def test_the_refinement_agrees_with_the_second_order_by_hand(name):
     damping, kick = truth.CASES[name]
@@ -178,6 +179,7 @@ def test_on_the_slow_motion_the_orders_are_one_and_two(measured):
     assert 1.85 <= answer.values["slopes"]["refined angles"] <= 2.25
 
 
+@pytest.mark.slow
 def test_with_damping_the_orders_are_one_and_two_behind_the_layer(measured):
     answer = measured["damped"]
     assert answer.values["since"] == 0.3
@@ -239,6 +241,7 @@ def test_the_models_are_shown_side_by_side():
             assert [line.get_label() for line in axes.lines] == list(problem.models)
 
 
+@pytest.mark.slow_rows("refined")
 @pytest.mark.parametrize("model", list(problem.models))
 def test_the_drawing_points_the_rotor_s_axis_where_it_is(model):
     case = problem.case("nutation", model=model)

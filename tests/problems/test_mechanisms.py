@@ -42,6 +42,7 @@ def direction(run):
     return np.stack([run[f"top_{axis}"] for axis in "xyz"]) / 0.05
 
 
+@pytest.mark.slow_rows("cusps")
 @pytest.mark.parametrize("name", ["cusps", slow("loops"), "steady", slow("sleeping")])
 def test_the_top_moves_as_lagrange_found(name):
     times = np.array([0.0, 0.3, 1.1, 2.0])
@@ -87,6 +88,7 @@ def test_steady_precession_is_refused_where_there_is_none():
 # ---- the coin
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [slow("circle"), "wobble", slow("straight")])
 def test_the_coin_rolls_as_euler_s_equations_say(name):
     times = np.linspace(0.0, 4.0, 5)
@@ -205,6 +207,7 @@ def test_the_governor_swings_as_its_angles(name, until, solver):
     assert run.drift["vertical_momentum"].max_relative < 1e-11
 
 
+@pytest.mark.slow
 def test_the_governor_starts_turning_as_one_body():
     """Springs unstretched, and nothing to be changed: no joint is torn."""
     case = governor.problem.case("benchmark")

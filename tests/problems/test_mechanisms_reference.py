@@ -19,6 +19,7 @@ def times_and_values(published):
     return np.array([0.0, *published]), np.array(list(published.values()))
 
 
+@pytest.mark.slow
 def test_bricard_agrees_with_the_published_values_to_their_last_digit():
     times, x = times_and_values(BRICARD)
     assert np.max(np.abs(points(Rods().angles(times))[2][0, 1:] - x)) < 6e-7
@@ -45,11 +46,13 @@ def test_bricard_has_rods_of_length_one_normal_to_the_axes_of_its_hinges():
     assert np.max(np.abs(np.sum(rods[0] * second, axis=0))) < 1e-14
 
 
+@pytest.mark.slow
 def test_the_governor_agrees_with_the_published_values_to_their_last_digit():
     times, height = times_and_values(GOVERNOR)
     assert np.max(np.abs(Governor().states(times, 1e-8)["height"][1:] - height)) < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precession", [0.0, -5.0])
 def test_the_top_keeps_its_energy_and_its_momentum_about_the_vertical(precession):
     top = Top(mass=0.5, distance=0.05, across=1.65e-3, along=5e-4)

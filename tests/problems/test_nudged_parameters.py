@@ -55,6 +55,28 @@ def by_equations(name: str) -> list[list[BoundCase]]:
     return list(found.values())
 
 
+@pytest.mark.default_rows(12)
+@pytest.mark.slow_rows(
+    "andrews",
+    "bicycle",
+    "bricard",
+    "caster",
+    "flyball-governor",
+    "forced-pendulum",
+    "impact-oscillator",
+    "n-trailer",
+    "omni-friction",
+    "omni-laws",
+    "omni-lifting",
+    "omni-rolling",
+    "omni-wheel",
+    "pendulum-chain",
+    "rattleback",
+    "roller-racer",
+    "rolling-ball",
+    "rolling-wheel",
+    "thrown-rod",
+)
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_a_case_starts_with_each_parameter_changed_or_names_its_range(name: str) -> None:
     for alike in by_equations(name):

@@ -128,6 +128,7 @@ def test_four_wheels_need_a_rule_of_how_they_share_the_load():
         _ = problem.case("mixed", wheels=4).system
 
 
+@pytest.mark.slow_rows("6")
 @pytest.mark.parametrize("wheels", [3, 6])
 def test_loads_at_the_start_are_the_reactions_of_the_equations(wheels):
     start = {"spin_1_1": 3.0, "spin_2_2": 50.0, "chi_1": 0.3, "chi_2": -0.7, "chi_dot_2": 20.0}
@@ -147,6 +148,7 @@ def straight() -> Trajectory:
     return problem.case("straight").solve(until=0.06, at=[0.0, 0.03, 0.06], solver=COARSE)
 
 
+@pytest.mark.slow
 def test_wheels_change_their_rollers_at_one_instant_where_the_motion_is_symmetric(straight):
     switches = [event for event in straight.events if event.name == "roller_switch"]
     assert [event.fired for event in switches] == [(1, 2)]
@@ -170,6 +172,7 @@ def test_friction_saturates_where_the_slip_reaches_its_threshold(straight):
     assert 0.49 < straight.peaks["slip_2"].value < 0.5
 
 
+@pytest.mark.slow
 def test_slip_of_rollers_with_thick_ends_jumps_at_a_switch_and_the_branch_with_it():
     case = problem.case("straight", roller_end_radius=0.005)
     run = case.solve(until=0.046, at=[0.0, 0.046], solver=COARSE)
@@ -181,6 +184,7 @@ def test_slip_of_rollers_with_thick_ends_jumps_at_a_switch_and_the_branch_with_i
     assert switch.after["saturated_1"] == 0.0
 
 
+@pytest.mark.slow
 def test_the_measures_compare_with_the_vehicle_without_inertia_of_its_rollers():
     case = problem.case("spin")
     run = case.solve(until=0.1, at=[0.0, 0.05, 0.1], solver=FINE)
@@ -289,6 +293,7 @@ def test_a_wheel_that_lifts_ends_the_run():
     assert "no longer pressed to the floor" in run.message
 
 
+@pytest.mark.slow
 def test_on_the_spot_rollers_change_four_times_and_slip_stays_below_its_threshold():
     case = problem.case("spin")
     run = case.solve()

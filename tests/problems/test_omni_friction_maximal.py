@@ -71,6 +71,7 @@ def motion(dynamics: Dynamics, x: np.ndarray, p: np.ndarray) -> tuple[np.ndarray
     return found[:count], found[count:]
 
 
+@pytest.mark.slow
 def test_joints_and_contacts_leave_eighteen_freedoms() -> None:
     rng = np.random.default_rng(1)
     for system, independent in ((bodies(3, 4).freely.system(), 75), (vehicle(), 78)):
@@ -84,6 +85,7 @@ def test_joints_and_contacts_leave_eighteen_freedoms() -> None:
     assert len(vehicle().dynamics.labels.states) == 208
 
 
+@pytest.mark.slow_rows("0.1-3-False")
 @pytest.mark.parametrize(
     ("share", "wheels", "compliant"),
     [

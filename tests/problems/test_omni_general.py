@@ -159,6 +159,7 @@ def vehicle(request):
 # -- against rigid bodies in space ---------------------------------------------------------------
 
 
+@pytest.mark.slow_rows("mecanum-0", "symmetric-0")
 @pytest.mark.parametrize("seed", range(5))
 def test_the_kinetic_energy_is_the_sum_over_the_bodies(vehicle, seed):
     """At any velocities, with slip too."""
@@ -222,6 +223,7 @@ def test_accelerations_and_forces_are_those_of_the_bodies(vehicle, seed):
 # -- against the symmetric model -----------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("wheels", "rollers"), [(3, 5), (4, 3)])
 def test_the_symmetric_vehicle_is_that_of_the_thesis(wheels, rollers):
     generator = np.random.default_rng(wheels)
@@ -281,6 +283,7 @@ def moved(request):
     return run_of(request.param)
 
 
+@pytest.mark.slow
 def test_between_impacts_energy_and_the_momenta_of_free_rollers_are_kept(moved):
     _, run = moved
     assert run.outcome is ds.Outcome.COMPLETED
@@ -435,6 +438,7 @@ PLACES = st.tuples(st.floats(0.01, 0.3), st.floats(-0.3, 0.3))
 ANGLES = st.tuples(st.floats(-3.0, 3.0), st.floats(-1.5, 1.5))
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(
     st.lists(st.tuples(PLACES, ANGLES), min_size=3, max_size=3),

@@ -63,6 +63,7 @@ def case_run(name, model):
 # -- the motion ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_rows("mecanum")
 @pytest.mark.parametrize("name", CASES)
 def test_states_and_reactions_are_those_of_bodies_with_multipliers(name):
     bound = problem.case(name)
@@ -75,6 +76,7 @@ def test_states_and_reactions_are_those_of_bodies_with_multipliers(name):
             np.testing.assert_allclose(found, values, rtol=0.0, atol=1e-11, err_msg=quantity)
 
 
+@pytest.mark.slow
 def test_wheels_anywhere_with_any_rollers_move_as_bodies_with_multipliers():
     expected = None
     for model in ("corrected", "constrained"):
@@ -174,6 +176,7 @@ def thesis_terms(wheels, p, u, u_dot):
     )
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=20, deadline=None)
 @given(vehicles(), st.sampled_from(["corrected", "constrained"]))
 def test_accelerations_meet_the_equations_of_the_thesis_with_its_misprints_set_right(drawn, model):
@@ -239,6 +242,7 @@ def test_the_closed_form_keeps_its_digits_where_the_vehicle_hardly_turns():
     assert slow["y"][0] == pytest.approx(bend, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_closed_form_is_the_limit_of_rollers_that_roll_without_slipping():
     """What massive rollers change falls in proportion to their moment of inertia B."""
     p = problem.case("mixed").full_parameters

@@ -39,6 +39,7 @@ def random_state(case: Any, generator: np.random.Generator) -> dict[str, float]:
     return state
 
 
+@pytest.mark.slow_rows("pointed")
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
@@ -88,6 +89,7 @@ def matched(case: Any) -> tuple[Any, dict[str, float]]:
     return described(law, values, structure["wheels"], structure["rollers"]), dict(values)
 
 
+@pytest.mark.slow_rows("level", "mecanum")
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
@@ -127,6 +129,7 @@ def test_rolling_with_impacts_is_the_general_model_of_omni_rolling(name, changes
         assert run.end_state[state] == pytest.approx(same.end_state[state], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_rolling_with_impacts_is_the_compact_model_of_a_symmetric_vehicle():
     case = problem.case("mixed", model="impacts")
     car, p = matched(case)
@@ -150,6 +153,7 @@ def test_rolling_with_impacts_is_the_compact_model_of_a_symmetric_vehicle():
         assert run.end_state[state] == pytest.approx(same.end_state[state], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_law_without_inertia_is_the_thesis_model_where_rollers_are_not_inclined():
     case = problem.case("mixed", model="inertialess", slope=0.0, platform_centre_x=0.02)
     car, p = matched(case)
@@ -168,6 +172,7 @@ def test_the_law_without_inertia_is_the_thesis_model_where_rollers_are_not_incli
         assert run.end_state[state] == pytest.approx(same.end_state[state], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_inclined_rollers_lose_energy_at_their_changes_even_without_inertia():
     run = problem.case("mecanum", model="inertialess").solve(0.5)
     impacts = [event.impact for event in run.events]
@@ -178,6 +183,7 @@ def test_inclined_rollers_lose_energy_at_their_changes_even_without_inertia():
     assert max(impact.carnot for impact in impacts) < 1e-14
 
 
+@pytest.mark.slow
 def test_sliding_is_the_reduced_model_of_omni_friction():
     case = problem.case("mixed", model="friction", roller_end_radius=0.0)
     solver = ds.RadauIIA(rtol=1e-8, atol=1e-10)
@@ -188,6 +194,7 @@ def test_sliding_is_the_reduced_model_of_omni_friction():
         assert run.end_state[state] == pytest.approx(same.end_state[state], abs=1e-8)
 
 
+@pytest.mark.slow_rows("friction")
 @pytest.mark.parametrize("law", LAWS)
 def test_on_a_slope_the_energy_that_gravity_gives_is_in_the_balance(law):
     run = problem.case("slope", model=law, roller_angle=0.3).solve(0.4)

@@ -29,6 +29,7 @@ def moving(case) -> Motion:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "states", "changes"),
     [
@@ -53,6 +54,7 @@ def test_the_effect_of_a_small_inertia_is_that_of_the_expansion_by_hand(name, st
         assert np.max(np.abs(measured - found[state])) < 1e-3 * scale
 
 
+@pytest.mark.slow_rows("mecanum", "mixed")
 @pytest.mark.parametrize("name", ["mixed", "mecanum", "slope"])
 def test_impacts_tend_to_rollers_without_inertia_with_order_1(name):
     found = without_inertia(problem.case(name), (1e-2, 1e-3, 1e-4))
@@ -105,6 +107,7 @@ def test_no_order_is_fitted_to_the_errors_of_the_runs():
     assert found.order("place") == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 def test_pointed_rollers_have_no_limit_of_impacts():
     with pytest.raises(OutOfRangeError, match="thick at their ends"):
         problem.case("mixed", model="friction", roller_end_radius=0.0).analyse("limit")
@@ -122,6 +125,7 @@ def test_the_time_of_slip_is_the_torque_of_friction_over_the_momentum_that_is_mi
     assert slipping(problem.case("spin")) is None
 
 
+@pytest.mark.slow
 def test_all_laws_run_side_by_side_and_what_refuses_is_named():
     answer = problem.case("straight").analyse("laws")
     rows = {row["law"]: row for row in answer.values["laws"]}

@@ -23,6 +23,7 @@ def reduced():
     return driven("compact", TORQUES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["thesis", "general"])
 def test_the_reduced_equations_with_motors_are_those_of_the_bodies(reduced, model):
     run = driven(model, TORQUES)

@@ -83,6 +83,7 @@ def test_each_wheel_stands_on_one_roller_which_is_where_its_angle_says(twist):
             assert found @ across == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_rollers_are_seen_on_the_upper_side_alone(twist):
     found = from_json(twist["drawing"])
     upper = [shape for shape in found.shapes if isinstance(shape, Outline) and shape.shown]
@@ -98,6 +99,7 @@ def test_the_drawing_is_kept_as_plain_numbers(twist):
     assert scene(twist) is not None
 
 
+@pytest.mark.slow_rows("thesis")
 @pytest.mark.parametrize("model", ["thesis", "compact"])
 def test_rates_of_rollers_between_impacts_are_those_of_the_run(model):
     """From three samples, against the model's own rates at the same times.
@@ -133,6 +135,7 @@ def test_the_speed_between_samples_loses_no_energy():
     assert np.hypot(last.nu[0], last.nu[1]).min() == pytest.approx(0.98529726, abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["spin", "straight", "twist"])
 def test_each_case_has_its_figure(case):
     with style():

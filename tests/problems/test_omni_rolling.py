@@ -102,6 +102,7 @@ def agrees(found, expected):
     return np.max(np.abs(found - expected)) <= 1e-11 * np.max(np.abs(expected))
 
 
+@pytest.mark.slow_rows("4-wheels-of-6", "5-wheels-of-4")
 def test_the_start_rolls_without_slipping_and_without_leaving_the_ground(moving):
     _, _, (case, x, p), (parts, *_) = moving
     dynamics = case.system.dynamics
@@ -139,6 +140,7 @@ def rate_error(moving, formulation):
     return np.max(np.abs(found - expected)) / np.max(np.abs(expected))
 
 
+@pytest.mark.slow_rows("4-wheels-of-6")
 def test_feedback_moves_as_the_bodies_do(moving):
     assert rate_error(moving, ds.Feedback()) <= 1e-11
 
@@ -298,6 +300,7 @@ def compact_velocities(shape, start, steps):
 IMPACTS_A_SHAPE = 600
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wheels", [3, 4, 5, 6])
 @pytest.mark.parametrize("rollers", [4, 5, 6, 7, 8])
 def test_what_an_impact_costs_is_the_energy_of_the_velocities_lost(wheels, rollers):
@@ -422,6 +425,13 @@ def test_a_wheel_may_stand_on_the_border_of_its_roller():
     assert state[3] == border
 
 
+@pytest.mark.slow_rows(
+    "spin-sequential",
+    "straight-sequential",
+    "straight-simultaneous",
+    "twist-sequential",
+    "twist-simultaneous",
+)
 @pytest.mark.parametrize("imposition", ["simultaneous", "sequential"])
 @pytest.mark.parametrize("name", ["spin", "straight", "twist"])
 def test_the_reduced_equations_tell_what_each_impact_takes(name, imposition, tmp_path):

@@ -40,6 +40,7 @@ def test_turning_on_the_spot_all_wheels_switch_together_when_the_quadrature_says
     assert largest_error(run, 0, truth.body_states("spin", 50.0)) <= 1e-11
 
 
+@pytest.mark.slow_rows("cvodes", "lsoda", "sundae-cvode")
 @pytest.mark.parametrize("solver", ["cvodes", "dop853", "lsoda", "sundae-cvode"])
 def test_wheels_that_no_solver_can_tell_apart_switch_together(solver):
     """Steps of 1e-10 leave wheels a rounding or two apart, more than lies between two instants."""
@@ -54,6 +55,7 @@ def test_turning_on_the_spot_the_centre_stays():
     assert max(np.max(np.abs(run[name])) for name in ("x", "y", "nu_1", "nu_2")) <= 1e-14
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["compact", pytest.param("thesis", marks=pytest.mark.slow)])
 def test_after_456_triple_switches_the_rate_of_turn_is_that_of_the_quadrature(model):
     run = solved("spin", 1000.0, model=model)
@@ -78,6 +80,7 @@ def test_straight_ahead_what_is_left_of_the_energy_is_known_beforehand():
     assert largest_error(run, -1, truth.body_states("straight", 60.0)) <= 1e-9
 
 
+@pytest.mark.slow_rows("sequential-groups1-thesis", "simultaneous-groups0-thesis")
 @pytest.mark.parametrize("model", ["compact", "thesis"])
 @pytest.mark.parametrize(
     ("imposition", "groups"), [("simultaneous", [(1, 2)]), ("sequential", [(1,), (2,)])]
@@ -102,6 +105,7 @@ def test_wheels_of_one_instant_are_stopped_together_or_one_by_one(model, imposit
     assert (abs(found[1]) > 8e-5) == (imposition == "sequential")
 
 
+@pytest.mark.slow
 def test_straight_ahead_nothing_turns_the_vehicle_for_200_seconds():
     """Rounding that sets the wheels apart grows e-fold in 50 s."""
     run = solved("straight", 200.0, at=ds.every(0.1))
@@ -148,6 +152,7 @@ def bodies():
     return solved("twist", 10.0, at=ds.every(0.1), model="thesis")
 
 
+@pytest.mark.slow
 def test_the_bodies_and_the_three_velocities_move_alike(bodies):
     run = solved("twist", 10.0, at=ds.every(0.1))
     assert [e.fired for e in bodies.events] == [e.fired for e in run.events]
@@ -222,6 +227,7 @@ def test_without_inertia_of_the_rollers_the_velocity_turns_evenly_in_the_platfor
     np.testing.assert_allclose(run["nu_2"], -np.sin(rate * times), rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_small_inertia_of_the_rollers_changes_the_rate_of_turn_in_proportion():
     given = problem.case("twist").derived
     names = ("total_mass", "vehicle_inertia", "wheel_inertia", "velocity_scale")

@@ -79,6 +79,7 @@ def slid(case, until):
     return run, in_few(run.end_state, rollers), found.y[:, -1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rollers", [4, 5])
 def test_it_slides_as_few_coordinates_say(rollers):
     case = (
@@ -93,6 +94,7 @@ def test_it_slides_as_few_coordinates_say(rollers):
     np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rollers", [4, 5])
 def test_without_slip_it_rolls_and_changes_rollers_as_few_coordinates_say(rollers):
     """Twelve impacts and more; a double error at each would grow to some 1e-11."""
@@ -133,6 +135,7 @@ def test_an_impact_of_rollers_takes_what_carnots_theorem_says():
                 assert event.detail[name] == pytest.approx(event.after[name], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_next_roller_takes_over_without_an_impact_and_is_spun_up():
     case = WHEEL.case("held")
     run = case.solve()
@@ -152,6 +155,7 @@ def test_the_next_roller_takes_over_without_an_impact_and_is_spun_up():
     np.testing.assert_allclose(run["wheel_z"], case.full_parameters["wheel_radius"], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_it_falls_lands_and_goes_on():
     case = WHEEL.case("dropped")
     run = case.solve()
@@ -165,6 +169,7 @@ def test_it_falls_lands_and_goes_on():
     assert abs(found["missing"]) <= 1e-10 * found["energy_at_the_start"]
 
 
+@pytest.mark.slow_rows("held")
 @pytest.mark.parametrize("name", ["held", "ideal"])
 def test_energy_goes_to_friction_and_impacts(name):
     found = WHEEL.analyses["balance"](WHEEL.case(name)).values
@@ -199,6 +204,7 @@ def test_in_flight_it_keeps_its_moment_of_momentum_and_the_spins_of_its_rollers(
     np.testing.assert_allclose(after[1], before[1], rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_a_wheel_that_leans_rolls_at_the_start():
     """Its start has neither slip nor a gap that opens or closes."""
     case = WHEEL.case("free").starting({"lean": 0.2, "turn": 0.5, "lean_rate": 0.4, "yaw": 1.0})
@@ -223,6 +229,7 @@ def test_what_cannot_be_posed_is_refused():
         WHEEL.case("held").changed({"roller_end_radius": 0.04}).consistent_start()
 
 
+@pytest.mark.slow
 def test_every_case_has_its_pictures():
     for own in WHEEL.cases:
         bound = WHEEL.case(own.name)

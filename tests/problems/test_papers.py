@@ -30,6 +30,7 @@ def test_each_page_of_the_documentation_has_its_paper():
     assert {path.stem for path in PAGES.glob("*.md")} - {"index"} == set(POINTS)
 
 
+@pytest.mark.slow
 def test_borisov_kilin_mamaev():
     rows, made = quickly("borisov-kilin-mamaev")
     assert rows["combinations that may be substituted"].exact == 4
@@ -49,6 +50,7 @@ def test_borisov_kilin_mamaev():
     assert sum(len(entry.shown.figures) for entry in made.items) >= 12
 
 
+@pytest.mark.slow
 def test_vlakhova():
     rows, _ = quickly("vlakhova")
     assert rows["error of the eigenvalues with T₁ = 2εV/(κg)"].exact < 1e-9
@@ -69,6 +71,7 @@ def test_vlakhova():
     assert rows["20 kN, strong wind, limited creep: L/N beyond the limit"].exact > 0.0
 
 
+@pytest.mark.slow
 def test_nikolskii_smirnov():
     rows, made = quickly("nikolskii-smirnov")
     assert rows["forms 1 and 2 differ from form 3 by"].exact < 1e-12

@@ -88,6 +88,7 @@ def test_all_answers_are_those_of_the_closed_form(name):
     assert_answers(equations.solve(start, policy="all"), truth(case))
 
 
+@pytest.mark.slow
 def test_so_are_those_of_random_prisms():
     generator = np.random.default_rng(7)
     counts = set()
@@ -276,6 +277,7 @@ def test_the_command_line_lists_the_variants(name):
 # -- what is shown -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_rows("unique-lower")
 @pytest.mark.parametrize("name", ["unique-lower", "unique-mixed", "two-solutions"])
 def test_the_drawing_marks_the_loaded_supports(name):
     case = problem.case(name)

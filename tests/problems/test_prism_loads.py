@@ -156,6 +156,7 @@ def test_the_prism_with_three_answers_leaps_up_at_minus_8_and_down_at_minus_12()
     assert spans[2, 2] == (False, pytest.approx(-12.0), pytest.approx(-8.0))
 
 
+@pytest.mark.slow_rows("moments1--12.1-ends1")
 @pytest.mark.parametrize(
     ("moments", "leap", "ends"),
     [
@@ -180,6 +181,7 @@ def test_a_prism_without_hysteresis_leaps_nowhere():
     assert all(branch["physical"] for branch in told["branches"])
 
 
+@pytest.mark.slow
 def test_a_sweep_into_a_jam_tells_where_and_why():
     told = answer("none-jam", "hysteresis").values
     (jam,) = told["up"]
@@ -191,6 +193,7 @@ def test_a_sweep_into_a_jam_tells_where_and_why():
     assert told["down"] == []
 
 
+@pytest.mark.slow
 def test_branches_that_are_short_are_not_passed_by():
     # (1, 1) is an answer between the moments c_1^1 P_y and c_2^1 P_y, 0.01 N m apart
     case = problem.case("none-jam", upper_friction_2=(0.5 + 1.749) / 2.0)

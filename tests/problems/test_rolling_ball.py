@@ -59,6 +59,7 @@ def test_energy_is_kept_without_being_driven(whole):
     assert drift.max_relative <= 1e-12
 
 
+@pytest.mark.slow_rows("level-with-pendulum", "paraboloid", "paraboloid-with-pendulum")
 def test_the_reaction_balances_the_torque_and_its_parts_are_reported(whole):
     _, run = whole
     normal = (truth.vector(run, "{}") - truth.vector(run, "contact_{}")) / P.radius
@@ -185,6 +186,7 @@ def test_the_energy_scale_is_the_energy_above_the_lowest_point():
 # -- surfaces of one's own -----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_in_an_upright_tube_the_ball_does_not_fall_down():
     """The wall is vertical: no height z = h(x, y) there, and nu_z = 0 all along."""
     begin = {"contact_x": 0.6, "speed_x": 0.2, "speed_y": 3.0, "spin": 4.0}
@@ -195,6 +197,7 @@ def test_in_an_upright_tube_the_ball_does_not_fall_down():
     assert -2.0 < np.min(run["z"]) < -1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one_sided", [True, False])
 def test_off_a_dome_contact_is_lost_at_ten_seventeenths(one_sided):
     """From rest near the top; on a two-sided surface the event is only written down."""
@@ -222,6 +225,7 @@ def test_straight_under_a_ceiling_the_run_ends_and_names_the_goals():
     assert run.end_state["contact_z"] == pytest.approx(-1.0, abs=1e-3)
 
 
+@pytest.mark.slow_rows("paraboloid")
 @pytest.mark.parametrize("surface", ["incline", "paraboloid"])
 def test_a_surface_of_one_s_own_is_the_same_as_the_named_one(surface):
     """As an implicit surface that is neither in metres nor solved for z."""
@@ -348,6 +352,7 @@ def test_with_a_pendulum_states_agree_with_newton_and_euler_integrated():
     assert max(errors.values()) < 1e-9, errors
 
 
+@pytest.mark.slow
 def test_in_the_plane_of_symmetry_the_momentum_down_the_slope_grows_by_the_weight_alone():
     begin = {
         "contact_x": 0.0, "contact_y": 0.0, "speed_x": 0.5, "speed_y": 0.0, "spin": 0.0,

@@ -40,6 +40,7 @@ def touches(track, radius, second, tolerance=TOUCH):
     return here.centres(radius)[0] == pytest.approx(centre, abs=tolerance)
 
 
+@pytest.mark.slow_rows("0.49", "0.5002", "0.505")
 @pytest.mark.parametrize("radius", [0.49, 0.5002, 0.505, 0.6, 1.0, 2.0])
 def test_in_a_parabola_a_disc_rests_on_both_flanks(radius):
     track = traced(PARABOLA, 8.0, contact_x=-2.2)
@@ -107,6 +108,7 @@ def test_in_a_circle_a_disc_fits_everywhere_or_nowhere(radius):
             barriers(track, found)
 
 
+@pytest.mark.slow
 def test_in_the_troughs_of_a_cosine_the_largest_disc_is_the_osculating_one():
     track = traced(explicit(lambda x, p: 0.1 * ca.cos(3 * x)), 4.0, contact_x=0.0)
     found = admissibility(track, 1.2)
@@ -162,6 +164,7 @@ def test_a_neck_stops_a_disc_that_fits_everywhere_locally(radius):
         assert touches(track, radius, second)
 
 
+@pytest.mark.slow
 def test_a_ceiling_is_a_piece_of_its_own():
     channel = implicit(lambda x, z, p: z * (z - 0.2 - 0.1 * x**2), label="channel")
     track = traced(channel, 3.0, contact_x=1.0)
@@ -176,6 +179,7 @@ def test_a_ceiling_is_a_piece_of_its_own():
     assert backward.other[1] == pytest.approx(0.2 + 0.1 * backward.other[0] ** 2, abs=TOUCH)
 
 
+@pytest.mark.slow_rows("0.3")
 @pytest.mark.parametrize("radius", [0.09, 0.11, 0.3])
 def test_an_island_stops_a_disc_that_cannot_pass_below(radius):
     island = implicit(lambda x, z, p: -z * ((x - 1) ** 2 + (z - 0.3) ** 2 - 0.01), label="island")
@@ -189,6 +193,7 @@ def test_an_island_stops_a_disc_that_cannot_pass_below(radius):
         assert found.second_contacts[1].contact == pytest.approx((x, 0.0), abs=TOUCH)
 
 
+@pytest.mark.slow
 def test_a_disc_may_fit_on_a_stretch_and_not_beyond():
     track = traced(PARABOLA, 8.0, contact_x=-2.2)
     stop = admissibility(track, 1.0).second_contacts[1]
@@ -259,6 +264,7 @@ def test_brute_force_finds_the_same_largest_disc_and_second_contacts(amplitudes,
             assert np.any(overlaps[soon])
 
 
+@pytest.mark.slow_rows("curve1-start1-0.5002", "curve5-start5-0.3", "curve6-start6-0.01")
 @pytest.mark.parametrize(
     ("curve", "start", "radius"),
     [
@@ -298,6 +304,7 @@ def test_a_disc_without_a_size_is_refused(radius):
         admissibility(traced(PARABOLA, 1.0, contact_x=0.0), radius)
 
 
+@pytest.mark.slow
 def test_a_wheel_that_can_roll_off_the_end_of_a_curve_is_refused():
     lip = traced(explicit(lambda x, p: -ca.sqrt(1 - x**2), label="lip"), 4.0, contact_x=0.1)
     with pytest.raises(OutOfRangeError, match="'lip' ends"):

@@ -27,6 +27,7 @@ def relative_error(name, run, expected):
     return np.max(np.abs(run[name] - expected) / max(1.0, np.max(np.abs(expected))))
 
 
+@pytest.mark.slow
 def test_states_agree_with_the_exact_quadrature(case):
     for time, tolerance in ((10.0, 1e-11), (100.0, 1e-10), (1800.0, 1e-8)):
         run = PROBLEM.case(case).solve(until=time, at=[time])
@@ -35,6 +36,7 @@ def test_states_agree_with_the_exact_quadrature(case):
             assert relative_error(name, run, expected[name]) < tolerance
 
 
+@pytest.mark.slow
 def test_residuals_stay_at_rounding_level_for_half_an_hour(half_an_hour):
     assert half_an_hour.outcome is ds.Outcome.COMPLETED
     for name, drift in half_an_hour.drift.items():
@@ -42,6 +44,7 @@ def test_residuals_stay_at_rounding_level_for_half_an_hour(half_an_hour):
         assert drift.growth_exponent is None or drift.growth_exponent <= 0.1, name
 
 
+@pytest.mark.slow
 def test_energy_is_kept_without_being_driven(case):
     drift = PROBLEM.case(case).solve(formulation=MEASURED_ONLY).drift["energy"]
     assert not drift.driven
@@ -54,6 +57,7 @@ def test_energy_scale_is_the_energy_above_the_lowest_reachable_point(case):
     assert drift.scale == pytest.approx(truth.hoop_energy_scale(*STARTS[case]), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_backwards_from_the_end_the_start_is_reached_again(case, half_an_hour):
     back = ds.solve(
         PROBLEM.case(case).system,
@@ -89,6 +93,7 @@ def test_reactions_are_those_of_the_reduced_equation_all_along(case, half_an_hou
     assert np.max(size) == pytest.approx(largest, rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_wheel_presses_on_the_curve_and_friction_is_reported(half_an_hour):
     assert np.min(half_an_hour["normal"]) > 0.0
     required = np.abs(half_an_hour["friction"] / half_an_hour["normal"])
@@ -96,6 +101,7 @@ def test_the_wheel_presses_on_the_curve_and_friction_is_reported(half_an_hour):
     assert np.max(required) > 1.0
 
 
+@pytest.mark.slow_rows("pendulum-from-rest")
 @pytest.mark.parametrize("name", ["pendulum", "pendulum-from-rest"])
 def test_with_a_pendulum_the_states_agree_with_quadruple_precision(name):
     expected = stored_pendulum.stored_states(name)

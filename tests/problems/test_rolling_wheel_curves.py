@@ -24,6 +24,7 @@ def throw(curve, *, radius=0.01, until=5.0, start=None, **options):
     return case.solve(until=until, initial=start or {}, **options)
 
 
+@pytest.mark.slow
 def test_the_period_in_the_bowl_is_the_elliptic_integral():
     period = bowl.bowl_period(2.0, 0.0)
     quarter = 0.25 * period
@@ -42,6 +43,7 @@ def test_states_in_the_bowl_agree_with_jacobis_functions():
         assert np.max(error) < 1e-11 * max(1.0, np.max(np.abs(expected[state]))), state
 
 
+@pytest.mark.slow_rows("1.5")
 @pytest.mark.parametrize("strength", [1.5, 2.5])
 def test_contact_in_a_loop_is_lost_at_the_exact_angle(strength):
     """V = v0^2 / (g Rc); contact is lost at cos psi = (1 - V) / 2."""
@@ -71,6 +73,7 @@ def test_a_wheel_that_is_not_held_cannot_start_under_the_ceiling_of_the_bowl():
     assert "'contact_lost' already holds at the start" in run.message
 
 
+@pytest.mark.slow
 def test_an_explicit_curve_and_the_same_one_written_implicitly_give_one_motion():
     implicit = curves.implicit(lambda x, z, p: p["depth"] * x**2 - z, depth=(DEPTH, "1/m"))
     times = [1.0, 5.0]
@@ -79,6 +82,7 @@ def test_an_explicit_curve_and_the_same_one_written_implicitly_give_one_motion()
         assert runs[0][state] == pytest.approx(runs[1][state], rel=1e-12, abs=1e-12), state
 
 
+@pytest.mark.slow
 def test_a_residual_of_another_size_gives_the_same_motion():
     """f and exp(x) f have the same zeros; the goals differ, the motion does not."""
     scaled = curves.implicit(lambda x, z, p: ca.exp(x) * (DEPTH * x**2 - z))
@@ -87,6 +91,7 @@ def test_a_residual_of_another_size_gives_the_same_motion():
         assert runs[0][state] == pytest.approx(runs[1][state], rel=1e-11, abs=1e-11), state
 
 
+@pytest.mark.slow
 def test_on_a_straight_slope_the_hoop_has_half_the_acceleration_of_a_sliding_body():
     slope = curves.explicit(lambda x, p: -0.5 * x)
     run = throw(slope, until=2.0, start={"speed": 0.0}, at=[2.0])
@@ -133,6 +138,7 @@ def test_a_wheel_too_large_for_the_bend_is_stopped_where_it_touches_twice():
     assert np.linalg.norm(centre - other) == pytest.approx(0.35, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_neck_stops_a_wheel_for_which_the_curve_bends_nowhere_too_much():
     """Inside of a Cassini oval: two lobes and a neck between them."""
     cassini = curves.implicit(
@@ -156,6 +162,7 @@ def test_a_wheel_that_does_not_fit_at_its_start_is_refused():
         PROBLEM.case("hoop", radius=0.5).solve(until=1.0, initial={"contact_x": 0.6})
 
 
+@pytest.mark.slow
 def test_a_hoop_at_rest_on_flat_ground_stays_and_keeps_its_energy_driven():
     run = throw(curves.explicit(lambda x, p: 0.0 * x), start={"speed": 0.0})
     assert run.outcome is ds.Outcome.COMPLETED
@@ -173,6 +180,7 @@ def test_at_rest_in_the_lowest_point_nothing_is_called_untrustworthy():
     assert not any("not to be trusted" in note for note in run.description["notes"])
 
 
+@pytest.mark.slow
 def test_where_the_curve_was_not_traced_to_its_end_admissibility_is_left_open():
     """A tube that narrows to nothing at x = 200: the wheel would be stopped far off."""
     tube = curves.implicit(lambda x, z, p: (z + 0.5 * x) ** 2 - (1 - x / 200) ** 2)
@@ -181,6 +189,7 @@ def test_where_the_curve_was_not_traced_to_its_end_admissibility_is_left_open():
     assert answer["reach"][1] == pytest.approx(64.0)
 
 
+@pytest.mark.slow
 def test_a_wheel_that_never_moves_has_no_turning_points_and_no_wrong_spin():
     case = PROBLEM.case("hoop", gravity=0.0).starting({"speed": 0.0})
     told = case.analyse("turning-points").values["attempts"]

@@ -48,6 +48,7 @@ def test_rolling_ends_where_a_quadrature_says() -> None:
     assert more.outcome is ds.Outcome.COMPLETED
 
 
+@pytest.mark.slow
 def test_the_energy_of_the_driven_wheel_is_the_work_of_its_drive() -> None:
     case = PROBLEM.case("climbing")
     run = case.solve(at=ds.every(0.01))
@@ -57,6 +58,7 @@ def test_the_energy_of_the_driven_wheel_is_the_work_of_its_drive() -> None:
     assert run["contact_x"][0] < -0.13 < 0.5 < run["contact_x"][-1]  # the hill lies between
 
 
+@pytest.mark.slow
 def test_the_friction_of_a_rubbing_contact_starts_to_slip_at_the_same_instant() -> None:
     rolling = PROBLEM.case("climbing").solve()
     rubbing = PROBLEM.case("climbing", limited=False, model="friction", friction=1.0)
@@ -66,6 +68,7 @@ def test_the_friction_of_a_rubbing_contact_starts_to_slip_at_the_same_instant() 
     assert run["x"][0] == pytest.approx(rolling["x"][-1], abs=1e-10)
 
 
+@pytest.mark.slow
 def test_the_pendulum_that_holds_the_wheel_on_a_slope_leans_as_statics_says() -> None:
     # On a straight slope of 5 degrees: torque = r (M + m) g sin(slope) = m g l sin(phi).
     from daesolve_problems import curves

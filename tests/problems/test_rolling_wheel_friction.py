@@ -34,6 +34,7 @@ def energy_taken(run: ds.Trajectory) -> float:
     return struck - run["contact_friction_work"][-1]
 
 
+@pytest.mark.slow
 def test_a_wheel_that_friction_holds_rolls_as_the_model_without_slip_does():
     changes = {"friction": 50.0}
     held = wheel("pendulum", changes).solve(5.0, at=[1.0, 5.0])
@@ -44,6 +45,7 @@ def test_a_wheel_that_friction_holds_rolls_as_the_model_without_slip_does():
         assert np.max(np.abs(held[name] - known[name])) < 1e-11
 
 
+@pytest.mark.slow
 def test_where_the_wheel_that_is_held_ends_the_one_with_friction_flies_and_lands():
     case = ds.problem("rolling-wheel").case("pendulum-flies")
     run = case.solve()
@@ -57,6 +59,7 @@ def test_where_the_wheel_that_is_held_ends_the_one_with_friction_flies_and_lands
     assert 0.0 <= first.time - held.end_time <= 5e-3
 
 
+@pytest.mark.slow
 def test_a_hoop_on_a_circular_hill_slips_and_leaves_it_at_known_times():
     changes = {"curve": HILL, "pendulum": False, "radius": 0.1, "friction": 0.5}
     case = wheel("hoop", changes, contact_x=math.sin(0.3), speed=0.0)
@@ -70,6 +73,7 @@ def test_a_hoop_on_a_circular_hill_slips_and_leaves_it_at_known_times():
     assert -left["theta_dot"] * 0.1 == pytest.approx(1.7222314250632, abs=1e-11)
 
 
+@pytest.mark.slow
 def test_a_wheel_that_flies_off_a_bump_lands_where_its_parabola_meets_the_curve():
     changes = {"curve": BUMP, "pendulum": False, "radius": 0.05, "friction": 0.3}
     case = wheel("hoop", changes, contact_x=-1.5, speed=3.2)
@@ -106,6 +110,7 @@ def test_a_wheel_that_flies_off_a_bump_lands_where_its_parabola_meets_the_curve(
     assert lost == pytest.approx(taken, rel=5e-2)
 
 
+@pytest.mark.slow
 def test_a_pendulum_and_its_wheel_fly_and_land_as_their_own_equations_say():
     case = wheel("pendulum-lost", {"friction": 50.0})
     run = case.solve(8.0)
@@ -155,6 +160,7 @@ def test_a_pendulum_and_its_wheel_fly_and_land_as_their_own_equations_say():
     assert flights == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("place", "speed"), [(-2.5, 4.0), (-2.5, 3.0), (-2.0, 6.0)])
 def test_a_wheel_that_strikes_another_piece_of_its_curve_ends_the_run(place: float, speed: float):
     changes = {"curve": PIT, "pendulum": False, "radius": 0.1}
@@ -169,6 +175,7 @@ def test_a_wheel_that_strikes_another_piece_of_its_curve_ends_the_run(place: flo
     assert 0.1 * math.cos(math.pi / 16) - 4e-4 < away < 0.1 + 1e-9
 
 
+@pytest.mark.slow
 def test_a_wheel_that_just_fits_its_curve_is_not_taken_for_one_that_strikes_it():
     # The largest that touches the quartic in one point alone has 0.2912 m.
     changes = {"pendulum": False, "radius": 0.29, "friction": 50.0}
@@ -177,6 +184,7 @@ def test_a_wheel_that_just_fits_its_curve_is_not_taken_for_one_that_strikes_it()
     assert not any(event.name == "not_admissible" for event in run.events)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", ["pendulum-lost", "pendulum-chaotic"])
 def test_energy_goes_where_friction_and_impacts_take_it(case: str):
     run = wheel(case, {"friction": 0.3}).solve(20.0)

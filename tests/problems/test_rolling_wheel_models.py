@@ -54,6 +54,7 @@ def test_the_printed_model_cannot_start_from_rest_and_says_why(case):
         PROBLEM.case(case, model="printed").solve(until=1.0)
 
 
+@pytest.mark.slow_rows("hoop-None")
 @pytest.mark.parametrize(
     "solver", [None, ds.Dop853(1e-8, 1e-10), ds.Dop853(1e-12, 1e-14), ds.Lsoda()]
 )
@@ -94,6 +95,7 @@ def test_a_fixed_step_passes_with_the_period_of_the_printed_goals_and_not_the_tr
     assert any("went on past" in note for note in run.description["notes"])
 
 
+@pytest.mark.slow
 def test_the_printed_no_slip_lacks_a_term_and_slips():
     run = PROBLEM.case("hoop", model="printed").solve(
         solver=ds.Dop853(fixed_step=2e-3), until=20.0, at=ds.every(0.01)
@@ -171,6 +173,7 @@ def test_off_the_energy_level_the_blend_row_obeys_its_law(speed):
     assert slope @ rate == pytest.approx(expected, abs=1e-12 * (1.0 + 15.0 * speed))
 
 
+@pytest.mark.slow
 def test_the_printed_kinetic_energy_of_the_bob_is_an_inertia_of_its_own():
     """Small swings on a wheel that is too heavy to follow: sqrt(g/l) or sqrt(g/2l)."""
     parameters = stored_pendulum.DEFAULT_PARAMETERS

@@ -73,6 +73,7 @@ def test_a_one_sided_contact_is_lost_when_the_exact_reaction_vanishes(inertia, n
     assert abs(at_the_end["normal"]) < 600.0 * 1e-8
 
 
+@pytest.mark.slow
 def test_a_two_sided_contact_holds_and_tells_when_it_pulls():
     run = PROBLEM.case("pendulum-lost", one_sided=False).solve(until=8.0, at=ds.every(1e-3))
     assert run.outcome is ds.Outcome.COMPLETED

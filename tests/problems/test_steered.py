@@ -24,6 +24,7 @@ def axle_of(run, body, centre):
 # ---- trailers
 
 
+@pytest.mark.slow_rows("2-changes2", "3-changes1")
 @pytest.mark.parametrize(
     ("trailers", "changes"),
     [(1, {"hitch": 0.0}), (3, {}), (2, {"hitch": -0.3, "steer": 0.2, "wheel_inertia": 0.0})],
@@ -57,6 +58,7 @@ def test_a_train_moves_as_in_one_speed_and_an_angle_for_each_body(trailers, chan
     assert run["axle_0_work"] == pytest.approx(gained, rel=1e-13, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["expression", "cubic", "linear"])
 def test_a_driver_is_followed_by_words_and_by_tables(kind):
     """A spline through points of a cubic is that cubic, a table of two points a line."""
@@ -136,6 +138,7 @@ def test_trains_that_have_no_meaning_are_refused():
 # ---- casters
 
 
+@pytest.mark.slow_rows("trails")
 @pytest.mark.parametrize("name", ["trails", "pushed"])
 def test_a_caster_turns_with_the_way_alone_and_the_energy_tells_its_speed(name):
     case = caster.problem.case(name)
@@ -153,6 +156,7 @@ def test_a_caster_turns_with_the_way_alone_and_the_energy_tells_its_speed(name):
     assert run.drift["energy"].max_relative < 1e-14
 
 
+@pytest.mark.slow
 def test_a_caster_on_a_soft_pin_moves_as_in_two_speeds():
     times = np.linspace(0.0, 0.8, 5)
     changes = {"swivel_damping": 0.01, "damping": 3.0}
@@ -222,6 +226,7 @@ def racer_at(run, p):
     return np.stack([x, y, run["seat_angle"], run["rear_speed"], run["seat_angle_dot"]])
 
 
+@pytest.mark.slow
 def test_the_steered_racer_moves_as_in_one_speed_and_its_rider_feels_the_torque():
     times = np.linspace(0.0, 6.0, 4)
     case = roller_racer.problem.case("wriggle", mean=0.2)
@@ -285,6 +290,7 @@ def test_the_momentum_changes_as_krishnaprasad_and_tsakiris_found():
     assert np.ptp(run["momentum"]) > 1.0
 
 
+@pytest.mark.slow
 def test_the_racer_with_a_torque_moves_as_in_two_speeds():
     times = np.linspace(0.0, 5.0, 4)
     case = roller_racer.problem.case("push")

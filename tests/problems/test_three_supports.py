@@ -50,6 +50,7 @@ def check_events(run, same):
     assert run.end_time == pytest.approx(truth.STOP, abs=same)
 
 
+@pytest.mark.slow
 def test_the_body_switches_four_times_and_stops(run):
     check_events(run, 1e-14)
     assert "dry friction holds it" in run.message
@@ -125,6 +126,7 @@ def compare(changed, state, body, **structure):
         assert accelerations == pytest.approx(moment.accelerations, abs=100 * size)
 
 
+@pytest.mark.slow_rows("2")
 @pytest.mark.parametrize("exponent", [-0.5, 1, "2"])
 def test_pressures_shape_the_friction(exponent):
     """Of a pad that presses unevenly, as `reduced_friction` integrates it."""

@@ -102,6 +102,7 @@ def pad_moment(body, state, k, side):
     return moments @ shares
 
 
+@pytest.mark.slow
 def test_the_motion_has_the_switches_and_the_stop_that_were_found_before():
     found = truth.motion(truth.Body(), scaled_from=0.8)
     assert [(s.pair, s.variant) for s in found.switches] == [

@@ -51,6 +51,7 @@ def test_a_curve_is_found_to_be_closed_within_twice_the_length(part):
         assert perimeter == pytest.approx(math.pi, abs=TRACED)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=10, deadline=None)
 @given(st.floats(0.5, 3.0), st.floats(0.1, 0.5), st.floats(-3.0, 3.0))
 def test_an_ellipse_closes_after_its_perimeter_and_one_turn(a, b, angle):
@@ -131,6 +132,7 @@ def test_what_cannot_be_traced_is_refused(curve, start, length, complaint):
         trace(curve, {}, start, length)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=15, deadline=None)
 @given(st.floats(-1.4, 1.4), st.floats(0.01, 0.4), st.floats(0.01, 1.5))
 def test_in_a_bowl_the_wheel_gets_to_where_its_centre_is_at_the_height(angle, radius, more):

@@ -101,6 +101,7 @@ def orders():
     return problem.case("forced").analyse("orders")
 
 
+@pytest.mark.slow
 def test_the_orders_are_one_and_two(orders):
     slopes = orders.values["slopes"]
     assert orders.values["eps"] == list(EPS)
@@ -206,6 +207,7 @@ def test_the_fast_motion_is_strong_and_the_model_knows_where_it_holds():
 # -- slipping ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_motion_is_near_that_without_slip_only_where_nothing_but_creep_acts():
     free = problem.case("free").analyse("no-slip").values
     shown = [EPS.index(eps) for eps in (0.04, 0.01, 0.0025)]
@@ -221,6 +223,7 @@ def test_the_motion_is_near_that_without_slip_only_where_nothing_but_creep_acts(
         assert forced[name][-1] == pytest.approx(forced[name][0], rel=0.03)
 
 
+@pytest.mark.slow
 def test_saturated_creep_that_cannot_hold_the_forces_is_refused_by_the_reduced_models():
     beyond = {"force_mean": 1.8, "force_amplitude": 0.0,
               "moment_mean": 1.2, "moment_amplitude": 0.0}  # fmt: skip
@@ -238,6 +241,7 @@ def test_saturated_creep_that_cannot_hold_the_forces_is_refused_by_the_reduced_m
     assert run["slip_y"][0] == pytest.approx(pushed[1] / np.sqrt(1 - pushed @ pushed), rel=1e-10)
 
 
+@pytest.mark.slow_rows("refined")
 @pytest.mark.parametrize("model", ["dirac", "refined"])
 def test_a_motion_on_which_forces_come_to_exceed_saturated_creep_stops_before(model):
     growing = {"force_mean": 1.4, "moment_amplitude": 1.6}
@@ -345,6 +349,7 @@ def test_without_springs_growth_is_that_of_the_cube_of_the_speed():
     assert locus.growth == pytest.approx(0.01 * (1 + 0.95**2) / 4 * with_law, rel=0.005)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=5, deadline=None)
 @given(
     stiffness=st.floats(1e5, 1e6),
@@ -389,6 +394,7 @@ def test_what_varies_eps_needs_normalised_parameters(analysis):
         problem.case("hunting").analyse(analysis)
 
 
+@pytest.mark.slow_rows("hunting")
 @pytest.mark.parametrize("case", ["forced", "hunting"])
 def test_the_wheels_stand_on_the_ends_of_the_axle_across_the_path(case):
     run = problem.case(case).solve(4.0)
@@ -415,6 +421,7 @@ def test_the_wheels_stand_on_the_ends_of_the_axle_across_the_path(case):
         assert figure(told).axes
 
 
+@pytest.mark.slow
 def test_models_are_asked_for_at_the_command_line():
     ends = {}
     for model in problem.models:

@@ -21,6 +21,7 @@ def largest_error(run, expected, names=STATES):
     return max(float(np.max(np.abs(run[name] - expected[name]))) for name in names)
 
 
+@pytest.mark.slow
 def test_loads_by_a_table_keep_the_orders_of_the_reduced_models():
     at = np.linspace(0.5, 6.0, 12)
     problem, sizes = ds.problem("wheelset"), (0.02, 0.005)
@@ -37,6 +38,7 @@ def test_loads_by_a_table_keep_the_orders_of_the_reduced_models():
     assert slopes == pytest.approx({"dirac": 1.0, "refined": 2.0}, abs=0.1)
 
 
+@pytest.mark.slow
 def test_loads_by_a_table_are_those_of_the_formula_that_it_samples():
     nodes = np.linspace(0.0, 7.0, 281)
     loads = vehicles.Tabulated(nodes, np.cos(nodes), np.sin(nodes))
@@ -50,6 +52,7 @@ def test_loads_by_a_table_are_those_of_the_formula_that_it_samples():
     assert largest_error(by_table, by_formula) < 1e-7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "kind", "orders"), [("forced", "dirac", [0.0, 0.0]), ("free", "rolling", [1.0, 1.0])]
 )
@@ -109,6 +112,7 @@ def test_nadals_limit_is_that_of_a_block_on_an_inclined_rail():
     assert limit == pytest.approx(math.tan(angle - math.atan(friction)), rel=1e-14)
 
 
+@pytest.mark.slow
 def test_a_wheelset_that_is_pressed_too_hard_for_its_load_derails():
     light = ds.problem("wheelset").case(
         "gust", creep="saturated", axle_load=20e3, force_amplitude=25e3

@@ -27,6 +27,7 @@ def file(tmp_path):
     return written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damping", [0.0, 0.02])
 def test_mujoco_comes_nearer_to_a_tree_by_the_order_of_its_method(file, damping):
     found = refereed(
@@ -46,6 +47,7 @@ def test_mujoco_comes_nearer_to_a_tree_by_the_order_of_its_method(file, damping)
     assert np.abs(start).max() <= 1e-16
 
 
+@pytest.mark.slow
 def test_deprecated_words_of_a_file_are_no_matter_of_the_referee(file):
     text = PENDULUM.format(damping=0.0)
     text = text.replace("<worldbody>", '<compiler settotalmass="2"/><worldbody>', 1)
@@ -53,6 +55,7 @@ def test_deprecated_words_of_a_file_are_no_matter_of_the_referee(file):
     assert found.verdict.divergences[0].distances[-1] <= 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop", LOOPS)
 def test_both_measure_the_same_energy_and_closed_loops_at_the_start(loop):
     file = ROOT / "benchmarks" / "referee" / f"{loop}.xml"
@@ -90,6 +93,7 @@ def test_loops_stay_closed_and_keep_their_energy_for_a_thousand_seconds(loop):
     assert run.drift["energy"].max_relative <= 1e-12
 
 
+@pytest.mark.slow
 def test_a_motion_of_mujoco_that_breaks_down_is_reported_and_compared_as_far_as_it_went(
     file, tmp_path, monkeypatch
 ):
@@ -105,6 +109,7 @@ def test_a_motion_of_mujoco_that_breaks_down_is_reported_and_compared_as_far_as_
     assert [path.name for path in tmp_path.iterdir()] == ["model.xml"]
 
 
+@pytest.mark.slow_rows("words0-UnknownNameError-'turning'", "words1-UnknownNameError-knee_angle")
 @pytest.mark.parametrize(
     ("words", "kind", "said"),
     [
@@ -122,6 +127,7 @@ def test_what_has_no_meaning_is_refused_before_anything_runs(file, words, kind, 
         refereed(file(LINKAGE), **{"until": 0.1, **words})
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_table_and_writes_a_page_with_its_pictures(file, tmp_path):
     out = tmp_path / "out"
     ended = CliRunner().invoke(
@@ -140,6 +146,7 @@ def test_the_command_prints_a_table_and_writes_a_page_with_its_pictures(file, tm
     assert "not empty" in again.output
 
 
+@pytest.mark.slow
 def test_the_command_gives_one_object_or_one_sentence(file):
     words = ["referee", str(file(LINKAGE)), "--until", "0.1", "--json"]
     ended = CliRunner().invoke(app, words)

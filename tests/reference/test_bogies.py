@@ -28,6 +28,7 @@ def _start(given: dict[str, float]) -> dict[str, float]:
     return {name: float(states[name][0]) for name in STATES}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("motion", "given", "times"),
     [

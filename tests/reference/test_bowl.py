@@ -127,6 +127,7 @@ def test_rates_and_forces_obey_newton(start: tuple[float, float]) -> None:
     np.testing.assert_allclose(forces["torque"], moment, rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=40, deadline=None)
 @given(
     angle=st.floats(-20, 20),

@@ -49,6 +49,7 @@ def test_the_unicycle_keeps_its_energy() -> None:
     assert np.ptp(twice) < 1e-15 * twice[0] * 4
 
 
+@pytest.mark.slow
 def test_the_cart_gains_what_its_torques_do_and_never_slips() -> None:
     """In world axes: every wheel's contact stands still, every body keeps its own energy."""
     found = cart.cart_states(START, np.linspace(0.0, 2.0, 5).tolist(), NUMBERS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mpmath
 import numpy as np
+import pytest
 from scipy.integrate import solve_ivp
 
 from . import andrews, car_axis, four_bar, slider_crank
@@ -72,6 +73,7 @@ def test_slider_crank_obeys_its_constraints_and_keeps_twelve_joules() -> None:
     np.testing.assert_allclose(energy, 12.0, rtol=1e-15)
 
 
+@pytest.mark.slow
 def test_slider_crank_is_at_its_angles_in_time() -> None:
     table = slider_crank.slider_crank_states()
 

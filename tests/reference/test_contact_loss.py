@@ -91,6 +91,7 @@ def lagrange() -> Any:
     )
 
 
+@pytest.mark.slow_rows("pendulum-lost")
 @each_case
 def test_stored_loss_is_found_by_lagranges_equations(case: str, lagrange: Any) -> None:
     contact_x, speed, phi, phi_dot = START
@@ -111,6 +112,7 @@ def test_stored_loss_is_found_by_lagranges_equations(case: str, lagrange: Any) -
     assert loss["phi_dot"] == pytest.approx(float(lagrange.state[3]), rel=0, abs=5e-12)
 
 
+@pytest.mark.slow
 def test_stored_loss_is_right_to_thirteen_decimals() -> None:
     loss = stored_contact_loss("pendulum-lost")
     times = loss["time"] + np.array([-1e-13, 0, 1e-13])
@@ -126,6 +128,7 @@ def test_stored_loss_is_right_to_thirteen_decimals() -> None:
     assert push[2] < -5e-11
 
 
+@pytest.mark.slow
 def test_a_light_bob_lets_the_hoop_leave_where_its_own_reaction_vanishes() -> None:
     light = replace(WHEEL, bob_mass=1e-14)
     start = (-0.5, 4.0)
@@ -143,6 +146,7 @@ def test_a_light_bob_lets_the_hoop_leave_where_its_own_reaction_vanishes() -> No
     assert contact_loss_time(*start, 0.0, 0.0, light) == pytest.approx(expected, abs=1e-13)
 
 
+@pytest.mark.slow
 def test_contact_that_lasts_and_contact_that_is_not_there() -> None:
     assert contact_loss_time(*MOTIONS["pendulum"].start, until=0.5) is None
     with pytest.raises(ValueError, match="no contact to lose"):

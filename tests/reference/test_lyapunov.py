@@ -18,6 +18,7 @@ from .stored_pendulum import CASES as MOTIONS
 from .stored_pendulum import HEAVY_BOB
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wheel", [WHEEL, HEAVY_BOB], ids=["point bob", "heavy bob"])
 def test_upright_pendulum_leaves_at_the_rate_of_its_linear_equations(
     wheel: RollingWheelParameters,

@@ -153,6 +153,7 @@ def test_stored_rollers_in_contact_do_not_slip_and_make_up_the_energy(case: str)
         assert kinetic(sample) == pytest.approx(sample.energy, rel=1e-14)
 
 
+@pytest.mark.slow_rows("spin")
 @each_case
 def test_compact_equations_integrated_otherwise_reach_the_stored_states(
     case: str, program: Path

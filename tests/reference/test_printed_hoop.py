@@ -92,6 +92,7 @@ def test_the_printed_goals_move_the_hoop_as_stated() -> None:
     np.testing.assert_allclose(numeric.y.T, rows[1:], rtol=0, atol=200 * 1e-10)
 
 
+@pytest.mark.slow_rows("at-rest")
 @each_start
 def test_all_printed_goals_are_kept_for_half_an_hour(start: tuple[float, float]) -> None:
     goals, _ = printed_goals()
@@ -203,6 +204,7 @@ def test_contact_slips_by_six_centimetres_a_second_as_published() -> None:
     assert np.abs(slip).max() == pytest.approx(0.06, abs=5e-3)
 
 
+@pytest.mark.slow
 def test_motion_repeats_itself_and_runs_backwards() -> None:
     period = printed_hoop_period(0.0, 1.5)
     state = printed_hoop_states([0.4, 0.4 + period, -0.4], 0.0, 1.5)

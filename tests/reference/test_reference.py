@@ -62,6 +62,7 @@ def run(integrator: Any, number: Any, start: tuple[float, ...], time: float) -> 
 # --- the hoop ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_rows("moving")
 @each_start
 def test_hoop_equals_quadruple_precision_taylor_to_the_last_digits(
     start: tuple[float, float], quadruple_hoop: Any
@@ -86,6 +87,7 @@ def test_hoop_equals_double_precision_taylor_over_a_thousand_turns(
     np.testing.assert_allclose(actual, expected * [1, 1, WHEEL.radius], rtol=0, atol=3e-10)
 
 
+@pytest.mark.slow
 @each_start
 def test_hoop_does_not_depend_on_the_working_precision(start: tuple[float, float]) -> None:
     times = [0.0, 12.5, 1800.0]
@@ -161,6 +163,7 @@ def test_hoop_turns_twice_a_period_and_repeats_itself(start: tuple[float, float]
         )
 
 
+@pytest.mark.slow
 def test_hoop_mirrors_time_when_started_backwards() -> None:
     times = np.array([0.1, 1.0, 20.0])
     forwards = rolling_wheel.hoop_states(-times, 0.0, 1.5)
@@ -192,6 +195,7 @@ def test_hoop_in_one_of_two_wells_stays_there() -> None:
 # --- the wheel with pendulum ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_light_bob_leaves_the_hoop_alone() -> None:
     light = rolling_wheel.RollingWheelParameters(bob_mass=1e-13)
     times = [0.5, 2.0]
@@ -202,6 +206,7 @@ def test_a_light_bob_leaves_the_hoop_alone() -> None:
         np.testing.assert_allclose(loaded[name], free[name], rtol=0, atol=1e-12, err_msg=name)
 
 
+@pytest.mark.slow_rows("pendulum-heavy-bob")
 @pytest.mark.parametrize("name", CASES)
 def test_stored_motion_keeps_energy_and_begins_as_integrated_now(name: str) -> None:
     case, state = CASES[name], stored_states(name)

@@ -79,6 +79,7 @@ def decoded(stored, count):
     return channels, seen
 
 
+@pytest.mark.slow
 def test_a_gif_has_every_picture_and_plays_as_long_as_asked(tmp_path):
     file = tmp_path / "point.gif"
     seen = []
@@ -104,6 +105,7 @@ def test_a_gif_has_every_picture_and_plays_as_long_as_asked(tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == ["point.gif"]
 
 
+@pytest.mark.slow
 def test_pictures_of_a_gif_differ_where_the_bodies_are(tmp_path):
     file = tmp_path / "point.gif"
     animate(moving(Drawing([Dot(("x", "y"))])), file, width=300, **SHORT)

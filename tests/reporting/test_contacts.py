@@ -29,6 +29,7 @@ def told(name, case=None, **options):
     return run, document(run, bound.identity())
 
 
+@pytest.mark.slow
 def test_strips_change_at_the_instants_of_events_and_cover_the_whole_run():
     run, found = told("block", "tips")
     strips = stretches(found)
@@ -54,12 +55,14 @@ def test_a_contact_that_another_holds_sticks_as_well():
     assert {STICKS, FORWARD, BACKWARD} <= set(states["rear"])
 
 
+@pytest.mark.slow
 def test_smooth_contacts_are_closed_or_open():
     _, found = told("newtons-cradle", "at-once")
     states = {part.state for parts in stretches(found).values() for part in parts}
     assert states == {CLOSED, OPEN}
 
 
+@pytest.mark.slow
 def test_the_table_of_impacts_has_their_impulses_and_what_they_took():
     run, found = told("thrown-rod", "thrown", until=1.0)
     lines = impact_lines(found, 20)
@@ -76,6 +79,7 @@ def test_the_table_of_impacts_has_their_impulses_and_what_they_took():
     assert len(impact_lines(found, 2)) == 2
 
 
+@pytest.mark.slow
 def test_a_foot_that_an_impact_throws_open_is_not_among_those_met():
     _, found = told("block", "tips")
     assert [line.contacts for line in impact_lines(found, 4)] == ["rear", "front", "rear", "front"]
@@ -88,6 +92,7 @@ def test_impacts_of_several_contacts_at_an_instant_are_one_line():
     assert found["impact"] == "sequential"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("until", [0.3, -0.3])
 def test_a_run_without_contacts_has_no_strips(until):
     run = ds.problem("pendulum").case().solve(until=until)

@@ -84,6 +84,7 @@ def test_the_name_of_a_quantity_is_checked(told):
         drawn(told, "x", "y")
 
 
+@pytest.mark.slow
 def test_a_stored_run_keeps_its_beginning_and_its_report_shows_it(tmp_path):
     ds.solve(
         oscillator(), until=270.0, initial={"x": 1.0}, at=ds.every(2.7), store=tmp_path / "run"

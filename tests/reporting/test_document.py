@@ -41,6 +41,7 @@ def with_events(run, events):
     return replace(run, samples=samples, event_count=len(events))
 
 
+@pytest.mark.slow
 @pytest.mark.core
 def test_keys_of_the_contract_in_their_order(told):
     assert list(told) == CONTRACT + ADDED

@@ -32,6 +32,7 @@ ALL = [
 ]
 
 
+@pytest.mark.slow_rows("drift", "energy", "path", "positions", "reactions", "velocities")
 @pytest.mark.parametrize("draw", ALL)
 def test_draws_one_run_several_and_none(draw, told, told_measured, sparse):
     empty = {**told, "times": [], "drift_history": {}}
@@ -208,6 +209,7 @@ def test_numbered_states_stay_among_themselves_where_there_are_many(told):
     assert shown == [["x", "y"], *([f"{letter}_{k}" for k in (1, 2, 3)] for letter in "pqr")]
 
 
+@pytest.mark.slow
 def test_many_goals_with_long_names_leave_room_for_their_curves(told):
     entry, history = told["drift"]["rod"], told["drift_history"]["rod"]
     for name in [f"a_constraint_of_some_length_{i}_{j}" for i in (1, 2, 3) for j in range(1, 6)]:
@@ -218,6 +220,7 @@ def test_many_goals_with_long_names_leave_room_for_their_curves(told):
         assert axes.get_position().width > 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "named"), [(0.0, True), (None, False), (1e-16, False)])
 def test_residuals_that_are_always_zero_are_named_and_take_no_panel(told, size, named):
     entry, count = told["drift"]["rod"], len(told["drift_history"]["rod"]["times"])

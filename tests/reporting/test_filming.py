@@ -39,6 +39,7 @@ def is_a_beginning(films):
     assert step < PERIOD / 10
 
 
+@pytest.mark.slow
 def test_a_long_run_begins_with_what_can_be_followed(long):
     is_a_beginning(filmed(long))
 
@@ -53,6 +54,7 @@ def test_the_beginning_is_that_of_the_closed_form(long):
     assert np.abs(radii - 1.0).max() < 1e-3
 
 
+@pytest.mark.slow
 def test_a_stored_run_shows_the_beginning_that_was_kept(tmp_path):
     ds.solve(pendulum(), LONG, {"x": -1.0}, store=tmp_path / "run")
     is_a_beginning(filmed(tmp_path / "run"))
@@ -74,6 +76,7 @@ def test_series_of_a_drawing_s_own_are_made_anew_for_the_beginning(long):
     assert len(filmed(told)) == 1
 
 
+@pytest.mark.slow
 def test_close_samples_of_a_long_run_are_their_own_beginning(tmp_path):
     ds.solve(pendulum(), 2000.0, {"x": -1.0}, at=ds.every(0.05), store=tmp_path / "run")
     first, whole = filmed(tmp_path / "run")
@@ -149,11 +152,13 @@ def test_a_rate_that_is_asked_for_is_kept():
     assert all(len(film.pictures) == pytest.approx(250, rel=0.1) for film in films)
 
 
+@pytest.mark.slow
 def test_a_gif_has_25_pictures_a_second_by_default(tmp_path):
     shown = animate(swing(2.0, 2.0), tmp_path / "a.gif", seconds=1.0, width=200)
     assert len(shown.pictures) == pytest.approx(25, rel=0.1)
 
 
+@pytest.mark.slow
 def test_a_short_run_and_a_part_that_is_asked_for_are_one_film(run, long):
     assert len(filmed(run)) == 1
     assert len(filmed(long, begin=0.0, end=1000.0)) == 1
@@ -170,5 +175,6 @@ def test_a_page_shows_the_beginning_first_and_the_whole_run_second(long, tmp_pat
     assert '"end":20000.0' in unescape(second)
 
 
+@pytest.mark.slow
 def test_a_gif_shows_the_beginning(long, tmp_path):
     assert animate(long, tmp_path / "a.gif", seconds=0.5, rate=10.0).pictures[-1].time < LONG

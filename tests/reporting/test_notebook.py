@@ -113,6 +113,7 @@ def shown(run, stored, tmp_path_factory):
     return {name: thing._repr_html_() for name, thing in things.items()}
 
 
+@pytest.mark.slow
 def test_every_kind_of_result_is_well_formed_html_that_fetches_nothing(shown):
     for html in shown.values():
         checked(html)
@@ -150,6 +151,7 @@ def test_results_show_what_was_found(shown):
     assert "slope from" in shown["branch"]
 
 
+@pytest.mark.slow
 def test_the_figures_of_one_page_do_not_share_identifiers(run):
     one, other = run.plot("x")._repr_html_(), run.plot("y")._repr_html_()
     identifiers = [set(html.split('id="')[1:]) for html in (one, other)]
@@ -182,6 +184,7 @@ def test_the_time_is_no_series_over_time_and_a_name_is_drawn_once(run):
     assert len(figures) == len(run.plot("x").figures)
 
 
+@pytest.mark.slow
 def test_an_animation_is_saved_as_what_its_name_says(run, tmp_path):
     animation = run.animate(seconds=0.4, rate=10.0)
     assert animation.save(tmp_path / "a.gif").read_bytes().startswith(b"GIF")

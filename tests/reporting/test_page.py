@@ -43,6 +43,7 @@ def own_figure(document):
     return figure
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("several", [False, True])
 def test_is_whole_and_stands_alone(told, told_measured, sparse, several):
     text = page([told, told_measured, sparse] if several else [told], {"rod": own_figure})
@@ -53,6 +54,7 @@ def test_is_whole_and_stands_alone(told, told_measured, sparse, several):
     assert len(checker.ids) == len(set(checker.ids))
 
 
+@pytest.mark.slow
 def test_has_every_goal_and_what_is_needed_to_repeat(told):
     text = page([told])
     for goal in told["drift"]:
@@ -64,11 +66,13 @@ def test_has_every_goal_and_what_is_needed_to_repeat(told):
         assert version in text
 
 
+@pytest.mark.slow
 def test_does_not_claim_what_was_not_verified(told, told_measured):
     assert "not verified" not in page([told])
     assert "not verified" in page([told_measured])
 
 
+@pytest.mark.slow
 def test_escapes_what_it_is_given(told):
     told |= {"outcome": "failed", "message": "<script>alert(1)</script>", "case": "<b>"}
     told["notes"] = ["<i>"]
@@ -78,6 +82,7 @@ def test_escapes_what_it_is_given(told):
     assert "&lt;script&gt;" in text
 
 
+@pytest.mark.slow
 def test_a_figure_that_fails_costs_nothing_else(told):
     def broken(document):
         raise KeyError("nothing here")
@@ -88,6 +93,7 @@ def test_a_figure_that_fails_costs_nothing_else(told):
     assert "<h3>None</h3>" not in text
 
 
+@pytest.mark.slow
 def test_events(told):
     events = [{"time": 0.01 * k, "name": "turn", "detail": {"x": 1.0}} for k in range(60)]
     text = page([{**told, "events": events, "event_count": 60}])
@@ -112,6 +118,7 @@ def two(stored, tmp_path):
     return one, other
 
 
+@pytest.mark.slow
 @pytest.mark.core
 def test_writes_page_and_json(two):
     before = set(two[0].iterdir())
@@ -123,6 +130,7 @@ def test_writes_page_and_json(two):
     assert short["drift"] == load(two[0])["drift"]
 
 
+@pytest.mark.slow
 def test_builds_the_same_page_again(two):
     page = rebuild(two[:1], lambda _: Swing())
     assert page == two[0] / "report.html"
@@ -132,6 +140,7 @@ def test_builds_the_same_page_again(two):
     assert rebuild(two[:1], lambda _: Swing()).read_text() == before
 
 
+@pytest.mark.slow
 def test_two_runs_side_by_side(two, tmp_path):
     before = (rebuild(two[:1])).read_bytes()
     page = rebuild(
@@ -147,6 +156,7 @@ def test_two_runs_side_by_side(two, tmp_path):
     assert [run["solver"] for run in runs] == ["taylor", "dop853"]
 
 
+@pytest.mark.slow
 def test_the_report_of_several_runs_replaces_only_its_like(two, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     own = rebuild(two[:1]).read_bytes()
@@ -176,6 +186,7 @@ def test_the_report_of_several_runs_replaces_only_its_like(two, tmp_path, monkey
     assert (two[0] / "report.html").read_bytes() == own
 
 
+@pytest.mark.slow
 def test_a_broken_run_leaves_the_old_report(two, tmp_path):
     before = rebuild(two[:1]).read_text()
     with pytest.raises(ReportError, match="there is no directory"):
@@ -185,6 +196,7 @@ def test_a_broken_run_leaves_the_old_report(two, tmp_path):
     assert (two[0] / "report.html").read_text() == before
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_is_reported_as_unfinished(two):
     directory = two[0]
     (directory / "result.json").unlink()
@@ -230,6 +242,7 @@ def test_a_run_that_ended_early_says_so_first(told, outcome, headline):
     assert headline is None or text.index(headline) < text.index("Outcome")
 
 
+@pytest.mark.slow
 def test_a_long_run_makes_a_small_page(tmp_path):
     directory = tmp_path / "long"
     sampling = {"at": ds.every(0.002), "store": directory}

@@ -44,6 +44,7 @@ def text(document, width=80):
     return console.file.getvalue()
 
 
+@pytest.mark.slow
 def test_the_document_reads_back_and_holds_cost_error_and_drift(document):
     assert json.loads(dump(document)) == document
     assert [run["tolerance"] for run in document["runs"]] == [1e-6, 1e-10, 1e-15, 1e-6, 1e-10]
@@ -57,6 +58,7 @@ def test_the_document_reads_back_and_holds_cost_error_and_drift(document):
     assert len(document["agreement"]) == 1
 
 
+@pytest.mark.slow
 def test_the_figure_has_a_line_for_each_pair_in_both_panels(document):
     figure = work_precision(document)
     by_work, by_tolerance = figure.axes
@@ -100,6 +102,7 @@ def test_the_table_tells_what_failed_and_what_was_interrupted(document):
     assert "not finite" in told
 
 
+@pytest.mark.slow
 def test_a_directory_gets_the_document_and_the_figure(document, tmp_path):
     files = write_comparison(tmp_path / "new", document)
     assert [file.name for file in files] == [

@@ -127,6 +127,7 @@ def two_gains(tmp_path, monkeypatch):
     sys.modules.pop("my_methods", None)
 
 
+@pytest.mark.slow
 def test_the_command_names_an_installed_formulation_where_it_has_its_usual_settings(
     two_gains, tmp_path
 ):

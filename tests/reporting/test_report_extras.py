@@ -58,6 +58,7 @@ def test_tables_hold_the_samples_and_the_residuals(run, told):
     assert len(rows) <= 500
 
 
+@pytest.mark.slow
 def test_the_terminal_and_the_page_say_the_same_of_digits(told):
     told["verification"]["difference"] = {"x": 10.0**-12.7, "y": 0.0, "x_dot": 0.0, "y_dot": 0.0}
     digits = facts.agreement(told)
@@ -70,6 +71,7 @@ def test_the_terminal_and_the_page_say_the_same_of_digits(told):
     assert (facts.agreeing(0.9), facts.agreeing(1.9)) == ("no digit agrees", "1 digit agrees")
 
 
+@pytest.mark.slow
 def test_how_code_was_made_is_a_cost_and_no_note(told):
     told["notes"] = ["rate 10 1/s", CODE]
     assert facts.notes(told) == ["rate 10 1/s"]
@@ -96,6 +98,7 @@ def test_smaller_is_not_called_larger(factor, words):
     assert _magnified(factor) == words
 
 
+@pytest.mark.slow
 def test_the_page_links_to_the_animation_that_lies_beside_it(told, tmp_path):
     drawn = told | {"drawing": None, "directory": str(tmp_path)}
     assert "Play the animation" not in page([bare(drawn)])

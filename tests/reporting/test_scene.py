@@ -92,6 +92,7 @@ def test_there_is_no_scene_without_a_drawing_or_samples(told):
     assert scene({**told, **empty, "times": []}) is None
 
 
+@pytest.mark.slow
 def test_everything_that_moves_is_within_the_axes(told):
     told = with_drawing(told, rod)
     [axes] = scene(told).axes
@@ -129,6 +130,7 @@ def test_bodies_at_the_first_instant_the_last_and_between(told):
         assert math.hypot(x[1] - x[0], y[1] - y[0]) == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_texts_are_within_the_axes_and_apart(told):
     figure = scene(with_drawing(told, rod))
     figure.draw_without_rendering()
@@ -171,6 +173,7 @@ def test_bodies_that_can_be_recognized_are_not_enlarged():
     assert all(disc.get_radius() == 0.2 for disc in patches(axes, Disc))
 
 
+@pytest.mark.slow
 def test_tiny_bodies_are_enlarged_by_as_much_as_is_reported():
     figure = scene(rolling())
     figure.draw_without_rendering()
@@ -245,6 +248,7 @@ def test_draws_whatever_there_is(told, shape):
     assert "<svg" in svg(figure, "scene")
 
 
+@pytest.mark.slow_rows("3")
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_draws_few_samples(count):
     assert "<svg" in svg(scene(rolling(count)), "scene")
@@ -267,22 +271,26 @@ def test_a_run_backwards_begins_at_its_start(told):
     assert times_told(scene(told).axes[0])[0] == "3 s"
 
 
+@pytest.mark.slow
 def test_the_same_scene_is_the_same_text(told):
     told = with_drawing(told, rod)
     assert svg(scene(told), "a") == svg(scene(told), "a")
 
 
+@pytest.mark.slow
 def test_stands_before_the_other_figures(told):
     text = page([with_drawing(told, rod)])
     assert text.index("<h3>Scene</h3>") < text.index("<h3>Residuals</h3>")
 
 
+@pytest.mark.slow
 def test_each_run_has_its_own_scene(told, told_measured):
     runs = [with_drawing(told, rod), with_drawing(told_measured, rod)]
     assert page(runs).count("<h3>Scene</h3>") == 2
     assert "<h3>Scene</h3>" not in page([told])
 
 
+@pytest.mark.slow
 def test_a_broken_drawing_costs_nothing_else(told):
     text = page([{**told, "drawing": {"kind": "blob"}}])
     assert "could not be drawn: UnknownNameError" in text
@@ -314,6 +322,7 @@ def crowd(way, count=16):
     return with_drawing(told, lambda _: Drawing([*parts, Trace(("x", 0.0))]))
 
 
+@pytest.mark.slow
 def test_many_bodies_on_the_spot_are_shown_side_by_side():
     figure = scene(crowd(way=0.0))
     assert len(figure.axes) == INSTANTS
@@ -321,6 +330,7 @@ def test_many_bodies_on_the_spot_are_shown_side_by_side():
     assert len(scene(crowd(way=0.0, count=3)).axes) == 1
 
 
+@pytest.mark.slow
 def test_many_bodies_that_come_near_themselves_are_shown_on_their_way_and_enlarged():
     assert len(scene(crowd(way=0.3)).axes) == 1 + INSTANTS
     assert len(scene(crowd(way=1.0)).axes) == 1

@@ -99,6 +99,14 @@ def run_segment(prepared, until, at=(), observe=lambda block: None):
 # -- accuracy ------------------------------------------------------------------------------------
 
 
+@pytest.mark.default_rows(6)
+@pytest.mark.slow_rows(
+    "ida index-1-10.0",
+    "ida index-3--10.0",
+    "ida index-3-10.0",
+    "radau5 ggl-10.0",
+    "radau5 index-1 rate 10-10.0",
+)
 @pytest.mark.parametrize(
     ("pair", "until"), [(pair, 10.0) for pair in PAIRS] + [(pair, -10.0) for pair in ONE_OF_EACH]
 )
@@ -239,6 +247,7 @@ def test_a_passage_in_the_other_direction_does_not_stop(pair):
     assert len(end.hits) == 1
 
 
+@pytest.mark.slow_rows("ida index-3")
 @one_of_each
 def test_a_motion_that_leaves_to_infinity_is_a_failure_that_keeps_its_data(pair):
     settings, _ = chosen(pair)
@@ -305,6 +314,7 @@ def test_a_form_that_a_solver_cannot_take_is_refused():
         ds.solve(plain(), 1.0, START, formulation=ds.Index3(), solver=AssimuloRadau5())
 
 
+@pytest.mark.slow_rows("assimulo-radau5-index-1")
 @pytest.mark.parametrize(
     ("solver", "formulation"),
     [(AssimuloIda, ds.Index2), (AssimuloRadau5, ds.Index1)],

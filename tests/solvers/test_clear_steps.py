@@ -60,6 +60,7 @@ def hits(shape):
     return [hit.time for hit in guards.find_events(run.problem, run.values, steps)]
 
 
+@pytest.mark.slow
 def test_the_search_finds_the_same_whether_steps_are_cleared_together_or_not(monkeypatch):
     draw = np.random.default_rng(3).uniform
     shapes = [(draw(0.5, 9.0, 2), draw(0.0, 6.0, 2), draw(-1.9, 1.9)) for _ in range(20)]

@@ -64,6 +64,7 @@ def test_motion_and_samples_are_those_of_the_sine(name, until):
     assert run.end_state["x"] == run["x"][-1]
 
 
+@pytest.mark.default_rows(6)
 @pytest.mark.core
 @every_solver
 @both_ways
@@ -98,6 +99,7 @@ def test_a_guard_that_starts_at_zero_is_not_an_event_there(name):
     assert times_of(run, "zero") == pytest.approx([np.pi, 2 * np.pi], abs=ACCURACY[name])
 
 
+@pytest.mark.slow_rows("Direction.FALLING-taylor by heyoka")
 @every_solver
 @pytest.mark.parametrize("direction", [ds.FALLING, ds.EITHER])
 def test_a_stone_thrown_from_the_ground_stops_where_it_lands(name, direction):
@@ -153,6 +155,7 @@ def test_an_event_that_holds_already_stops_at_once(name):
     assert list(run.times) == [0.0]
 
 
+@pytest.mark.default_rows(8)
 @every_solver
 @pytest.mark.parametrize("until", [10.0, -10.0])
 def test_the_way_back_does_not_see_the_event_that_it_came_from(name, until):
@@ -166,6 +169,7 @@ def test_the_way_back_does_not_see_the_event_that_it_came_from(name, until):
     assert back.end_state["x"] == pytest.approx(0.0, abs=2 * ACCURACY[name])
 
 
+@pytest.mark.slow_rows("lsoda", "radau")
 @every_solver
 def test_samples_and_drift_do_not_depend_on_how_many_are_asked_for(name):
     prepared = prepared_run(pendulum(), 3.0, {"x": -1.0}, solver=PRECISE[name])
@@ -246,6 +250,7 @@ def test_time_dependent_forces_are_taken_at_their_time(name):
         assert run.end_state["x"] == pytest.approx(until**3, rel=1e-8)
 
 
+@pytest.mark.slow_rows("radau")
 @every_solver
 def test_a_refined_solver_is_more_accurate(name):
     loose = (

@@ -180,6 +180,7 @@ def _rate(problem: OdeProblem, x: list[Any], column: int, move: Any, p: np.ndarr
     return translate(problem.rhs, values, MPMATH, mpmath.mpf)[0]
 
 
+@pytest.mark.slow
 def test_what_costs_less_is_chosen_by_the_length_of_the_code() -> None:
     assert not factorises(_known("holonomic").problem)
     system, start = chain(12)
@@ -206,6 +207,7 @@ def test_sparse_and_dense_factorisations_agree(monkeypatch: pytest.MonkeyPatch) 
     np.testing.assert_allclose(sparse, dense, rtol=0, atol=1e-12 * np.max(np.abs(dense)))
 
 
+@pytest.mark.slow
 def test_a_stiff_run_with_either_jacobian_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     ends: list[list[float]] = []
     for least in (-(10**9), 10**9):

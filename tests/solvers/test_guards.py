@@ -38,6 +38,7 @@ def test_a_guard_may_hold_what_has_no_series():
     assert moments(run) == pytest.approx(exact, abs=40 * EPSILON)
 
 
+@pytest.mark.slow_rows("radau-3", "radau-5")
 @pytest.mark.parametrize("power", [3, 5])
 @pytest.mark.parametrize("solver", ["taylor", "dop853", "radau"])
 def test_a_zero_without_slope_is_found(solver, power):
@@ -53,6 +54,7 @@ def test_a_zero_without_slope_is_found(solver, power):
     assert moments(run) == pytest.approx([np.pi, 2 * np.pi], abs=1e-5)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=25, deadline=None)
 @given(turns=st.floats(0.3, 60.0), phase=st.floats(0.05, 3.0))
 def test_every_zero_of_an_oscillation_within_one_step_is_found(turns, phase):
@@ -66,6 +68,7 @@ def test_every_zero_of_an_oscillation_within_one_step_is_found(turns, phase):
     assert found == pytest.approx(exact, abs=20 * EPSILON)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=25, deadline=None)
 @given(depth=st.floats(1e-6, 0.3), place=st.floats(2.1, 7.9))
 def test_a_dip_between_the_ends_of_a_step_is_seen(depth, place):
@@ -122,6 +125,7 @@ def oscillator_with(*events):
 RELEASED = {"x": 1.0, "x_dot": 0.0}
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=15, deadline=None)
 @given(rate=st.floats(4.0, 15.0), phase=st.floats(0.1, 6.0), level=st.floats(-0.7, 0.7))
 def test_a_guard_that_swings_more_often_than_steps_are_taken_is_followed(rate, phase, level):
@@ -132,6 +136,7 @@ def test_a_guard_that_swings_more_often_than_steps_are_taken_is_followed(rate, p
     assert moments(run) == pytest.approx(exact, abs=4 * EPSILON * 900)
 
 
+@pytest.mark.slow_rows("0.25")
 @pytest.mark.parametrize("step", [0.5, 0.25])
 def test_an_oscillation_in_step_with_the_solver_is_seen(step):
     rate = 2 * np.pi / step
@@ -161,6 +166,7 @@ def test_a_guard_that_ceases_to_be_a_number_ends_the_run_where_it_does(solver):
     assert run.end_time == pytest.approx(np.pi / 2, abs=1e-6)
 
 
+@pytest.mark.slow_rows("lsoda")
 @pytest.mark.parametrize("solver", MOSTLY, ids=lambda solver: solver.name)
 def test_a_pole_is_no_zero(solver):
     system = oscillator_with(("third", lambda q: 1.0 / q.x - 3.0))

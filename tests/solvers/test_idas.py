@@ -95,6 +95,7 @@ def test_what_watches_sees_at_least_twice_the_steps():
     assert len(seen) >= 2 * end.steps
 
 
+@pytest.mark.slow
 def test_a_motion_that_leaves_to_infinity_keeps_its_data():
     """x' = x^2 from 1 ends at t = 1."""
     x = ds.states(x="")
@@ -118,6 +119,7 @@ def test_an_interruption_is_one_and_no_failure():
         )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_failure_writes_nothing_to_the_streams(capfd):
     x = ds.states(x="")
     system = ds.ControlSystem(x, {"x": x.x**2})

@@ -128,6 +128,7 @@ def test_pendulum_of_a_nanometre(solver) -> None:
     assert error_of(1e-9, 1e-5, **made("feedback", solver)) < 12.0 * usual + 1e-14
 
 
+@pytest.mark.slow
 def test_two_oscillators_of_sizes_far_apart_keep_their_digits() -> None:
     """Beside one of 1e9 m, one of 1 m is not to be judged by the size of that."""
     q = ds.coordinates(a="m", b="m")
@@ -184,6 +185,7 @@ def test_scaled_problem_is_the_same_one_in_other_units() -> None:
     assert scaled(problem, scaling) is other
 
 
+@pytest.mark.slow
 def test_stored_run_resumes_with_its_exponents(tmp_path) -> None:
     options = {
         "initial": {"x": 1e-9},
@@ -198,6 +200,7 @@ def test_stored_run_resumes_with_its_exponents(tmp_path) -> None:
     assert longer.end_state["x"] == pytest.approx(whole.end_state["x"], abs=1e-18)
 
 
+@pytest.mark.slow_rows("dop853")
 @pytest.mark.parametrize("solver", ["taylor", "dop853"])
 def test_forces_that_come_to_nothing_leave_a_large_motion_its_steps(solver):
     """Rounding of a power of 1e17 W is no work that a step has to follow."""

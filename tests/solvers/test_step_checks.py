@@ -73,6 +73,7 @@ SLEEPING = {
 }  # fmt: skip
 
 
+@pytest.mark.default_rows(11)
 @pytest.mark.parametrize("name", SLEEPING)
 @pytest.mark.parametrize("solver", ["taylor", "dop853"])
 def test_a_term_that_sleeps_where_steps_begin_is_woken(name: str, solver: str) -> None:
@@ -82,6 +83,7 @@ def test_a_term_that_sleeps_where_steps_begin_is_woken(name: str, solver: str) -
     assert run[state][-1] == pytest.approx(value, rel=1e-7)
 
 
+@pytest.mark.slow_rows("radau")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_sees_a_blow_between_its_steps(solver: str) -> None:
     pushed = point(lambda t, x, v: gaussian(t, 2.0, 1e-3) - x)
@@ -94,6 +96,7 @@ def test_every_solver_sees_a_blow_between_its_steps(solver: str) -> None:
     assert np.max(np.abs(run["x"] - exact)[calm]) < 1e-6
 
 
+@pytest.mark.slow_rows("cvodes", "idas", "sundae-cvode")
 @pytest.mark.parametrize("solver", ["cvodes", "idas", "lsoda", "dop853", "sundae-cvode"])
 def test_none_of_ten_blows_is_passed_over(solver: str) -> None:
     """The first may wake up so late within a step that it does not at either end of the step."""
@@ -104,6 +107,7 @@ def test_none_of_ten_blows_is_passed_over(solver: str) -> None:
     assert run["x_dot"][-1] == pytest.approx(10 * BLOW, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_a_block_ends_where_many_steps_have_been_taken_again(monkeypatch) -> None:
     monkeypatch.setattr(step_checks, "MOST_RETAKEN", 3)
     times = [0.137 + 0.03511 * number for number in range(30)]
@@ -199,6 +203,7 @@ def test_a_branch_is_not_continued() -> None:
     assert run["x"][-1] == pytest.approx(2 + math.sqrt(5) * math.sin(3.0 - met), abs=1e-9)
 
 
+@pytest.mark.slow_rows("cvodes")
 @pytest.mark.parametrize("solver", ["taylor", "dop853", "cvodes"])
 def test_a_guard_that_dips_for_an_instant_stops_the_motion(solver: str) -> None:
     guard = 0.5 - ca.exp(-(((ds.time - 2.345) / 1e-4) ** 2))
@@ -223,6 +228,13 @@ HIDDEN_KINKS = {
 }
 
 
+@pytest.mark.default_rows(15)
+@pytest.mark.slow_rows(
+    "a hat before a plain zero-cvodes",
+    "a hat in both-cvodes",
+    "a hat in space-cvodes",
+    "a hat in time-cvodes",
+)
 @pytest.mark.parametrize("solver", ["taylor", "dop853", "radau", "cvodes"])
 @pytest.mark.parametrize("name", HIDDEN_KINKS)
 def test_a_guard_whose_kinks_hide_a_dip_stops_the_motion(name: str, solver: str) -> None:
@@ -235,6 +247,7 @@ def test_a_guard_whose_kinks_hide_a_dip_stops_the_motion(name: str, solver: str)
     assert run.end_time == pytest.approx(0.2995, abs=1e-12)
 
 
+@pytest.mark.slow_rows("cvodes", "dop853", "radau")
 @pytest.mark.parametrize("solver", ["taylor", "dop853", "radau", "cvodes"])
 def test_every_zero_of_hats_is_recorded_once(solver: str) -> None:
     q = ds.coordinates(x="m")
@@ -262,6 +275,7 @@ def test_between_resets_steps_are_checked_too() -> None:
     assert run["x"][-1] == pytest.approx(1.25 + BLOW * 0.3 - 5 * 0.3**2, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_lanes_of_a_batch_are_checked() -> None:
     def kicked() -> ds.MechanicalSystem:
         return point(lambda t, x, v: gaussian(t, 2.0, 1e-3))
@@ -288,6 +302,7 @@ def test_a_motion_that_was_right_keeps_its_bits() -> None:
     assert np.array_equal(checked["x"], unchecked["x"])
 
 
+@pytest.mark.slow
 def test_friction_of_tanh_is_followed_through_its_step() -> None:
     # Once it turns, tanh goes from one to minus one within less than a step of the oscillation.
     system = point(lambda t, x, v: -x - 0.1 * ca.tanh(v / 0.01))

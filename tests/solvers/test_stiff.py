@@ -62,6 +62,7 @@ def test_the_error_falls_with_the_tolerance(rtol: float, close: float) -> None:
     np.testing.assert_allclose(run["x"], np.sin([3.3, 10.0]), rtol=0, atol=close)
 
 
+@pytest.mark.slow
 def test_steps_do_not_follow_a_decay_that_is_over() -> None:
     """The block sticks to the belt with the slip of quasi-static friction; no kink is reached.
 
@@ -84,6 +85,7 @@ def test_steps_do_not_follow_a_decay_that_is_over() -> None:
     assert run.statistics.steps < 2.0 * RATE / 6.4 / 100
 
 
+@pytest.mark.slow
 def test_kinks_of_friction_are_found_by_steps_and_not_by_polynomials() -> None:
     """Far from the belt the block is pulled by a constant force until the slip is delta.
 

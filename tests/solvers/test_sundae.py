@@ -86,6 +86,7 @@ def test_an_unknown_method_is_refused():
 # -- IDA -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @every_form
 @pytest.mark.parametrize("until", [10.0, -10.0])
 def test_a_pendulum_is_where_elliptic_functions_put_it(name, until):
@@ -109,6 +110,7 @@ def test_a_sleigh_is_where_its_closed_form_puts_it(name):
         assert run[state] == pytest.approx(exact[state], abs=1e-4), state
 
 
+@pytest.mark.slow
 @every_form
 def test_a_slider_crank_turns_as_by_taylors_method(name):
     """Six constraints and stiff errors: in index 3 the hardest of the three."""
@@ -121,6 +123,7 @@ def test_a_slider_crank_turns_as_by_taylors_method(name):
     assert worst <= (1e-3 if name == "index-3" else 1e-4)
 
 
+@pytest.mark.slow
 def test_constraints_hold_at_the_level_that_is_imposed():
     drift = {}
     for name in ("index-2", "ggl", "index-3"):
@@ -144,6 +147,7 @@ def test_constraints_hold_at_the_level_that_is_imposed():
 # -- both ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow_rows("-5.0-sundae-ida", "5.0-sundae-cvode", "5.0-sundae-ida")
 @every_solver
 @pytest.mark.parametrize("until", [5.0, -5.0])
 def test_events_lie_on_their_guards(name, until):
@@ -155,6 +159,7 @@ def test_events_lie_on_their_guards(name, until):
     assert [event.detail["x"] for event in run.events] == pytest.approx([0.0] * 4, abs=1e-13)
 
 
+@pytest.mark.slow
 @every_solver
 def test_looking_for_events_and_samples_does_not_change_the_steps(name):
     solver, formulation = SOLVERS[name]
@@ -182,6 +187,7 @@ def test_a_run_stops_at_an_event_in_the_middle_of_a_block(name):
     assert np.all(np.diff(seen) > 0)
 
 
+@pytest.mark.slow
 @every_solver
 def test_steps_are_handed_over_once_each_and_in_order_over_many_blocks(name):
     solver, formulation = SOLVERS[name]
@@ -255,6 +261,7 @@ def test_a_tolerance_that_is_no_positive_number_is_refused(solver, key, value):
         solver(**{key: value})
 
 
+@pytest.mark.slow_rows("sundae-ida")
 @every_solver
 def test_a_refined_solver_is_more_accurate(name):
     kind, formulation = type(SOLVERS[name][0]), SOLVERS[name][1]
@@ -271,6 +278,7 @@ def ended(run):
     return np.array([values[-1] for values in run.states.values()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["index-1", "index-3"])
 def test_a_sparse_matrix_moves_a_chain_as_a_full_one_does(name, monkeypatch):
     system, initial = chain(30), chain_state(np.linspace(1.0, 1.5, 30).tolist())

@@ -41,6 +41,7 @@ def rod() -> ds.MechanicalSystem:
     )
 
 
+@pytest.mark.slow_rows("cvodes", "dop853", "lsoda", "radau")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_ball_does_not_fall_through_a_table_that_is_shaken_lightly(solver):
     run = ds.solve(ball(1e-3), HORIZON, {"y": 3.0, "y_dot": 0.0}, solver=solver)
@@ -50,6 +51,7 @@ def test_a_ball_does_not_fall_through_a_table_that_is_shaken_lightly(solver):
     assert np.max(np.abs(run["gap"][run.times > 30 * FALL])) < 1e-9
 
 
+@pytest.mark.slow
 def test_a_rod_that_turns_evenly_does_not_pass_through_the_floor():
     start = {"y": 4.0, "y_dot": 0.0, "theta": 0.3, "theta_dot": 1.7}
     run = ds.solve(rod(), HORIZON, start)
@@ -58,6 +60,13 @@ def test_a_rod_that_turns_evenly_does_not_pass_through_the_floor():
         assert np.min(run[name]) > -1e-9
 
 
+@pytest.mark.slow_rows(
+    "1.0-1000.0-cvodes",
+    "37.0-100.0-cvodes",
+    "37.0-100.0-dop853",
+    "37.0-100.0-lsoda",
+    "37.0-100.0-radau",
+)
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(("frequency", "until"), [(1.0, HORIZON), (37.0, HORIZON / 10)])
 def test_every_swing_of_a_guard_of_time_is_recorded(solver, frequency, until):

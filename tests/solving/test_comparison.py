@@ -313,6 +313,7 @@ def test_a_sample_between_the_bounces_of_two_runs_is_left_out_and_counted():
     assert "up to 2 samples of a run" in told.standard.note
 
 
+@pytest.mark.slow
 def test_runs_that_met_other_events_are_reported_with_the_time_from_which():
     """A beam widens by 2e17 in 52 s: in doubles the motion comes to miss a disc that it hits."""
     start = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
@@ -367,6 +368,7 @@ def test_where_every_sample_is_at_a_reset_nothing_is_compared():
     assert difference(run, other, {"x": "m"}) is None
 
 
+@pytest.mark.slow
 def test_a_shared_load_is_divided_as_asked_in_every_run_and_in_the_reference():
     """Shares of the weight by 1 : 3, friction 0.1 and 0.3, over 1 s."""
     sliding = {"x": 0.0, "y": 0.0, "x_dot": 5.0}
@@ -395,6 +397,7 @@ def test_a_budget_holds_for_each_run_and_not_for_the_reference():
     assert told.standard.samples.end_time == 1.0
 
 
+@pytest.mark.slow
 def test_how_to_go_on_with_other_supports_is_the_same_for_every_run():
     """One of three answers ends at 0.5 s, as in `test_sliding`: another goes on."""
     ended, gone_on = (
@@ -426,6 +429,7 @@ def test_what_is_compared_is_a_list(one):
         ds.compare(free, ["feedback"], "taylor", until=1.0)
 
 
+@pytest.mark.slow
 def test_where_nothing_is_named_the_usual_pairs_are_compared_at_five_tolerances():
     found = ds.compare(pendulum(), until=0.5, initial=RELEASE)
     explicit = [

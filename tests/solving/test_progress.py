@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 import daesolve as ds
 from tests.reporting.conftest import pendulum
 
 START = {"x": -1.0}
 
 
+@pytest.mark.slow
 def test_true_writes_at_most_ten_lines_where_there_is_no_terminal(capfd):
     ds.solve(pendulum(), 5000.0, START, progress=True)
     lines = capfd.readouterr().err.splitlines()
@@ -18,6 +21,7 @@ def test_true_writes_at_most_ten_lines_where_there_is_no_terminal(capfd):
     assert shares == sorted(shares)
 
 
+@pytest.mark.slow
 def test_true_draws_a_bar_in_a_terminal(monkeypatch, capfd):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     ds.solve(pendulum(), 5000.0, START, progress=True)
@@ -37,6 +41,7 @@ def test_a_callable_receives_the_time_that_was_reached():
     assert reached[-1] == 200.0
 
 
+@pytest.mark.slow
 def test_a_case_and_a_run_that_goes_on_take_it_too(tmp_path, capfd):
     case = ds.Problem(
         "swings",

@@ -102,6 +102,7 @@ def stepped_and_run(system, initial, dt, inputs, **options):
     return sim, run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "initial"),
     [(cart_pole, {"x": 0.0, "angle": 0.4}), (linkage, {"crank": 1.2, "rod": -0.8})],
@@ -116,6 +117,7 @@ def test_steps_are_one_run_with_a_table_of_steps_to_the_last_bit(system, initial
     assert sim.state == run.end_state
 
 
+@pytest.mark.slow
 def test_steps_through_impacts_and_friction_are_one_run():
     push, lift = pushes(400)
     sim, run = stepped_and_run(block(), FALL, 0.005, {"push": push, "lift": lift}, **OPEN)
@@ -137,6 +139,7 @@ def test_twenty_thousand_steps_are_one_run():
         assert abs(sim.state[name] - value) <= 2e4 * EPSILON * max(1.0, abs(value)), name
 
 
+@pytest.mark.slow
 def test_a_cart_goes_as_the_closed_form_says():
     random = np.random.default_rng(3)
     sim, x, v, t = ds.Simulator(cart(), {"x": 0.0}), 0.0, 0.0, 0.0
@@ -150,6 +153,7 @@ def test_a_cart_goes_as_the_closed_form_says():
     assert abs(sim.time - t) < 300 * EPSILON * t
 
 
+@pytest.mark.slow
 def test_times_of_equal_steps_are_their_multiples():
     sim = ds.Simulator(cart(), {"x": 0.0}, record=False)
     for k in range(1, 2001):
@@ -157,6 +161,7 @@ def test_times_of_equal_steps_are_their_multiples():
         assert sim.time == 0.001 * k
 
 
+@pytest.mark.slow
 def test_what_is_given_at_the_start_acts_by_itself_beside_what_steps_give():
     system = block()
     sim = ds.Simulator(system, FALL, inputs={"push": "3 * sin(t)"}, **OPEN)
@@ -169,6 +174,7 @@ def test_what_is_given_at_the_start_acts_by_itself_beside_what_steps_give():
         sim.step(0.01, push=1.0)
 
 
+@pytest.mark.slow
 def test_a_sampled_controller_ticks_within_steps():
     case = ds.problem("five-bar").case("pd")
     sim = ds.Simulator(case)
@@ -234,6 +240,7 @@ def test_an_input_in_a_constraint_may_not_jump_but_stay():
 # -- where it was ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"solver": "dop853"}, {"formulation": "projected"}])
 def test_what_was_saved_goes_on_to_the_same_bits(options):
     push, lift = pushes(120)
@@ -284,6 +291,7 @@ def test_a_state_on_the_floor_that_is_set_rests_there_and_one_above_falls():
     assert abs(sim.step(0.1)["y"] - (1 - 9.81 * 0.005)) < 10 * EPSILON
 
 
+@pytest.mark.slow
 def test_a_state_that_no_mechanism_has_is_refused_and_nothing_changes():
     sim = ds.Simulator(linkage(), guess={"crank": 1.2, "rod": -0.8})
     before = sim.state
@@ -320,6 +328,7 @@ def test_the_trajectory_has_the_ends_of_steps_and_knows_what_was_between():
     assert len(sim.trajectory().times) == 12
 
 
+@pytest.mark.slow
 def test_without_a_record_memory_stays_flat():
     sim = ds.Simulator(block(), FALL, record=False, **OPEN)
     for k in range(500):

@@ -35,6 +35,7 @@ def test_the_pendulum_is_exact_to_1e_12(until):
     assert run.drift["rod"].max_relative <= 4e-15
 
 
+@pytest.mark.slow
 def test_the_sleigh_is_exact_to_1e_12():
     times = np.linspace(0.0, 20.0, 41)
     start = {"x": 0.0, "y": 0.0, "phi": 0.0, "x_dot": 1.0, "y_dot": 0.0, "phi_dot": 1.0}
@@ -49,6 +50,7 @@ def test_the_sleigh_is_exact_to_1e_12():
     assert far["phi"][0] == pytest.approx(sleigh_total_turn(), rel=1e-12)
 
 
+@pytest.mark.slow_rows("from rest-10 s", "moving-10 s", "moving-100 s")
 @pytest.mark.parametrize(
     ("until", "accuracy"), [(10.0, 1e-11), (100.0, 1e-10)], ids=["10 s", "100 s"]
 )

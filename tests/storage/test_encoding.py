@@ -24,6 +24,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=100, deadline=None)
 @given(values)
 def test_values_come_back_from_strict_json_bit_for_bit(value):

@@ -30,6 +30,7 @@ write_for_ever(Writer.create(sys.argv[1], {}))
 """
 
 
+@pytest.mark.slow
 def test_a_run_is_read_while_another_process_writes_it_and_taken_over_when_that_is_killed(
     directory,
 ):

@@ -53,6 +53,7 @@ def killed_at(monkeypatch, moment, directory, action):
     return False
 
 
+@pytest.mark.slow
 def test_whenever_the_process_is_killed_what_is_committed_is_whole(tmp_path, monkeypatch):
     with Writer.create(tmp_path / "whole", {}) as writer:
         for number in (1, 2):

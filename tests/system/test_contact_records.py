@@ -27,6 +27,7 @@ def test_the_work_of_friction_is_the_energy_that_sliding_down_an_incline_takes()
     assert share == pytest.approx(run["rear"][0] / run["front"][0], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_friction_and_impacts_account_for_the_energy_of_a_block_that_rocks_to_rest():
     run = ds.solve(block(0.1, 0.2, 0.7), 2.0, standing(0.2, 1.0))
     impacts = [event.impact for event in run.events if event.impact is not None]
@@ -73,6 +74,7 @@ def test_feet_that_stick_side_by_side_have_the_margin_of_both():
         assert set(run[f"{foot}_state"]) == {STICKS}
 
 
+@pytest.mark.slow
 def test_the_feet_of_a_tripod_take_its_energy_in_space():
     """It slides and spins to rest on level ground: what it had, friction takes."""
     run = ds.problem("tripod").case("spins").solve()

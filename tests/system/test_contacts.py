@@ -306,6 +306,7 @@ def test_a_block_rocks_from_corner_to_corner():
     assert run.drift["energy"].max_relative < 1e-13
 
 
+@pytest.mark.slow
 def test_a_double_pendulum_falls_on_a_stop_rests_and_is_lifted_off():
     q = ds.coordinates(a="rad", b="rad")
     mixed = q.dot.a * q.dot.b * ca.cos(q.a - q.b)

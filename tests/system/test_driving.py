@@ -141,6 +141,7 @@ def test_a_motor_of_a_mechanism_takes_an_input():
     assert np.array_equal(run["motor_torque"], run["torque"])
 
 
+@pytest.mark.slow_rows("0.0-dop853", "0.003-dop853", "0.003-taylor", "0.01-dop853", "0.025-dop853")
 @pytest.mark.parametrize("solver", ["taylor", "dop853"])
 @pytest.mark.parametrize("delay", [0.0, 0.003, 0.01, 0.025])
 def test_a_sampled_law_is_an_exact_discretisation_after_a_thousand_samples(delay, solver):
@@ -169,6 +170,7 @@ def test_what_acts_before_a_delay_is_over_is_what_was_said():
     assert run["push"][0] == -1.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delay", [0.0, 0.003])
 def test_a_law_that_branches_in_python_is_called_with_numbers(delay):
     seen = []
@@ -272,6 +274,7 @@ def test_a_law_that_gives_something_else_is_refused():
             ds.solve(system, 1.0, inputs={"push": sampled})
 
 
+@pytest.mark.slow
 def test_the_rooms_of_a_run_hold_few_values_however_many_samples_there_are():
     """Checkpoints take the place of boundaries; any time of the run is computed from them."""
     system, law = plant()
@@ -284,6 +287,7 @@ def test_the_rooms_of_a_run_hold_few_values_however_many_samples_there_are():
         assert run.at(moment)["pos"] == shorter.end_state["pos"]
 
 
+@pytest.mark.slow
 def test_derivatives_go_through_samples_and_nodes():
     system, law = plant()
     options = {"until": 1.0, "initial": {"pos": 1.0, "vel": 0.0}, "inputs": {"push": law}}

@@ -1,4 +1,5 @@
 import casadi as ca
+import pytest
 
 import daesolve as ds
 from daesolve.system.equation_sections import goal_lines, sections, symbols_of
@@ -107,6 +108,7 @@ def test_pairs_of_supports_are_reported_with_their_places():
     assert r"\mu_{1} &= \mu_{\mathrm{upper},1}" in text
 
 
+@pytest.mark.slow
 def test_many_goals_are_counted_and_the_first_are_printed():
     system = ds.problem("bricard").case().system
     assert "The formulas of 23 more goals are not printed" in told(system)["Goals"]

@@ -28,6 +28,7 @@ def blade():
     return q, p, kinetic, slip
 
 
+@pytest.mark.slow_rows("False")
 @pytest.mark.parametrize("reduced", [False, True])
 def test_names_of_any_letters_compile(reduced, tmp_path):
     q, p, kinetic, slip = blade()
@@ -43,6 +44,7 @@ def test_names_of_any_letters_compile(reduced, tmp_path):
     assert compiled(text, tmp_path) < 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reduced", [False, True])
 def test_a_control_system_and_one_that_is_free_compile(reduced, tmp_path):
     x, u = ds.states(position="m", speed="m/s"), ds.reactions(force="N")

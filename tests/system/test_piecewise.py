@@ -53,6 +53,7 @@ def test_a_slack_cable_pulls_when_it_is_taut(solver):
     assert run.description["solver"] == solver
 
 
+@pytest.mark.slow_rows("radau")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_window_of_a_millisecond_is_met(solver):
     window = ca.logic_and(ds.time > 50.0, ds.time < 50.001)
@@ -65,6 +66,7 @@ def test_a_window_of_a_millisecond_is_met(solver):
     assert run.end_state["x"] == pytest.approx(x, abs=1e3 * ACCURACY.get(solver, 1e-10))
 
 
+@pytest.mark.slow_rows("dop853")
 @pytest.mark.parametrize("solver", ["taylor", "dop853"])
 def test_windows_of_time_alone_are_known_beforehand_however_short(solver):
     """Where sin t > 1 - 1e-9 a force acts for 9e-5 s, sixteen times in 100 s."""
@@ -343,6 +345,7 @@ def test_a_broken_power_that_stands_elsewhere_too_is_no_number_there():
 # -- what stays at its border ----------------------------------------------------------------------
 
 
+@pytest.mark.default_rows(12)
 @pytest.mark.parametrize("solver", ["taylor", "dop853"])
 @pytest.mark.parametrize(
     ("law", "truth"),

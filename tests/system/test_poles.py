@@ -66,6 +66,7 @@ def test_what_has_no_pole_across_which_it_changes_is_one_guard_as_it_was():
         assert float(same(0.3, 0.7, 1.1)) == 0.0
 
 
+@pytest.mark.slow_rows("dop853", "radau")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_push_begins_at_a_pole_of_its_condition(solver):
     """x'' = 1 where 1 / (x - 2) > 5, from 2 to 2.2: v^2 = 1 + 2 (0.2)."""
@@ -85,6 +86,7 @@ def test_a_pole_in_time_is_known_beforehand(solver):
     assert run.end_state["x"] == pytest.approx(0.2 * (5.0 - 2.15), abs=1e-9)
 
 
+@pytest.mark.slow_rows("dop853", "radau")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_tangent_exceeds_a_number_up_to_its_pole_in_each_half_turn(solver):
     """tan t > 2 for pi/2 - atan 2 in each of six half turns."""

@@ -114,6 +114,15 @@ CASES = [
 ]
 
 
+@pytest.mark.slow_rows(
+    "bogies-None-changes3",
+    "omni-inertialess-None-changes13",
+    "rattleback-None-changes7",
+    "robot-arm-None-changes14",
+    "roller-racer-None-changes6",
+    "rolling-disc-None-changes8",
+    "spinning-top-None-changes5",
+)
 @pytest.mark.parametrize(("name", "case", "changes"), CASES)
 def test_reduced_equations_are_those_that_a_run_integrates(name, case, changes):
     _, found, _ = of(name, case, **changes)

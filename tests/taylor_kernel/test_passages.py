@@ -36,6 +36,7 @@ def polynomial(zeros: list[float]) -> np.ndarray:
     return -found if len(zeros) % 2 == 0 else found
 
 
+@pytest.mark.slow
 def test_a_polynomial_passes_at_its_zeros_in_its_direction_and_nowhere_else() -> None:
     random = np.random.default_rng(3)
     for count in (1, 2, 3, 4, 5):

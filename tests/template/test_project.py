@@ -28,6 +28,7 @@ def module_of(project: Path):
     return module
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(name=NAMES)
 def test_every_name_of_the_rule_gives_files_that_can_be_read(name, tmp_path_factory):

@@ -114,6 +114,7 @@ def full():
     return ds.solve(system, until=0.1, initial={"x": 1.0}, guess={"y": 0.0}, verify=True)
 
 
+@pytest.mark.slow_rows("drift")
 @pytest.mark.parametrize("place", UNKNOWN)
 def test_a_name_that_is_missing_is_reported_with_the_nearest_ones(full, place):
     index, words = UNKNOWN[place]

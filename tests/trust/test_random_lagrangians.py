@@ -27,6 +27,24 @@ SPARED = 15
 """The default suite has every so-many-th of them."""
 
 
+@pytest.mark.slow_rows(
+    "1",
+    "106",
+    "121",
+    "136",
+    "16",
+    "166",
+    "181",
+    "196",
+    "211",
+    "226",
+    "241",
+    "256",
+    "271",
+    "286",
+    "46",
+    "76",
+)
 @pytest.mark.parametrize(
     "seed",
     [pytest.param(s, marks=() if s % SPARED == 1 else pytest.mark.slow) for s in range(COUNT)],

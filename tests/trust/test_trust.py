@@ -40,6 +40,12 @@ def check(case: Case, solver: str = "", formulation: str = "") -> None:
     assert not found.silent, f"{found.word}: {found.detail}"
 
 
+@pytest.mark.default_rows(13)
+@pytest.mark.slow_rows(
+    "contact of a moving surface: sine in x, e = 0, from the table",
+    "controls: pendulum that turns over",
+    "redundant, chosen once: helix, goals (2, 0, 1), positions, drop",
+)
 @pytest.mark.parametrize(
     "case",
     [pytest.param(case, marks=marks(case)) for case in CASES],

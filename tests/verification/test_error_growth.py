@@ -74,6 +74,7 @@ def test_no_state_is_smaller_than_a_thousandth_and_angles_are_radians():
     assert sizes_of_states(np.zeros(2), ()) == pytest.approx([1.0, 1.0])
 
 
+@pytest.mark.slow
 def test_regular_motion_has_no_lyapunov_time():
     run = ds.solve(pendulum(), 100.0, {"x": -1.0}, verify=True)
     assert run.verification.lyapunov_time is None
@@ -142,12 +143,14 @@ def test_the_tripling_map_has_the_exponent_ln_3():
     assert lyapunov_time(prepared) == pytest.approx(1.0 / np.log(3.0), rel=1e-3)
 
 
+@pytest.mark.slow_rows("dop853")
 @pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853()], ids=["taylor", "dop853"])
 def test_chaos_through_resets_is_seen_with_solvers_that_pass_over_events_too(solver):
     prepared = prepared_run(sinai_billiard(billiard.RADIUS), 100.0, BILLIARD, solver=solver)
     assert 0.5 < 1.0 / lyapunov_time(prepared) < 1.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "start", "until"),
     [

@@ -81,6 +81,7 @@ def test_a_ball_that_starts_on_the_floor_comes_back_to_it():
         assert misses(run, exact) < 1e-31
 
 
+@pytest.mark.slow
 def test_chattering_ends_it_where_it_ends_a_run_in_doubles():
     reference = ds.analysis.reference_run(bouncing_ball(), 20.0, DROP, at=[1.0, 20.0])
     run = ds.solve(bouncing_ball(), 20.0, DROP, at=[1.0, 20.0])
@@ -328,6 +329,7 @@ def test_a_branch_of_reactions_that_folds_back_ends_it():
     assert run.times.tolist() == [0.4]
 
 
+@pytest.mark.slow
 def test_supports_are_those_that_double_precision_settled_on(monkeypatch):
     """An answer in which the one that asked for a switch stays, and the other takes over: the
     switch is asked for again at once, in both precisions."""

@@ -34,6 +34,7 @@ def released():
     return ds.analysis.reference_run(pendulum(), 100.0, RELEASE, at=[0.0, 10.0, 100.0])
 
 
+@pytest.mark.slow
 def test_the_pendulum_is_right_to_the_last_bit_of_a_double(released):
     """Against Jacobi's elliptic functions, with gravity as the double that 9.81 is."""
     exact = pendulum_states([10.0, 100.0], -1.0, 0.0)

@@ -28,6 +28,7 @@ def test_the_difference_of_two_runs_measures_the_error(by, method):
     assert method in run.verification.against
 
 
+@pytest.mark.slow
 def test_a_force_that_the_run_stepped_over_is_named_by_state_and_time():
     """A spring that stiffens at t = 5 s, and steps of half a second whatever it does."""
     q = ds.coordinates(x="m")
@@ -47,6 +48,7 @@ def test_another_solver_may_repeat_it():
     assert max(run.verification.difference.values()) <= 1e-10
 
 
+@pytest.mark.slow
 def test_an_angle_that_turns_over_differs_by_no_whole_turns():
     """A pendulum that turns over: wrapped at other boundaries, the difference stays small."""
     import casadi as ca
@@ -114,6 +116,7 @@ def test_a_solver_that_cannot_take_what_was_run_is_refused():
         ds.solve(pendulum(), 1.0, {"x": -1.0}, verify=ds.Idas())
 
 
+@pytest.mark.slow
 def test_the_resets_of_both_runs_are_compared():
     coarse = ds.Dop853(rtol=1e-6, atol=1e-8)
     run = ds.solve(bouncing_ball(), 5.0, {"y": 1.0, "y_dot": 0.0}, solver=coarse, verify=True)

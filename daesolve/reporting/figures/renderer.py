@@ -24,7 +24,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from PIL import Image
 
-from daesolve.drawing import Arrow, Circle, Dot, Outline, Placed, Role, Shape, Trace
+from daesolve.drawing import Arrow, Circle, Dot, Outline, Placed, Shape, Trace
 from daesolve.reporting.figures.style import INK, MOST_DOTS, QUIET, RULE, SERIES, SURFACE, style
 from daesolve.reporting.film import (
     AnimationError,
@@ -35,14 +35,23 @@ from daesolve.reporting.film import (
     framed,
 )
 
-COLOURS: Mapping[Role, str] = {
+COLOURS: Mapping[str, str] = {
     "body": SERIES[0],
+    **{f"body-{number}": SERIES[number - 1] for number in range(2, 7)},
     "accent": SERIES[1],
     "ground": QUIET,
     "path": SERIES[2],
     "force": SERIES[3],
     "detail": QUIET,
 }
+MARKS: Mapping[str, Any] = {
+    "body-2": (4, 0, 45),
+    "body-3": (3, 0, 0),
+    "body-4": (4, 0, 0),
+    "body-5": (3, 0, 180),
+    "body-6": (6, 0, 0),
+}
+"""Marks of bodies, for eyes that do not tell colours apart: sides, and turn; others are discs."""
 FILL = 0.14
 FINE = 0.7
 """The stroke of details, points; that of all else is 1.5."""
@@ -95,7 +104,9 @@ def paint(axes: Axes, entry: Placed, *, strength: float = 1.0, size: float = 1.0
         case Outline():
             _fill(axes, Polygon(entry.points), stroke, solid=solid)
         case Dot():
-            axes.plot(*entry.points.T, "o", markersize=6.5 * size, markeredgewidth=0, **stroke)
+            mark = MARKS.get(entry.shape.role, "o")
+            stroke |= {"marker": mark, "linestyle": "", "markeredgewidth": 0}
+            axes.plot(*entry.points.T, markersize=(9 if mark != "o" else 6.5) * size, **stroke)
         case Arrow():
             head = {"arrowstyle": "-|>", "mutation_scale": 9.0 * size, "shrinkA": 0, "shrinkB": 0}
             tail, tip = entry.points
@@ -122,10 +133,12 @@ def name(axes: Axes, shape: Shape, *, scattered: bool = False) -> None:
         return
     hollow = isinstance(shape, Circle | Outline)
     alone = hollow or scattered or isinstance(shape, Dot)
+    mark = MARKS.get(shape.role, "o") if isinstance(shape, Dot) else "o"
     axes.plot(
         [],
         [],
-        "s" if isinstance(shape, Outline) else "o" if alone else "-",
+        marker="s" if isinstance(shape, Outline) else mark if alone else "",
+        linestyle="" if alone else "-",
         fillstyle="none" if hollow else "full",
         markersize=2.0 if scattered else 6.0,
         color=COLOURS[shape.role],

@@ -23,6 +23,7 @@ from tests.analysis.orbits.test_finding import period_of_a_pendulum, start
 periodic_orbit, continue_orbit = ds.analysis.periodic_orbit, ds.analysis.continue_orbit
 
 
+@pytest.mark.slow
 def test_the_period_of_a_pendulum_grows_along_its_family() -> None:
     guess = {"theta": 0.5, "theta_dot": 0.0}
     orbit = periodic_orbit(systems.pendulum(), guess, 2.0, family={"theta": 0.5}, verify=False)
@@ -36,6 +37,7 @@ def test_the_period_of_a_pendulum_grows_along_its_family() -> None:
     assert branch.ends == ("reached energy = 8.829",)
 
 
+@pytest.mark.slow
 def test_a_walker_doubles_its_period_and_again() -> None:
     orbit = periodic_orbit(systems.walker(), start(0.2, -0.2), section="strike", verify=False)
     branch = continue_orbit(orbit, {"slope": (0.009, 0.0155)}, step=0.05)
@@ -56,6 +58,7 @@ def test_a_walker_doubles_its_period_and_again() -> None:
         onward.at(1.0)
 
 
+@pytest.mark.slow
 def test_a_duffing_oscillator_folds_twice() -> None:
     system = systems.duffing()
     period = 2 * ca.pi / system.parameters.w
@@ -71,6 +74,7 @@ def test_a_duffing_oscillator_folds_twice() -> None:
         upper.switch()
 
 
+@pytest.mark.slow
 def test_a_forced_pendulum_breaks_its_symmetry_and_doubles() -> None:
     orbit = periodic_orbit(
         systems.forced_pendulum(),
@@ -91,6 +95,7 @@ def test_a_forced_pendulum_breaks_its_symmetry_and_doubles() -> None:
         assert abs(point.value - 1.0663728624553) < 3e-13
 
 
+@pytest.mark.slow
 def test_a_van_der_pol_oscillator_loses_its_lock() -> None:
     orbit = periodic_orbit(
         systems.van_der_pol(),
@@ -106,6 +111,7 @@ def test_a_van_der_pol_oscillator_loses_its_lock() -> None:
     assert abs(torus.orbit.leading - (0.3574285962 + 0.9339404685j)) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stiffness", "kind"), [(2.0, "Neimark-Sacker"), (-1.0, "neutral saddle")])
 def test_pairs_on_the_circle_are_distinguished_from_neutral_saddles(
     stiffness: float, kind: str
@@ -125,6 +131,7 @@ def test_pairs_on_the_circle_are_distinguished_from_neutral_saddles(
     )
 
 
+@pytest.mark.slow
 def test_a_branch_ends_where_the_orbit_touches_the_wall() -> None:
     orbit = periodic_orbit(
         systems.impact_oscillator(),
@@ -140,6 +147,7 @@ def test_a_branch_ends_where_the_orbit_touches_the_wall() -> None:
     assert "the orbit touches 'wall'" in branch.ends[-1]
 
 
+@pytest.mark.slow
 def test_a_cycle_of_the_belt_ends_by_grazing() -> None:
     system = systems.belt(damping=0.4, speed=0.1)
     orbit = periodic_orbit(system, {"x": 0.039, "x_dot": 0.1}, section="slip", verify=False)
@@ -148,6 +156,7 @@ def test_a_cycle_of_the_belt_ends_by_grazing() -> None:
     assert "the orbit touches 'stick'" in branch.ends[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("alpha", "gravity"), [(0.3, 1.0), (math.pi / 8, 9.81)])
 def test_a_rimless_wheel_stops_where_it_would_stand_upright(alpha: float, gravity: float) -> None:
     # w^2 = 2 g (1 - cos(slope - alpha)) with w^2 = mu^2 4 g sin(alpha) sin(slope) / (1 - mu^2).
@@ -174,6 +183,7 @@ def test_a_rimless_wheel_stops_where_it_would_stand_upright(alpha: float, gravit
     assert not branch.special
 
 
+@pytest.mark.slow
 def test_an_interrupted_branch_goes_on_to_the_same_bits(tmp_path: Path) -> None:
     orbit = periodic_orbit(systems.walker(), start(0.2, -0.2), section="strike", verify=False)
     over = {"slope": (0.008, 0.0155)}
@@ -192,6 +202,7 @@ def test_an_interrupted_branch_goes_on_to_the_same_bits(tmp_path: Path) -> None:
         continue_orbit(orbit, over, step=0.2, out=tmp_path / "part")
 
 
+@pytest.mark.slow
 def test_orbits_of_another_period_are_another_branch(tmp_path: Path) -> None:
     system, over = systems.van_der_pol(), {"F": (0.88, 0.92)}
     for count in (1, 2):
@@ -204,6 +215,7 @@ def test_orbits_of_another_period_are_another_branch(tmp_path: Path) -> None:
             continue_orbit(orbit, over, step=0.5, out=tmp_path)
 
 
+@pytest.mark.slow
 def test_a_branch_is_drawn_with_its_special_points() -> None:
     orbit = periodic_orbit(systems.walker(), start(0.2, -0.2), section="strike", verify=False)
     branch = continue_orbit(orbit, {"slope": (0.009, 0.0155)}, step=0.1)
@@ -230,6 +242,7 @@ def test_a_range_that_cannot_be_is_refused(over: dict[str, object], sentence: st
         continue_orbit(orbit, over)  # pyright: ignore[reportArgumentType]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["fmax", "linear", "cubic"])
 def test_a_branch_goes_on_where_its_orbit_reaches_a_kink_or_a_node(
     law: Literal["fmax", "linear", "cubic"],

@@ -47,6 +47,7 @@ def test_the_map_of_a_period_has_the_slope_of_the_period() -> None:
     assert abs(matrix - [[1.0, 0.0], [7.86109373537035, 1.0]]).max() < 1e-11
 
 
+@pytest.mark.slow
 def test_a_rod_leaves_the_same_orbit() -> None:
     amplitude = 1.0
     energy = -9.81 * math.cos(amplitude)
@@ -117,6 +118,7 @@ def aside(count: int, dimension: int, seed: int = 7) -> list[np.ndarray]:
     return [0.05 * one / np.linalg.norm(one) for one in directions]
 
 
+@pytest.mark.slow
 def test_steps_of_a_walker_that_are_five_percent_off_lead_to_an_orbit() -> None:
     quicker = 0
     for off in aside(20, 2):
@@ -133,6 +135,7 @@ def test_steps_of_a_walker_that_are_five_percent_off_lead_to_an_orbit() -> None:
     assert quicker > 0
 
 
+@pytest.mark.slow
 def test_bounces_and_rods_that_are_five_percent_off_lead_to_their_orbits() -> None:
     gamma = 1.28701062585782931  # Gamma cos(phase) = pi / 3 for a restitution of 0.5
     elapsed = 2 * math.pi - math.acos(math.pi / 3 / gamma)
@@ -171,6 +174,7 @@ def test_a_step_along_what_changes_nothing_is_noise_and_not_taken() -> None:
     assert np.abs(factors.firm(np.array([0.0, 1e-12])) - [0.0, 1e-2]).max() < 1e-15
 
 
+@pytest.mark.slow
 def test_an_attractor_and_an_orbit_in_chaos_are_found() -> None:
     # The period of van der Pol's oscillator at mu = 1, and that of Lorenz' equations with the
     # symbols AB: D. Viswanath, Nonlinearity 16 (2003) 1035, 1.5586522107161747.
@@ -205,6 +209,7 @@ def test_orbits_of_kepler_need_more_than_an_energy() -> None:
     assert abs(orbit.period - 2 * math.pi * (-2 * energy) ** -1.5) < 1e-13
 
 
+@pytest.mark.slow
 def test_an_orbit_that_sticks_for_a_part_of_its_period_passes_no_degenerate_point() -> None:
     # The constraint of a contact that slips holds nothing, and so it cannot lose its grip.
     case = ds.problem("belt-oscillator").case("slow")
@@ -213,12 +218,14 @@ def test_an_orbit_that_sticks_for_a_part_of_its_period_passes_no_degenerate_poin
     assert not any("degenerate" in note for note in orbit.notes)
 
 
+@pytest.mark.slow
 def test_a_ball_that_rests_on_its_table_for_a_while_leads_to_its_orbit() -> None:
     case = ds.problem("bouncing-ball").case("one-bounce")
     orbit = case.periodic_orbit(case.solve(until=20.3), period=2 * math.pi)
     assert orbit.residual < 1e-12
 
 
+@pytest.mark.slow
 def test_an_equilibrium_of_a_system_with_clocks_is_named() -> None:
     case = ds.problem("block-on-belt").case("one-limit")
     orbit = case.periodic_orbit(case.solve(until=6.0), period=1.15)
@@ -299,6 +306,7 @@ def test_a_table_over_plain_time_is_read_from_its_beginning_in_each_period_of_th
     assert any("its own run over 10 periods stays within" in note for note in orbit.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other_guard", [False, True])
 def test_a_stop_that_is_the_only_guard_has_an_orbit(other_guard: bool) -> None:
     q = ds.coordinates(x="m")

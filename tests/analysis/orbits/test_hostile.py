@@ -67,6 +67,7 @@ HOSTILE: list[tuple[Any, Mapping[str, float], float | None, Mapping[str, Any], s
 ]
 
 
+@pytest.mark.slow_rows("bouncing_ball-guess19-6.283185307179586-options19-no orbit")
 @pytest.mark.parametrize(("system", "guess", "period", "options", "sentence"), HOSTILE)
 def test_what_is_no_orbit_is_refused_in_a_sentence(
     system: Any,
@@ -104,6 +105,7 @@ def test_a_branch_over_what_cannot_be_varied_is_refused(
         continue_orbit(orbit, over)
 
 
+@pytest.mark.slow
 def test_what_a_family_shrinks_to_ends_it() -> None:
     guess = {"theta": 1.0, "theta_dot": 0.0}
     orbit = periodic_orbit(systems.pendulum(), guess, 2.2, family={"theta": 1.0}, verify=False)
@@ -125,6 +127,7 @@ def test_a_period_that_is_a_multiple_of_the_least_one_is_reported(times: int) ->
     assert any(f"{times} times the shortest one" in note for note in cycle.notes)
 
 
+@pytest.mark.slow
 def test_passages_and_half_periods_that_are_too_many_are_reported() -> None:
     steps = periodic_orbit(
         systems.walker(), start(0.2, -0.2), section="strike", passages=2, verify=False
@@ -172,6 +175,7 @@ def test_numbers_are_printed_to_what_is_known(
     assert known(value, uncertainty) == printed
 
 
+@pytest.mark.slow
 def test_guesses_off_by_five_percent_lead_to_orbits_near_to_the_top_and_beyond_a_barrier() -> None:
     exact, energy = period_of_a_pendulum(3.0), -9.81 * math.cos(3.0)
     for off in aside(20, 3, seed=11):
@@ -190,6 +194,7 @@ def test_guesses_off_by_five_percent_lead_to_orbits_near_to_the_top_and_beyond_a
     assert quicker > 0
 
 
+@pytest.mark.slow
 def test_a_branch_never_has_a_point_that_is_no_orbit() -> None:
     # r sin a = sin b with r > 1: a cannot turn. What misses a turn is not taken for an orbit.
     q, p = ds.coordinates(a="rad", b="rad"), ds.parameters(r=(0.995, ""))

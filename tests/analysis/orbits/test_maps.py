@@ -37,6 +37,7 @@ def bogies(difference: float) -> ds.analysis.CircleMap:
     return circle_map(case, start, "theta_1", modulo=math.pi, period=period, values={"C1": 3.0})
 
 
+@pytest.mark.slow
 def test_a_locked_map_has_its_ratio_and_its_points() -> None:
     # DOP853 with variational equations, beside heyoka.
     circle = bogies(-2.0)
@@ -107,6 +108,7 @@ def check_tongue(difference: float, k: int) -> None:
     assert not found.notes
 
 
+@pytest.mark.slow
 def test_a_tongue_has_two_ends() -> None:
     check_tongue(-2.0, 3)
 
@@ -164,6 +166,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row",
     [OTHERS[0], *(pytest.param(r, marks=slow_or_long(r is OTHERS[1])) for r in OTHERS[1:])],
@@ -277,6 +280,7 @@ def mathieu() -> ds.MechanicalSystem:
     return ds.MechanicalSystem(q, p, kinetic=q.dot.x**2 / 2, force={"x": force})
 
 
+@pytest.mark.slow
 def test_borders_of_mathieus_equation_are_characteristic_values() -> None:
     rest = ds.analysis.periodic_orbit(mathieu(), {"x": 0.0, "x_dot": 0.0}, math.pi, verify=False)
     found = stability_map(rest, {"d": (-1.0, 5.0), "e": (1.0, 1.5)}, cells=(25, 2))
@@ -355,6 +359,7 @@ def around(force: Any, start: dict[str, float], count: int) -> ds.analysis.Stabi
     return stability_map(orbit, over, cells=(count, count), follow=True)
 
 
+@pytest.mark.slow
 def test_a_border_of_pairs_is_followed_around() -> None:
     # det M = exp(-2 pi c) with c = 0.2 (a^2 + b^2 - 1): the pair is on the circle where that is 0.
     found = around(
@@ -429,6 +434,7 @@ def test_folds_of_duffings_oscillator_are_those_of_branches_at_each_amplitude() 
         assert abs(near - upper.value) < (1e-10 if F in border.y else 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_the_ends_of_a_tongue_have_their_digits_in_any_units(scale: float) -> None:
     def start(theta: float, a: float) -> dict[str, float]:

@@ -5,6 +5,7 @@ import math
 
 import casadi as ca
 import numpy as np
+import pytest
 
 import daesolve as ds
 from daesolve.analysis.orbits.branch import BranchPoint
@@ -23,6 +24,7 @@ def kept(kinds: tuple[type, ...] = MOTIONS) -> int:
     return sum(isinstance(thing, kinds) for thing in gc.get_objects())
 
 
+@pytest.mark.slow
 def test_no_motion_of_a_point_is_left_when_the_next_is_found() -> None:
     orbit = ds.analysis.periodic_orbit(
         systems.walker(), start(0.2, -0.2), section="strike", verify=False
@@ -46,6 +48,7 @@ def test_no_motion_of_a_point_is_left_when_the_next_is_found() -> None:
     assert np.median(counts[-10:]) <= max(counts[:10])
 
 
+@pytest.mark.slow
 def test_no_motion_of_a_row_of_a_map_is_left_when_the_next_is_found() -> None:
     q, p = ds.coordinates(x="m"), ds.parameters(stiffness=(2.0, "1/s^2"), damping=(0.2, "1/s"))
     force = ca.cos(ds.time) - p.stiffness * q.x - p.damping * q.dot.x

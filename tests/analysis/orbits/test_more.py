@@ -44,6 +44,7 @@ def test_a_ball_bounces_once_a_period(restitution: float, sense: int) -> None:
     assert orbit.verdict == ("stable" if sense > 0 else "unstable")
 
 
+@pytest.mark.slow
 def test_an_orbit_in_which_a_contact_is_open_at_every_sample_is_that_of_the_reset() -> None:
     # The contact closes for an instant only: along the orbit there is no constraint.
     e, gamma = 0.5, 1.2

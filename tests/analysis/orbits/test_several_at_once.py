@@ -93,6 +93,7 @@ def test_points_in_one_step_are_parted_or_said_to_be_several(
         assert abs(place - exact) < (1e-8 if kind == "neutral saddle" else 1e-10), (place, exact)
 
 
+@pytest.mark.slow
 def test_a_point_of_several_says_how_many_and_does_not_switch() -> None:
     guess = {"clock": 0.0, "x0": 0.6, "x1": 0.6}
     system = ticking(logistic(0.0, 0.0), [0.6, 0.6], 2.9)
@@ -103,6 +104,7 @@ def test_a_point_of_several_says_how_many_and_does_not_switch() -> None:
         point.switch()
 
 
+@pytest.mark.slow
 def test_a_branch_that_passes_onto_orbits_of_half_the_period_says_so() -> None:
     # There are no orbits of period 2 below r = 3, where they come back to their doubling.
     guess = {"clock": 0.0, "x0": 0.59}

@@ -38,6 +38,7 @@ def ball(restitution: float) -> tuple[ds.analysis.PeriodicOrbit, float, float]:
     return orbit, fold, doubling
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restitution", [0.3, 0.5, 0.8, 0.95])
 def test_a_ball_folds_where_it_leaves_at_the_start_of_the_period_and_doubles(
     restitution: float,
@@ -54,6 +55,7 @@ def test_a_ball_folds_where_it_leaves_at_the_start_of_the_period_and_doubles(
 
 
 # Gamma of the second doubling by Newton's method on the exact map, 30 digits.
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("restitution", "second"), [(0.5, 1.66713066076954308), (0.8, 1.22177969954674298)]
 )
@@ -81,6 +83,7 @@ def near(special: ds.analysis.SpecialPoint) -> Point:
     return Point(value, linear.shot, linear.slopes, entry.tangent, 0, 0.0)
 
 
+@pytest.mark.slow
 def test_newtons_method_on_special_points_is_quadratic() -> None:
     duffing, pendulum = systems.duffing(), systems.forced_pendulum()
     period = 2 * ca.pi / duffing.parameters.w
@@ -128,6 +131,7 @@ def test_newtons_method_on_special_points_is_quadratic() -> None:
     assert kinds == {"fold", "branch point", "symmetry breaking", "Neimark-Sacker"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("frequency", "damping", "restitution"), [(2.8, 0.1, 0.8), (3.3, 0.3, 0.5), (1.7, 0.2, 0.9)]
 )
@@ -153,6 +157,7 @@ def test_an_oscillator_touches_its_wall_where_its_amplitude_is_the_distance(
         touch.switch()
 
 
+@pytest.mark.slow
 def test_orbits_that_hit_the_wall_come_to_touch_it_at_the_same_force() -> None:
     orbit = periodic_orbit(
         systems.impact_oscillator(),
@@ -168,6 +173,7 @@ def test_orbits_that_hit_the_wall_come_to_touch_it_at_the_same_force() -> None:
     assert abs(branch.special[0].value - math.hypot(1 - 2.8**2, 0.28)) < 1e-13
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("damping", "static", "sliding"), [(0.4, 0.4, 0.3), (0.8, 0.5, 0.3)])
 def test_a_belt_loses_its_cycle_where_the_mass_hardly_sticks_again(
     damping: float, static: float, sliding: float
@@ -214,6 +220,7 @@ def hopf() -> ds.analysis.Branch:
     return continue_orbit(rest, {"a": (-0.4, 0.4)}, step=0.1)
 
 
+@pytest.mark.slow
 def test_an_equilibrium_loses_its_stability_to_oscillations_of_a_known_period() -> None:
     (point,) = hopf().special
     assert point.kind == "Hopf"
@@ -229,6 +236,7 @@ def test_an_equilibrium_loses_its_stability_to_oscillations_of_a_known_period() 
     assert "(a Hopf point, period 6.283185307 s)" in farther.ends[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [1.0, 1.4])
 def test_the_brusselator_oscillates_beyond_its_hopf_point(rate: float) -> None:
     # x' = A - (B + 1) x + x^2 y, y' = B x - x^2 y: B = 1 + A^2, w = A, from any time of looking.
@@ -245,6 +253,7 @@ def test_the_brusselator_oscillates_beyond_its_hopf_point(rate: float) -> None:
         assert abs(point.switch(amplitude=0.02).period - 2 * math.pi / rate) < 1e-2
 
 
+@pytest.mark.slow
 def test_a_bead_on_a_turning_hoop_leaves_the_bottom_to_both_sides() -> None:
     # theta'' = sin(theta) (W^2 cos(theta) - 1) - 0.1 theta': cos(theta) = 1 / W^2 from W = 1 on.
     q, p = ds.coordinates(theta="rad"), ds.parameters(W=(0.8, "rad/s"))
@@ -262,6 +271,7 @@ def test_a_bead_on_a_turning_hoop_leaves_the_bottom_to_both_sides() -> None:
     assert angles[0] * angles[1] < 0.0
 
 
+@pytest.mark.slow
 def test_where_no_symmetry_is_named_two_branches_cross_and_the_bent_orbits_are_reached() -> None:
     orbit = periodic_orbit(
         systems.forced_pendulum(),
@@ -322,6 +332,7 @@ def test_a_link_comes_to_a_degenerate_point() -> None:
         point.switch()
 
 
+@pytest.mark.slow
 def test_sides_and_amplitudes_that_cannot_be_are_refused() -> None:
     orbit = periodic_orbit(systems.walker(), start(0.2, -0.2), section="strike", verify=False)
     (doubling,) = continue_orbit(orbit, {"slope": (0.009, 0.0155)}, step=0.2).special

@@ -126,6 +126,7 @@ def check_limits(orbit: ds.analysis.PeriodicOrbit) -> None:
     assert min(np.linalg.norm(at_once - one.reduced @ along) for one in orbit.orders) > 0.01
 
 
+@pytest.mark.slow
 def test_impulses_of_wheels_that_switch_together_depend_on_their_order() -> None:
     """Without an impulse on the orbit the map of its neighbours jumps all the same.
 
@@ -254,6 +255,7 @@ def check_circle(row: tuple[float, ...]) -> None:
     assert orbit.verdict == "unstable"
 
 
+@pytest.mark.slow
 def test_a_circle_of_a_bicycle_has_every_column_of_a_balance() -> None:
     check_circle(CIRCLES[0])
 

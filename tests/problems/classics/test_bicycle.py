@@ -31,6 +31,7 @@ def lateral(speed):
 # -- the linear equations ------------------------------------------------------------------------
 
 
+@pytest.mark.slow_rows("1.0")
 @pytest.mark.parametrize("speed", PUBLISHED)
 def test_eigenvalues_agree_with_the_published_ones_to_13_digits(speed):
     castering, capsize, weave, frequency = PUBLISHED[speed]
@@ -77,6 +78,7 @@ def hard_push():
     return problem.case("m2").solve(at=[5.0])
 
 
+@pytest.mark.slow
 def test_states_and_contact_forces_agree_with_virtual_power_in_world_axes(hard_push):
     end, forces = truth.ride(5.0, 4.6, 0.5)
     for name in truth.NAMES:

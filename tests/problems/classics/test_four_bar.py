@@ -8,6 +8,7 @@ from tests.reference.four_bar import four_bar_states
 PROBLEM = ds.problem("four-bar")
 
 
+@pytest.mark.slow_rows("1", "3")
 @pytest.mark.parametrize("windows", [1, 2, 3])
 def test_the_bars_stay_parallel_through_every_loss_of_rank(windows):
     times = np.array([1.0, 4.0, 10.0])
@@ -26,6 +27,7 @@ def test_feedback_alone_comes_near():
         assert abs(run[name][0] - column[0]) < 1e-10, name
 
 
+@pytest.mark.slow
 def test_a_rate_that_is_too_low_loses_the_branch_and_says_so():
     run = PROBLEM.case("swing").solve(formulation=ds.Feedback(rate=10.0))
     assert run.outcome is ds.Outcome.DEGENERATE
@@ -35,6 +37,7 @@ def test_a_rate_that_is_too_low_loses_the_branch_and_says_so():
         assert np.max(np.abs(run[name] - column)) < 1e-3, name
 
 
+@pytest.mark.slow
 def test_projected_no_rate_loses_the_branch():
     for rate in (0.0, 10.0, 200.0):
         formulation = ds.Projected(ds.Feedback(rate=rate))

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 import daesolve as ds
 from tests.reference.pendulum import pendulum_states
@@ -16,6 +17,7 @@ def test_states_and_tension_agree_with_elliptic_functions():
     assert run.drift["energy"].max_relative < 1e-14
 
 
+@pytest.mark.slow
 def test_after_ten_thousand_seconds_the_phase_is_as_right_as_the_energy():
     times = np.array([1000.0, 10000.0])
     run = ds.problem("pendulum").case("release").solve(until=10000.0, at=times)

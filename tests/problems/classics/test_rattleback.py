@@ -11,6 +11,7 @@ def reversal():
     return problem.case("reversal").solve()
 
 
+@pytest.mark.slow
 def test_spun_against_its_sense_it_turns_round_with_its_energy(reversal):
     spin = reversal["spin"]
     assert spin[0] < -4.99

@@ -29,6 +29,7 @@ def test_a_block_slides_down_its_slope_to_rest():
     assert agrees(run["rear_friction"][-1] + run["front_friction"][-1], known["rest_T_sum"])
 
 
+@pytest.mark.slow
 def test_a_block_tips_and_rocks_to_rest():
     known = case("tips_and_rocks_to_rest")["values"]
     run = run_of("block", "tips", at=ds.every(1e-3))
@@ -42,6 +43,7 @@ def test_a_block_tips_and_rocks_to_rest():
     assert 0.0 <= known["max_tilt"]["value"] - tilt <= 20.0 * 5e-4**2
 
 
+@pytest.mark.slow_rows("shaken-block_two_feet_shaking_table_stick_slip-events0")
 @pytest.mark.parametrize(
     ("case_", "name", "events"),
     [
@@ -62,6 +64,7 @@ def test_a_table_shakes_a_block(case_, name, events):
     assert agrees(run["x"][-1], known["x_at_10_periods"], 12)
 
 
+@pytest.mark.slow
 def test_a_block_rocks_to_rest():
     known = case("housner_rest")["values"]
     run = run_of("rocking-block", "housner")
@@ -98,6 +101,7 @@ def test_a_belt_takes_a_block_along_until_its_spring_pulls_it_off():
     assert agrees(run["x"][-1], known["x_at_0.9_period_after"], 12)
 
 
+@pytest.mark.slow
 def test_higher_friction_of_rest_makes_a_cycle_of_stick_and_slip():
     """It sticks from x1 to x2 = share mu g / k with the belt's v, and slips about x0 = mu g / k.
 

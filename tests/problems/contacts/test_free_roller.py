@@ -50,6 +50,7 @@ def followed(rates, start, until):
     return found.y[:, -1]
 
 
+@pytest.mark.slow
 def test_it_slides_as_newton_and_euler_say():
     case = ROLLER.case("slides-across").starting(
         {"tilt": 0.3, "speed_x": 0.5, "speed_y": 0.4, "spin": 3.0, "pitch": 1.0}
@@ -61,6 +62,7 @@ def test_it_slides_as_newton_and_euler_say():
     np.testing.assert_allclose(seen_from_space(run.end_state).ravel(), end, rtol=1e-11, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_it_rolls_as_coordinates_without_reactions_say():
     """As long as it neither slips nor leaves its arc: 2 s of rocking, six turns of its axis."""
     case = ROLLER.case("rocks")
@@ -85,6 +87,7 @@ def test_across_its_axis_it_slides_and_rolls_as_a_cylinder_does():
     assert run["roller_y_dot"][-1] == pytest.approx(-0.5 * share / (1.0 + share), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_it_lands_with_the_impact_of_a_fall_and_comes_to_rest():
     case = ROLLER.case("dropped")
     run = case.solve()
@@ -99,6 +102,7 @@ def test_it_lands_with_the_impact_of_a_fall_and_comes_to_rest():
     assert run.events[-1].time == pytest.approx(fall * (1.0 + e) / (1.0 - e), rel=1e-9)
 
 
+@pytest.mark.slow_rows("dropped")
 @pytest.mark.parametrize("name", ["dropped", "slides-across", "rocks"])
 def test_energy_goes_to_friction_and_impacts(name):
     found = ROLLER.analyses["balance"](ROLLER.case(name)).values
@@ -157,6 +161,7 @@ def test_ends_that_are_cut_off_have_a_radius():
         case.consistent_start()
 
 
+@pytest.mark.slow
 def test_every_case_has_its_pictures_and_is_drawn_on_the_floor():
     for own in ROLLER.cases:
         bound = ROLLER.case(own.name)

@@ -35,6 +35,7 @@ def test_the_tennis_ball_is_that_of_the_reference():
     assert agrees(spin[1], known["wy"], 12)
 
 
+@pytest.mark.slow_rows("comes-to-rest")
 @pytest.mark.parametrize("name", ["tennis", "superball", "comes-to-rest"])
 def test_impulses_are_those_of_the_closed_form(name):
     found = BALL.analyses["bouncing"](BALL.case(name))
@@ -55,6 +56,7 @@ def test_the_superball_goes_forward_with_and_without_spin():
     assert np.max(np.abs(lost)) <= 1e-14
 
 
+@pytest.mark.slow
 def test_a_ball_whose_bounces_end_rolls_on():
     """Its speed is that after the first impact at which it grips: 1 / (1 + k) of a ball's."""
     run = BALL.case("comes-to-rest").solve()
@@ -69,6 +71,7 @@ def test_a_ball_whose_bounces_end_rolls_on():
     assert run["floor"][-1] == pytest.approx(p["mass"] * p["gravity"], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_the_tripod_is_that_of_the_reference():
     known = case("tripod_slides_and_spins_to_rest")["values"]
     found = TRIPOD.analyses["stopping"](TRIPOD.case("spins")).values
@@ -92,6 +95,7 @@ def test_a_spin_lets_the_tripod_slide_down_until_it_stops():
     assert held == pytest.approx(-p["mass"] * p["gravity"] * math.sin(p["incline"]), rel=1e-10)
 
 
+@pytest.mark.slow_rows("problem1")
 @pytest.mark.parametrize("problem", [BALL, TRIPOD])
 def test_every_case_has_its_pictures(problem):
     for own in problem.cases:

@@ -64,6 +64,7 @@ def test_the_woodpecker_starts_where_its_lower_edge_is_about_to_slip():
     assert agrees(guess["phi_B"], found["phiB_at_slip"])
 
 
+@pytest.mark.slow
 def test_the_woodpecker_pecks_in_its_cycle():
     known = case("woodpecker_limit_cycle")["values"]
     answer = ds.problem("woodpecker").case("cycle").analyse("period")
@@ -91,6 +92,7 @@ def test_the_woodpecker_keeps_its_period_and_its_energy_a_thousand_times():
     assert agrees(struck / 1000.0, known["energy_lost_in_impacts"], 3)
 
 
+@pytest.mark.slow
 def test_a_slower_bird_is_caught_by_the_cycle():
     """Each period leaves about -0.839 of the distance to the cycle, near it."""
     known = case("woodpecker_limit_cycle")["values"]
@@ -107,6 +109,7 @@ def test_a_slower_bird_is_caught_by_the_cycle():
     assert np.all(np.abs(ratios - known["multiplier"]["value"]) <= bend)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blind", [False, True])
 def test_the_woodpecker_pecks_on_where_a_solver_is_blind_to_an_event_that_was_met_slowly(
     blind, monkeypatch
@@ -124,6 +127,7 @@ def test_the_woodpecker_pecks_on_where_a_solver_is_blind_to_an_event_that_was_me
     assert len(times_of(run, "lower_sticks")) == 10
 
 
+@pytest.mark.slow
 def test_a_slider_in_clearance_strikes_both_walls():
     known = case("slider_crank_clearance")["values"]
     run = ds.problem("slider-crank-clearance").case("clearance").solve()
@@ -134,6 +138,7 @@ def test_a_slider_in_clearance_strikes_both_walls():
     assert len(turns) == known["reversals_in_contact"]["value"]
 
 
+@pytest.mark.slow
 def test_a_slider_without_clearance_turns_round_at_its_dead_centres():
     """Which side of its guide is loaded, and the sense of friction, change as it moves on."""
     known = case("slider_crank_no_clearance")["values"]
@@ -149,6 +154,7 @@ def test_a_slider_without_clearance_turns_round_at_its_dead_centres():
     )
 
 
+@pytest.mark.slow
 def test_a_slider_without_friction_keeps_its_energy_and_turns_round_all_the_same():
     case_ = ds.problem("slider-crank-clearance").case("guided", friction=0.0)
     run = case_.solve()
@@ -200,6 +206,7 @@ def test_as_many_balls_leave_as_strike_where_they_are_a_hair_apart(name, strikin
         assert abs(rate - (top if leaves else 0.0)) <= top * still
 
 
+@pytest.mark.slow
 def test_balls_that_touch_leave_as_the_law_says():
     top = math.sqrt(2.0 * 9.81 / 0.3 * (1.0 - math.cos(0.5)))
     one = ds.problem("newtons-cradle").case("touching").solve().events[0].after

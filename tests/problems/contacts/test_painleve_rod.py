@@ -83,6 +83,7 @@ def test_a_rod_whose_reaction_falls_to_zero_at_the_border_of_the_paradox_opens(f
     assert lost.detail["angle"] <= first + 1e-9
 
 
+@pytest.mark.slow_rows("away")
 @pytest.mark.parametrize("name", ["jam", "away"])
 def test_cases_have_their_pictures(name):
     bound = ROD.case(name)

@@ -82,6 +82,7 @@ def test_a_superball_turns_its_slip_round_from_the_friction_of_the_reference_on(
         assert (abs(slip + p["v"][0]) <= 1e-12) == (share > 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", cases("brick_corner_impact"))
 def test_the_corner_of_a_brick_slips_or_sticks_as_the_reference_says(known):
     p, values = known["params"], known["values"]
@@ -236,6 +237,7 @@ def stool() -> Mechanism:
     return Mechanism([body], list(feet("f", points, p["mu"])), gravity=(0.0, 0.0, -p["g"]))
 
 
+@pytest.mark.slow
 def test_four_feet_that_spin_slide_as_equal_springs_let_them_or_are_refused():
     values = case("four_feet_initial_acceleration")["values"]
     mechanism = stool()
@@ -252,6 +254,7 @@ def test_four_feet_that_spin_slide_as_equal_springs_let_them_or_are_refused():
     np.testing.assert_allclose(loads, wanted["N"], rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_four_feet_that_do_not_spin_slide_as_a_point_does():
     mechanism = stool()
     start = {**mechanism.start, "stool_w3": 0.0}

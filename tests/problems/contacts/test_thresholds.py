@@ -45,6 +45,7 @@ def test_the_first_impact_of_a_thrown_rod_is_that_of_the_reference(known, law):
     assert agrees(impact.kinetic_after - impact.kinetic_before, values[f"{law}_dE"], 11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", cases("slip_stick_reverse_boundaries"))
 def test_slip_sticks_and_reverses_between_the_bounds_of_the_reference(known):
     p, values = known["params"], known["values"]
@@ -66,6 +67,7 @@ def test_slip_sticks_and_reverses_between_the_bounds_of_the_reference(known):
     assert agrees(lower, values["kappa_minus"], 9)
 
 
+@pytest.mark.slow
 def test_a_block_that_slides_tips_from_the_friction_of_the_reference_on():
     known = case("tipping_threshold")
     block = ds.problem("block").case("tips")
@@ -78,6 +80,7 @@ def test_a_block_that_slides_tips_from_the_friction_of_the_reference_on():
     assert found == pytest.approx(known["values"]["mu_tip"]["value"], abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", cases("squat_threshold"))
 def test_a_block_wider_than_the_reference_says_stops_dead_at_its_first_impact(known):
     height = known["params"]["h"]
@@ -96,6 +99,7 @@ def test_a_block_wider_than_the_reference_says_stops_dead_at_its_first_impact(kn
     assert agrees(found, known["values"]["b_over_h"], 5)
 
 
+@pytest.mark.slow
 def test_three_balls_collapse_below_the_restitution_of_the_reference():
     """Near to it balls part more slowly than counts: it is looked at from both sides."""
     known = case("sequential_collapse_threshold")["values"]["e_crit"]["value"]
@@ -111,6 +115,7 @@ def test_three_balls_collapse_below_the_restitution_of_the_reference():
     assert first < second < third
 
 
+@pytest.mark.slow
 def test_a_rod_has_no_motion_from_painleves_friction_on():
     known = case("painleve_critical_mu")
     rod = ds.problem("painleve-rod").case("no-motion").starting({"angle": math.atan(2.0)})

@@ -76,6 +76,7 @@ def comes_to_rest(seed: int, **laws: str) -> None:
     assert np.max(np.diff(energy(run))) < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [5, 7])
 def test_a_thrown_box_comes_to_rest_on_a_face(seed):
     comes_to_rest(seed)
@@ -93,6 +94,7 @@ def test_a_box_whose_slip_turns_back_on_the_direction_in_which_it_began_comes_to
     comes_to_rest(444)
 
 
+@pytest.mark.slow
 def test_a_box_that_lands_on_a_face_without_spin_slides_as_a_point_does():
     mu, drop = 0.4, 0.2
     time, fall = np.sqrt(2 * drop / GRAVITY), np.sqrt(2 * GRAVITY * drop)
@@ -107,6 +109,7 @@ def test_a_box_that_lands_on_a_face_without_spin_slides_as_a_point_does():
         assert run.events[-1].time == pytest.approx(time + left / (mu * GRAVITY), abs=1e-11)
 
 
+@pytest.mark.slow
 def test_loads_of_a_box_that_lands_while_it_spins_are_those_of_equal_springs_or_refused():
     start = dict(box().start) | {"box_z": HALF + 0.01, "box_x_dot": 0.6, "box_w3": 6.0}
     run = ds.solve(system(), 1.0, guess=start)
@@ -138,6 +141,7 @@ def test_time_steps_come_to_the_same_motion():
     assert misses[2] < 5e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [pytest.param(3, marks=pytest.mark.slow), 10])
 def test_a_thrown_box_comes_to_rest_by_poissons_law_too(seed):
     """Its expansion takes the impulses of compression that equal springs would have."""
@@ -184,6 +188,7 @@ def test_thrown_boxes_rest_or_are_reported_to_have_loads_that_decide(seed):
     rests_or_is_reported(seed)
 
 
+@pytest.mark.slow
 def test_a_box_rests_on_four_feet_from_the_start_on():
     start = dict(box().start) | {"box_z": HALF}
     closed = {f"contact_c_{k}": 1.0 for k in range(1, 5)}

@@ -44,6 +44,7 @@ def over_periods(case, periods):
     return max(misses), monodromy(case.starting(start), STATES, until)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("side", [1, -1])
 @pytest.mark.parametrize("name", PAIRS)
 def test_one_bounce_a_period_returns_with_its_multipliers(name, side):
@@ -73,6 +74,7 @@ def test_a_ball_may_bounce_once_in_two_periods():
     assert np.trace(carried) == pytest.approx(1.25 - 2.25 * 2.3 * sine, abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("restitution", [0.5, 0.8, 0.3])
 def test_at_fold_and_doubling_a_multiplier_is_one_and_minus_one(restitution):
     values = {**problem.case().full_parameters, "restitution": restitution}

@@ -66,6 +66,7 @@ def test_weak_impacts_return_with_multipliers_that_grow_as_they_weaken(force):
     assert np.linalg.det(carried) == pytest.approx(product, rel=1e-9)
 
 
+@pytest.mark.slow_rows("in two periods", "stable")
 @pytest.mark.parametrize("name", OTHERS)
 def test_an_orbit_of_one_impact_returns_with_its_multipliers(name):
     label, values, periods = OTHERS[name]

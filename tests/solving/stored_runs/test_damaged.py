@@ -25,6 +25,7 @@ def missing(directory, number):
     (directory / f"checkpoints/{number:06}.json").unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", [(3, 4), (10,)])
 @pytest.mark.parametrize("damage", [torn, missing])
 def test_damaged_parts_are_reported_and_computed_again(tmp_path, damage, numbers):
@@ -56,6 +57,7 @@ def full_disk(monkeypatch, after):
     return lambda: monkeypatch.setattr(files.os, "fsync", fsync)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [9, 31])
 def test_a_full_disk_ends_the_run_and_loses_nothing(tmp_path, monkeypatch, after):
     whole = swing(tmp_path / "whole", system=pendulum())

@@ -16,6 +16,7 @@ from ...systems import pendulum
 from .runs import alike, interrupting, swing, tables
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [5.0, 5.3, 4.9])
 def test_an_extension_changes_nothing_of_what_was_there(tmp_path, first):
     swing(tmp_path / "run", until=first)
@@ -32,6 +33,7 @@ def test_an_extension_changes_nothing_of_what_was_there(tmp_path, first):
     assert max(abs(run.at(t)["x"] - plain.at(t)["x"]) for t in (3.0, 7.7, 10.0)) < 1e-12
 
 
+@pytest.mark.slow
 def test_an_extension_to_a_boundary_is_the_longer_run(tmp_path):
     swing(tmp_path / "short", until=5.0)
     run = ds.resume(tmp_path / "short", until=10.0, source=pendulum())
@@ -39,6 +41,7 @@ def test_an_extension_to_a_boundary_is_the_longer_run(tmp_path):
     assert tables(tmp_path / "short") == tables(tmp_path / "long")
 
 
+@pytest.mark.slow
 def test_an_extension_that_is_interrupted_goes_on(tmp_path):
     for name in ("whole", "broken"):
         swing(tmp_path / name, until=4.3)
@@ -50,6 +53,7 @@ def test_an_extension_that_is_interrupted_goes_on(tmp_path):
     assert tables(tmp_path / "broken") == tables(tmp_path / "whole")
 
 
+@pytest.mark.slow_rows("1e-13")
 @pytest.mark.parametrize("longer", [1e-9, 1e-13])
 def test_the_smallest_extension_has_its_end_as_a_sample(tmp_path, longer):
     swing(tmp_path / "run", until=2.0)
@@ -83,6 +87,7 @@ def test_an_extension_that_is_killed_at_once_has_no_result_of_the_shorter_run(
     assert run.end_time == run.times[-1] == Stored(tmp_path / "run").manifest["horizons"][-1]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_extended_says_why(tmp_path):
     swing(tmp_path / "run", until=3.0)
     with pytest.raises(OutOfRangeError, match="goes to 3 s"):

@@ -22,6 +22,7 @@ def opening_of(directory):
     return json.loads((directory / OPENING).read_bytes())
 
 
+@pytest.mark.slow
 def test_sparse_samples_have_the_beginning_beside_them(tmp_path):
     run = swing(tmp_path / "run", **SPARSE)
     begun, kept = run.opening(), opening_of(tmp_path / "run")
@@ -37,16 +38,19 @@ def test_close_samples_need_none(tmp_path):
     assert not (tmp_path / "run" / OPENING).exists()
 
 
+@pytest.mark.slow
 def test_a_case_keeps_it_as_a_system_does(tmp_path):
     ds.problem("pendulum").case().solve(store=tmp_path / "run", **SPARSE)
     assert (tmp_path / "run" / OPENING).is_file()
 
 
+@pytest.mark.slow
 def test_a_run_backwards_keeps_it_too(tmp_path):
     swing(tmp_path / "run", until=-40.0, at=ds.every(1.7))
     assert np.all(np.diff(opening_of(tmp_path / "run")["times"]) < 0.0)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_interrupted_has_the_same_beginning_in_the_end(tmp_path):
     system = pendulum()
     swing(tmp_path / "whole", system=system, **SPARSE)
@@ -58,6 +62,7 @@ def test_a_run_that_was_interrupted_has_the_same_beginning_in_the_end(tmp_path):
     assert opening_of(tmp_path / "broken") == opening_of(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_a_run_that_is_extended_keeps_what_it_had(tmp_path):
     system = pendulum()
     swing(tmp_path / "run", system=system, **SPARSE)
@@ -66,6 +71,7 @@ def test_a_run_that_is_extended_keeps_what_it_had(tmp_path):
     assert (tmp_path / "run" / OPENING).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_run_as_interrupted_and_it_is_resumed(tmp_path, monkeypatch):
     def full(writer, times, **series):
         raise StorageError("no room")

@@ -37,6 +37,7 @@ MARKS = {
 }
 
 
+@pytest.mark.slow_rows("cvodes", "dop853", "impacts", "projected", "switches")
 @pytest.mark.parametrize(
     "case",
     [pytest.param(n, marks=MARKS[n]) if n in MARKS else n for n in CASES],
@@ -61,6 +62,7 @@ def test_a_run_that_was_interrupted_goes_on_as_if_it_had_not_been(tmp_path, case
     assert not list(tmp_path.glob("broken/*/*.partial"))
 
 
+@pytest.mark.slow
 def test_a_passage_of_lost_rank_is_gone_on_with(tmp_path):
     case = ds.problem("four-bar").case()
     options = {"until": 6.0, "at": ds.every(0.1)}
@@ -73,6 +75,7 @@ def test_a_passage_of_lost_rank_is_gone_on_with(tmp_path):
     assert run.description == whole.description
 
 
+@pytest.mark.slow
 def test_a_part_is_gone_on_with_many_times(tmp_path):
     whole = swing(tmp_path / "whole")
     swing(tmp_path / "broken", interrupting(0.2))
@@ -84,6 +87,7 @@ def test_a_part_is_gone_on_with_many_times(tmp_path):
     assert alike(run, whole)
 
 
+@pytest.mark.slow
 def test_verification_is_made_up_for_when_a_run_goes_on(tmp_path):
     whole = swing(tmp_path / "whole", verify=True)
     swing(tmp_path / "broken", interrupting(5.0), verify=True)
@@ -93,6 +97,7 @@ def test_verification_is_made_up_for_when_a_run_goes_on(tmp_path):
     assert ds.Trajectory.from_run(tmp_path / "broken").verification == whole.verification
 
 
+@pytest.mark.slow
 def test_a_verification_that_is_interrupted_is_made_up_for(tmp_path, monkeypatch):
     whole = swing(tmp_path / "whole", verify=True)
     with monkeypatch.context() as pressed:
@@ -105,6 +110,7 @@ def test_a_verification_that_is_interrupted_is_made_up_for(tmp_path, monkeypatch
     assert ds.resume(tmp_path / "run", source=pendulum()).verification == whole.verification
 
 
+@pytest.mark.slow
 def test_a_verification_at_events_is_that_of_the_run_in_memory(tmp_path):
     options = {"system": bouncing_ball(), "initial": {"y": 1.0}, "at": ds.every_event()}
     stored = swing(tmp_path / "run", verify=True, until=3.0, **options)

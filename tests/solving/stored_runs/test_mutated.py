@@ -85,6 +85,7 @@ def as_if_killed(found, whole):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["done", "part"])
 def test_a_file_that_was_changed_gives_a_sentence_or_the_same_numbers(originals, tmp_path, kind):
     whole, refused = everything(originals[kind]), 0
@@ -131,6 +132,7 @@ def what_comes_of(original, place):
     return tables(place), [repr(run.events), run.drift]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [12, pytest.param(CHANGED, marks=pytest.mark.slow)])
 def test_a_run_of_which_a_file_was_changed_is_mended_or_refused(originals, tmp_path, count):
     whole = what_comes_of(originals["part"], tmp_path / "whole")
@@ -141,6 +143,7 @@ def test_a_run_of_which_a_file_was_changed_is_mended_or_refused(originals, tmp_p
     assert not all(refused)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flipped", range(0, 1600, 400))
 def test_a_checkpoint_with_a_flipped_bit_is_mended_by_the_one_before_it(
     originals, tmp_path, flipped

@@ -19,6 +19,7 @@ from ...systems import pendulum
 from .runs import alike, interrupting, swing
 
 
+@pytest.mark.slow_rows("even", "events", "listed")
 @pytest.mark.parametrize(
     "at",
     [None, ds.every(0.07), ds.every_event(), [3.0, 0.0, 3.0, 9.99]],
@@ -56,6 +57,7 @@ def test_a_part_has_states_outputs_reactions_and_signed_residuals(tmp_path):
     assert min(residual) < 0.0
 
 
+@pytest.mark.slow
 def test_any_time_of_a_stored_run_can_be_asked_for(tmp_path):
     run, plain = swing(tmp_path / "run"), ds.solve(pendulum(), 10.0, {"x": -1.0})
     for moment in (0.0, 0.3, 1.0, 4.9999, 5.0, 9.7, 10.0):
@@ -66,6 +68,7 @@ def test_any_time_of_a_stored_run_can_be_asked_for(tmp_path):
         ds.Trajectory.from_run(tmp_path / "run").at(1.0)
 
 
+@pytest.mark.slow
 def test_a_run_backwards_is_stored_in_its_own_direction(tmp_path):
     run = swing(tmp_path / "run", interrupting(4.0), until=-6.0)
     assert run.outcome is Outcome.INTERRUPTED
@@ -76,6 +79,7 @@ def test_a_run_backwards_is_stored_in_its_own_direction(tmp_path):
     assert run.times[-1] == -6.0
 
 
+@pytest.mark.slow
 def test_a_stored_run_becomes_tables_with_units(tmp_path):
     run = swing(tmp_path / "run", until=2.0)
     table = run.to_pandas()
@@ -117,6 +121,7 @@ AGAIN = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", AGAIN.values(), ids=AGAIN)
 def test_any_time_of_a_stored_run_is_that_of_the_run_in_memory_bit_for_bit(tmp_path, options):
     run, plain = swing(tmp_path / "run", **options), swing(None, **options)
@@ -124,6 +129,7 @@ def test_any_time_of_a_stored_run_is_that_of_the_run_in_memory_bit_for_bit(tmp_p
         assert run.at(moment) == plain.at(moment)
 
 
+@pytest.mark.slow
 def test_a_thinned_run_keeps_the_order_in_which_times_were_listed(tmp_path):
     times = [3.0, 0.0, 3.0, 1.9, 0.5, 1.0]
     stored, plain = swing(tmp_path / "run", at=times), swing(None, at=times)

@@ -41,6 +41,7 @@ class Odd(ds.Feedback):
 CHOSEN = {"formulation": Mine(gains=(3.0, 4.0)), "solver": Own(rtol=1e-9)}
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_where_its_module_is_imported(tmp_path):
     whole = swing(tmp_path / "whole", until=10.0, **CHOSEN)
     swing(tmp_path / "part", until=5.0, **CHOSEN)
@@ -49,6 +50,7 @@ def test_a_run_is_resumed_where_its_module_is_imported(tmp_path):
     assert ds.Trajectory.from_run(tmp_path / "part").end_time == 10.0
 
 
+@pytest.mark.slow
 def test_a_run_is_resumed_with_what_is_given_and_never_imports_a_module(tmp_path, monkeypatch):
     swing(tmp_path / "run", until=5.0, **CHOSEN)
     monkeypatch.delitem(sys.modules, __name__)

@@ -28,6 +28,7 @@ def changed(directory, **entries):
     file.write_text(json.dumps({**json.loads(file.read_text()), **entries}))
 
 
+@pytest.mark.slow
 def test_a_run_of_other_versions_is_gone_on_with_only_when_allowed(tmp_path):
     swing(tmp_path / "run", interrupting(3.0))
     manifest = json.loads((tmp_path / "run/manifest.json").read_text())

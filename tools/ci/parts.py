@@ -1,0 +1,124 @@
+"""The parts of the run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+from shlex import quote
+
+from tools.ci.schedule import Part
+
+REQUIRED = {f"DAESOLVE_REQUIRE_{tool}": "1" for tool in ("ASSIMULO", "CHROMIUM", "LATEX")}
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}
+"""Two workers share the machine, so neither may use both processors for small matrices."""
+
+
+def printed(readme: str, mark: str) -> str:
+    """Return the command of a README section exactly as it appears there.
+
+    Raises
+    ------
+    ValueError
+        The README has no such section.
+    """
+    found = re.search(rf"^<!-- {mark} -->\n```bash\n(.*?)\n```$", readme, re.MULTILINE | re.DOTALL)
+    if found is None:
+        raise ValueError(f"README.md has no command below <!-- {mark} -->")
+    return found[1]
+
+
+def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[Part]:
+    """Return the parts in the order in which they are to begin.
+
+    Parameters
+    ----------
+    scratch
+        A folder with the clones `main` and `release`.
+    readme
+        The text of the README.
+    tests
+        The test files whose slow tests run; None for all.
+    """
+    main, release = scratch / "main", scratch / "release"
+    dev = scratch / "dev"
+    python = quote(f"{dev}/bin/python")
+    use_dev = f"export PATH={quote(f'{dev}/bin')}:$PATH\n"
+    site = scratch / "site"
+    return [
+        # The README's command installs from the other clone meanwhile; pip writes beside sources.
+        Part(
+            "environment",
+            f"python3 -m venv {quote(str(dev))}\n"
+            f"{python} -m pip install -q -e '.[dev]' -e ./problems",
+            folder=release,
+        ),
+        Part(
+            "README's first command",
+            f"{printed(readme, 'run')}\ntest -s runs/hoop/report.html",
+            folder=main,
+        ),
+        Part(
+            "linters",
+            f"{use_dev}ruff format --check .\nruff check .\npyright\nlint-imports",
+            needs=("environment",),
+            decisive=True,
+            folder=release,
+        ),
+        # Network and disk beside the linters. Assimulo is built for the environment of the README,
+        # which nothing uses meanwhile; the other one then gets the wheel.
+        Part(
+            "tools",
+            "bash tools/chromium/install\nbash tools/latex/install\n"
+            "bash tools/assimulo/install .venv/bin/python",
+            needs=("README's first command",),
+            folder=main,
+        ),
+        Part(
+            "environment of the tests",
+            f"{python} -m pip install -q --no-deps -e . -e ./problems\n"
+            f"bash tools/assimulo/install {python}",
+            needs=("linters", "tools"),
+            folder=main,
+        ),
+        Part(
+            "site",
+            f"{use_dev}sphinx-build -q -W --keep-going -b html docs {quote(str(site))}",
+            needs=("environment of the tests",),
+            folder=main,
+        ),
+        # A build rewrites the entry points beside the sources, by which tests find the problems.
+        Part(
+            "packages",
+            f"{use_dev}bash tools/release/build\nbash tools/release/check",
+            needs=("environment of the tests",),
+            folder=release,
+        ),
+        # Both runs of pytest are in one checkout, so that numba compiles each kernel once.
+        Part(
+            "README's second command",
+            printed(readme, "test"),
+            needs=("linters", "tools"),
+            processors=2,
+            folder=main,
+            environment=REQUIRED | ONE_THREAD,
+        ),
+        Part(
+            "slow tests",
+            f"{use_dev}{_slow(tests)}",
+            needs=("environment of the tests", "site"),
+            processors=2,
+            folder=main,
+            environment=REQUIRED | ONE_THREAD | {"DAESOLVE_SITE": str(site)},
+        ),
+    ]
+
+
+def _slow(tests: Collection[str] | None) -> str:
+    if tests is None:
+        return "pytest -q -m slow -n 2"
+    if not tests:
+        return "echo 'the change reaches no tests'"
+    # Files without slow tests are no fault: 5 is pytest's status for having found nothing to run.
+    files = " ".join(map(quote, sorted(tests)))
+    return f"pytest -q -m slow -n 2 {files} || [ $? = 5 ]"
