@@ -25,8 +25,8 @@ from .formulations import Overdetermined as Overdetermined
 from .formulations import Projected as Projected
 from .formulations import Regularised as Regularised
 from .formulations import Viscous as Viscous
-from .integration.run_options import every as every
-from .integration.run_options import every_event as every_event
+from .integration.sampling import every as every
+from .integration.sampling import every_event as every_event
 from .plugins.citation import citation as citation
 from .plugins.family import Answer as Answer
 from .plugins.family import Case as Case

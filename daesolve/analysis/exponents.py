@@ -28,13 +28,13 @@ from daesolve.analysis.propagation import Propagation, legs_of
 from daesolve.errors import DaesolveError, NoDerivativeError, OutOfRangeError
 from daesolve.integration.record import Boundary, RunRecord
 from daesolve.integration.run_options import (
-    At,
     Initial,
     RunOptions,
     Source,
     check_options,
     requested_of,
 )
+from daesolve.integration.sampling import At
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.beside import in_lane

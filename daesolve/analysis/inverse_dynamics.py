@@ -29,7 +29,8 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
-from daesolve.integration.run_options import RunOptions, Source, requested_of, sample_times
+from daesolve.integration.run_options import RunOptions, Source, requested_of
+from daesolve.integration.sampling import sample_times
 from daesolve.posing.tables import Kind, Table, table
 from daesolve.preparation.examination import starting_point
 from daesolve.preparation.request import Request

@@ -7,13 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from daesolve.errors import DaesolveError, OutOfRangeError
-from daesolve.integration.run_options import (
-    At,
-    BoundProblem,
-    RunOptions,
-    Source,
-    requested_of,
-)
+from daesolve.integration.run_options import BoundProblem, RunOptions, Source, requested_of
+from daesolve.integration.sampling import At
 from daesolve.preparation.request import Request
 from daesolve.system.consistent_state import check_system
 from daesolve.system.system import System

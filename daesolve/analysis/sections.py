@@ -26,13 +26,13 @@ from daesolve.errors import (
 )
 from daesolve.integration.record import Happening, RunRecord
 from daesolve.integration.run_options import (
-    At,
     Initial,
     RunOptions,
     Source,
     check_options,
     requested_of,
 )
+from daesolve.integration.sampling import At
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.posing.events import EITHER, Direction, Event
 from daesolve.posing.goals import as_scalar

@@ -22,7 +22,8 @@ from daesolve.errors import (
     suggest_names,
     unknown_name,
 )
-from daesolve.integration.run_options import At, RunOptions, check_options, requested
+from daesolve.integration.run_options import RunOptions, check_options, requested
+from daesolve.integration.sampling import At
 from daesolve.integration.simulation import simulate_recorded
 from daesolve.preparation.examination import starting_point
 from daesolve.preparation.preparing import Prepared, prepare

@@ -14,7 +14,7 @@ import typer
 from rich.text import Text
 
 from daesolve.cli.options import AsJson, show
-from daesolve.layout import Rows, Words
+from daesolve.reporting.layout import Rows, Words
 
 SUNDAE = "pip install 'daesolve[sundials]'"
 ASSIMULO = (

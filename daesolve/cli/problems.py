@@ -16,12 +16,12 @@ from daesolve.cli.orbits import ANALYSES as ORBITS
 from daesolve.equations.dynamics import Dynamics
 from daesolve.errors import readable
 from daesolve.gallery.page import summary
-from daesolve.layout import Rows, Words
 from daesolve.plugins import registry
 from daesolve.plugins.analyses import ANALYSES
 from daesolve.plugins.family import Case, Choice
 from daesolve.plugins.registry import Problem
 from daesolve.posing.guides import AT_REST
+from daesolve.reporting.layout import Rows, Words
 from daesolve.template import new_project
 
 BY_RULE = (

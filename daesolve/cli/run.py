@@ -46,7 +46,7 @@ from daesolve.cli.options import (
     show,
 )
 from daesolve.errors import DegenerateConstraintError, OutOfRangeError, VariantError
-from daesolve.integration.run_options import At, every, every_event
+from daesolve.integration.sampling import At, every, every_event
 from daesolve.integration.simulation import Progress
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.resuming import problem_of

@@ -65,10 +65,10 @@ from daesolve.ensembles.sweep_results import (
 )
 from daesolve.ensembles.sweeping import case_from
 from daesolve.errors import OutOfRangeError, readable, unknown_name
-from daesolve.layout import Rows
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.reporting import write_measures
 from daesolve.reporting.document import file_stem
+from daesolve.reporting.layout import Rows
 from daesolve.solvers import Taylor
 
 MOST_REASONS = 3

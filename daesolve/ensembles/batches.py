@@ -10,12 +10,7 @@ from functools import partial
 from typing import Any, Unpack
 
 from daesolve.errors import DaesolveError, OutOfRangeError, UnsupportedError
-from daesolve.integration.run_options import (
-    RunOptions,
-    check_options,
-    requested_by,
-    with_values,
-)
+from daesolve.integration.run_options import RunOptions, check_options, requested_by, with_values
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.preparation.beside import in_lane
 from daesolve.preparation.lately import prepare_once

@@ -24,7 +24,7 @@ from daesolve.errors import (
     PluginError,
     in_words,
 )
-from daesolve.integration.run_options import At
+from daesolve.integration.sampling import At
 from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.foreign import called
@@ -108,7 +108,7 @@ def run_chunk(task: Task, chunk: Chunk) -> ChunkResults:
     WorkerError
         The worker does not fit this sweep.
     """
-    with _one_at_a_time, reported_otherwise():
+    with _one_at_a_time:
         begin = time.perf_counter()
         results = run_members(case_of(task), task, chunk)
         return ChunkResults(results, time.perf_counter() - begin)
@@ -122,9 +122,10 @@ def run_members(case: BoundCase, task: Task, chunk: Chunk) -> tuple[Result, ...]
     KeyboardInterrupt
         A run was interrupted.
     """
-    if task.batch is not False:
-        return _side_by_side(case, task, chunk)
-    return tuple(_alone(case, task, number, values) for number, values in chunk)
+    with reported_otherwise():
+        if task.batch is not False:
+            return _side_by_side(case, task, chunk)
+        return tuple(_alone(case, task, number, values) for number, values in chunk)
 
 
 def _alone(case: BoundCase, task: Task, number: int, values: Mapping[str, Any]) -> Result:

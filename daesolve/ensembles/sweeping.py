@@ -38,15 +38,8 @@ from daesolve.errors import (
 )
 from daesolve.formulations import FORMULATIONS, Formulation
 from daesolve.formulations.formulation import settings_of
-from daesolve.integration.run_options import (
-    At,
-    Every,
-    EveryEvent,
-    RunOptions,
-    check_options,
-    sample_times,
-    with_values,
-)
+from daesolve.integration.run_options import RunOptions, check_options, with_values
+from daesolve.integration.sampling import At, Every, EveryEvent, sample_times
 from daesolve.plugins import registry
 from daesolve.plugins.bound_case import BoundCase
 from daesolve.plugins.family import Family

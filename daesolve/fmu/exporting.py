@@ -28,12 +28,7 @@ from daesolve.fmu.ruled import StartRule
 from daesolve.fmu.tables import Sheet, sizes, tables
 from daesolve.fmu.variables import FIXED, INPUT, SETTLED, TUNABLE, variables_of
 from daesolve.formulations import Feedback
-from daesolve.integration.run_options import (
-    RunOptions,
-    Source,
-    check_options,
-    requested_of,
-)
+from daesolve.integration.run_options import RunOptions, Source, check_options, requested_of
 from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.preparing import Prepared
 from daesolve.storage.files import located

@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from daesolve.diagnostics.first_steps import FirstSteps
-from daesolve.integration.run_options import At
+from daesolve.integration.sampling import At
 from daesolve.preparation.preparing import Prepared
 from daesolve.trajectory.samples import Recorded
 from daesolve.trajectory.trajectory import Trajectory

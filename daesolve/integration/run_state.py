@@ -21,7 +21,7 @@ from daesolve.equations.contact_rows import in_space
 from daesolve.integration.checkpoints import restored_boundaries, saved_boundary
 from daesolve.integration.effort import Effort
 from daesolve.integration.record import Assembly, Boundary, Happening, RunRecord
-from daesolve.integration.run_options import At, Schedule
+from daesolve.integration.sampling import At, Schedule
 from daesolve.modes.transitions import INSTANT, Instant, Transitions
 from daesolve.preparation.preparing import Prepared
 from daesolve.solvers import EventHit, Observer, SegmentEnd, State

@@ -36,8 +36,8 @@ from daesolve.integration.looks import among, looks, see_reset
 from daesolve.integration.opening import opening
 from daesolve.integration.points import last_before, point_after
 from daesolve.integration.record import Boundary, RunRecord
-from daesolve.integration.run_options import At, sample_times
 from daesolve.integration.run_state import RunState, fresh_state
+from daesolve.integration.sampling import At, sample_times
 from daesolve.integration.simple_resets import SimpleResets
 from daesolve.interruptions import interruptible
 from daesolve.modes.transitions import Transitions

@@ -12,12 +12,12 @@ from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from daesolve.layout import Indented, Rows
 from daesolve.papers.paper import Compared, Made, MadeItem
 from daesolve.reporting import make_empty
 from daesolve.reporting.document import dump, plain, replace_file
 from daesolve.reporting.facts import heading, short, template
 from daesolve.reporting.figures.style import alone, style, svg
+from daesolve.reporting.layout import Indented, Rows
 from daesolve.solving.descriptions import versions
 
 DIGITS = 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from daesolve.layout import Rows
+from daesolve.reporting.layout import Rows
 from daesolve.storage.encoding import is_list, is_mapping
 
 WIDEST = 78

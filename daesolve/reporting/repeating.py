@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 
 from daesolve.errors import DaesolveError
 from daesolve.formulations import FORMULATIONS, Formulation
-from daesolve.integration.run_options import DEFAULT_SAMPLES
+from daesolve.integration.sampling import DEFAULT_SAMPLES
 from daesolve.preparation.naming import formulation_named, named_in
 from daesolve.reporting.document import USUAL, plain
 from daesolve.reporting.sampling import Document

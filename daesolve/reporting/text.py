@@ -9,7 +9,6 @@ from typing import Any, TypeGuard
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from daesolve.layout import INDENT, Indented, Rows, Words
 from daesolve.posing.guides import SWITCH
 from daesolve.posing.value_names import ValueKind
 from daesolve.reporting.document import IDENTITY
@@ -32,6 +31,7 @@ from daesolve.reporting.facts import (
     title,
 )
 from daesolve.reporting.html import peaks
+from daesolve.reporting.layout import INDENT, Indented, Rows, Words
 from daesolve.reporting.listing import table_of
 from daesolve.reporting.sampling import Document
 from daesolve.storage.encoding import is_list, is_mapping

@@ -21,12 +21,8 @@ from daesolve.errors import (
     unknown_name,
 )
 from daesolve.formulations import Formulation
-from daesolve.integration.run_options import (
-    Initial,
-    RunOptions,
-    check_options,
-    sample_times,
-)
+from daesolve.integration.run_options import Initial, RunOptions, check_options
+from daesolve.integration.sampling import sample_times
 from daesolve.interruptions import interruption_left
 from daesolve.showing import Shown
 from daesolve.solvers import Solver

@@ -12,7 +12,8 @@ from daesolve.equations.consistency import check_named
 from daesolve.errors import VARIANT_ERRORS, DegenerateConstraintError, OutOfRangeError
 from daesolve.formulations import Formulation
 from daesolve.friction.sliding import VariantPolicy
-from daesolve.integration.run_options import At, Initial, RunOptions, check_options, requested
+from daesolve.integration.run_options import Initial, RunOptions, check_options, requested
+from daesolve.integration.sampling import At
 from daesolve.integration.simulation import Progress, simulate
 from daesolve.preparation.lately import prepare_once
 from daesolve.preparation.naming import solver_of

@@ -21,7 +21,7 @@ from daesolve.errors import NotResumableError, OutOfRangeError, StorageError, Te
 from daesolve.formulations import Formulation, OdeProblem
 from daesolve.integration.checkpoints import Keeper, event_columns, segments_per_part
 from daesolve.integration.record import describe
-from daesolve.integration.run_options import (
+from daesolve.integration.sampling import (
     DEFAULT_SAMPLES,
     MOST_SAMPLES,
     At,

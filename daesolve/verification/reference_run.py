@@ -34,13 +34,8 @@ from daesolve.errors import (
     suggest_names,
 )
 from daesolve.formulations import Feedback
-from daesolve.integration.run_options import (
-    Initial,
-    RunOptions,
-    check_options,
-    requested,
-    sample_times,
-)
+from daesolve.integration.run_options import Initial, RunOptions, check_options, requested
+from daesolve.integration.sampling import sample_times
 from daesolve.posing.value_names import ValueKind
 from daesolve.preparation.preparing import Prepared, prepare
 from daesolve.solvers import Dop853, Taylor

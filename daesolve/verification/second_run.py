@@ -19,7 +19,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from daesolve.errors import UnsupportedError, suggest_names
-from daesolve.integration.run_options import At
+from daesolve.integration.sampling import At
 from daesolve.integration.simulation import simulate
 from daesolve.preparation.choosing import check_pair
 from daesolve.preparation.preparing import Prepared

@@ -102,7 +102,7 @@ def test_status_3_where_no_member_succeeded(mine, tmp_path):
         (("--over", "mass=geomspace(0,2,3)"), "geomspace needs (A,B,N)"),
         (("--over", "mass=1", "--solver", "idas"), "which the solver 'idas' cannot integrate"),
         (("--over", "mass=1", "--formulation", "index-1", "--batch"), "cannot integrate"),
-        (("--over", "mass=1", "--impact", "newtn"), "--impact is 'newtn', but must be one of"),
+        (("--over", "mass=1", "--impact", "newtn"), "--impact is 'newtn', but must be newton"),
         (("--over", "mass=1", "--rate", "spring=5"), "unknown goal with a rate 'spring'"),
     ],
 )

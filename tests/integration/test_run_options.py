@@ -11,7 +11,8 @@ import pytest
 import daesolve as ds
 from daesolve.ensembles.batches import run_batch
 from daesolve.errors import OutOfRangeError, UnknownNameError, UnsupportedError
-from daesolve.integration.run_options import RunOptions, sample_times
+from daesolve.integration.run_options import RunOptions
+from daesolve.integration.sampling import sample_times
 from daesolve.preparation.request import Request
 from daesolve.solving.solving import SolveOptions
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import daesolve as ds
 from daesolve.errors import OutOfRangeError, UnknownNameError
-from daesolve.integration.run_options import sample_times
+from daesolve.integration.sampling import sample_times
 from daesolve.integration.simulation import simulate
 
 from ..systems import EPSILON, oscillator, pendulum, prepared_run, sleigh, wheel, wheel_state

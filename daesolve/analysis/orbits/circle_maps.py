@@ -31,9 +31,9 @@ from daesolve.integration.run_options import (
     RunOptions,
     Source,
     check_options,
-    every,
     requested_of,
 )
+from daesolve.integration.sampling import every
 from daesolve.interruptions import noted_interruptions
 from daesolve.preparation.examination import starting_point
 from daesolve.preparation.preparing import prepare

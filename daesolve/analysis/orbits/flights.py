@@ -21,7 +21,7 @@ from daesolve.analysis.variational import guard_slopes
 from daesolve.equations.consistency import Start, complete_start
 from daesolve.errors import NotPeriodicError
 from daesolve.integration.record import Boundary, Happening, RunRecord
-from daesolve.integration.run_options import At
+from daesolve.integration.sampling import At
 from daesolve.integration.simulation import simulate, simulate_recorded
 from daesolve.interruptions import interruption_left
 from daesolve.posing.value_names import ValueKind

@@ -5,7 +5,7 @@ import pytest
 
 import daesolve as ds
 from daesolve.errors import NotResumableError, OutOfRangeError
-from daesolve.integration.run_options import Schedule
+from daesolve.integration.sampling import Schedule
 from daesolve.storage import (
     Stored,
     Writer,

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from daesolve.layout import Indented, Rows, Words
+from daesolve.reporting.layout import Indented, Rows, Words
 
 NAMES = ("rolling-wheel", "a-name-that-is-longer-than-a-narrow-terminal-is-wide", "kurz")
 HEADS = ("case", "note", "command")
