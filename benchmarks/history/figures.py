@@ -77,7 +77,7 @@ START = {"x": 0.6, "y": -0.8, "x_dot": 0.0, "y_dot": 0.0}
 
 
 def _ticks() -> Callable[[], None]:
-    """Return 200 ticks of a controller."""
+    """Return 600 ticks of a controller."""
     q, d = ds.coordinates(x="m"), ds.discrete(u=0.0, following=0.1)
     change = {"u": -q.x, "following": d.following + 0.1}
     system = ds.MechanicalSystem(
@@ -88,7 +88,7 @@ def _ticks() -> Callable[[], None]:
         force={"x": d.u},
         events=[ds.Event("tick", ds.time - d.following, ds.RISING, ds.Reset(change))],
     )
-    return lambda: completed(ds.solve(system, 20.05, {"x": 1.0, "x_dot": 0.0}, at=[20.05]))
+    return lambda: completed(ds.solve(system, 60.05, {"x": 1.0, "x_dot": 0.0}, at=[60.05]))
 
 
 def _posed() -> None:
@@ -154,14 +154,14 @@ FIGURES = {
     "chain": Figure(
         "a chain of 40 rods, 0.2 s", "compiled", _case("pendulum-chain", "swing", 0.2, rods=40)
     ),
-    "ticks": Figure("200 ticks of a controller", "interpreted", _ticks),
+    "ticks": Figure("600 ticks of a controller", "interpreted", _ticks),
     "friction": Figure(
         "a block on a belt, 1.15 s", "interpreted", _case("block-on-belt", "one-limit", 1.15)
     ),
     "dop853": Figure(
-        "a slider-crank by DOP853, 1 s",
+        "a slider-crank by DOP853, 5 s",
         "compiled",
-        _case("slider-crank", "spin", 1.0, _dop853),
+        _case("slider-crank", "spin", 5.0, _dop853),
     ),
     "sensitivity": Figure("derivatives of a pendulum, 2 s", "interpreted", _sensitivities),
     "mechanism": Figure("preparing a chain of six rods anew", "interpreted", lambda: _assembled),

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 ROWS = Path(__file__).with_name("rows.jsonl")
 LOSS = 1.2
@@ -76,11 +77,10 @@ class Change:
 def read(path: Path = ROWS) -> list[Row]:
     """Return all rows in the order of their commits."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    found = [json.loads(line) for line in lines]
-    rows = [
-        Row(**{**one, "ratios": {name: Ratio(*ratio) for name, ratio in one["ratios"].items()}})
-        for one in found
-    ]
+    found: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    for one in found:
+        one["ratios"] = {name: Ratio(*ratio) for name, ratio in one["ratios"].items()}
+    rows = [Row(**one) for one in found]
     return sorted(rows, key=lambda row: row.committed)
 
 

@@ -1,4 +1,4 @@
-"""Losses of speed are told from noise, rows come back as they were kept, and the page shows them."""
+"""Losses of speed are told from noise, rows come back as kept, and the page shows them."""
 
 import argparse
 import subprocess
@@ -17,7 +17,9 @@ from .programs import ROOT
 def row(commit, **ratios):
     """A row whose quartiles are 5 % from the median, or as given."""
     made = {
-        name: Ratio(*given) if isinstance(given, tuple) else Ratio(0.95 * given, given, 1.05 * given)
+        name: Ratio(*given)
+        if isinstance(given, tuple)
+        else Ratio(0.95 * given, given, 1.05 * given)
         for name, given in ratios.items()
     }
     day = f"2026-01-{int(commit, 16):02}T00:00:00+00:00"
