@@ -6,7 +6,8 @@ several processes: work beside it, another processor or another clock changes bo
 ratio little. A row keeps the median of the ratios and the quartiles around it.
 
 `compare` compares a row with the five before it, and ends with status 1 if a figure takes over
-20 % longer than in the fastest of them and the quartiles do not overlap. `draw` draws the page.
+20 % longer than in the fastest of them and the quartiles are apart by more than the loops spread.
+`draw` draws the page.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def samples_of(checkout: Path, names: Sequence[str], repeats: int, rounds: int) 
             lines, reason = run_module(
                 "benchmarks.history.measuring",
                 [str(checkout), str(repeats), *names],
-                {**ONE_THREAD, "DAESOLVE_CACHE": cache},
+                {**ONE_THREAD, "DAESOLVE_CACHE": cache, "PYTHONHASHSEED": "0"},
             )
         if reason:
             raise SystemExit(reason)

@@ -56,12 +56,23 @@ class Row:
 
 @dataclass(frozen=True)
 class Change:
-    """A figure of a row beside the earlier row in which it was fastest."""
+    """A figure of a row beside the earlier row in which it was fastest.
+
+    Parameters
+    ----------
+    figure, now, before
+        The figure in both rows.
+    since
+        The commit of the earlier row.
+    noise
+        The mean spread of the loops in both rows.
+    """
 
     figure: str
     now: Ratio
     before: Ratio
     since: str
+    noise: float
 
     @property
     def factor(self) -> float:
@@ -70,8 +81,8 @@ class Change:
 
     @property
     def lost(self) -> bool:
-        """Whether it is slower by more than 20 %, and the quartiles do not overlap."""
-        return self.factor > LOSS and self.now.low > self.before.high
+        """Whether it is slower by more than 20 %, and its quartiles are apart by more than noise."""
+        return self.factor > LOSS and self.now.low > self.before.high * (1 + self.noise)
 
 
 def read(path: Path = ROWS) -> list[Row]:
@@ -127,5 +138,6 @@ def changes(rows: Sequence[Row], index: int) -> list[Change]:
         having = [row for row in earlier if name in row.ratios]
         if having:
             best = min(having, key=lambda row: row.ratios[name].high)
-            found.append(Change(name, now, best.ratios[name], best.commit))
+            noise = (rows[index].spread + best.spread) / 2
+            found.append(Change(name, now, best.ratios[name], best.commit, noise))
     return found

@@ -37,6 +37,11 @@ def test_a_loss_is_more_than_20_percent_and_beyond_the_quartiles():
     assert lost(row("1", hoop=1.0), row("2", hoop=0.5)) == {}
 
 
+def test_rows_from_a_busy_machine_show_large_losses_only():
+    busy = [Row(**{**vars(row("2", hoop=now)), "spread": 0.4}) for now in (1.3, 1.5)]
+    assert [lost(row("1", hoop=1.0), one) for one in busy] == [{}, {"hoop": "1"}]
+
+
 def test_small_losses_that_add_up_are_seen_and_old_rows_forgotten():
     creeping = [row(f"{i + 1:x}", hoop=1.09**i) for i in range(4)]
     assert lost(*creeping[:2]) == {}
