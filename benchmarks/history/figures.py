@@ -147,7 +147,7 @@ def _dop853() -> ds.Dop853:
 FIGURES = {
     "hoop": Figure("a hoop in a hollow, 60 s", "compiled", _case("rolling-wheel", "hoop", 60.0)),
     "vehicle": Figure(
-        "a vehicle on omni-wheels, 10 s, 24 impacts",
+        "a vehicle on omni-wheels, 10 s",
         "compiled",
         _case("omni-rolling", "twist", 10.0),
     ),

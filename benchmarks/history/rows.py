@@ -81,7 +81,7 @@ class Change:
 
     @property
     def lost(self) -> bool:
-        """Whether it is slower by more than 20 %, and its quartiles are apart by more than noise."""
+        """Whether it is over 20 % slower, and the quartiles are apart by more than the noise."""
         return self.factor > LOSS and self.now.low > self.before.high * (1 + self.noise)
 
 
