@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 
@@ -189,6 +190,30 @@ def long_horizon() -> Figure:
     return figure
 
 
+def speed_history() -> Figure:
+    """Draw each figure of the history over the commits, relative to its first row."""
+    lines = (DOCS.parent / "benchmarks/history/rows.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = sorted(map(json.loads, lines), key=lambda row: row["committed"])
+    places = np.arange(len(rows))
+    names = list(dict.fromkeys(name for row in rows for name in row["ratios"]))
+    figure, both = panels(2, sharex=True, sharey=True)
+    for axes, some in zip(both, (names[: len(names) // 2], names[len(names) // 2 :]), strict=True):
+        for colour, name in zip((*COLOURS, RED), some, strict=False):
+            low, median, high = np.array([row["ratios"].get(name, [np.nan] * 3) for row in rows]).T
+            first = median[np.isfinite(median)][0]
+            axes.errorbar(places, median / first, (median - low, high - median) / first,
+                          fmt="o-", color=colour, markersize=3.5, linewidth=1.0, capsize=2.0,
+                          label=name)  # fmt: skip
+        axes.axhline(1.2, color=COLOURS[4], linewidth=0.8, linestyle=":")
+        axes.set_yscale("log")
+        axes.set(ylabel="time, first row = 1")
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.set_yticks([0.5, 1.0, 2.0], ["0.5", "1", "2"])
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), **LEGEND)
+    both[1].set_xticks(places, [row["commit"] for row in rows], rotation=90, fontsize="small")
+    return figure
+
+
 BENCHMARKS: dict[str, Callable[[], Figure]] = {
     "chain-costs": chain_costs,
     "peers": peers,
@@ -197,4 +222,5 @@ BENCHMARKS: dict[str, Callable[[], Figure]] = {
     "driven-costs": driven_costs,
     "orbit-digits": orbit_digits,
     "long-horizon": long_horizon,
+    "speed-history": speed_history,
 }

@@ -1,5 +1,6 @@
 """Commands that are printed are commands that run, and every program tells what it compares."""
 
+import argparse
 import re
 
 import pytest
@@ -37,6 +38,12 @@ def test_a_printed_command_has_options_that_the_program_takes(page, name, option
         parser.parse_args(options)
 
 
+def commands_of(parser):
+    """The parsers of a program's commands, if it has commands."""
+    made = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    return [one for action in made for one in action.choices.values()]
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_help_tells_what_is_compared_and_every_option(name):
     module = program(name)
@@ -44,7 +51,12 @@ def test_help_tells_what_is_compared_and_every_option(name):
     assert parser.prog == f"python -m {name}"
     assert parser.description == module.__doc__
     assert len(module.__doc__.splitlines()) > 3
-    told = {option: action.help for action in parser._actions for option in action.option_strings}
+    told = {
+        option: action.help
+        for one in (parser, *commands_of(parser))
+        for action in one._actions
+        for option in action.option_strings
+    }
     assert all(told.values()), told
     assert "--json" in told
 

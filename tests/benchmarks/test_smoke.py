@@ -17,6 +17,8 @@ SMALL = {
     "benchmarks.batches": "--members 16 --until 5 --repeats 1 --ensemble hoop-300 "
     "--ensemble sections-300 --ensemble exponent-300 --ensemble same-300",
     "benchmarks.contact": "--contacts 1 --calls 2 --repeats 1 --short",
+    "benchmarks.history": "measure --changed --rows rows.jsonl --figure pendulum --figure hoop "
+    "--repeats 2 --rounds 1",
     "benchmarks.long_horizon": "--quick --motion skate --motion pendulum",
     "benchmarks.long_horizon.offsets": "--rate 1 --rate 3 --until 2000",
     "benchmarks.long_horizon.work": "--rate 3 --until 1000",
@@ -274,3 +276,15 @@ def test_a_model_file_accelerates_as_in_mujoco(tmp_path):
     assert "referee/connect.xml" in table
     assert found["acceleration"] <= 1e-12
     assert found["gap"] <= 1e-14
+
+
+@pytest.mark.slow
+def test_a_row_of_the_history_has_a_ratio_for_each_figure(tmp_path):
+    if not (ROOT / ".git").exists():
+        pytest.skip("there are no commits here")
+    _, found = ran(tmp_path, "benchmarks.history")
+    assert [one["figure"] for one in found] == ["pendulum"] * 2 + ["hoop"] * 2
+    assert not any(one["reason"] for one in found)
+    (row,) = map(json.loads, (tmp_path / "rows.jsonl").read_text().splitlines())
+    assert set(row["ratios"]) == {"pendulum", "hoop"}
+    assert all(0 < low <= median <= high for low, median, high in row["ratios"].values())
