@@ -6,7 +6,7 @@ rows of a parametrised test, by their ids; ``default_rows(6)`` leaves six rows, 
 a long list, in the default tier, and the others to the slow one.
 
 What a fixture of a wider scope takes does not count for the test that happens to be the first to
-need it; the fixture has a limit of its own, as high.
+need it; the fixture has a limit of its own.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ import daesolve
 
 LIMIT = 2.0
 """CPU seconds, of a processor that takes `REFERENCE` for the loop."""
+SHARED_LIMIT = 5.0
+"""CPU seconds of a fixture that several tests share."""
 REFERENCE = 0.05
 """CPU seconds of `loop` on the processor on which the tiers were made, with its other core idle."""
 UNLIMITED = ("slow", "long")
@@ -105,17 +107,20 @@ class Meter:
         A test during which something was compiled is not judged: what remains compiled on disk
         costs nothing the next time.
         """
-        over = {"this test": self.used, **self.shared}
-        if max(over.values()) <= LIMIT or compiled_since(self.begun):
+        over = {"this test": self.used / LIMIT}
+        over |= {name: used / SHARED_LIMIT for name, used in self.shared.items()}
+        if max(over.values()) <= 1.0 or compiled_since(self.begun):
             return None
-        limit = LIMIT * max(1.0, loop() / REFERENCE)
-        over = {name: used for name, used in over.items() if used > limit}
+        slowness = max(1.0, loop() / REFERENCE)
+        over = {name: part for name, part in over.items() if part > slowness}
         if not over:
             return None
-        used = ", ".join(f"{name} used {seconds:.1f}" for name, seconds in over.items())
+        name = max(over, key=lambda name: over[name])
+        limit = LIMIT if name == "this test" else SHARED_LIMIT
         return (
-            f"{used} CPU seconds, and {limit:.1f} are allowed here in the default tier: make it "
-            "faster, share what it prepares, or mark the test slow"
+            f"{name} used {over[name] * limit:.1f} CPU seconds, and {slowness * limit:.1f} are "
+            "allowed here in the default tier: make it faster, share what it prepares, or mark the "
+            "test slow"
         )
 
 

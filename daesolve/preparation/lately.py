@@ -101,9 +101,10 @@ def frozen(value: object) -> object:
     """
     if isinstance(value, Mapping):
         items = cast(Mapping[str, object], value).items()
-        return tuple((name, frozen(item)) for name, item in sorted(items))
+        return (dict, tuple((name, frozen(item)) for name, item in sorted(items)))
     if isinstance(value, (list, tuple)):
-        return tuple(frozen(item) for item in cast(tuple[object, ...], value))
+        items = tuple(frozen(item) for item in cast(tuple[object, ...], value))
+        return items if isinstance(value, tuple) else (list, items)
     if isinstance(value, np.ndarray):
         array = cast(np.ndarray, value)
         return (array.shape, array.dtype.str, array.tobytes())

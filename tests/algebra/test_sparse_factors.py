@@ -58,6 +58,7 @@ def test_factors_that_are_held_stay_those_of_their_own_matrix():
     assert backward_error(matrix, first, solve, 3) <= 100 * SIZE * EPSILON
 
 
+@pytest.mark.slow
 def test_known_pivots_are_used_again_until_they_are_too_small(monkeypatch):
     chosen = []
     inner = scipy.sparse.linalg.splu

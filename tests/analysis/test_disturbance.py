@@ -56,6 +56,7 @@ def test_a_law_of_ones_own_and_a_driven_energy_beside_it():
     assert "energy" in found.residuals
 
 
+@pytest.mark.slow
 def test_what_has_no_law_is_refused():
     system, start = pendulum(), {"x": 1.0, "y": 0.0}
     with pytest.raises(UnsupportedError, match="a disturbance needs Feedback"):

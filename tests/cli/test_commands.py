@@ -103,6 +103,7 @@ def test_parameters_come_from_a_file_and_are_overridden(tmp_path):
     assert run["parameters"]["mass"] == 4.0
 
 
+@pytest.mark.slow_rows("assimulo-odassl", "assimulo-radau5")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_every_solver_runs_by_name(solver):
     if solver.startswith("assimulo") and WITHOUT_ASSIMULO:

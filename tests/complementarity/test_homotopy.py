@@ -87,6 +87,7 @@ def test_elsewhere_it_arrives_at_an_answer_of_the_right_sign_or_jams(pairs):
     assert jammed > 0
 
 
+@pytest.mark.slow
 def test_a_prism_jams_where_its_arms_meet():
     """D_ij = c_2^j - c_1^i vanishes: a_2 - a_1 = kappa (difference of the friction's arms)."""
     random, jams = np.random.default_rng(3), 0

@@ -37,7 +37,9 @@ def named(run: ds.Trajectory) -> list[str]:
     return [note for note in run.description["notes"] if "without a slope" in note]
 
 
-@pytest.mark.slow_rows("cube-dop853", "cube-taylor", "fifth power-taylor", "u - sin u-cvodes")
+@pytest.mark.slow_rows(
+    "cube-dop853", "cube-taylor", "fifth power-taylor", "u - sin u-cvodes", "turned-taylor"
+)
 @pytest.mark.parametrize(
     ("form", "solver"),
     [*((form, "taylor") for form in FLAT), ("cube", "dop853"), ("u - sin u", "cvodes")],

@@ -97,6 +97,7 @@ def test_rounding_has_no_growth_exponent(prepared):
     assert len(drift.history) == pytest.approx(3 * BINS_PER_DECADE, abs=1)
 
 
+@pytest.mark.slow
 def test_the_history_does_not_depend_on_how_steps_are_cut_into_blocks(prepared):
     times = np.linspace(0.01, 50.0, 1234)
     values = 1e-9 * np.sin(times)

@@ -303,7 +303,7 @@ def test_a_driven_invariant_returns_to_its_reference():
     assert change == pytest.approx(-4.0 * error * weight / (weight + floor), rel=1e-13)
 
 
-@pytest.mark.slow_rows("null-space")
+@pytest.mark.slow_rows("null-space", "both")
 @pytest.mark.parametrize(
     "formulation",
     [ds.Feedback(), ds.Feedback(rates={"spin": 10.0}), ds.NullSpace(), ds.Projected()],

@@ -242,6 +242,7 @@ def test_a_rate_of_a_constraint_that_holds_exactly_is_refused():
     assert ds.NullSpace(rates={"blade": None}).chosen_rates(dynamics, 10.0)["blade"] is None
 
 
+@pytest.mark.slow
 def test_a_run_ends_in_the_chart_in_which_constraints_lost_rank():
     """A parallelogram that falls flat: what follows would be one new chart after the other."""
     system, start = four_bar_windows(1), four_bar_state(1)
@@ -266,6 +267,7 @@ def test_a_chart_begins_with_a_volume_of_one(links):
     assert float(np.asarray(guards).ravel()[-1]) == pytest.approx(0.9, abs=1e4 * EPSILON)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("solver0")
 @pytest.mark.parametrize("solver", [ds.RadauIIA(1e-8, 1e-10), ds.solvers.SundaeCvode(1e-9, 1e-11)])
 def test_solvers_differentiate_equations_in_independent_velocities(solver):

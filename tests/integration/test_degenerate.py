@@ -387,6 +387,7 @@ def test_points_of_a_grid_are_not_steps_that_lead_nowhere():
     assert not effort.take(block, 12, weak=False)
 
 
+@pytest.mark.slow
 def test_a_ball_that_is_held_from_the_start_runs_on_a_grid():
     """After the reset at once it goes on by stretches of 1e-9 s, each on 512 points."""
     run = ds.solve(ball(closed=False), 1.0, {"y": 0.0, "y_dot": 0.0}, solver=ds.Cvodes())

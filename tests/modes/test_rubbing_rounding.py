@@ -12,6 +12,7 @@ import daesolve as ds
 from ..rubbing import block, standing, times_of
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("-1.0")
 @pytest.mark.parametrize("way", [1.0, -1.0])
 def test_feet_that_have_stuck_again_slide_off_to_the_other_side_as_one_contact_does(way):

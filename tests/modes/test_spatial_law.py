@@ -327,7 +327,7 @@ def test_a_rod_in_space_that_may_fly_or_slide_on_does_what_it_did_where_that_is_
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("radau", "lsoda")]
 
 
-@pytest.mark.slow_rows("taylor-1.7e-07", "taylor-1e-11", "taylor-3e-09")
+@pytest.mark.slow_rows("taylor-1.7e-07", "taylor-1e-11", "taylor-3e-09", "dop853-1e-11")
 @pytest.mark.parametrize("speed", [1e-11, 3e-9, 1.7e-7])
 @pytest.mark.parametrize("solver", ["taylor", "dop853", *SLOW])
 def test_a_run_that_begins_just_before_a_point_sticks_goes_on_at_the_usual_pace(solver, speed):

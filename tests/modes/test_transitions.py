@@ -151,6 +151,7 @@ def test_without_restitution_it_is_maggis_projection_on_the_admissible_velocitie
     near(hit.after, basis @ reduced, hit)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(SEEDS, RESTITUTIONS, st.booleans())
 def test_momentum_along_admissible_directions_is_kept(seed, restitution, moving):

@@ -109,6 +109,7 @@ def test_a_missing_shape_is_left_out_where_the_inertia_is_given(tmp_path: Path) 
     ]
 
 
+@pytest.mark.slow
 def test_a_missing_shape_of_the_ground_is_left_out(tmp_path: Path) -> None:
     ground = '<geom type="mesh" mesh="m"/>' + BODY.format(0.1)
     path = tmp_path / "model.xml"

@@ -158,3 +158,8 @@ def test_no_more_are_kept_than_so_many():
 def test_a_key_is_equal_for_equal_values(value):
     assert lately.frozen(value) == lately.frozen(value)
     assert hash(lately.frozen(value)) == hash(lately.frozen(value))
+
+
+def test_what_only_looks_alike_has_another_key():
+    values = [[4.0], (4.0,), np.array([4.0]), {0: 4.0}, [(0, 4.0)], ((0, 4.0),), 4.0, 4]
+    assert len({lately.frozen(value) for value in values}) == len(values)

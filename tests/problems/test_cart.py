@@ -171,6 +171,7 @@ def test_the_command_line_tells_states_and_forces_of_both_models_by_the_same_nam
     assert told["times"] == [0.0, 1.0]
 
 
+@pytest.mark.slow
 @given(
     numbers=st.fixed_dictionaries(
         {

@@ -321,6 +321,7 @@ def test_after_an_exact_run_another_length_is_refused_however_near():
         case.solve(2.0, initial=first, parameters={"length": 1.0001})
 
 
+@pytest.mark.slow
 def test_the_point_at_the_end_is_the_end():
     case = ds.problem("omni-rolling").case()
     first = case.solve(until=0.9)

@@ -42,6 +42,7 @@ def direction(run):
     return np.stack([run[f"top_{axis}"] for axis in "xyz"]) / 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("cusps")
 @pytest.mark.parametrize("name", ["cusps", slow("loops"), "steady", slow("sleeping")])
 def test_the_top_moves_as_lagrange_found(name):

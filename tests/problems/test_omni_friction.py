@@ -163,6 +163,7 @@ def test_wheels_change_their_rollers_at_one_instant_where_the_motion_is_symmetri
     assert balance == pytest.approx(balance[0], rel=1e-7)
 
 
+@pytest.mark.slow
 def test_friction_saturates_where_the_slip_reaches_its_threshold(straight):
     kinks = [event for event in straight.events if event.name == "saturation"]
     assert len(kinks) >= 2
@@ -205,6 +206,7 @@ def test_the_matched_vehicle_is_integrated_where_its_mass_centre_is_not_in_the_m
         assert integrated[name] == pytest.approx(closed[name], abs=1e-8)
 
 
+@pytest.mark.slow
 def test_its_figures_and_its_drawing_show_a_run(straight):
     told = document(straight, problem.case("straight").identity())
     for draw in problem.figures.values():

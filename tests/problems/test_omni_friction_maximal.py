@@ -85,7 +85,7 @@ def test_joints_and_contacts_leave_eighteen_freedoms() -> None:
     assert len(vehicle().dynamics.labels.states) == 208
 
 
-@pytest.mark.slow_rows("0.1-3-False")
+@pytest.mark.slow_rows("0.1-3-False", "0.0001-3-False")
 @pytest.mark.parametrize(
     ("share", "wheels", "compliant"),
     [
@@ -137,6 +137,7 @@ def test_bodies_accelerate_as_the_reduced_equations_say(
             assert forces[name] == pytest.approx(loads[name], rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_states_of_the_reduced_model_are_outputs() -> None:
     state, values = drawn(np.random.default_rng(3))
     dynamics = vehicle().dynamics

@@ -169,6 +169,7 @@ def test_the_kinetic_energy_is_the_sum_over_the_bodies(vehicle, seed):
     assert energy.item() == pytest.approx(expected, rel=1e-14)
 
 
+@pytest.mark.slow_rows("mecanum-2")
 @pytest.mark.parametrize("seed", range(5))
 def test_what_slips_is_the_material_point_at_the_contact(vehicle, seed):
     """Which has no velocity upwards either."""

@@ -39,7 +39,7 @@ def random_state(case: Any, generator: np.random.Generator) -> dict[str, float]:
     return state
 
 
-@pytest.mark.slow_rows("pointed")
+@pytest.mark.slow_rows("pointed", "mecanum")
 @pytest.mark.parametrize(
     ("name", "changes"),
     [
@@ -89,6 +89,7 @@ def matched(case: Any) -> tuple[Any, dict[str, float]]:
     return described(law, values, structure["wheels"], structure["rollers"]), dict(values)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("level", "mecanum")
 @pytest.mark.parametrize(
     ("name", "changes"),

@@ -54,6 +54,7 @@ def test_the_effect_of_a_small_inertia_is_that_of_the_expansion_by_hand(name, st
         assert np.max(np.abs(measured - found[state])) < 1e-3 * scale
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("mecanum", "mixed")
 @pytest.mark.parametrize("name", ["mixed", "mecanum", "slope"])
 def test_impacts_tend_to_rollers_without_inertia_with_order_1(name):

@@ -117,6 +117,7 @@ def test_without_slip_it_rolls_and_changes_rollers_as_few_coordinates_say(roller
     np.testing.assert_allclose(found[6], end[6], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_an_impact_of_rollers_takes_what_carnots_theorem_says():
     """It takes the kinetic energy of the lost velocities; free rollers keep their spins."""
     case = WHEEL.case("ideal")

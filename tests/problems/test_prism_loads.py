@@ -156,6 +156,7 @@ def test_the_prism_with_three_answers_leaps_up_at_minus_8_and_down_at_minus_12()
     assert spans[2, 2] == (False, pytest.approx(-12.0), pytest.approx(-8.0))
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("moments1--12.1-ends1")
 @pytest.mark.parametrize(
     ("moments", "leap", "ends"),

@@ -214,6 +214,7 @@ def test_off_a_dome_contact_is_lost_at_ten_seventeenths(one_sided):
     assert run.outcome is (ds.Outcome.STOPPED_BY_EVENT if one_sided else ds.Outcome.COMPLETED)
 
 
+@pytest.mark.slow
 def test_straight_under_a_ceiling_the_run_ends_and_names_the_goals():
     """Held to the dome the ball would swing round to its lowest point, where nu = e_z."""
     begin = {
@@ -380,6 +381,7 @@ def test_a_pendulum_takes_the_spin_and_routh_s_integrals_away():
     assert np.all(np.ptp(truth.routh_integrals(bowl.states), axis=1) > 0.1)
 
 
+@pytest.mark.slow
 def test_a_bob_without_weight_leaves_the_ball_alone():
     light = with_pendulum("paraboloid", bob_mass=1e-9)
     begin = problem.case("paraboloid").full_start

@@ -115,6 +115,7 @@ def test_a_train_that_is_pushed_back_folds_up_after_the_way_of_the_closed_form()
     assert way == pytest.approx(-2.0 * np.log(np.tan(0.95) / np.tan(0.0005)), abs=1e-11)
 
 
+@pytest.mark.slow
 def test_on_a_circle_the_trailers_come_to_their_own_circles():
     """After 24 turns what is left of the start is below exp(-40)."""
     case = n_trailer.problem.case("straight", steer=0.4)

@@ -50,6 +50,7 @@ def test_the_sleigh_is_exact_to_1e_12():
     assert far["phi"][0] == pytest.approx(sleigh_total_turn(), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("from rest-10 s", "moving-10 s", "moving-100 s")
 @pytest.mark.parametrize(
     ("until", "accuracy"), [(10.0, 1e-11), (100.0, 1e-10)], ids=["10 s", "100 s"]

@@ -78,6 +78,7 @@ def test_a_push_begins_at_a_pole_of_its_condition(solver):
     assert [event.time for event in run.events] == pytest.approx([2.0, left], abs=bound)
 
 
+@pytest.mark.slow_rows("dop853", "radau")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_pole_in_time_is_known_beforehand(solver):
     """x'' = 1 from 2.05 s to 2.25 s, where 1 / (t - 2.05) > 5."""

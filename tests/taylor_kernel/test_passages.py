@@ -10,6 +10,8 @@ import pytest
 
 from daesolve.taylor_kernel import passages as passing
 
+pytestmark = pytest.mark.slow  # what is tested is compiled anew in each process
+
 compiled: Any = passing
 EPS = float(np.finfo(float).eps)
 ROOM = np.empty((passing.DEEPEST + 3, 21)), np.empty((passing.DEEPEST + 3, 2))
@@ -36,7 +38,6 @@ def polynomial(zeros: list[float]) -> np.ndarray:
     return -found if len(zeros) % 2 == 0 else found
 
 
-@pytest.mark.slow
 def test_a_polynomial_passes_at_its_zeros_in_its_direction_and_nowhere_else() -> None:
     random = np.random.default_rng(3)
     for count in (1, 2, 3, 4, 5):

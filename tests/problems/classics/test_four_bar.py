@@ -8,6 +8,7 @@ from tests.reference.four_bar import four_bar_states
 PROBLEM = ds.problem("four-bar")
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("1", "3")
 @pytest.mark.parametrize("windows", [1, 2, 3])
 def test_the_bars_stay_parallel_through_every_loss_of_rank(windows):

@@ -101,6 +101,7 @@ def test_what_is_off_the_steady_contacts_shrinks_by_the_multiplier():
     assert steps[1:5] / steps[:4] == pytest.approx(kept, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_the_force_of_the_slope_is_the_reaction_of_the_tip():
     contacts = problem.case("contacts")
     tip = problem.case("steady", gyration=0.3)
