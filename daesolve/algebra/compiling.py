@@ -1,4 +1,10 @@
-"""Compilation by numba of code that is compiled once per machine, not per model."""
+"""Compilation by numba of code that is compiled once per machine, not per model.
+
+A kept function is compiled on its first call, which takes seconds. Where it only counts, compares
+and copies numbers, its results are the same uncompiled, and for a small model that takes
+milliseconds: `for_size` chooses by the size alone, so that no result depends on what is cached. All
+that such a function calls is a `part`, which runs uncompiled within what is not compiled.
+"""
 # numba's decorators have no types.
 # pyright: basic
 
@@ -9,8 +15,11 @@ from pathlib import Path
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 
 OPTIONS = {"error_model": "numpy", "nogil": True}
+SMALL = 4000
+"""The size below which tables are made uncompiled: each takes at most a tenth of a second."""
 
 
 def kept(function):
@@ -23,6 +32,19 @@ def kept(function):
         return njit(cache=True, **OPTIONS)(function)
     except RuntimeError:  # there is nowhere to write
         return njit(**OPTIONS)(function)
+
+
+def part(function):
+    """Let a kept function call this one, which stays as it is for everyone else."""
+    return register_jitable(**OPTIONS)(function)
+
+
+def for_size(function, size):
+    """Return a kept function, or the same function uncompiled if the size of its task is small.
+
+    It must compute nothing that rounding or a library of functions could decide.
+    """
+    return function.py_func if size < SMALL else function
 
 
 def version_of(*modules):
