@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -39,7 +40,7 @@ def part(function):
     return register_jitable(**OPTIONS)(function)
 
 
-def for_size(function, size):
+def for_size(function: Any, size: int) -> Any:
     """Return a kept function, or the same function uncompiled if the size of its task is small.
 
     It must compute nothing that rounding or a library of functions could decide.
