@@ -167,12 +167,16 @@ class Part:
         from daesolve.algebra import machine  # numba is imported only when something is evaluated.
 
         compiled: Any = machine
+        if len(given) == 1:
+            memory = np.empty((self.registers, 1))
+            memory[: len(numbers), 0] = numbers
+            memory[len(numbers) : len(numbers) + given.shape[1], 0] = given[0]
+            compiled.run_once(compiled.VERSION, self.runs, self.codes, memory)
+            return memory[self.registers - self.rows :]
         found = np.empty((self.rows, len(given)))
-        stride = self.stride(len(given))
-        token = compiled.ONE if stride == 1 else compiled.SEVERAL
         compiled.run(
-            compiled.VERSION, token, self.runs, self.codes, numbers, given, self.registers, stride,
-            found,
+            compiled.VERSION, compiled.SEVERAL, self.runs, self.codes, numbers, given,
+            self.registers, self.stride(len(given)), found,
         )  # fmt: skip
         return found
 

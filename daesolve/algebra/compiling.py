@@ -1,9 +1,13 @@
 """Compilation by numba of code that is compiled once per machine, not per model.
 
-A kept function is compiled on its first call, which takes seconds. Where it only counts, compares
-and copies numbers, its results are the same uncompiled, and for a small model that takes
-milliseconds: `for_size` chooses by the size alone, so that no result depends on what is cached. All
-that such a function calls is a `part`, which runs uncompiled within what is not compiled.
+A kept function is compiled on its first call, which takes seconds. For a small model the same
+function takes milliseconds uncompiled: `for_size` chooses by the size alone, so that no result
+depends on what is cached. All that such a function calls is a `part`, which runs uncompiled within
+what is not compiled, or kept itself.
+
+Both give the same bits if a function only compares, adds, multiplies, divides and takes roots, and
+takes any other function, such as a power, from `math`, which calls the same library as numba. A
+power written with `**` may be rounded differently.
 """
 # numba's decorators have no types.
 # pyright: basic
@@ -41,9 +45,14 @@ def part(function):
 
 
 def for_size(function: Any, size: int) -> Any:
-    """Return a kept function, or the same function uncompiled if the size of its task is small.
+    """Return a kept function, or the same function uncompiled if its task is small.
 
-    It must compute nothing that rounding or a library of functions could decide.
+    Parameters
+    ----------
+    function
+        One that gives the same bits either way.
+    size
+        How many values it goes through, about.
     """
     return function.py_func if size < SMALL else function
 
