@@ -15,16 +15,56 @@ power written with `**` may be rounded differently.
 from __future__ import annotations
 
 import hashlib
+import logging
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import njit
+from numba.core import event
 from numba.extending import register_jitable
 
 OPTIONS = {"error_model": "numpy", "nogil": True}
 SMALL = 4000
 """The size below which tables are made uncompiled: each takes at most a tenth of a second."""
+
+
+LOG = logging.getLogger("daesolve.compiling")
+"""Receives a line before a long compilation."""
+_long: dict[Any, tuple[str, float]] = {}
+
+
+class _Announcement(event.Listener):
+    """Says what is compiled, where that takes long; numba asks its disk first."""
+
+    def on_start(self, event):
+        known = _long.get(event.data["dispatcher"].py_func)
+        if known is not None:
+            LOG.info("compiling %s, once per machine: about %g s", *known)
+
+    def on_end(self, event):
+        """Say nothing."""
+
+
+event.register("numba:compile", _Announcement())
+
+
+def long(what: str, seconds: float) -> Any:
+    """Let a function that takes seconds to compile be announced before.
+
+    Parameters
+    ----------
+    what
+        What it does, for the user.
+    seconds
+        How long it takes on one core, s.
+    """
+
+    def known(function):
+        _long[function] = what, seconds
+        return function
+
+    return known
 
 
 def kept(function):

@@ -13,7 +13,7 @@ import sys
 import numpy as np
 
 from daesolve.algebra import compiling
-from daesolve.algebra.compiling import kept, part, version_of
+from daesolve.algebra.compiling import kept, long, part, version_of
 
 VERSION = version_of(compiling, sys.modules[__name__])
 NONE = -1
@@ -75,6 +75,7 @@ def needed(version, operands, wanted, known):
 
 
 @kept
+@long("the ordering of large equations", 2.0)
 def laid_out(version, kinds, operands, computed, places, own, count):
     """Order the computed values, and assign registers to them.
 

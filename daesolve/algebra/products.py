@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 from daesolve.algebra import compiling, operations
-from daesolve.algebra.compiling import kept, part, version_of
+from daesolve.algebra.compiling import kept, long, part, version_of
 
 VERSION = version_of(compiling, operations, sys.modules[__name__])
 NONE = -1
@@ -20,6 +20,7 @@ EXPONENTIAL = (operations.EXP, operations.EXPM1, operations.SINH, operations.COS
 
 
 @kept
+@long("the examination of large products", 2.0)
 def products(version, codes, operands, moving, timed, numbers, high, dividing, in_time):
     """Return for each value its factors, and where a product may hide.
 

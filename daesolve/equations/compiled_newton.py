@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from daesolve.algebra import compiling, machine, operations, vectors
-from daesolve.algebra.compiling import kept, part, version_of
+from daesolve.algebra.compiling import kept, long, part, version_of
 from daesolve.algebra.machine import run_once
 
 VERSION = version_of(compiling, operations, vectors, machine, sys.modules[__name__])
@@ -66,6 +66,7 @@ def solve_shortest(matrix, right, least, found):
 
 
 @kept
+@long("Newton's method", 1.0)
 # Long: one iteration, and what ends them.
 def newton(
     version, runs, codes, memory, places, columns, moving, inverse_root, leaps, limits, x, best

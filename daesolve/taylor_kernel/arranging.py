@@ -9,7 +9,7 @@ import sys
 import numpy as np
 
 from daesolve.algebra import compiling, operations, ordering
-from daesolve.algebra.compiling import kept, part, version_of
+from daesolve.algebra.compiling import kept, long, part, version_of
 from daesolve.algebra.ordering import grouped
 from daesolve.taylor_kernel import kinds
 
@@ -21,6 +21,7 @@ FACTOR = 1
 
 
 @kept
+@long("the arrangement of large tables", 2.0)
 def arranged(version, rows, operands, roots, first, late):
     """Make sums of products one row, and order the rows that are needed.
 

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from daesolve.algebra import compiling, machine, operations, vectors
-from daesolve.algebra.compiling import OPTIONS, kept, version_of
+from daesolve.algebra.compiling import OPTIONS, kept, long, version_of
 from daesolve.algebra.machine import elementary
 from daesolve.algebra.vectors import (
     add,
@@ -310,6 +310,7 @@ def add_steps(w, rows, stride, states, order, lengths, x, low):
 
 
 @kept
+@long("Taylor's method", 4.0)
 def march(version, w, work, stride, given, table, order, x, low, time, end, found, when, wait):
     """Take steps in all lanes until they end or one is no longer finite; return how many.
 
