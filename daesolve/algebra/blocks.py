@@ -167,12 +167,16 @@ class Part:
         from daesolve.algebra import machine  # numba is imported only when something is evaluated.
 
         compiled: Any = machine
+        if len(given) == 1:
+            memory = np.empty((self.registers, 1))
+            memory[: len(numbers), 0] = numbers
+            memory[len(numbers) : len(numbers) + given.shape[1], 0] = given[0]
+            compiled.run_once(compiled.VERSION, self.runs, self.codes, memory)
+            return memory[self.registers - self.rows :]
         found = np.empty((self.rows, len(given)))
-        stride = self.stride(len(given))
-        token = compiled.ONE if stride == 1 else compiled.SEVERAL
         compiled.run(
-            compiled.VERSION, token, self.runs, self.codes, numbers, given, self.registers, stride,
-            found,
+            compiled.VERSION, compiled.SEVERAL, self.runs, self.codes, numbers, given,
+            self.registers, self.stride(len(given)), found,
         )  # fmt: skip
         return found
 
@@ -225,7 +229,8 @@ def layout(function: ca.Function, own: bool) -> Layout:
 
 
 def _divided(function: ca.Function, own: bool) -> Layout:
-    from daesolve.algebra import ordering  # numba is imported only when something is evaluated.
+    # numba is imported only when something is evaluated.
+    from daesolve.algebra import compiling, ordering
 
     compiled: Any = ordering
     missing = missing_operations(function, OF_CASADI)
@@ -243,7 +248,8 @@ def _divided(function: ca.Function, own: bool) -> Layout:
     ]
     constant = values.sources == CONSTANT
     leaves = constant if own else constant | (values.sources == VALUES)
-    fixed, used = compiled.following(compiled.VERSION, leaves, values.operands)
+    following = compiling.for_size(compiled.following, whole.size)
+    fixed, used = following(compiled.VERSION, leaves, values.operands)
     used[[value for _, value in wanted]] = True
     shared = np.flatnonzero(used & fixed)
     constants = np.flatnonzero(constant)
@@ -311,7 +317,8 @@ def _part(
     wanted
         Pairs (row, value).
     """
-    from daesolve.algebra import ordering  # numba is imported only when something is evaluated.
+    # numba is imported only when something is evaluated.
+    from daesolve.algebra import compiling, ordering
 
     compiled: Any = ordering
     rows = len(wanted) if rows is None else rows
@@ -326,7 +333,7 @@ def _part(
     for row, value in reversed(wanted):
         if computed[value]:
             ends[value] = row - rows
-    order, codes, count = compiled.laid_out(
+    order, codes, count = compiling.for_size(compiled.laid_out, len(own))(
         compiled.VERSION, values.kinds, values.operands, computed, places, ends, int(starts[-1])
     )
     copied = [

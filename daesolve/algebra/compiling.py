@@ -1,16 +1,70 @@
-"""Compilation by numba of code that is compiled once per machine, not per model."""
+"""Compilation by numba of code that is compiled once per machine, not per model.
+
+A kept function is compiled on its first call, which takes seconds. For a small model the same
+function takes milliseconds uncompiled: `for_size` chooses by the size alone, so that no result
+depends on what is cached. All that such a function calls is a `part`, which runs uncompiled within
+what is not compiled, or kept itself.
+
+Both give the same bits if a function only compares, adds, multiplies, divides and takes roots, and
+takes any other function, such as a power, from `math`, which calls the same library as numba. A
+power written with `**` may be rounded differently.
+"""
 # numba's decorators have no types.
 # pyright: basic
 
 from __future__ import annotations
 
 import hashlib
+import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numba import njit
+from numba.core import event
+from numba.extending import register_jitable
 
 OPTIONS = {"error_model": "numpy", "nogil": True}
+SMALL = 4000
+"""The size below which tables are made uncompiled: each takes at most a tenth of a second."""
+
+
+LOG = logging.getLogger("daesolve.compiling")
+"""Receives a line before a long compilation."""
+_long: dict[Any, tuple[str, float]] = {}
+
+
+class _Announcement(event.Listener):
+    """Says what is compiled, where that takes long; numba asks its disk first."""
+
+    def on_start(self, event):
+        known = _long.get(event.data["dispatcher"].py_func)
+        if known is not None:
+            LOG.info("compiling %s, once per machine: about %g s", *known)
+
+    def on_end(self, event):
+        """Say nothing."""
+
+
+event.register("numba:compile", _Announcement())
+
+
+def long(what: str, seconds: float) -> Any:
+    """Let a function that takes seconds to compile be announced before.
+
+    Parameters
+    ----------
+    what
+        What it does, for the user.
+    seconds
+        How long it takes on one core, s.
+    """
+
+    def known(function):
+        _long[function] = what, seconds
+        return function
+
+    return known
 
 
 def kept(function):
@@ -23,6 +77,24 @@ def kept(function):
         return njit(cache=True, **OPTIONS)(function)
     except RuntimeError:  # there is nowhere to write
         return njit(**OPTIONS)(function)
+
+
+def part(function):
+    """Let a kept function call this one, which stays as it is for everyone else."""
+    return register_jitable(**OPTIONS)(function)
+
+
+def for_size(function: Any, size: int) -> Any:
+    """Return a kept function, or the same function uncompiled if its task is small.
+
+    Parameters
+    ----------
+    function
+        One that gives the same bits either way.
+    size
+        How many values it goes through, about.
+    """
+    return function.py_func if size < SMALL else function
 
 
 def version_of(*modules):

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from daesolve.algebra import compiling, operations, vectors
-from daesolve.algebra.compiling import OPTIONS, kept, version_of
+from daesolve.algebra.compiling import OPTIONS, kept, long, version_of
 from daesolve.algebra.operations import ADD, ASSIGN, DIV, INV, MUL, NEG, SQ, SQRT, SUB, TWICE
 from daesolve.algebra.vectors import (
     add,
@@ -210,6 +210,7 @@ def run_together(version, runs, codes, memory):
 
 
 @kept
+@long("the evaluation of many states", 1.0)
 def run(version, w, runs, codes, numbers, given, registers, stride, found):
     """Execute a program for many states, in groups.
 

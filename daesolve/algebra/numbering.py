@@ -11,16 +11,19 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from numba import njit
 
 from daesolve.algebra import compiling
-from daesolve.algebra.compiling import OPTIONS, kept, version_of
+from daesolve.algebra.compiling import kept, part, version_of
 
 VERSION = version_of(compiling, sys.modules[__name__])
 NONE = -1
 """No operand."""
 LEAF, ONE, TWO, TWO_ALIKE, OUTPUT = range(5)
 """How an operation uses its operands; `TWO_ALIKE`: in any order."""
+
+
+FACTOR, LOWER = 0x9E3779B1, 0xFFFFFFFF
+"""What mixes the digits of whole numbers, of which the lower half is kept."""
 
 
 @kept
@@ -83,10 +86,11 @@ def numbered(version, records, ways, registers):
     )  # fmt: skip
 
 
-@njit(**OPTIONS)
+@part
 def _place(kind, a, b, size):
     """Return the first place in which to search for a value."""
-    mixed = np.uint64(a) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(29)) ^ np.uint64(b)) * np.uint64(0xBF58476D1CE4E5B9)
-    mixed = (mixed ^ (mixed >> np.uint64(32)) ^ np.uint64(kind)) * np.uint64(0x94D049BB133111EB)
-    return np.int64((mixed ^ (mixed >> np.uint64(31))) & np.uint64(size - 1))
+    mixed = 0
+    for entry in (kind, a, b):
+        mixed = (mixed ^ int(entry)) * FACTOR & LOWER
+        mixed ^= mixed >> 15
+    return mixed & (size - 1)

@@ -11,10 +11,9 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from numba import njit
 
 from daesolve.algebra import compiling
-from daesolve.algebra.compiling import OPTIONS, kept, version_of
+from daesolve.algebra.compiling import kept, long, part, version_of
 
 VERSION = version_of(compiling, sys.modules[__name__])
 NONE = -1
@@ -76,6 +75,7 @@ def needed(version, operands, wanted, known):
 
 
 @kept
+@long("the ordering of large equations", 2.0)
 def laid_out(version, kinds, operands, computed, places, own, count):
     """Order the computed values, and assign registers to them.
 
@@ -104,7 +104,7 @@ def laid_out(version, kinds, operands, computed, places, own, count):
     return order, codes, count
 
 
-@njit(**OPTIONS)
+@part
 def _before(operands, computed):
     """Return the values to compute before each value: start indices, and all of them."""
     count = len(operands)
@@ -120,7 +120,7 @@ def _before(operands, computed):
     return firsts, before[:done].copy()
 
 
-@njit(**OPTIONS)
+@part
 # Long: first the dependences, then the ready values.
 def grouped(kinds, firsts, before, computed, late):
     """Return values in an order in which many of the same kind follow each other.
@@ -179,7 +179,7 @@ def grouped(kinds, firsts, before, computed, late):
         sizes[chosen] = 0
 
 
-@njit(**OPTIONS)
+@part
 def _first(kind, other, sizes, since, late):
     """Return whether a kind precedes another one."""
     if len(late) and late[kind] != late[other]:
@@ -189,7 +189,7 @@ def _first(kind, other, sizes, since, late):
     return since[kind] < since[other]
 
 
-@njit(**OPTIONS)
+@part
 def _added(number, kind, heads, tails, sizes, since, after, clock):
     """Append a value to the chain of its operation."""
     if tails[kind] == NONE:
@@ -203,7 +203,7 @@ def _added(number, kind, heads, tails, sizes, since, after, clock):
     return clock
 
 
-@njit(**OPTIONS)
+@part
 def placed(order, operands, computed, places, own, count):
     """Assign registers to values in order; free each after the last use of its value."""
     last = np.full(len(own), NONE)

@@ -7,10 +7,9 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from numba import njit
 
 from daesolve.algebra import compiling, operations
-from daesolve.algebra.compiling import OPTIONS, kept, version_of
+from daesolve.algebra.compiling import kept, long, part, version_of
 
 VERSION = version_of(compiling, operations, sys.modules[__name__])
 NONE = -1
@@ -21,6 +20,7 @@ EXPONENTIAL = (operations.EXP, operations.EXPM1, operations.SINH, operations.COS
 
 
 @kept
+@long("the examination of large products", 2.0)
 def products(version, codes, operands, moving, timed, numbers, high, dividing, in_time):
     """Return for each value its factors, and where a product may hide.
 
@@ -85,7 +85,7 @@ def products(version, codes, operands, moving, timed, numbers, high, dividing, i
     return degrees, sizes, factors, powers, hides
 
 
-@njit(**OPTIONS)
+@part
 def _degree(code, first, second, power):
     """Return the growth of a value with moving values, as a power."""
     if code in (
@@ -105,7 +105,7 @@ def _degree(code, first, second, power):
     return 0.0 if code == operations.INV else 1.0
 
 
-@njit(**OPTIONS)
+@part
 def _exponents(code, power):
     """Return the exponents of a product's operands; NaN if one is not a factor."""
     if code == operations.MUL:
@@ -123,7 +123,7 @@ def _exponents(code, power):
     return power, np.nan
 
 
-@njit(**OPTIONS)
+@part
 def _raised(n, power, known, own, size):
     """Multiply by the factors of a value, raised to a power."""
     _, sizes, factors, powers = known
@@ -140,7 +140,7 @@ def _raised(n, power, known, own, size):
     return size
 
 
-@njit(**OPTIONS)
+@part
 def _hides(n, known, moving, grows, high):
     """Return whether a product is mostly negligible or dominant."""
     _, sizes, factors, powers = known
@@ -155,7 +155,7 @@ def _hides(n, known, moving, grows, high):
     return degree >= high
 
 
-@njit(**OPTIONS)
+@part
 # Long: single denominators first, then their product.
 def _divides(n, code, a, b, known, grows, timed, limits):
     """Return whether a value divides by something that grows so fast that its poles stay hidden."""
@@ -190,7 +190,7 @@ def _divides(n, code, a, b, known, grows, timed, limits):
     return total >= (in_time if soon else dividing) and not growing
 
 
-@njit(**OPTIONS)
+@part
 def _power_in(n, factor, known):
     """Return the exponent of a factor in a value; zero if it does not occur."""
     _, sizes, factors, powers = known

@@ -285,10 +285,11 @@ def _starts(parts: Sequence[np.ndarray]) -> list[int]:
 
 def _numbered(records: np.ndarray, ways: np.ndarray, registers: int, count: int) -> Program:
     """Return the program of instructions with a given number of outputs."""
-    from daesolve.algebra import numbering  # numba takes long to import
+    from daesolve.algebra import compiling, numbering  # numba takes long to import
 
     compiled: Any = numbering
-    kinds, operands, origins, ends = compiled.numbered(compiled.VERSION, records, ways, registers)
+    numbered = compiling.for_size(compiled.numbered, len(records))
+    kinds, operands, origins, ends = numbered(compiled.VERSION, records, ways, registers)
     constant = kinds == ca.OP_CONST
     numbers = np.zeros(len(kinds))
     numbers[constant] = operands[constant].astype(np.int32).view(np.float64)[:, 0]

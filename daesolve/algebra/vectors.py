@@ -37,13 +37,24 @@ def _llvm(width: int) -> ir.VectorType:
     return ir.VectorType(DOUBLE, width)
 
 
-def _width(token) -> int:
+def width_of(token) -> int:
+    """Return the width of a token, or of a vector."""
     return len(token.types) if isinstance(token, types.BaseTuple) else token.width
 
 
 def _at(builder, width: int, address, offset):
     place = builder.gep(builder.inttoptr(address, DOUBLE.as_pointer()), [offset])
     return builder.bitcast(place, _llvm(width).as_pointer())
+
+
+def read(builder, width: int, address, offset):
+    """Read a vector."""
+    return builder.load(_at(builder, width, address, offset), align=8)
+
+
+def write(builder, width: int, address, offset, v):
+    """Write a vector."""
+    builder.store(v, _at(builder, width, address, offset), align=8)
 
 
 def _repeated(builder, width: int, number):
@@ -53,17 +64,18 @@ def _repeated(builder, width: int, number):
     return builder.shuffle_vector(one, one, zeros)
 
 
-def _zero(width: int) -> ir.Constant:
+def zero(width: int) -> ir.Constant:
+    """Return a vector of zeros."""
     return ir.Constant(_llvm(width), [0.0] * width)
 
 
 @intrinsic
 def load(typingctx, w, address, offset):
     """Read a vector."""
-    width = _width(w)
+    width = width_of(w)
 
     def generate(context, builder, signature, arguments):
-        return builder.load(_at(builder, width, *arguments[1:]), align=8)
+        return read(builder, width, *arguments[1:])
 
     return Vector(width)(w, types.intp, types.intp), generate
 
@@ -73,7 +85,7 @@ def load_block(typingctx, address, offset):
     """Read `BLOCK` numbers."""
 
     def generate(context, builder, signature, arguments):
-        return builder.load(_at(builder, BLOCK, *arguments), align=8)
+        return read(builder, BLOCK, *arguments)
 
     return Vector(BLOCK)(types.intp, types.intp), generate
 
@@ -95,7 +107,7 @@ def store(typingctx, address, offset, v):
 
     def generate(context, builder, signature, arguments):
         address, offset, value = arguments
-        builder.store(value, _at(builder, v.width, address, offset), align=8)
+        write(builder, v.width, address, offset, value)
         return context.get_dummy_value()
 
     return types.void(types.intp, types.intp, v), generate
@@ -116,22 +128,12 @@ def store_number(typingctx, address, offset, x):
 @intrinsic
 def full(typingctx, w, x):
     """Return a vector with one number in all places."""
-    width = _width(w)
+    width = width_of(w)
 
     def generate(context, builder, signature, arguments):
         return _repeated(builder, width, arguments[1])
 
     return Vector(width)(w, types.float64), generate
-
-
-@intrinsic
-def zero_block(typingctx):
-    """Return `BLOCK` zeros."""
-
-    def generate(context, builder, signature, arguments):
-        return _zero(BLOCK)
-
-    return Vector(BLOCK)(), generate
 
 
 @intrinsic
@@ -142,30 +144,24 @@ def first_of(typingctx, v, count):
         counts = _repeated(builder, v.width, arguments[1])
         places = ir.Constant(ir.VectorType(INT64, v.width), list(range(v.width)))
         keep = builder.icmp_signed("<", places, counts)
-        return builder.select(keep, arguments[0], _zero(v.width))
+        return builder.select(keep, arguments[0], zero(v.width))
 
     return v(v, types.intp), generate
 
 
-@intrinsic
-def total(typingctx, v):
-    """Return the sum of `BLOCK` numbers, by halves, as a vector of one."""
-
-    def generate(context, builder, signature, arguments):
-        value, width = arguments[0], v.width
-        while width > 1:
-            width //= 2
-            lower, upper = (
-                ir.Constant(ir.VectorType(INT32, width), list(range(first, first + width)))
-                for first in (0, width)
-            )
-            value = builder.fadd(
-                builder.shuffle_vector(value, value, lower),
-                builder.shuffle_vector(value, value, upper),
-            )
-        return value
-
-    return Vector(1)(v), generate
+def folded(builder, value, width: int):
+    """Return the sum of a vector's numbers, by halves, as a vector of one."""
+    while width > 1:
+        width //= 2
+        lower, upper = (
+            ir.Constant(ir.VectorType(INT32, width), list(range(first, first + width)))
+            for first in (0, width)
+        )
+        value = builder.fadd(
+            builder.shuffle_vector(value, value, lower),
+            builder.shuffle_vector(value, value, upper),
+        )
+    return value
 
 
 def _operation(name: str):
@@ -224,7 +220,7 @@ def root(typingctx, v):
 
 
 def _size(builder, v, value):
-    negative = builder.fcmp_ordered("<", value, _zero(v.width))
+    negative = builder.fcmp_ordered("<", value, zero(v.width))
     return builder.select(negative, builder.fneg(value), value)
 
 
@@ -244,7 +240,7 @@ def chosen(typingctx, condition, u, v):
     """Return u if the condition is not zero, otherwise v."""
 
     def generate(context, builder, signature, arguments):
-        holds = builder.fcmp_unordered("!=", arguments[0], _zero(u.width))
+        holds = builder.fcmp_unordered("!=", arguments[0], zero(u.width))
         return builder.select(holds, *arguments[1:])
 
     return u(condition, u, v), generate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
@@ -320,9 +321,31 @@ def _samples(at: str | None, interval: float | None) -> tuple[At, float | None]:
     return listed, None if listed is None else listed[-1]
 
 
+class _Said(logging.Handler):
+    """Writes lines of a log as sentences for the user."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        # The bar makes room for what is printed, where Typer writes across it.
+        print(f"daesolve: {record.getMessage()}", file=sys.stderr)
+
+
+@contextmanager
+def _told_of_compiling() -> Generator[None]:
+    # Its name, since numba takes long to import.
+    log, handler = logging.getLogger("daesolve.compiling"), _Said()
+    before = log.level
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        log.setLevel(before)
+
+
 @contextmanager
 def shown(label: str, begin: float, end: float, *, quiet: bool) -> Generator[Progress | None]:
-    """Show a progress bar during a run if standard error is a terminal.
+    """Show a progress bar during a run, and what is compiled, if standard error is a terminal.
 
     Parameters
     ----------
@@ -336,5 +359,5 @@ def shown(label: str, begin: float, end: float, *, quiet: bool) -> Generator[Pro
     if quiet or not sys.stderr.isatty():
         yield None
         return
-    with showing(True, begin, end, label) as progress:
+    with _told_of_compiling(), showing(True, begin, end, label) as progress:
         yield progress

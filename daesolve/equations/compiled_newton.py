@@ -8,11 +8,10 @@ import math
 import sys
 
 import numpy as np
-from numba import njit
 
 from daesolve.algebra import compiling, machine, operations, vectors
-from daesolve.algebra.compiling import OPTIONS, kept, version_of
-from daesolve.algebra.machine import ONE, carry_out
+from daesolve.algebra.compiling import kept, long, part, version_of
+from daesolve.algebra.machine import run_once
 
 VERSION = version_of(compiling, operations, vectors, machine, sys.modules[__name__])
 SWEEPS = 40
@@ -20,7 +19,7 @@ SWEEPS = 40
 ROUNDING = 1e-15
 
 
-@njit(**OPTIONS)
+@part
 def solve_shortest(matrix, right, least, found):
     """Find the shortest x for which matrix @ x is closest to the right side.
 
@@ -53,12 +52,13 @@ def solve_shortest(matrix, right, least, found):
                     one[k], other[k] = cosine * x - sine * y, sine * x + cosine * y
                 x, y = right[i], right[j]
                 right[i], right[j] = cosine * x - sine * y, sine * x + cosine * y
-    squares = np.zeros(rows)
+    squares, largest = np.zeros(rows), 0.0
     for i in range(rows):
         for k in range(matrix.shape[1]):
             squares[i] += matrix[i, k] * matrix[i, k]
+        largest = max(largest, squares[i])
     found[:] = 0.0
-    smallest = least * least * np.max(squares)
+    smallest = least * least * largest
     for i in range(rows):
         if squares[i] > smallest:
             for k in range(matrix.shape[1]):
@@ -66,6 +66,7 @@ def solve_shortest(matrix, right, least, found):
 
 
 @kept
+@long("Newton's method", 1.0)
 # Long: one iteration, and what ends them.
 def newton(
     version, runs, codes, memory, places, columns, moving, inverse_root, leaps, limits, x, best
@@ -101,7 +102,7 @@ def newton(
     for iteration in range(int(most)):
         for k in range(len(x)):
             memory[places[1] + k, 0] = x[k]
-        carry_out(ONE, runs, codes, memory.ctypes.data, 1)
+        run_once(version, runs, codes, memory)
         for n in range(first, len(memory)):
             if not math.isfinite(memory[n, 0]):
                 return math.inf
@@ -124,7 +125,8 @@ def newton(
                 slopes[i, j] = slope / size
         if iteration == 0 or error < 0.5 * lowest:
             lowest, stalled = error, 0
-            best[:] = x
+            for k in range(len(x)):  # An assignment of arrays takes a second to compile.
+                best[k] = x[k]
         else:
             stalled += 1
         done = error == 0.0 or (stalled >= 2 and lowest <= tolerance) or stalled > patience

@@ -35,6 +35,8 @@ NOTHING = 1e-150
 """Terms below this count as zero."""
 ITERATIONS, PATIENCE = 60, 20
 """The iterations of Newton's method, and those without improvement."""
+WORK = 15
+"""How many numbers an iteration computes for each cube of the number of states, about."""
 FEW = 30
 """The number of states of a level up to which compiled code is used; compiling a larger program
 takes longer than it saves."""
@@ -365,16 +367,20 @@ class Projection:
         self, column: ca.Function, x: np.ndarray
     ) -> tuple[float, np.ndarray] | None:
         """Return the result of `_least`, for a few equations by compiled code."""
-        from daesolve.equations import compiled_newton  # numba is imported only when needed.
+        # numba is imported only when needed.
+        from daesolve.algebra import compiling
+        from daesolve.equations import compiled_newton
 
         compiled: Any = compiled_newton
         program, best = StateFunction(column, self.p), np.empty(len(x))
         program(self.t, x)
-        error = compiled.newton(
-            compiled.VERSION, *program.program, program.places, self.level.columns, self.chosen,
-            self.inverse_root, bool(self.level.columns[0] == 0),
-            (TOLERANCE, NOTHING, DEPENDENT, ITERATIONS, PATIENCE), x.copy(), best,
-        )  # fmt: skip
+        newton = compiling.for_size(compiled.newton, WORK * len(self.level.columns) ** 3)
+        with np.errstate(all="ignore"):
+            error = newton(
+                compiled.VERSION, *program.program, program.places, self.level.columns,
+                self.chosen, self.inverse_root, bool(self.level.columns[0] == 0),
+                (TOLERANCE, NOTHING, DEPENDENT, ITERATIONS, PATIENCE), x.copy(), best,
+            )  # fmt: skip
         return None if error == np.inf else (error, best)
 
     def _least(self, x: np.ndarray, *, quick: bool = False) -> tuple[float, np.ndarray] | None:

@@ -92,12 +92,16 @@ class Steps:
         few
             The first step for which that holds, how many times, and the shortest before, s.
         """
+        from daesolve.algebra import compiling  # numba is imported where something is evaluated
+
         times, states, x = np.empty(most), np.empty((most, len(self.y))), self.y.copy()
         self._rates[0] = self._rates[-1]
-        taken, self._length = self._compiled.take_steps(
-            self._compiled.VERSION, *self._rate.program, self._rate.places, self._tolerances,
-            self.t, x, self._length, self._until, math.inf, self._rates, few, times, states,
-        )  # fmt: skip
+        take_steps = compiling.for_size(self._compiled.take_steps, states.size)
+        with np.errstate(all="ignore"):
+            taken, self._length = take_steps(
+                self._compiled.VERSION, *self._rate.program, self._rate.places, self._tolerances,
+                self.t, x, self._length, self._until, math.inf, self._rates, few, times, states,
+            )  # fmt: skip
         self._rates[-1] = self._rates[0]
         if taken:
             self.t_old, self.y_old = None, None

@@ -10,8 +10,8 @@ import sys
 import numpy as np
 
 from daesolve.algebra import compiling, machine, operations, vectors
-from daesolve.algebra.compiling import kept, version_of
-from daesolve.algebra.machine import ONE, carry_out
+from daesolve.algebra.compiling import kept, part, version_of
+from daesolve.algebra.machine import run_once
 from daesolve.solvers import dormand_prince
 from daesolve.solvers.dormand_prince import FIFTH, INCREMENTS, ORDER, PARTS, THIRD, WEIGHTS
 
@@ -21,9 +21,9 @@ SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 POWER = -1.0 / ORDER
 
 
-@kept
+@part
 # Long: one step, with its stages, its error and its repetitions.
-def take_step(version, runs, codes, memory, places, tolerances, t, y, length, until, most, stages):
+def stepped(version, runs, codes, memory, places, tolerances, t, y, length, until, most, stages):
     """Take a step; return when it ends, its length, the next one, and how many rates it took.
 
     Where there is none, the length is zero.
@@ -61,7 +61,7 @@ def take_step(version, runs, codes, memory, places, tolerances, t, y, length, un
                 new[n] = y[n] + change * h
                 memory[places[1] + n, 0] = new[n]
             memory[places[0], 0] = t + (PARTS[stage] * h if stage < count else h)
-            carry_out(ONE, runs, codes, memory.ctypes.data, 1)
+            run_once(version, runs, codes, memory)
             for n in range(size):
                 stages[stage, n] = memory[places[2] + n, 0]
         taken += count
@@ -72,19 +72,28 @@ def take_step(version, runs, codes, memory, places, tolerances, t, y, length, un
             for k in range(count + 1):
                 low += stages[k, n] * THIRD[k]
                 high += stages[k, n] * FIFTH[k]
-            third += (low / scale) ** 2
-            fifth += (high / scale) ** 2
+            third += (low / scale) * (low / scale)
+            fifth += (high / scale) * (high / scale)
         error = 0.0
         if third != 0.0 or fifth != 0.0:
             error = length * fifth / math.sqrt((fifth + 0.01 * third) * size)
         if error < 1.0:
-            factor = MOST if error == 0.0 else min(MOST, SAFETY * error**POWER)
-            y[:] = new
+            factor = MOST if error == 0.0 else min(MOST, SAFETY * math.pow(error, POWER))
+            for n in range(size):  # An assignment of arrays takes a second to compile.
+                y[n] = new[n]
             return ends, h, length * (min(1.0, factor) if rejected else factor), taken
-        factor = SAFETY * error**POWER
+        factor = SAFETY * math.pow(error, POWER)
         length *= factor if factor > LEAST else LEAST  # also if it is NaN
         rejected = True
     return t, 0.0, length, taken
+
+
+@kept
+def take_step(version, runs, codes, memory, places, tolerances, t, y, length, until, most, stages):
+    """Take a step; see `stepped`."""
+    return stepped(
+        version, runs, codes, memory, places, tolerances, t, y, length, until, most, stages
+    )
 
 
 @kept
@@ -95,7 +104,7 @@ def take_steps(
     """Take steps until the end, or one that leads nowhere, or one out of all proportion.
 
     Return how many were taken, and the next length: zero where a step is too small, or leads to
-    what is not a number. The arguments are those of `take_step` and more:
+    what is not a number. The arguments are those of `stepped` and more:
 
     Parameters
     ----------
@@ -107,13 +116,17 @@ def take_steps(
     """
     first, endless, shortest = few
     for step in range(len(times)):
-        ends, taken, length, _ = take_step(
+        ends, taken, length, _ = stepped(
             version, runs, codes, memory, places, tolerances, t, y, length, until, most, stages,
         )  # fmt: skip
-        if taken == 0.0 or not np.all(np.isfinite(y)):
+        finite = taken != 0.0
+        for n in range(len(y)):
+            finite = finite and math.isfinite(y[n])
+        if not finite:
             return step, 0.0
-        stages[0] = stages[len(WEIGHTS)]
-        times[step], states[step] = ends, y
+        times[step] = ends
+        for n in range(len(y)):
+            stages[0, n], states[step, n] = stages[len(WEIGHTS), n], y[n]
         span = abs(ends - t)
         shortest, t = min(shortest, span), ends
         if t == until or (step >= first and span > endless * shortest):

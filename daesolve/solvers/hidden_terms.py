@@ -191,7 +191,7 @@ class _Walk:
     """One way through the instructions of functions, from their inputs to their outputs."""
 
     def __init__(self, functions: tuple[ca.Function, ...], branches: bool) -> None:
-        from daesolve.algebra import products  # numba takes long to import
+        from daesolve.algebra import compiling, products  # numba takes long to import
 
         compiled: Any = products
         self._branches = branches
@@ -206,7 +206,9 @@ class _Walk:
         self.arguments: dict[tuple[str, Kind], ca.SX] = {}
         self._moves = (values.kinds == ca.OP_INPUT) & (values.operands[:, 0] != 2)
         self._timed = (values.kinds == ca.OP_INPUT) & (values.operands[:, 0] == 0)
-        self._degrees, self._sizes, self._places, self._powers, hides = compiled.products(
+        self._degrees, self._sizes, self._places, self._powers, hides = compiling.for_size(
+            compiled.products, len(values.kinds)
+        )(
             compiled.VERSION, codes_of(values.kinds), values.taken, self._moves, self._timed,
             np.where(values.kinds == ca.OP_CONST, values.numbers, np.nan), HIGH, DIVIDING, IN_TIME,
         )  # fmt: skip

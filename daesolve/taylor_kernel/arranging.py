@@ -7,10 +7,9 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from numba import njit
 
 from daesolve.algebra import compiling, operations, ordering
-from daesolve.algebra.compiling import OPTIONS, kept, version_of
+from daesolve.algebra.compiling import kept, long, part, version_of
 from daesolve.algebra.ordering import grouped
 from daesolve.taylor_kernel import kinds
 
@@ -22,6 +21,7 @@ FACTOR = 1
 
 
 @kept
+@long("the arrangement of large tables", 2.0)
 def arranged(version, rows, operands, roots, first, late):
     """Make sums of products one row, and order the rows that are needed.
 
@@ -54,7 +54,7 @@ def arranged(version, rows, operands, roots, first, late):
     return order, ends, terms
 
 
-@njit(**OPTIONS)
+@part
 def _needed(rows, operands, ends, terms, roots, first):
     """Return which rows others need."""
     found = np.zeros(len(rows), np.bool_)
@@ -77,7 +77,7 @@ def _needed(rows, operands, ends, terms, roots, first):
     return found
 
 
-@njit(**OPTIONS)
+@part
 def _asked(n, found, stack, top):
     """Put a row on the stack the first time that it is requested."""
     if n >= 0 and not found[n]:
@@ -87,7 +87,7 @@ def _asked(n, found, stack, top):
     return top
 
 
-@njit(**OPTIONS)
+@part
 def _fused(rows, operands, alive, roots, first):
     """Combine sums of products into one row, if nothing else needs their parts."""
     count = len(rows)
@@ -129,13 +129,13 @@ def _fused(rows, operands, alive, roots, first):
     return ends, terms[:done].copy()
 
 
-@njit(**OPTIONS)
+@part
 def _is_sum(kind):
     """Return whether a kind becomes a term of a larger sum."""
     return kind in (kinds.ADD, kinds.SUB, kinds.NEG)
 
 
-@njit(**OPTIONS)
+@part
 def _terms(rows, uses, root, first, found, stack, inside):
     """Find the terms of a sum, down to what others need as well, and the sums within it."""
     size, parts, top = 0, 0, 1
@@ -167,7 +167,7 @@ def _terms(rows, uses, root, first, found, stack, inside):
     return size, parts
 
 
-@njit(**OPTIONS)
+@part
 def _before(rows, operands, ends, terms, alive, first):
     """Return what each row needs the same order of: where that begins, and all of it."""
     firsts = np.zeros(len(rows) + 1, np.int64)
@@ -190,7 +190,7 @@ def _before(rows, operands, ends, terms, alive, first):
     return firsts, before[:done].copy()
 
 
-@njit(**OPTIONS)
+@part
 def _added(n, before, done):
     """Add a row to the needed ones, where it is computed."""
     if n >= 0:

@@ -14,22 +14,27 @@ lanes, or of one float.
 from __future__ import annotations
 
 from numba import njit, types
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 
 from daesolve.algebra.compiling import OPTIONS
 from daesolve.algebra.vectors import (
     BLOCK,
+    INT64,
+    Vector,
     add,
     add_product,
     first_of,
+    folded,
     full,
     load,
     load_block,
     mul,
+    read,
     store,
     sub,
-    total,
-    zero_block,
+    width_of,
+    write,
+    zero,
 )
 
 INLINE = {"forceinline": True}
@@ -46,38 +51,59 @@ def _both_ways(w) -> bool:
     return isinstance(w[0], types.Float)
 
 
-def put(w, rows, stride, row, k, v): ...
-def get(w, rows, stride, row, k): ...
 def convolution(w, rows, stride, x, y, k, low, count): ...
 def parts(w, rows, stride, x, y, k, low, count): ...
-def no_parts(w): ...
-def whole(w, v): ...
 def square(w, rows, stride, x, k, low, count): ...
-def products(w, rows, stride, terms, first, middle, last, k, spare, row): ...
+def products(w, rows, stride, terms, column, first, middle, last, k, spare, row): ...
 
 
-@overload(put, jit_options=INLINE)
-def _put(w, rows, stride, row, k, v):
-    if _both_ways(w):
+# The shortest of these functions are used so often that calls of them would take long to compile.
+@intrinsic
+def get(typingctx, w, rows, stride, row, k):
+    """Return coefficient k of a row."""
+    width = width_of(w)
 
-        def both_ways(w, rows, stride, row, k, v):
-            store(rows, row * stride + k, v)
-            store(rows, row * stride + stride - 9 - k, v)
+    def generate(context, builder, signature, arguments):
+        return read(builder, width, arguments[1], _offset(builder, width, *arguments[2:]))
 
-        return both_ways
-
-    def lanes(w, rows, stride, row, k, v):
-        store(rows, row * stride + k * len(w), v)
-
-    return lanes
+    return Vector(width)(w, *[types.intp] * 4), generate
 
 
-@overload(get, jit_options=INLINE)
-def _get(w, rows, stride, row, k):
-    def either(w, rows, stride, row, k):
-        return load(w, rows, row * stride + k * len(w))
+@intrinsic
+def put(typingctx, w, rows, stride, row, k, v):
+    """Write coefficient k of a row; for one lane also where it is held backwards."""
+    width, both_ways = width_of(w), _both_ways(w)
 
-    return either
+    def generate(context, builder, signature, arguments):
+        _, rows, stride, row, k, v = arguments
+        write(builder, width, rows, _offset(builder, width, stride, row, k), v)
+        if both_ways:
+            end = builder.mul(builder.add(row, INT64(1)), stride)
+            write(builder, width, rows, builder.sub(builder.sub(end, INT64(9)), k), v)
+        return context.get_dummy_value()
+
+    return types.void(w, *[types.intp] * 4, Vector(width)), generate
+
+
+def _offset(builder, width, stride, row, k):
+    return builder.add(builder.mul(row, stride), builder.mul(k, INT64(width)))
+
+
+@intrinsic
+def no_parts(typingctx, w):
+    """Return zero, in parts for one lane."""
+    width = BLOCK if _both_ways(w) else width_of(w)
+    return Vector(width)(w), lambda context, builder, signature, arguments: zero(width)
+
+
+@intrinsic
+def whole(typingctx, w, v):
+    """Return what the parts are together."""
+    if not _both_ways(w):
+        return v(w, v), lambda context, builder, signature, arguments: arguments[1]
+    return Vector(1)(w, v), lambda context, builder, signature, arguments: folded(
+        builder, arguments[1], v.width
+    )
 
 
 @overload(parts, jit_options=INLINE)
@@ -113,20 +139,6 @@ def _parts(w, rows, stride, x, y, k, low, count):
         return found
 
     return lanes
-
-
-@overload(no_parts, jit_options=INLINE)
-def _no_parts(w):
-    if _both_ways(w):
-        return lambda w: zero_block()
-    return lambda w: full(w, 0.0)
-
-
-@overload(whole, jit_options=INLINE)
-def _whole(w, v):
-    if _both_ways(w):
-        return lambda w, v: total(v)
-    return lambda w, v: v
 
 
 @overload(convolution, jit_options=INLINE)
@@ -177,39 +189,43 @@ def both_orders(w, rows, x, y, k):
 
 
 @overload(products, jit_options=INLINE)
-def _products(w, rows, stride, terms, first, middle, last, k, spare, row):
+def _products(w, rows, stride, terms, column, first, middle, last, k, spare, row):
     """Return coefficient k of a sum of products: terms up to `middle` count, those behind negative.
 
     In lanes, what is known of coefficient k + 1 is kept for it where k is even.
 
+    terms, column
+        The factors, in this column and the next.
     spare
         The address of memory, [row, lane].
     """
     if _both_ways(w):
 
-        def both_ways(w, rows, stride, terms, first, middle, last, k, spare, row):
+        def both_ways(w, rows, stride, terms, column, first, middle, last, k, spare, row):
             found = no_parts(w)
             for m in range(first, middle):
-                found = add(found, parts(w, rows, stride, terms[m, 0], terms[m, 1], k, 0, k + 1))
+                x, y = terms[m, column], terms[m, column + 1]
+                found = add(found, parts(w, rows, stride, x, y, k, 0, k + 1))
             for m in range(middle, last):
-                found = sub(found, parts(w, rows, stride, terms[m, 0], terms[m, 1], k, 0, k + 1))
+                x, y = terms[m, column], terms[m, column + 1]
+                found = sub(found, parts(w, rows, stride, x, y, k, 0, k + 1))
             return whole(w, found)
 
         return both_ways
 
-    def lanes(w, rows, stride, terms, first, middle, last, k, spare, row):
+    def lanes(w, rows, stride, terms, column, first, middle, last, k, spare, row):
         width = len(w)
         if k % 2 == 1:
             found = load(w, spare, row * width)
             for m in range(first, last):
-                x, y = terms[m, 0] * stride, terms[m, 1] * stride
+                x, y = terms[m, column] * stride, terms[m, column + 1] * stride
                 edge = mul(load(w, rows, x), load(w, rows, y + k * width))
                 edge = add_product(edge, load(w, rows, x + k * width), load(w, rows, y))
                 found = add(found, edge) if m < middle else sub(found, edge)
             return found
         found, next_one = full(w, 0.0), full(w, 0.0)
         for m in range(first, last):
-            x, y = terms[m, 0] * stride, terms[m, 1] * stride + k * width
+            x, y = terms[m, column] * stride, terms[m, column + 1] * stride + k * width
             own, next_own = both_orders(w, rows, x, y, k)
             if m < middle:
                 found, next_one = add(found, own), add(next_one, next_own)

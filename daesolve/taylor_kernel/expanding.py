@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import sys
 
-import numpy as np
-from numba import njit
-
-from daesolve.algebra import compiling, operations
-from daesolve.algebra.compiling import OPTIONS, kept, version_of
+from daesolve.algebra import compiling, numbering, operations
+from daesolve.algebra.compiling import kept, part, version_of
+from daesolve.algebra.numbering import FACTOR, LOWER
 from daesolve.taylor_kernel import kinds
 
-VERSION = version_of(compiling, operations, kinds, sys.modules[__name__])
+VERSION = version_of(compiling, numbering, operations, kinds, sys.modules[__name__])
 NONE = -1
 """No value; no row."""
 DONE = -1
@@ -117,14 +115,14 @@ def emitted(version, rows, table, counts, row):
     return place
 
 
-@njit(**OPTIONS)
+@part
 def _row(rows, count, table, row):
     """Return which row is this one, and how many rows there are then."""
-    mixed = np.uint64(0)
+    mixed = 0
     for entry in row:
-        mixed = (mixed ^ np.uint64(entry)) * np.uint64(0x9E3779B97F4A7C15)
-        mixed ^= mixed >> np.uint64(29)
-    place = np.int64(mixed & np.uint64(len(table) - 1))
+        mixed = (mixed ^ int(entry)) * FACTOR & LOWER
+        mixed ^= mixed >> 15
+    place = mixed & (len(table) - 1)
     while table[place] != NONE:
         known = table[place]
         same = True

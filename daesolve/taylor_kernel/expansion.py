@@ -13,6 +13,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra import operations
+from daesolve.algebra.compiling import for_size
 from daesolve.algebra.evaluation import Evaluator
 from daesolve.algebra.operations import codes_of
 from daesolve.algebra.program import program
@@ -196,8 +197,9 @@ class Expansion:
         stack[: len(wanted)] = wanted[::-1]
         self._counts[0] = len(wanted)
         numbers = np.array([self.number(1.0).place, self.number(2.0).place])
+        expanded = for_size(_compiled.expanded, len(codes))
         while True:
-            number = _compiled.expanded(
+            number = expanded(
                 _compiled.VERSION, codes, operands, stack, self._counts, self._values, self._rows,
                 self._table, self.first, numbers,
             )  # fmt: skip
@@ -211,7 +213,8 @@ class Expansion:
         """Return the row of a kind, which is made if there is none."""
         places = [operand.place for operand in operands]
         row = _row(kind, places, function)
-        place = _compiled.emitted(_compiled.VERSION, self._rows, self._table, self._counts, row)
+        emitted = for_size(_compiled.emitted, len(self._values))
+        place = emitted(_compiled.VERSION, self._rows, self._table, self._counts, row)
         return Value(True, self.first + place)
 
     def _append(self, kind: int, places: Sequence[int], function: int) -> int:

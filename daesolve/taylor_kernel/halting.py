@@ -18,7 +18,7 @@ from numba import njit
 
 from daesolve.algebra import agreement
 from daesolve.algebra.agreement import miss
-from daesolve.algebra.compiling import OPTIONS, kept, version_of
+from daesolve.algebra.compiling import OPTIONS, kept, long, version_of
 from daesolve.algebra.vectors import full, load_number
 from daesolve.taylor_kernel import kernel
 from daesolve.taylor_kernel import passages as passing
@@ -299,6 +299,7 @@ def at_end(rows, stride, numbers, outputs, states, span, guards, step, met):
 
 
 @kept
+@long("Taylor's method up to events", 8.0)
 # Long: one step after the other, with what is looked at in each.
 def march_to_guards(
     version, work, stride, given, table, order, x, low, time, end, tolerances, guards, borders,

@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from daesolve.algebra import operations
+from daesolve.algebra.compiling import for_size
 from daesolve.algebra.kept import kept_of
 from daesolve.algebra.plain_data import named
 from daesolve.taylor_kernel import arranging, kinds
@@ -98,7 +99,7 @@ def _read(function: ca.Function, bounded: bool) -> Instructions:
     rows, first = expansion.rows, expansion.first
     outputs = np.array(expansion.outputs[0], dtype=np.int64).reshape(-1, 2)
     is_row = outputs[:, 0] == 1
-    order, ends, terms = _compiled.arranged(
+    order, ends, terms = for_size(_compiled.arranged, len(rows))(
         _compiled.VERSION, rows, _operands(rows), outputs[is_row, 1], first, LATE
     )
     places = np.arange(first + len(rows))

@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from daesolve.algebra import compiling, machine, operations, vectors
-from daesolve.algebra.compiling import OPTIONS, kept, version_of
+from daesolve.algebra.compiling import OPTIONS, kept, long, version_of
 from daesolve.algebra.machine import elementary
 from daesolve.algebra.vectors import (
     add,
@@ -80,7 +80,7 @@ def sum_of_terms(w, rows, stride, numbers, ends, terms, i, k, spare):
     found = full(w, 0.0)
     if ends[i, 2] > ends[i, 0]:
         places = ends[i, 0], ends[i, 1], ends[i, 2]
-        found = products(w, rows, stride, terms, *places, k, spare, i)
+        found = products(w, rows, stride, terms, 0, *places, k, spare, i)
     for m in range(ends[i, 2], ends[i, 3]):
         found = add(found, get(w, rows, stride, terms[m, 0], k))
     for m in range(ends[i, 3], ends[i, 4]):
@@ -103,7 +103,7 @@ def sweep(w, rows, stride, numbers, codes, ends, terms, blocks, base, k, spare):
         kind, first, last = blocks[block, 0], blocks[block, 1], blocks[block, 2]
         if kind == PRODUCT:
             for i in range(first, last):
-                v = products(w, rows, stride, codes[i : i + 1, 1:3], 0, 1, 1, k, spare, i)
+                v = products(w, rows, stride, codes, 1, i, i + 1, i + 1, k, spare, i)
                 put(w, rows, stride, base + i, k, v)
         elif kind == SUM:
             for i in range(first, last):
@@ -216,7 +216,7 @@ def begin(w, rows, stride, numbers, codes, first, last, base):
         put(w, rows, stride, base + i, 0, get(w, rows, stride, base + i, 0))
 
 
-@njit(**OPTIONS)
+@njit(inline="always", **OPTIONS)
 def expand(w, rows, stride, numbers, table, states, order):
     """Fill all coefficients, from those of order zero of the states and time."""
     codes, ends, terms, blocks, outputs = table
@@ -310,6 +310,7 @@ def add_steps(w, rows, stride, states, order, lengths, x, low):
 
 
 @kept
+@long("Taylor's method", 4.0)
 def march(version, w, work, stride, given, table, order, x, low, time, end, found, when, wait):
     """Take steps in all lanes until they end or one is no longer finite; return how many.
 

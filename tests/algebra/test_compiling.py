@@ -1,0 +1,59 @@
+"""What is chosen by the size of a model: compiled code, or the same uncompiled."""
+
+from dataclasses import astuple
+from typing import Any
+
+import casadi as ca
+import numpy as np
+import pytest
+
+from daesolve.algebra import blocks, compiling, program
+from daesolve.solvers import hidden_terms
+from daesolve.taylor_kernel import instructions
+
+
+def test_the_size_alone_decides_whether_a_function_is_compiled() -> None:
+    def doubled(x: float) -> float:
+        return 2.0 * x
+
+    kept: Any = compiling.kept(doubled)
+    assert compiling.for_size(kept, compiling.SMALL - 1) is doubled
+    assert compiling.for_size(kept, compiling.SMALL) is kept
+
+
+def _function() -> ca.Function:
+    """Return a function with sums of products, quotients, powers and functions of many kinds."""
+    t, x, p = ca.SX.sym("t"), ca.SX.sym("x", 4), ca.SX.sym("p", 2)
+    a = x[0] * x[1] - p[0] * x[2] * x[3] + ca.sqrt(1.0 + x[0] ** 2 * x[3])
+    b = ca.sin(x[2] * t) * ca.exp(-x[1] * p[1]) / (2.0 + a**2 * ca.cos(x[0]))
+    c = -(a - b) * x[0] + (a + b) ** 3 / (1.0 + x[1] ** 2) - p[1] ** 1.5 * ca.sin(p[0] * a)
+    rate = ca.vertcat(a, b - 3.0 * c, c / x[3] ** 4, ca.tanh(a * b) + 7.0)
+    return ca.Function("f", [t, x, p], [rate], ["t", "x", "p"], ["rate"])
+
+
+def _parts(found: Any) -> list[Any]:
+    """Return the arrays and numbers of nested results in one list."""
+    if isinstance(found, list | tuple | dict):
+        parts: Any = found.values() if isinstance(found, dict) else found
+        return [one for part in parts for one in _parts(part)]
+    return [found.tolist() if isinstance(found, np.ndarray) else found]
+
+
+def _tables(function: ca.Function) -> list[Any]:
+    made = instructions._read(function, False)
+    own = [made.codes, made.ends, made.terms, made.blocks, made.outputs, made.borders]
+    layouts = [astuple(blocks._divided(function, each)) for each in (False, True)]
+    shared = program.joined([function, function])
+    walk = hidden_terms._Walk((function,), False)
+    return _parts(
+        [own, layouts, shared.outputs, astuple(shared.values), walk._degrees, walk._sizes]
+    )
+
+
+@pytest.mark.slow
+def test_tables_are_the_same_compiled_and_uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[list[Any]] = []
+    for small in (0, 10_000):
+        monkeypatch.setattr(compiling, "SMALL", small)
+        found.append(_tables(_function()))
+    assert found[0] == found[1]
