@@ -159,8 +159,8 @@ def measured(task: str, until: float, cold: bool) -> Measurement:
                 compiled[name] = compiled.get(name, 0.0) + time.process_time() - begin
 
     with ExitStack() as stack:
-        listening: Any = event.install_listener("numba:compile", Compilations())
-        stack.enter_context(listening)
+        listen: Any = event.install_listener  # pyright: ignore[reportUnknownVariableType]
+        stack.enter_context(listen("numba:compile", Compilations()))
         stack.enter_context(clock.patched("prepare", lately, "prepare"))
         stack.enter_context(clock.patched("integrate", Scaling, "segment"))
         stack.enter_context(clock.patched("report", reporting, "rebuild"))
