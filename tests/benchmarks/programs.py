@@ -10,6 +10,7 @@ PROGRAMS = {
     "benchmarks.contact": "benchmarks.contact",
     "benchmarks.driven": "benchmarks.driven",
     "benchmarks.events": "benchmarks.events",
+    "benchmarks.first_run": "benchmarks.first_run.__main__",
     "benchmarks.history": "benchmarks.history.__main__",
     "benchmarks.long_horizon": "benchmarks.long_horizon.__main__",
     "benchmarks.long_horizon.offsets": "benchmarks.long_horizon.offsets",

@@ -17,6 +17,7 @@ SMALL = {
     "benchmarks.batches": "--members 16 --until 5 --repeats 1 --ensemble hoop-300 "
     "--ensemble sections-300 --ensemble exponent-300 --ensemble same-300",
     "benchmarks.contact": "--contacts 1 --calls 2 --repeats 1 --short",
+    "benchmarks.first_run": "--task pendulum --until 1",
     "benchmarks.history": "measure --changed --rows rows.jsonl --figure pendulum --figure hoop "
     "--repeats 2 --rounds 1",
     "benchmarks.long_horizon": "--quick --motion skate --motion pendulum",
@@ -99,6 +100,18 @@ def test_batches_are_measured_beside_runs_one_by_one(tmp_path):
         assert 0 < one["steps"] < one["integrate"]
         assert one["difference"] < 1e-12
     assert "| hoop-300, 16 | one by one |" in printed
+
+
+@pytest.mark.slow
+def test_a_first_run_compiles_and_the_next_one_does_not(tmp_path):
+    printed, found = ran(tmp_path, "benchmarks.first_run")
+    cold, warm = found
+    assert (cold["cold"], warm["cold"]) == (True, False)
+    assert "march" in cold["compiled"]
+    assert cold["compile"] > 0
+    assert (warm["compile"], warm["compiled"]) == (0, {})
+    assert all(0 < one["start"] + one["prepare"] + one["integrate"] < one["total"] for one in found)
+    assert "| pendulum | cold |" in printed
 
 
 @pytest.mark.slow
