@@ -14,9 +14,12 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 REQUIRED = "DAESOLVE_REQUIRE_CHROMIUM"
@@ -45,6 +48,8 @@ def open_browser() -> Iterator[Browser]:
         if os.environ.get(REQUIRED) == "1":
             pytest.fail(reason)
         pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
         try:

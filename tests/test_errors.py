@@ -23,13 +23,20 @@ SPECIAL = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_an_error_survives_the_way_to_another_process(kind):
-    error = kind(*SPECIAL.get(kind, ("what is wrong",)))
-    found = pickle.loads(pickle.dumps(error))
-    assert type(found) is kind
-    assert str(found) == str(error)
-    assert vars(found) == vars(error)
+def test_an_error_survives_the_way_to_another_process():
+    assert KINDS
+    changed = {}
+    for kind in KINDS:
+        error = kind(*SPECIAL.get(kind, ("what is wrong",)))
+        try:
+            found = pickle.loads(pickle.dumps(error))
+        except Exception as failure:
+            changed[kind.__name__] = repr(failure)
+            continue
+        sent, got = ((type(one), str(one), vars(one)) for one in (error, found))
+        if got != sent:
+            changed[kind.__name__] = f"{sent} became {got}"
+    assert changed == {}
 
 
 def test_what_somebody_elses_error_says_is_on_one_line_even_where_it_cannot_say_it():

@@ -9,6 +9,7 @@ error of its interpolant for those that cannot.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +68,7 @@ class Expected(NamedTuple):
     guard: str
 
 
+@cache
 def pegged() -> Expected:
     angle, count = 1.0, 4
     times = peg_times(angle, count)
@@ -76,17 +78,19 @@ def pegged() -> Expected:
     return Expected(peg_pendulum(), start, times[-1] + 0.1, times, speeds, "x")
 
 
+@cache
 def walking() -> Expected:
     times, rates = rimless_times(1.5, 4), rimless_rates(1.5, 4)
     return Expected(rimless_wheel(), rimless_start(1.5), times[-1] + 0.1, times, rates, "")
 
 
+@cache
 def latched() -> Expected:
     start = {"x": -0.5, "y": 0.8, "idle": 0.0, "x_dot": 1.0, "y_dot": 0.3, "idle_dot": 0.0}
     return Expected(latched_particle(), start, 1.5, np.array([0.5]), np.ones(1), "x")
 
 
-MOTIONS = {"peg": pegged(), "rimless wheel": walking(), "rod": latched()}
+MOTIONS = {"peg": pegged, "rimless wheel": walking, "rod": latched}
 
 
 def made(solver: str) -> ds.Solver:
@@ -100,7 +104,7 @@ def made(solver: str) -> ds.Solver:
 @pytest.mark.parametrize("motion", MOTIONS)
 @pytest.mark.parametrize(("formulation", "solver"), PAIRS, ids=map(" ".join, PAIRS))
 def test_every_pair_finds_the_same_events(formulation, solver, motion):
-    expected, bound = MOTIONS[motion], BOUNDS[formulation]
+    expected, bound = MOTIONS[motion](), BOUNDS[formulation]
     run = ds.solve(
         expected.system,
         expected.until,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import casadi as ca
 import numpy as np
@@ -37,6 +38,7 @@ from ..systems import (
 )
 
 
+@cache
 def spherical_pendulum():
     """In the distance from the pivot (held by a rod), polar angle from below, and azimuth."""
     q = ds.coordinates(r="m", theta=ds.ANGLE, phi=ds.ANGLE)
@@ -65,6 +67,7 @@ def bead_on_a_turning_hoop(*, in_space=False):
     return ds.MechanicalSystem(q, p, kinetic=kinetic, potential=p.gravity * q.z, goals=goals)
 
 
+@cache
 def skate():
     """A blade on ice, in velocities along the blade."""
     q = ds.coordinates(x="m", y="m", phi=ds.ANGLE)
@@ -80,9 +83,6 @@ def skate():
         kinematics=moving,
         goals=[ds.Nonholonomic("blade", v.sideways)],
     )
-
-
-SPHERICAL, SKATE = spherical_pendulum(), skate()
 
 
 def conical(theta, length, gravity):
@@ -177,7 +177,7 @@ def test_a_control_system_is_linearized_on_what_its_goal_leaves_free():
 def test_a_conical_pendulum_nutates_at_its_exact_frequency(theta, length, gravity):
     state, frequency = conical(theta, length, gravity)
     parameters = {"length": length, "gravity": gravity}
-    found = ds.analysis.linearize(SPHERICAL, state, parameters=parameters)
+    found = ds.analysis.linearize(spherical_pendulum(), state, parameters=parameters)
     assert found.cyclic == ("phi",)
     assert found.names == ("theta", "theta_dot", "phi_dot")
     assert found.rates["phi"] == state["phi_dot"]
@@ -212,7 +212,7 @@ def test_a_spinning_body_needs_no_constant_attitude():
 
 
 def test_a_skate_that_turns_steadily_is_at_rest_but_for_its_place():
-    found = ds.analysis.linearize(SKATE, {"phi": 0.3, "forward": 2.0, "turning": 0.5})
+    found = ds.analysis.linearize(skate(), {"phi": 0.3, "forward": 2.0, "turning": 0.5})
     assert found.names == ("forward", "turning")
     assert found.cyclic == ("x", "y", "phi")
     np.testing.assert_array_equal(found.matrix, np.zeros((2, 2)))
@@ -220,25 +220,25 @@ def test_a_skate_that_turns_steadily_is_at_rest_but_for_its_place():
 
 def test_cyclic_coordinates_may_be_asked_for_where_they_move_uniformly():
     state = {"phi": 0.0, "forward": 2.0, "turning": 0.0}
-    found = ds.analysis.linearize(SKATE, state, coordinates=("y", "phi"))
+    found = ds.analysis.linearize(skate(), state, coordinates=("y", "phi"))
     assert found.names == ("y", "phi", "phi_dot")
     np.testing.assert_allclose(found.matrix, [[0, 2, 0], [0, 0, 1], [0, 0, 0]], atol=1e-15)
     with pytest.raises(PosingError, match="'y' cannot be a coordinate of small motions"):
         ds.analysis.linearize(
-            SKATE, state | {"turning": 0.5}, coordinates=("y", "x", "phi", "forward")
+            skate(), state | {"turning": 0.5}, coordinates=("y", "x", "phi", "forward")
         )
 
 
 def test_the_matrix_is_the_gradient_of_the_motion_on_the_circle():
     """Two runs from opposite sides of the circle part as exp(A t) says, to second order."""
     state, _ = conical(0.7, 1.0, 9.81)
-    found = ds.analysis.linearize(SPHERICAL, state)
+    found = ds.analysis.linearize(spherical_pendulum(), state)
     size, until = 1e-5, 0.8
     values, vectors = np.linalg.eig(found.matrix)
     flow = (vectors * np.exp(values * until)) @ np.linalg.inv(vectors)
     for column, name in enumerate(found.names):
         ends = [
-            ds.solve(SPHERICAL, until, state | {name: state.get(name, 0.0) + way * size})
+            ds.solve(spherical_pendulum(), until, state | {name: state.get(name, 0.0) + way * size})
             for way in (1, -1)
         ]
         parted = [(ends[0][n][-1] - ends[1][n][-1]) / (2 * size) for n in found.names]
@@ -253,7 +253,11 @@ def test_the_matrix_is_the_gradient_of_the_motion_on_the_circle():
     [
         (pendulum(), {"x": 1.0, "y": 0.0}, "'y_dot' changes at 9.81 per second"),
         (projectile(), {"y": 0.0}, "'y_dot' changes at 9.81 per second"),
-        (SPHERICAL, {"r": 1.0, "theta": 0.7, "phi_dot": 1.0}, "every state other than phi keeps"),
+        (
+            spherical_pendulum(),
+            {"r": 1.0, "theta": 0.7, "phi_dot": 1.0},
+            "every state other than phi keeps",
+        ),
         (bead_on_a_turning_hoop(in_space=True), {"x": 1.0, "y": 0.0}, "neither an equilibrium"),
     ],
 )
@@ -286,12 +290,12 @@ def test_a_nearly_stationary_state_is_taken_where_that_is_allowed():
 )
 def test_what_cannot_be_asked_gets_one_sentence(request_, error, sentence):
     with pytest.raises(error, match=sentence):
-        ds.analysis.linearize(SKATE, {"forward": 1.0, "turning": 0.0, "phi": 0.0}, **request_)
+        ds.analysis.linearize(skate(), {"forward": 1.0, "turning": 0.0, "phi": 0.0}, **request_)
 
 
 def test_a_value_out_of_range_is_refused():
     with pytest.raises(OutOfRangeError, match=r"'length' is -1\.0, but must be > 0"):
-        ds.analysis.linearize(SPHERICAL, {}, parameters={"length": -1.0})
+        ds.analysis.linearize(spherical_pendulum(), {}, parameters={"length": -1.0})
 
 
 def test_a_position_where_constraints_depend_on_each_other_has_no_tangent_space():

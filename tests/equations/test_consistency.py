@@ -21,8 +21,6 @@ from daesolve.errors import (
 from ..reference.rolling_wheel import hoop_reactions, pendulum_reactions
 from ..systems import EPSILON, numbers, pendulum, prepared_run, wheel, wheel_state
 
-HOOP = wheel()
-WITH_PENDULUM = wheel(with_pendulum=True)
 abscissae = st.floats(-0.95, 0.95)
 speeds = st.one_of(st.just(0.0), st.floats(-3.0, 3.0))
 
@@ -54,14 +52,14 @@ def scales_of(accelerations, reactions):
 
 @pytest.fixture(scope="module")
 def hoop_problem():
-    prepared = prepared_run(HOOP, 1.0, wheel_state(0.0, 1.5))
+    prepared = prepared_run(wheel(), 1.0, wheel_state(0.0, 1.5))
     return prepared, numbers(prepared, rate_energy=0.0)
 
 
 @pytest.fixture(scope="module")
 def pendulum_problem():
     start = wheel_state(0.0, 1.5, phi=0.0, phi_dot=0.0)
-    prepared = prepared_run(WITH_PENDULUM, 1.0, start)
+    prepared = prepared_run(wheel(with_pendulum=True), 1.0, start)
     return prepared, numbers(prepared, rate_energy=0.0)
 
 
@@ -192,13 +190,14 @@ def test_a_moving_constraint_is_met_at_the_time_of_the_start():
 def test_the_wheel_is_put_on_its_curve_from_a_rough_guess():
     right = wheel_state(0.2, 1.0)
     rough = {name: value * (1 + 1e-2) for name, value in right.items()}
-    found = start(HOOP, {"x": right["x"], "x_dot": right["x_dot"], "theta": 0.0}, guess=rough)
-    for name, value in zip(HOOP.dynamics.labels.states, found.state, strict=True):
+    hoop = wheel()
+    found = start(hoop, {"x": right["x"], "x_dot": right["x_dot"], "theta": 0.0}, guess=rough)
+    for name, value in zip(hoop.dynamics.labels.states, found.state, strict=True):
         assert value == pytest.approx(right[name], rel=1e-10, abs=1e-12), name
 
 
 def test_samples_are_consistent_and_some_are_at_rest():
-    dynamics = HOOP.dynamics
+    dynamics = wheel().dynamics
     values = dynamics.value_vector({})
     around = np.array([wheel_state(0.0, 1.5)[n] for n in dynamics.labels.states])
     samples = sample_states(dynamics, values, around)

@@ -1,3 +1,5 @@
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -11,9 +13,13 @@ from tests.reference.prisms import Prism
 from .stepped_bodies import GENTLE, prism
 
 SIDES = ("upper", "lower")
-EQUATIONS = StepEquations(prism(GENTLE))
 ROUNDING = 1e-11
 """What Newton's method and 1e-8 of the smoothing leave, over the momenta of a step."""
+
+
+@cache
+def prism_equations() -> StepEquations:
+    return StepEquations(prism(GENTLE))
 
 
 def step_of(body: Prism, speed: float, length: float) -> Stepped:
@@ -28,9 +34,10 @@ def step_of(body: Prism, speed: float, length: float) -> Stepped:
             values[f"{side}_a_{pair}"] = body.along[pair - 1, place]
             values[f"{side}_b_{pair}"] = body.height[pair - 1, place]
             values[f"{side}_friction_{pair}"] = body.friction[pair - 1, place]
-    EQUATIONS.numbers = EQUATIONS.dynamics.value_vector(values)
+    equations = prism_equations()
+    equations.numbers = equations.dynamics.value_vector(values)
     state = np.array([0.0, 0.0, 0.0, speed, 0.0, 0.0])
-    return take_step(EQUATIONS.balance(0.0, state, length))
+    return take_step(equations.balance(0.0, state, length))
 
 
 def slides(body: Prism, slip: int) -> Prism:

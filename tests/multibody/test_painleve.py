@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import cache
 
 import casadi as ca
 import numpy as np
@@ -26,6 +27,7 @@ MU = 1.7
 SLIPS_BACK = -30.0
 
 
+@cache
 def rod():
     """A homogeneous rod of 2 m, 1 kg, whose lower end slides on the ground."""
     q = ds.coordinates(x="m", y="m", angle="rad")
@@ -45,10 +47,12 @@ def rod():
     )
 
 
-ROD = rod()
-WATCHED = watched_for_jams(ROD)
+@cache
+def watched():
+    return watched_for_jams(rod())
 
 
+@cache
 def ladder():
     """A homogeneous rod of 2 m between a wall and the ground, both of which rub."""
     q = ds.coordinates(x="m", y="m", angle="rad")
@@ -81,9 +85,6 @@ def ladder():
     )
 
 
-LADDER = ladder()
-
-
 def standing(angle, speed=SLIPS_BACK):
     return {"angle": angle, "y": math.sin(angle), "x_dot": speed}
 
@@ -96,18 +97,18 @@ def needed(angle):
 @settings(derandomize=True, max_examples=10, deadline=None)
 @given(angle=st.floats(0.05, 1.5), mu=st.floats(0.1, 5.0))
 def test_the_margin_of_a_rod_is_that_of_the_closed_form(angle, mu):
-    margin = friction_margin(ROD, standing(angle), parameters={"mu": mu})
+    margin = friction_margin(rod(), standing(angle), parameters={"mu": mu})
     assert margin == pytest.approx(needed(angle) / mu, rel=1e-12)
-    assert friction_margin(ROD, standing(angle, -SLIPS_BACK)) == math.inf
+    assert friction_margin(rod(), standing(angle, -SLIPS_BACK)) == math.inf
 
 
 def test_no_homogeneous_rod_jams_below_four_thirds():
     worst = math.atan(2.0)
     assert needed(worst) == pytest.approx(4 / 3, rel=1e-15)
-    least = friction_margin(ROD, standing(worst), parameters={"mu": 1.0})
+    least = friction_margin(rod(), standing(worst), parameters={"mu": 1.0})
     assert least == pytest.approx(4 / 3, rel=1e-13)
     beside = [
-        friction_margin(ROD, standing(worst + d), parameters={"mu": 1.0}) for d in (-0.1, 0.1)
+        friction_margin(rod(), standing(worst + d), parameters={"mu": 1.0}) for d in (-0.1, 0.1)
     ]
     assert min(beside) > least
 
@@ -117,7 +118,7 @@ def test_no_homogeneous_rod_jams_below_four_thirds():
 def test_the_margin_of_a_ladder_is_that_of_its_determinant_of_two_reactions(angle, rate, mu):
     state = {"x": math.cos(angle), "y": math.sin(angle), "angle": angle, "angle_dot": -rate}
     state |= {"x_dot": math.sin(angle) * rate, "y_dot": -math.cos(angle) * rate}
-    margin = friction_margin(LADDER, state, parameters={"mu": mu})
+    margin = friction_margin(ladder(), state, parameters={"mu": mu})
     # det(J M^-1 (J^T + kappa F)) for the wall and the floor, while the ladder slides down.
     sine, cosine = math.sin(angle), math.cos(angle)
     rows, inverse = np.array([[1, 0, sine], [0, 1, -cosine]]), np.diag([1.0, 1.0, 3.0])
@@ -130,7 +131,7 @@ def test_the_margin_of_a_ladder_is_that_of_its_determinant_of_two_reactions(angl
 
 
 def test_the_watched_ratio_is_the_determinant_that_the_closed_form_has():
-    dynamics = ROD.dynamics
+    dynamics = rod().dynamics
     ratio = function_of(
         "ratio", [dynamics.t, dynamics.x, dynamics.p], [determinant_ratio(dynamics)],
         (["t", "x", "p"], ["ratio"]),
@@ -145,7 +146,7 @@ def test_the_watched_ratio_is_the_determinant_that_the_closed_form_has():
 @pytest.mark.parametrize(("angle", "turn"), [(0.3, 3.0), (0.5, 1.0)])
 def test_a_rod_that_is_thrown_runs_into_its_critical_angle_and_ends_there(angle, turn):
     run = ds.solve(
-        WATCHED,
+        watched(),
         until=3.0,
         initial={"angle": angle, "angle_dot": turn, "x_dot": SLIPS_BACK},
         guess={"y": math.sin(angle)},
@@ -161,11 +162,11 @@ def test_a_rod_that_is_thrown_runs_into_its_critical_angle_and_ends_there(angle,
 
 def test_a_start_beyond_the_critical_angle_is_refused():
     with pytest.raises(JamEvent, match="at the start friction jams"):
-        ds.solve(WATCHED, until=1.0, initial=standing(1.1))
+        ds.solve(watched(), until=1.0, initial=standing(1.1))
 
 
 def test_what_is_watched_already_is_returned_as_it_is():
-    assert watched_for_jams(WATCHED) is WATCHED
+    assert watched_for_jams(watched()) is watched()
 
 
 def test_friction_that_presses_on_nothing_is_not_watched():
@@ -208,8 +209,8 @@ def test_relations_between_reactions_beside_friction_have_no_margin():
 
 
 def test_constraints_that_depend_on_each_other_have_no_margin():
-    again = ds.Holonomic("again", 2 * ROD.goals[0].residual)
-    doubled = replace(ROD, goals=[*ROD.goals, again])
+    again = ds.Holonomic("again", 2 * rod().goals[0].residual)
+    doubled = replace(rod(), goals=[*rod().goals, again])
     with pytest.raises(FrictionlessIllPosed, match="depend on each other"):
         friction_margin(doubled, standing(0.5))
 

@@ -1,8 +1,11 @@
 """Systems with small velocities."""
 
+from functools import cache
+
 import casadi as ca
 
 import daesolve as ds
+from daesolve.nonholonomic.small_velocities import small_velocities
 
 
 def gyroscope():
@@ -61,6 +64,24 @@ def general():
             "b": 0.2 - 1.3 * v.b - 0.4 * v.b * ca.sqrt(1 + v.a**2 + v.b**2),
         },
     )
+
+
+@cache
+def gyroscope_model():
+    """The gyroscope, reduced where its rings turn slowly."""
+    return small_velocities(gyroscope(), ["alpha_dot", "beta_dot"])
+
+
+@cache
+def wheelset_model(*, saturated=False):
+    """The wheelset, reduced where it creeps slowly."""
+    return small_velocities(wheelset(saturated=saturated), ["y_dot", "psi_dot"])
+
+
+@cache
+def general_model():
+    """The general system, reduced by its small velocities."""
+    return small_velocities(general(), ["a_dot", "b_dot"])
 
 
 def spinning(count, force):

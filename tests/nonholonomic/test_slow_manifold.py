@@ -10,29 +10,31 @@ import daesolve as ds
 from daesolve.errors import InconsistentStateError, NoSlowManifoldError, SecondaryConstraintsError
 from daesolve.nonholonomic.small_velocities import small_velocities
 
-from .small_systems import gyroscope, spinning, wheelset
+from .small_systems import gyroscope, gyroscope_model, spinning, wheelset_model
 
 SMALL_ANGLES = ("alpha_dot", "beta_dot")
 
-GYROSCOPE = small_velocities(gyroscope(), SMALL_ANGLES)
-WHEELSET = small_velocities(wheelset(), ["y_dot", "psi_dot"])
-SATURATED = small_velocities(wheelset(saturated=True), ["y_dot", "psi_dot"])
 PLACE = {"alpha": 0.1, "beta": 0.3, "momentum_gamma": 1.0}
 KICKED = {"y": 1.0, "psi": 0.3, "y_dot": -0.4, "psi_dot": 0.9}
 numbers = st.floats(-1.5, 1.5)
 
 
 def test_gimbal_lock_leaves_the_multipliers_undetermined():
+    model = gyroscope_model()
     locked = {**PLACE, "beta": np.pi / 2}
     # Both singular values are equal, so that no condition number tells.
-    assert np.linalg.cond(GYROSCOPE.solvability_matrix(locked)) == pytest.approx(1.0)
-    for ask in (GYROSCOPE.start, GYROSCOPE.validity, GYROSCOPE.fast_spectrum):
+    assert np.linalg.cond(model.solvability_matrix(locked)) == pytest.approx(1.0)
+    for ask in (
+        model.start,
+        model.validity,
+        model.fast_spectrum,
+    ):
         with pytest.raises(SecondaryConstraintsError, match="'alpha_dot', 'beta_dot' here"):
             ask(locked)
     near = {**PLACE, "beta": np.pi / 2 - 1e-6}
-    assert GYROSCOPE.fast_spectrum(near).kind == "weak"
+    assert model.fast_spectrum(near).kind == "weak"
     with pytest.raises(NoSlowManifoldError, match="there is no slow motion"):
-        GYROSCOPE.start(near)
+        model.start(near)
 
 
 @pytest.mark.parametrize("order", [0, 1])
@@ -88,15 +90,17 @@ def test_a_balance_that_folds_is_not_left_for_another_branch():
 
 
 def test_a_fast_motion_whose_time_is_constant_can_lose_nothing():
-    assert not WHEELSET.system.events
-    assert WHEELSET.validity(KICKED).lengthening == 0.0
+    model = wheelset_model()
+    assert not model.system.events
+    assert model.validity(KICKED).lengthening == 0.0
 
 
 def test_a_rotor_that_turns_slowly_is_not_taken_for_gimbal_lock():
     """What counts is the momentum beside that of nearby states, not its size."""
+    model = gyroscope_model()
     scaled = {**PLACE, "momentum_gamma": 1e-3}
-    fast = GYROSCOPE.fast_spectrum(scaled).eigenvalues
-    np.testing.assert_allclose(fast, GYROSCOPE.fast_spectrum(PLACE).eigenvalues / 1e3, rtol=1e-13)
+    fast = model.fast_spectrum(scaled).eigenvalues
+    np.testing.assert_allclose(fast, model.fast_spectrum(PLACE).eigenvalues / 1e3, rtol=1e-13)
 
 
 def test_an_odd_number_of_gyroscopic_velocities_is_never_determined():
@@ -128,9 +132,9 @@ def test_forces_beyond_those_of_coulomb_have_no_slow_manifold(size, angle, value
         with pytest.raises(
             NoSlowManifoldError, match="these exceed the forces that small velocities"
         ):
-            SATURATED.start(state, parameters)
+            wheelset_model(saturated=True).start(state, parameters)
         return
-    found = SATURATED.start(state, parameters)
+    found = wheelset_model(saturated=True).start(state, parameters)
     creep = np.array([found["y_dot"] - psi, 0.3 * (found["psi_dot"] + y)])
     pull = 2 * creep / max(1.0, float(np.linalg.norm(creep)))
     np.testing.assert_allclose(pull, [force, moment], atol=1e-9)

@@ -17,15 +17,11 @@ from daesolve.errors import (
 )
 from daesolve.nonholonomic.small_velocities import small_velocities
 
-from .small_systems import general, gyroscope, wheelset
+from .small_systems import general_model, gyroscope_model, wheelset_model
 
 EPSILON = float(np.finfo(float).eps)
 SMALL_ANGLES = ("alpha_dot", "beta_dot")
 
-GYROSCOPE = small_velocities(gyroscope(), SMALL_ANGLES)
-WHEELSET = small_velocities(wheelset(), ["y_dot", "psi_dot"])
-SATURATED = small_velocities(wheelset(saturated=True), ["y_dot", "psi_dot"])
-GENERAL = small_velocities(general(), ["a_dot", "b_dot"])
 PLACE = {"alpha": 0.1, "beta": 0.3, "momentum_gamma": 1.0}
 KICKED = {"y": 1.0, "psi": 0.3, "y_dot": -0.4, "psi_dot": 0.9}
 numbers = st.floats(-1.5, 1.5)
@@ -48,8 +44,9 @@ def evaluated(model, *expressions):
 @settings(derandomize=True, max_examples=20, deadline=None)
 @given(st.lists(numbers, min_size=7, max_size=7))
 def test_the_gyroscope_has_the_equations_of_precession(values):
+    model = gyroscope_model()
     t, alpha, beta, gamma, h, *small = values
-    evaluate = evaluated(GYROSCOPE, GYROSCOPE.equations.balance, GYROSCOPE.equations.inertia)
+    evaluate = evaluated(model, model.equations.balance, model.equations.inertia)
     balance, inertia = evaluate(t, [alpha, beta, gamma, h], small)
     about = (0.3 + 0.2 * np.cos(t), -0.5 * np.cos(beta) - 0.1 * alpha)
     grip = h * np.cos(beta)
@@ -60,33 +57,35 @@ def test_the_gyroscope_has_the_equations_of_precession(values):
 
 
 def test_the_gyroscope_has_dirac_s_primary_constraints():
-    constraints = ca.vertcat(*GYROSCOPE.primary_constraints.values())
-    coordinates, momenta = GYROSCOPE.full.coordinates, GYROSCOPE.momenta
+    model = gyroscope_model()
+    constraints = ca.vertcat(*model.primary_constraints.values())
+    coordinates, momenta = model.full.coordinates, model.momenta
     beta = coordinates.beta
     known = ca.vertcat(
         momenta.momentum_alpha - ca.sin(beta) * momenta.momentum_gamma, momenta.momentum_beta
     )
-    symbols = [coordinates.vector, momenta.vector, GYROSCOPE.full.parameters.vector]
+    symbols = [coordinates.vector, momenta.vector, model.full.parameters.vector]
     missed = ca.Function("missed", symbols, [constraints - known])
     found = np.asarray(missed([0.2, 0.7, 3.0], [0.4, -0.6, 1.3], [0.01, 0.0]))
     np.testing.assert_allclose(found, 0.0, atol=4 * EPSILON)
-    assert tuple(GYROSCOPE.primary_constraints) == GYROSCOPE.multipliers == SMALL_ANGLES
-    assert GYROSCOPE.rank == 1
+    assert tuple(model.primary_constraints) == model.multipliers == SMALL_ANGLES
+    assert model.rank == 1
 
 
 @settings(derandomize=True, max_examples=10, deadline=None)
 @given(st.lists(numbers, min_size=7, max_size=7))
 def test_what_dirac_s_equations_neglect_is_all_that_lagrange_s_have_besides(values):
     """S lambda' + carried' = R, with Lagrange's accelerations for lambda'."""
+    model = general_model()
     t, *x = values
-    dynamics, e = GENERAL.full.dynamics, GENERAL.equations
+    dynamics, e = model.full.dynamics, model.equations
     p = dynamics.value_vector({})
     accelerations, _ = instantaneous(dynamics, t, np.array(x), p)
-    motion = GENERAL._motion(dict(zip(dynamics.labels.states, x, strict=True)), None, t)
+    motion = model._motion(dict(zip(dynamics.labels.states, x, strict=True)), None, t)
     # `carried` holds with x' of order 0; the exact one has the neglected terms besides.
     besides = ca.jtimes(e.inertia @ e.multipliers, e.slow, e.neglected)
     evaluate = evaluated(
-        GENERAL, e.inertia, e.carried + besides, e.balance, e.velocities, e.rate + e.neglected
+        model, e.inertia, e.carried + besides, e.balance, e.velocities, e.rate + e.neglected
     )
     inertia, carried, balance, velocities, rate = evaluate(t, motion.slow, motion.multipliers)
     np.testing.assert_allclose(velocities, x[3:], atol=20 * EPSILON)
@@ -124,9 +123,10 @@ def wheelset_equations(order, eps, rho, eta=0.3):
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize("rho", [1.0, 0.9])
 def test_the_wheelset_has_the_equations_of_the_paper_to_both_orders(order, rho):
+    model = wheelset_model()
     parameters, times = {"rho": rho}, np.linspace(0.0, 6.0, 61)
-    system = WHEELSET.refined if order else WHEELSET.system
-    start = WHEELSET.start(KICKED, parameters, order=order)
+    system = model.refined if order else model.system
+    start = model.start(KICKED, parameters, order=order)
     run = ds.solve(system, 6.0, start, parameters=parameters, at=times)
     rate, initial = wheelset_equations(order, 0.01, rho)
     np.testing.assert_allclose([start["y"], start["psi"]], initial, rtol=4 * EPSILON)
@@ -138,12 +138,13 @@ def test_the_wheelset_has_the_equations_of_the_paper_to_both_orders(order, rho):
 
 
 def test_the_wheelset_s_refinement_grows_as_the_paper_has_it():
+    model = wheelset_model()
     eps, rho = 0.01, 0.9
     parameters = {"rho": rho, "force": 0.0, "moment": 0.0, "swing": 0.0}
     run = ds.solve(
-        WHEELSET.refined,
+        model.refined,
         12.0,
-        WHEELSET.start({"y": 1.0, "psi": 0.5}, parameters, order=1),
+        model.start({"y": 1.0, "psi": 0.5}, parameters, order=1),
         parameters=parameters,
         at=ds.every(0.5),
     )
@@ -188,7 +189,7 @@ def test_both_models_of_a_general_system_have_their_orders_from_a_start_far_off(
     start = {"r": 0.4, "a": 0.3, "b": -0.5, "r_dot": 0.7, "a_dot": 2.5, "b_dot": -3.0}
     names = ("r", "a", "b", "a_dot", "b_dot", "r_dot")
     eps = [0.01, 0.0025]
-    errors = measured_errors(GENERAL, start, 2.0, lambda _: 0.5, names, eps)
+    errors = measured_errors(general_model(), start, 2.0, lambda _: 0.5, names, eps)
     check_orders(errors, eps)
     assert errors[-1, 0] > 100 * errors[-1, 1]
 
@@ -197,7 +198,8 @@ def test_both_models_of_a_general_system_have_their_orders_from_a_start_far_off(
 def test_creep_that_is_saturated_at_the_start_keeps_the_orders():
     start = {"y": 1.0, "psi": 0.3, "y_dot": 4.0, "psi_dot": -12.0}
     eps = [0.01, 0.0025]
-    check_orders(measured_errors(SATURATED, start, 3.0, lambda _: 0.5, ("y", "psi"), eps), eps)
+    model = wheelset_model(saturated=True)
+    check_orders(measured_errors(model, start, 3.0, lambda _: 0.5, ("y", "psi"), eps), eps)
 
 
 # Errors of y and psi after max(0.25, 12 eps), computed by another program.
@@ -236,7 +238,7 @@ def test_the_wheelset_s_errors_are_those_of_another_program():
     def late(value):
         return max(0.25, 12 * value)
 
-    errors = measured_errors(WHEELSET, KICKED, 6.0, late, ("y", "psi"), eps)
+    errors = measured_errors(wheelset_model(), KICKED, 6.0, late, ("y", "psi"), eps)
     # The other program's samples lie elsewhere, and its numbers have two to four digits.
     np.testing.assert_allclose(errors, expected, rtol=0.02)
     check_orders(errors, eps)
@@ -262,40 +264,44 @@ def test_the_fast_motion_chooses_among_several_balances_and_moves_positions_by_i
 
 
 def test_large_velocities_are_kept_as_momenta_and_shown_as_outputs():
+    model = gyroscope_model()
     start = {"alpha": 0.1, "beta": 0.3, "alpha_dot": 0.5, "beta_dot": -0.2, "gamma_dot": 80.0}
     momentum = 0.012 * (80.0 + 0.5 * np.sin(0.3))
-    reduced = GYROSCOPE.start(start)
+    reduced = model.start(start)
     assert reduced["momentum_gamma"] == pytest.approx(momentum, rel=4 * EPSILON)
-    run = ds.solve(GYROSCOPE.system, 0.1, reduced)
+    run = ds.solve(model.system, 0.1, reduced)
     turning = momentum / 0.012 - run["alpha_dot"] * np.sin(run["beta"])
     np.testing.assert_allclose(run.outputs["gamma_dot"], turning, rtol=1e-14)
 
 
 def test_a_start_of_order_0_meets_the_balance_and_moves_nothing_else():
+    model = gyroscope_model()
     start = {**PLACE, "alpha_dot": 1.5, "beta_dot": -0.7}
-    found = GYROSCOPE.start(start)
+    found = model.start(start)
     assert {name: found[name] for name in PLACE} == pytest.approx(PLACE, rel=4 * EPSILON)
     grip = np.cos(0.3)
     assert found["alpha_dot"] == pytest.approx((0.5 * grip + 0.01) / grip, rel=1e-14)
     assert found["beta_dot"] == pytest.approx(0.5 / grip, rel=1e-14)
-    assert tuple(found) == GYROSCOPE.system.states.names
+    assert tuple(found) == model.system.states.names
 
 
 @pytest.mark.parametrize("order", [0, 1])
 def test_on_the_slow_manifold_a_state_starts_where_it_is(order):
-    slow = GENERAL.on_slow_manifold({"r": 0.4, "a": 0.3, "b": -0.5, "r_dot": 0.7}, order=order)
-    assert tuple(slow) == GENERAL.full.dynamics.labels.states
-    again = GENERAL.on_slow_manifold(slow, order=order)
+    model = general_model()
+    slow = model.on_slow_manifold({"r": 0.4, "a": 0.3, "b": -0.5, "r_dot": 0.7}, order=order)
+    assert tuple(slow) == model.full.dynamics.labels.states
+    again = model.on_slow_manifold(slow, order=order)
     assert again == pytest.approx(slow, rel=1e-12)
-    started = GENERAL.start(slow, order=order)
+    started = model.start(slow, order=order)
     # Twice the order 1 leaves what is of the second order: eps^2.
     assert started["a_dot"] == pytest.approx(slow["a_dot"], abs=1e-4 if order else 1e-13)
 
 
 @pytest.mark.slow
 def test_the_states_of_runs_are_taken_as_states():
-    run = ds.solve(GENERAL.refined, 0.5, GENERAL.start({"r": 0.4, "a": 0.3}, order=1))
-    later = GENERAL.on_slow_manifold(run.end_state, time=0.5)
+    model = general_model()
+    run = ds.solve(model.refined, 0.5, model.start({"r": 0.4, "a": 0.3}, order=1))
+    later = model.on_slow_manifold(run.end_state, time=0.5)
     assert later["a_dot"] == pytest.approx(run.end_state["a_dot"], rel=1e-9)
 
 
@@ -303,37 +309,40 @@ def test_the_states_of_runs_are_taken_as_states():
 
 
 def test_creep_lets_slip_decay():
-    fast = WHEELSET.fast_spectrum(KICKED, {"rho": 0.8})
+    fast = wheelset_model().fast_spectrum(KICKED, {"rho": 0.8})
     np.testing.assert_allclose(fast.eigenvalues, [-2 / 0.0064, -2 / 0.01], rtol=1e-14)
     assert fast.kind == "strong"
 
 
 def test_the_nutation_of_a_gyroscope_is_weak():
-    fast = GYROSCOPE.fast_spectrum(PLACE)
+    model = gyroscope_model()
+    fast = model.fast_spectrum(PLACE)
     ring = 0.5 + 0.8 * np.cos(0.3) ** 2 + 0.3 * np.sin(0.3) ** 2
     frequency = np.cos(0.3) / (0.01 * np.sqrt(0.7 * ring))
     np.testing.assert_allclose(fast.eigenvalues, [-1j * frequency, 1j * frequency], rtol=1e-14)
     assert fast.kinds == ("weak", "weak")
-    assert GYROSCOPE.fast_spectrum(PLACE, {"damping": 0.01}).kind == "strong"
+    assert model.fast_spectrum(PLACE, {"damping": 0.01}).kind == "strong"
 
 
 def test_a_fast_motion_that_grows_makes_a_model_invalid():
-    found = GYROSCOPE.validity(PLACE, {"damping": -0.01})
+    model = gyroscope_model()
+    found = model.validity(PLACE, {"damping": -0.01})
     assert found.kind == "invalid"
     assert not found
     assert "does not hold: the fast motion grows" in str(found)
     for order in (0, 1):
         with pytest.raises(NoSlowManifoldError, match=r"fast motion of 'alpha_dot', .* grows here"):
-            GYROSCOPE.start(PLACE, {"damping": -0.01}, order=order)
+            model.start(PLACE, {"damping": -0.01}, order=order)
 
 
 def test_validity_compares_slow_and_fast_rates():
     """The slow motion has the rate 1, the fast one 2 / eps."""
-    near = WHEELSET.validity(KICKED, {"eps": 0.01})
+    model = wheelset_model()
+    near = model.validity(KICKED, {"eps": 0.01})
     assert near
     assert near.separation == pytest.approx(0.005, rel=1e-12)
     assert near.grip == pytest.approx(1.0, rel=1e-12)
-    far = WHEELSET.validity(KICKED, {"eps": 1.2})
+    far = model.validity(KICKED, {"eps": 1.2})
     assert not far
     assert far.separation == pytest.approx(0.6, rel=1e-12)
     assert far.correction == pytest.approx(120 * near.correction, rel=0.5)
@@ -341,7 +350,7 @@ def test_validity_compares_slow_and_fast_rates():
 
 def test_nothing_is_corrected_where_nothing_moves():
     rest = {"force": 0.0, "moment": 0.0, "swing": 0.0}
-    assert WHEELSET.validity({}, rest).correction == 0.0
+    assert wheelset_model().validity({}, rest).correction == 0.0
 
 
 # -- what is carried over, and what is refused ---------------------------------------------------
@@ -436,12 +445,12 @@ def test_what_has_no_small_velocities_is_refused_in_a_sentence(system, small, ki
 )
 def test_states_that_cannot_be_are_refused(state, parameters, kind, told):
     with pytest.raises(kind, match=told):
-        GYROSCOPE.start(state, parameters)
+        gyroscope_model().start(state, parameters)
 
 
 def test_an_order_that_there_is_not_is_refused():
     with pytest.raises(OutOfRangeError, match="must be 0 or 1"):
-        GYROSCOPE.start(PLACE, order=2)
+        gyroscope_model().start(PLACE, order=2)
 
 
 def blown(kind):

@@ -91,21 +91,21 @@ def shaken(rate):
 
 
 HOLDS = {
-    "a light body": creep(mass=0.01),
-    "a column as small as the slip": creep(mass=1.0, column=0.01),
-    "the slip is named": creep_by_its_slip(),
-    "both held by friction": creep(drag=2e3, small=("x_dot", "z_dot")),
-    "two directions, a light body": creep_in_two_directions(0.01),
-    "a light bead": bead(1e-3),
-    "shaken slowly": shaken(1.0),
+    "a light body": lambda: creep(mass=0.01),
+    "a column as small as the slip": lambda: creep(mass=1.0, column=0.01),
+    "the slip is named": creep_by_its_slip,
+    "both held by friction": lambda: creep(drag=2e3, small=("x_dot", "z_dot")),
+    "two directions, a light body": lambda: creep_in_two_directions(0.01),
+    "a light bead": lambda: bead(1e-3),
+    "shaken slowly": lambda: shaken(1.0),
 }
 FAILS = {
-    "one direction": creep(),
-    "one direction, stiffer": creep(stiffness=1e7),
-    "one direction, another column": creep(mass=0.5, column=0.4),
-    "two directions": creep_in_two_directions(0.3),
-    "both named, held together": creep(drag=0.5, small=("x_dot", "z_dot")),
-    "a heavy bead": bead(0.5),
+    "one direction": creep,
+    "one direction, stiffer": lambda: creep(stiffness=1e7),
+    "one direction, another column": lambda: creep(mass=0.5, column=0.4),
+    "two directions": lambda: creep_in_two_directions(0.3),
+    "both named, held together": lambda: creep(drag=0.5, small=("x_dot", "z_dot")),
+    "a heavy bead": lambda: bead(0.5),
 }
 
 
@@ -135,7 +135,7 @@ def distance(case):
 @pytest.mark.slow_rows("both held by friction")
 @pytest.mark.parametrize("name", named(HOLDS))
 def test_where_the_model_is_said_to_hold_it_is_near(name):
-    case = HOLDS[name]
+    case = HOLDS[name]()
     found = small_velocities(case.system, case.small).validity(case.start)
     assert found.holds, str(found)
     assert not found.failures
@@ -145,7 +145,7 @@ def test_where_the_model_is_said_to_hold_it_is_near(name):
 
 @pytest.mark.parametrize("name", named(FAILS))
 def test_where_it_is_far_it_is_not_said_to_hold(name):
-    case = FAILS[name]
+    case = FAILS[name]()
     found = small_velocities(case.system, case.small).validity(case.start)
     assert not found
     assert found.kind == "strong"
@@ -175,7 +175,7 @@ def test_the_rates_that_the_refinement_changes_are_named():
 
 
 def test_velocities_that_friction_hardly_holds_are_named():
-    case = FAILS["both named, held together"]
+    case = FAILS["both named, held together"]()
     model = small_velocities(case.system, case.small)
     (found,) = model.validity({}).lasting
     assert found == pytest.approx({"x_dot": 1.0, "z_dot": 1.0}, rel=1e-3)

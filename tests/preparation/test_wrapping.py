@@ -37,20 +37,20 @@ def _reset(**changes: Expression) -> Callable[[ds.Coordinates], list[ds.Event]]:
 
 
 WRAPPED = {
-    "free": _rotor(),
-    "in a field": _rotor(potential=lambda phi: ca.cos(3 * phi) + ca.tanh(ca.sin(phi))),
-    "counted by a guard on its sine": _rotor(events=_guard(lambda phi: ca.sin(phi) - 2)),
-    "reset itself": _rotor(events=_reset(phi=lambda phi: phi + 1)),
-    "read by its sine at a reset": _rotor(events=_reset(x_dot=ca.sin)),
+    "free": _rotor,
+    "in a field": lambda: _rotor(potential=lambda phi: ca.cos(3 * phi) + ca.tanh(ca.sin(phi))),
+    "counted by a guard on its sine": lambda: _rotor(events=_guard(lambda phi: ca.sin(phi) - 2)),
+    "reset itself": lambda: _rotor(events=_reset(phi=lambda phi: phi + 1)),
+    "read by its sine at a reset": lambda: _rotor(events=_reset(x_dot=ca.sin)),
 }
 NOT_WRAPPED = {
-    "a wall far off": _rotor(potential=lambda phi: ca.exp(phi - 60)),
-    "a window far off": _rotor(potential=lambda phi: ca.exp(-((phi - 60) ** 2))),
-    "a guard that saturates": _rotor(events=_guard(lambda phi: ca.tanh(phi - 200))),
-    "a plain guard": _rotor(events=_guard(lambda phi: phi - 200)),
-    "an output far off": _rotor(outputs=lambda q: {"late": (1 + ca.tanh(q.phi - 60), "")}),
-    "read by a reset": _rotor(events=_reset(x_dot=lambda phi: 1e-9 * ca.exp(phi - 60))),
-    "a meter": _rotor(meters=lambda q: {"steep": (ca.exp(q.phi - 60), "J")}),
+    "a wall far off": lambda: _rotor(potential=lambda phi: ca.exp(phi - 60)),
+    "a window far off": lambda: _rotor(potential=lambda phi: ca.exp(-((phi - 60) ** 2))),
+    "a guard that saturates": lambda: _rotor(events=_guard(lambda phi: ca.tanh(phi - 200))),
+    "a plain guard": lambda: _rotor(events=_guard(lambda phi: phi - 200)),
+    "an output far off": lambda: _rotor(outputs=lambda q: {"late": (1 + ca.tanh(q.phi - 60), "")}),
+    "read by a reset": lambda: _rotor(events=_reset(x_dot=lambda phi: 1e-9 * ca.exp(phi - 60))),
+    "a meter": lambda: _rotor(meters=lambda q: {"steep": (ca.exp(q.phi - 60), "J")}),
 }
 
 
@@ -61,16 +61,16 @@ def _wrapped(system: ds.MechanicalSystem) -> tuple[str, ...]:
 
 @pytest.mark.parametrize("name", WRAPPED)
 def test_an_angle_that_turns_leave_alone_is_wrapped(name: str) -> None:
-    assert _wrapped(WRAPPED[name]) == ("phi",)
+    assert _wrapped(WRAPPED[name]()) == ("phi",)
 
 
 @pytest.mark.parametrize("name", NOT_WRAPPED)
 def test_an_angle_that_something_may_read_is_not(name: str) -> None:
-    assert _wrapped(NOT_WRAPPED[name]) == ()
+    assert _wrapped(NOT_WRAPPED[name]()) == ()
 
 
 def test_the_note_names_the_angle_and_what_reads_it() -> None:
-    run = prepared_run(NOT_WRAPPED["a guard that saturates"], 1.0, {"phi_dot": 1.0})
+    run = prepared_run(NOT_WRAPPED["a guard that saturates"](), 1.0, {"phi_dot": 1.0})
     (note,) = [note for note in run.notes if "wrapped" in note]
     assert note == (
         "the angle 'phi' is not wrapped: the guard of an event may differ after a whole turn"
@@ -79,7 +79,7 @@ def test_the_note_names_the_angle_and_what_reads_it() -> None:
 
 def test_a_rotor_turns_back_at_a_wall_after_nine_turns() -> None:
     """Its energy 1/2 is used up at phi = 60 + ln(1/2)."""
-    run = ds.solve(NOT_WRAPPED["a wall far off"], until=70.0, initial={"x": 1.0, "phi_dot": 1.0})
+    run = ds.solve(NOT_WRAPPED["a wall far off"](), until=70.0, initial={"x": 1.0, "phi_dot": 1.0})
     # Samples are 0.07 s apart: near the turning point phi'' = -1/2 the nearest misses it by less
     # than 1/4 * 0.035**2.
     assert abs(np.max(run["phi"]) - (60.0 + np.log(0.5))) < 4e-4
@@ -87,7 +87,7 @@ def test_a_rotor_turns_back_at_a_wall_after_nine_turns() -> None:
 
 @pytest.mark.parametrize("name", ["a guard that saturates", "a plain guard"])
 def test_a_guard_on_an_unwrapped_angle_stops_the_run(name: str) -> None:
-    run = ds.solve(NOT_WRAPPED[name], until=300.0, initial={"x": 1.0, "phi_dot": 1.0})
+    run = ds.solve(NOT_WRAPPED[name](), until=300.0, initial={"x": 1.0, "phi_dot": 1.0})
     assert run.outcome is ds.Outcome.STOPPED_BY_EVENT
     # Rounding of the time, 200 eps, over some hundred steps.
     assert abs(run.end_time - 200.0) < 1e-11

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page
 
 from daesolve.drawing import Camera, Circle, Dot, Drawing, Line, Trace
 from daesolve.reporting import animate
 
 from ..browser import open_browser
 from .test_film import RADIUS, moving
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
 
 END = 4.0
 SECONDS = 2.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import casadi as ca
@@ -18,6 +19,7 @@ from daesolve.complementarity.policies import solve
 from daesolve.errors import (
     NoValidVariant,
 )
+from daesolve.preparation.preparing import Prepared
 
 from ..contact_systems import ball, beam
 from ..reference import contacts as reference
@@ -35,7 +37,8 @@ def happened(run: ds.Trajectory) -> list[str]:
 # -- a bead that leaves a sphere -------------------------------------------------------------------
 
 
-def bead(**more: Any) -> ds.MechanicalSystem:
+@cache
+def bead() -> ds.MechanicalSystem:
     """A bead on a sphere of 1 m over a floor, all of it smooth."""
     q = ds.coordinates(x="m", y="m")
     p = ds.parameters(gravity=(GRAVITY, "m/s^2"), restitution=0.0)
@@ -47,11 +50,9 @@ def bead(**more: Any) -> ds.MechanicalSystem:
         kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
         potential=p.gravity * q.y,
         goals=[sphere, floor],
-        **more,
     )
 
 
-BEAD = bead()
 TOP = math.cos(0.3)
 AT_REST = {"x": math.sin(0.3), "y": TOP, "x_dot": 0.0, "y_dot": 0.0}
 
@@ -68,7 +69,7 @@ def landing() -> tuple[float, float, float, float]:
 
 @pytest.mark.core
 def test_a_bead_leaves_a_sphere_at_two_thirds_of_its_height_flies_and_lands():
-    run = ds.solve(BEAD, until=2.0, initial=AT_REST, at=[0.3, 0.7, 2.0])
+    run = ds.solve(bead(), until=2.0, initial=AT_REST, at=[0.3, 0.7, 2.0])
     assert happened(run) == ["sphere_lost", "floor_closed"]
     lost, closed = run.events
     assert lost.detail["y"] == pytest.approx(2.0 * TOP / 3.0, abs=1e-14)
@@ -87,16 +88,17 @@ def test_a_bead_leaves_a_sphere_at_two_thirds_of_its_height_flies_and_lands():
 
 
 def test_while_it_is_closed_a_contact_is_a_constraint():
-    q = BEAD.coordinates
+    posed = bead()
+    q = posed.coordinates
     held = ds.MechanicalSystem(
         q,
-        BEAD.parameters,
-        kinetic=BEAD.kinetic,
-        potential=BEAD.potential,
+        posed.parameters,
+        kinetic=posed.kinetic,
+        potential=posed.potential,
         goals=[ds.Holonomic("sphere", ca.sqrt(q.x**2 + q.y**2) - 1.0)],
     )
     until = 0.99 * reference.sliding_time(0.3, 1.0, GRAVITY)
-    contact = ds.solve(BEAD, until=until, initial=AT_REST)
+    contact = ds.solve(posed, until=until, initial=AT_REST)
     constraint = ds.solve(held, until=until, initial=AT_REST)
     for name in ("x", "y", "x_dot", "y_dot", "sphere"):
         assert np.max(np.abs(contact[name] - constraint[name])) < 1e-13 * GRAVITY
@@ -104,7 +106,7 @@ def test_while_it_is_closed_a_contact_is_a_constraint():
 
 @pytest.mark.parametrize("solver", [ds.Dop853(), ds.Cvodes()], ids=lambda solver: solver.name)
 def test_other_solvers_find_the_same_release_and_landing(solver: Any):
-    run = ds.solve(BEAD, until=1.5, initial=AT_REST, solver=solver)
+    run = ds.solve(bead(), until=1.5, initial=AT_REST, solver=solver)
     assert happened(run) == ["sphere_lost", "floor_closed"]
     assert run.events[1].time == pytest.approx(landing()[0], abs=1e-8)
 
@@ -223,8 +225,10 @@ def test_a_load_that_is_switched_on_lifts_at_once():
 # -- several contacts ------------------------------------------------------------------------------
 
 
-BEAM = beam()
-RESTING = prepared_run(BEAM, 1.0, {"y": 0.0, "angle": 0.0})
+@cache
+def resting() -> Prepared:
+    """A rod at rest on both of its ends."""
+    return prepared_run(beam(), 1.0, {"y": 0.0, "angle": 0.0})
 
 
 @settings(derandomize=True, max_examples=60, deadline=None)
@@ -234,13 +238,14 @@ def test_which_ends_of_a_rod_open_is_decided_for_both_together(force: float, mom
     edges = [force + 2.0 * end * moment * 2.0 for end in ends]
     edges += [force + 12.0 * end * moment for end in ends]
     assume(min(map(abs, edges)) > 1e-6)
-    values = numbers(RESTING, force=force, moment=moment)
-    assert RESTING.transitions is not None
-    transitions, place = RESTING.transitions.fresh(), (0.0, RESTING.initial, values)
+    prepared = resting()
+    values = numbers(prepared, force=force, moment=moment)
+    assert prepared.transitions is not None
+    transitions, place = prepared.transitions.fresh(), (0.0, prepared.initial, values)
     jumps = [*transitions.jumps(*place, transitions.due(*place))]
     for jump in jumps:
         values = jump.p
-    places = [[*RESTING.dynamics.values].index(f"contact_{name}") for name in ("left", "right")]
+    places = [[*prepared.dynamics.values].index(f"contact_{name}") for name in ("left", "right")]
     opened = reference.open_ends(1.0, 1.0 / 12.0, 0.5, force, moment)
     assert {k for k, place in enumerate(places) if values[place] == 0.0} == opened
     assert len(jumps) == (1 if opened else 0)
@@ -251,14 +256,14 @@ def test_both_reactions_pull_but_one_end_stays_closed():
     loads = {"force": 1.4, "moment": 0.3}
     shares = np.linalg.solve([[1.0, 1.0], [-0.5, 0.5]], [-1.4, -0.3])
     assert np.all(shares < 0.0)
-    run = ds.solve(BEAM, until=0.1, initial={"y": 0.0, "angle": 0.0}, parameters=loads)
+    run = ds.solve(beam(), until=0.1, initial={"y": 0.0, "angle": 0.0}, parameters=loads)
     assert happened(run) == ["right_lost"]
     assert run["left"][-1] > 0.0
 
 
 def test_what_opens_at_one_instant_opens_together():
     loads = {"force": -1.0, "fading": 2.0}
-    run = ds.solve(BEAM, until=1.0, initial={"y": 0.0, "angle": 0.0}, parameters=loads, at=[1.0])
+    run = ds.solve(beam(), until=1.0, initial={"y": 0.0, "angle": 0.0}, parameters=loads, at=[1.0])
     assert happened(run) == ["left_lost", "right_lost"]
     assert [event.time for event in run.events] == pytest.approx([0.5, 0.5], abs=1e-14)
     assert run["y"][0] == pytest.approx(0.5**3 / 3.0, rel=1e-12)
@@ -267,7 +272,7 @@ def test_what_opens_at_one_instant_opens_together():
 def test_an_end_that_strikes_loads_the_end_that_rests():
     """J M^-1 J^T = [[4, -2], [-2, 4]] 1/kg: the ends get a sixth and a third of 1 kg w."""
     loads = {"force": -1.0, "contact_right": 0.0}
-    run = ds.solve(BEAM, until=2.0, initial={"angle": 0.3, "angle_dot": 0.0}, parameters=loads)
+    run = ds.solve(beam(), until=2.0, initial={"angle": 0.3, "angle_dot": 0.0}, parameters=loads)
     assert happened(run) == ["right_closed"]
     met = run.events[0]
     speed = -met.detail["angle_dot"]

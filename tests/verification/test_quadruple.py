@@ -306,15 +306,16 @@ def test_another_support_takes_over_as_in_closed_form():
 
 
 @pytest.mark.parametrize(
-    ("system", "start", "end"),
+    ("pose", "start", "end"),
     [
-        (BLOCK(), {"x": 0.0, "x_dot": 3.0}, 3.0 / (GRAVITY * (np.sin(0.2) + 0.4 * np.cos(0.2)))),
+        (BLOCK, {"x": 0.0, "x_dot": 3.0}, 3.0 / (GRAVITY * (np.sin(0.2) + 0.4 * np.cos(0.2)))),
         # In space the last of it, the speed times SLOW_PART ** 0.5, is left to scaled time.
-        (DISC(pad=False), {"x_dot": 1.0}, 0.99 / (FRICTION * GRAVITY)),
+        (lambda: DISC(pad=False), {"x_dot": 1.0}, 0.99 / (FRICTION * GRAVITY)),
     ],
     ids=["in the plane", "in space"],
 )
-def test_the_end_of_a_slip_ends_it(system, start, end):
+def test_the_end_of_a_slip_ends_it(pose, start, end):
+    system = pose()
     run = ds.analysis.reference_run(system, 2.0, start, at=[0.0, 2.0])
     assert "dry friction ends the slip" in run.message
     assert run.times.tolist() == [0.0]
