@@ -74,7 +74,7 @@ def truth(problem: str) -> dict[str, float]:
 
 
 @pytest.mark.default_rows(10)
-@pytest.mark.slow_rows("index-3 sundae-ida")
+@pytest.mark.slow_rows("index-3 sundae-ida", "index-1 sundae-ida")
 @pytest.mark.core
 @pytest.mark.parametrize(("formulation", "solver"), CORE, ids=map(" ".join, CORE))
 def test_every_formulation_and_every_solver_finds_the_motion_of_a_pendulum(formulation, solver):

@@ -64,6 +64,15 @@ def best_share(
         size *= SHRINKS
 
 
+def _newton_step(bent: NDArray[np.float64], gradient: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the step to where the gradient vanishes."""
+    try:
+        return np.asarray(-np.linalg.solve(bent, gradient), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        # Beside a cone that is smaller by 1e14, rounding leaves other directions no curvature.
+        return np.asarray(-np.linalg.lstsq(bent, gradient)[0], dtype=np.float64)
+
+
 def _on_path(
     found: NDArray[np.float64], spare: float, slopes: NDArray[np.float64], size: float
 ) -> tuple[NDArray[np.float64], float]:
@@ -86,7 +95,7 @@ def _on_path(
         bent[-1, -1] -= 2.0 * float(np.sum(1.0 / inside))
         gradient = np.asarray(np.sum(pushes, axis=0), dtype=np.float64)
         gradient[-1] -= 1.0 / size
-        step = np.asarray(-np.linalg.solve(bent, gradient), dtype=np.float64)
+        step = _newton_step(bent, gradient)
         gain = -float(step @ gradient)
         if not gain > ENOUGH:
             break

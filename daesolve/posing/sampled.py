@@ -14,6 +14,7 @@ from daesolve.errors import (
     OutOfRangeError,
     PosingError,
     ResetError,
+    SymbolError,
     is_number,
     unknown_name,
 )
@@ -149,9 +150,9 @@ class _Loop:
         """Return the result of a function of named values for symbols."""
         try:
             return law(Seen(self.seen))
-        except DaesolveError:
-            raise
         except Exception as error:
+            if isinstance(error, DaesolveError) and not isinstance(error, SymbolError):
+                raise
             raise PosingError(
                 f"the sampled law {self.name!r} cannot be traced: its function raised "
                 f"{_said(error)}; where it branches on values or needs plain numbers, write it "

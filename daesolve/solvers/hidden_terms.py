@@ -1,12 +1,10 @@
 """Terms of a right-hand side that a step may not see: they sleep at its ends, or where it starts.
 
-An exponential is nothing to sixteen digits where its argument is below -37, and overwhelming where
-it is above 37; its argument, however, is slow. What is found here are such arguments, by walking
-through the instructions of a function: those of exp, tanh, erf and their like; n log|x| of powers
-x^n with large n; the differences of the arguments of what is added, at which a sum such as
-1 + exp(u), within a logarithm or a fraction, changes over from one term to the other; what divides,
-where it grows so fast that nothing is felt from afar of the poles beside the motion; and where
-roots and angles have a branch point, which a series continues past.
+An exponential is nothing to sixteen digits where its argument is below -37, and overwhelming above
+37; its argument is slow. Such arguments are found here by walking through instructions: those of
+exp, tanh, erf and their like; n log|x| of powers x^n with large n; the differences of arguments at
+which a sum such as 1 + exp(u), in a logarithm or a fraction, changes over from one term to another;
+what divides, where it grows so fast that poles are not felt from afar; roots' branch points.
 """
 
 from __future__ import annotations

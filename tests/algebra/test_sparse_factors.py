@@ -79,6 +79,7 @@ def test_known_pivots_are_used_again_until_they_are_too_small(monkeypatch):
     assert len(chosen) > 1
 
 
+@pytest.mark.slow
 def test_a_singular_matrix_and_one_that_is_not_finite_have_no_factors():
     matrix = pattern()
     alike = AlikeMatrices(matrix.indices, matrix.indptr)

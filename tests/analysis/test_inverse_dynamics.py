@@ -291,6 +291,7 @@ def test_computed_torque_makes_errors_die_out_as_asked_through_a_closed_loop():
     assert np.abs(error - decay).max() < 1e-13
 
 
+@pytest.mark.slow
 def test_computed_torque_is_inverse_dynamics_without_errors():
     system = slider_crank()
     law = ds.analysis.computed_torque(

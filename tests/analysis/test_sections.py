@@ -230,6 +230,7 @@ def test_the_members_beside_one_change_no_bit_of_its_section():
     assert np.array_equal(first["y_dot"], again["y_dot"])
 
 
+@pytest.mark.slow
 def test_members_may_differ_in_parameters_and_an_error_takes_the_place_of_its_member():
     system, above = pendulum(), ds.problem("pendulum").case()
     members = [{"x": 0.1, "length": 1.0}, {"x": 0.1, "length": -1.0}, {"x": 0.1, "length": 4.0}]

@@ -369,6 +369,7 @@ def test_guard_without_a_slope_gives_its_event_no_time():
         ds.analysis.sensitivity(system, 1.0, {"y": 0.5, "y_dot": 0.0}, by=["y"], solver=ds.Dop853())
 
 
+@pytest.mark.slow
 def test_guard_that_jumps_gives_its_event_the_time_of_its_jump():
     system = projectile(events=lambda q: [ds.Event("low", ca.sign(q.y - 0.3), ds.FALLING)])
     start = {"y": 0.5, "y_dot": 0.0}

@@ -79,6 +79,7 @@ def test_a_table_that_is_too_wide_has_a_column_for_each_entry():
     assert len(support) == 9
 
 
+@pytest.mark.slow
 def test_entries_that_differ_in_their_values_have_a_line_each(mine):
     shown = call("analyse", "prism", "regions").stdout.splitlines()
     assert all(len(line) <= 80 for line in shown)

@@ -206,6 +206,7 @@ def test_show_tells_that_a_rule_makes_a_state_of_start_values():
     assert "a rule computes" not in call("show", "pendulum").stdout
 
 
+@pytest.mark.slow_rows("words0-theta_dot_1 starts at 2.4")
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -363,6 +364,7 @@ def help_of(command: str) -> str:
     return " ".join(call(command, "-h").stdout.replace("│", " ").split())
 
 
+@pytest.mark.slow
 def test_help_lists_the_choices_of_every_option_that_takes_one_of_a_few_words(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     decided = [

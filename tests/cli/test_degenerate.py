@@ -12,6 +12,7 @@ LYING = ["run", "four-bar", "--until", "1", "--at", "0.5"]
 """The bars lie down for the first time at 0.714 s."""
 
 
+@pytest.mark.slow_rows("raise")
 @pytest.mark.parametrize("rank_loss", ["stop", "raise"])
 def test_a_loss_of_rank_is_reported_with_what_came_before(rank_loss):
     result = call(*LYING, "--rank-loss", rank_loss, "--json", code=3)

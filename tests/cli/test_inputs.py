@@ -125,6 +125,7 @@ def test_a_sweep_over_an_input_that_is_something_else_is_refused(mine, tmp_path)
     )
 
 
+@pytest.mark.slow
 def test_a_comparison_takes_inputs(mine):
     words = ("--formulations", "feedback", "--solvers", "taylor,dop853", "--json")
     told = json.loads(call("compare", mine / "mine.py", *words, "--input", "push=sin(t)").stdout)

@@ -38,7 +38,12 @@ def named(run: ds.Trajectory) -> list[str]:
 
 
 @pytest.mark.slow_rows(
-    "cube-dop853", "cube-taylor", "fifth power-taylor", "u - sin u-cvodes", "turned-taylor"
+    "cube-dop853",
+    "cube-taylor",
+    "fifth power-taylor",
+    "u - sin u-cvodes",
+    "turned-taylor",
+    "tanh of a cube-taylor",
 )
 @pytest.mark.parametrize(
     ("form", "solver"),

@@ -51,6 +51,7 @@ def test_a_formulation_with_multipliers_is_taken_as_it_is() -> None:
     assert not run.drift["energy"].driven
 
 
+@pytest.mark.slow
 def test_where_rank_is_lost_the_run_is_projected_and_its_energy_measured() -> None:
     drift = drift_test()
     run = drift("four-bar", until=0.2, at=[0.2], solver=ds.Dop853())

@@ -138,6 +138,7 @@ def test_a_start_in_a_singular_position_is_refused_and_passed_on_request():
 # -- passing positions of lower rank -------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_parallelogram_that_must_not_pass_its_singular_position_stops_there():
     """Never a finite wrong answer without a word: stop is the default."""
     run = ds.solve(four_bar_windows(1), until=10.0, initial=four_bar_state(1))

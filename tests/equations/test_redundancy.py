@@ -91,6 +91,7 @@ def test_a_guide_stated_twice_is_refused_and_both_are_named():
     assert "rod" not in str(reported.value)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("minimum-norm")
 @pytest.mark.parametrize("rule", RULES)
 def test_a_guide_stated_twice_leaves_the_motion_alone(rule):
@@ -121,6 +122,7 @@ def rank_of(system, around=None):
     return constraint_rank(dynamics, samples, values), samples, values
 
 
+@pytest.mark.slow
 def test_dependent_goals_are_listed_by_groups():
     rank, _, _ = rank_of(slider_crank_in_space())
     assert rank.groups == (("guide", "guide_again"), ("plane_a", "plane_b", "plane_both"))

@@ -43,6 +43,7 @@ def equal_cranks(q):
     ]
 
 
+@pytest.mark.slow
 def test_three_parallel_cranks_have_a_freedom():
     names = {f"{a}{k}": "m" for k in range(3) for a in "xy"}
     start = {f"x{k}": k + 0.6 for k in range(3)} | {f"y{k}": 0.8 for k in range(3)}

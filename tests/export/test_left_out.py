@@ -85,6 +85,7 @@ def test_a_function_does_not_take_contacts_for_smooth(tmp_path):
         module.rhs(0.0, start)
 
 
+@pytest.mark.slow_rows("slider-crank-clearance", "woodpecker")
 @pytest.mark.parametrize("name", ["woodpecker", "slider-crank-clearance", "drawer"])
 def test_a_case_is_exported_in_the_mode_in_which_it_begins(tmp_path, name):
     """The rates of the module are those of a step of the run."""

@@ -158,6 +158,7 @@ def test_backwards_every_rate_changes_its_sign():
     assert backwards.rates == forwards.rates
 
 
+@pytest.mark.slow
 def test_a_goal_whose_rate_is_none_is_measured_and_not_driven():
     run = ds.solve(
         pendulum(), until=20.0, initial={"x": -1.0},
@@ -303,7 +304,7 @@ def test_a_driven_invariant_returns_to_its_reference():
     assert change == pytest.approx(-4.0 * error * weight / (weight + floor), rel=1e-13)
 
 
-@pytest.mark.slow_rows("null-space", "both")
+@pytest.mark.slow_rows("null-space", "both", "projected")
 @pytest.mark.parametrize(
     "formulation",
     [ds.Feedback(), ds.Feedback(rates={"spin": 10.0}), ds.NullSpace(), ds.Projected()],

@@ -76,6 +76,7 @@ def test_a_power_of_one_factor_is_the_law_of_that_rate():
     assert by_law == pytest.approx(by_rate, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_run_with_a_law_is_stored_and_resumed_with_it(tmp_path):
     law = {"rod": (30.0, 200.0)}
     whole = ds.solve(pendulum(), 4.0, {"x": -1.0}, formulation=ds.Feedback(laws=law))

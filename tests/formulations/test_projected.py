@@ -64,6 +64,7 @@ def test_projecting_costs_one_right_hand_side_a_step():
     assert abs(extra - projected.steps) < 0.02 * plain.rhs_evaluations
 
 
+@pytest.mark.slow
 def test_a_multistep_method_is_projected_at_its_segments():
     run = ds.solve(
         pendulum(),
@@ -89,7 +90,7 @@ def test_an_energy_that_is_switched_off_is_left_alone():
     assert run.drift["rod"].max_relative < 10 * EPSILON
 
 
-@pytest.mark.slow_rows("wheel")
+@pytest.mark.slow_rows("wheel", "chain")
 @pytest.mark.parametrize(
     ("pose", "start"),
     [

@@ -73,6 +73,7 @@ def test_projected_series_are_as_exact_as_driven_ones() -> None:
     assert times["rear_closed"] == pytest.approx(EXACT["rear_closed"], abs=1e-11)
 
 
+@pytest.mark.slow_rows("index-3")
 @pytest.mark.parametrize("formulation", ["index-1", "index-2", "index-3", "ggl"])
 def test_the_multiplier_of_what_is_let_go_of_is_zero(formulation: str) -> None:
     start = standing(0.2, 1.0)

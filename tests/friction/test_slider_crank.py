@@ -138,6 +138,7 @@ def test_the_slip_turns_round_at_each_dead_centre_as_in_an_integration_by_hand()
         assert np.sin(run.at(time)["theta"]) == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_friction_takes_energy_at_both_ways_and_the_balance_holds():
     run = solved(2.0)
     taken = np.diff(run["friction_work"])

@@ -27,7 +27,7 @@ def two_goals(wakes):
     )
 
 
-@pytest.mark.slow_rows("gauss-minimum-norm")
+@pytest.mark.slow_rows("gauss-minimum-norm", "step-drop")
 @pytest.mark.parametrize("rule", ["drop", "minimum-norm"])
 @pytest.mark.parametrize("name", LATER)
 def test_a_goal_that_wakes_up_on_the_way_ends_the_run_before(name, rule):

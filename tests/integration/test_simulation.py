@@ -226,6 +226,7 @@ def test_backwards_the_residual_dies_out_as_it_does_forwards():
 # -- interruption --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("solver0")
 @pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853()])
 def test_ctrl_c_ends_a_long_run_and_keeps_its_data(solver):

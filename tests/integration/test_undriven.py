@@ -205,6 +205,7 @@ def test_a_repetition_lets_go_too() -> None:
     assert abs(after["x_dot"] - _truth(force, 70.0)[1]) < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("22.0")
 @pytest.mark.parametrize("moment", [22.0, 50.0])
 def test_a_stored_run_goes_on_to_the_same_bits(

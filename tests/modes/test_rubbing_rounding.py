@@ -36,6 +36,7 @@ def test_feet_that_have_stuck_again_slide_off_to_the_other_side_as_one_contact_d
     assert two.end_state["x"] == pytest.approx(one.end_state["x"], abs=1e-13)
 
 
+@pytest.mark.slow
 def test_a_heavy_block_that_waits_on_two_feet_keeps_its_rate():
     q = ds.coordinates(x="m", y="m", theta="rad")
     feet = []

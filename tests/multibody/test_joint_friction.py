@@ -55,6 +55,7 @@ def test_a_brake_lets_go_where_the_torque_reaches_its_static_limit():
     assert run["rotor_angle_dot"][-1] == pytest.approx(rate, rel=1e-13)
 
 
+@pytest.mark.slow
 def test_a_hinge_in_space_creeps_below_the_regularised_limit():
     body = Body("rotor", MASS, (1.0, 1.0, INERTIA), angular_velocity=(0, 0, 0.05))
     axle = Revolute("axle", GROUND.frame(), body.frame())

@@ -203,6 +203,7 @@ def test_a_gyroscope_of_three_bodies_moves_as_the_problem_in_three_angles(
     assert abs(run["alpha"][-1] - 0.1) > 0.01
 
 
+@pytest.mark.slow
 def test_what_is_given_as_initial_stays_and_the_guess_follows_it() -> None:
     bob = Body("bob", 1.0, INERTIA, position=(0, 0, -1))
     pin = Revolute("pin", GROUND.frame(), bob.frame((0, 0, 1)), axis=1)

@@ -75,6 +75,7 @@ def test_a_start_value_of_a_joint_is_kept_and_what_moved_for_it_is_told(
     assert any(name.startswith("coupler") for name in run.start)
 
 
+@pytest.mark.slow
 def test_start_values_that_a_loop_does_not_allow_together_are_refused(tmp_path: Path) -> None:
     case = ds.problem(str(written(tmp_path, "four_bar", FOUR_BAR))).case()
     with pytest.raises(InconsistentStateError, match="given drive_rate and pivot_rate"):

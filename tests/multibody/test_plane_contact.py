@@ -28,6 +28,7 @@ def ball(**start: tuple[float, float, float]) -> Body:
     return Body("ball", MASS, (INERTIA, INERTIA, INERTIA), **{"position": (0, 0, RADIUS)} | start)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("truncated")
 @pytest.mark.parametrize("kind", SPINDLES)
 def test_a_smooth_spindle_falls_over_its_end_as_its_energy_says(kind: str) -> None:

@@ -60,6 +60,7 @@ def test_a_motion_into_gimbal_lock_stops_before(order, solver):
         assert run.end_time == pytest.approx(lost, rel=1e-8)
 
 
+@pytest.mark.slow_rows("1")
 @pytest.mark.parametrize("order", [0, 1])
 def test_a_motion_on_which_forces_come_to_exceed_creep_stops_before(order):
     """S u' = t - u / sqrt(1 + u^2): T = S (1 + u^2)^(3/2), u = t / sqrt(1 - t^2)."""
@@ -76,6 +77,7 @@ def test_a_motion_on_which_forces_come_to_exceed_creep_stops_before(order):
     assert 0.01 * 3 * run.end_time / share**5 == pytest.approx(1.0, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_balance_that_folds_is_not_left_for_another_branch():
     """S u' = 0.8 cos t + u - u^3 / 3 balances up to the fold at u = 1."""
     q = ds.coordinates(x="m")

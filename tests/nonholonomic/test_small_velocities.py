@@ -9,19 +9,13 @@ from scipy.integrate import solve_ivp
 
 import daesolve as ds
 from daesolve.equations.consistency import instantaneous
-from daesolve.errors import (
-    NoSlowManifoldError,
-    OutOfRangeError,
-    PosingError,
-    UnknownNameError,
-)
+from daesolve.errors import NoSlowManifoldError, OutOfRangeError, PosingError, UnknownNameError
 from daesolve.nonholonomic.small_velocities import small_velocities
 
 from .small_systems import general_model, gyroscope_model, wheelset_model
 
 EPSILON = float(np.finfo(float).eps)
 SMALL_ANGLES = ("alpha_dot", "beta_dot")
-
 PLACE = {"alpha": 0.1, "beta": 0.3, "momentum_gamma": 1.0}
 KICKED = {"y": 1.0, "psi": 0.3, "y_dot": -0.4, "psi_dot": 0.9}
 numbers = st.floats(-1.5, 1.5)

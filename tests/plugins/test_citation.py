@@ -39,6 +39,7 @@ def test_a_run_on_disk_is_cited_with_its_problem(capsys, tmp_path):
     assert ds.problem("rattleback").sources[0] not in text
 
 
+@pytest.mark.slow
 def test_a_resumed_run_is_the_last_one_with_its_problem(capsys, tmp_path):
     ds.problem("pendulum").case().solve(until=0.1, store=tmp_path / "run")
     ds.problem("rattleback").case().solve(until=0.01)

@@ -144,6 +144,7 @@ def test_a_case_is_shown_by_its_names_and_what_was_changed():
     assert repr(case) == "BoundCase('pendulum', 'release', model='cartesian', length=2.0)"
 
 
+@pytest.mark.slow
 def test_a_start_value_among_the_parameters_is_reported_where_it_belongs():
     with pytest.raises(UnknownNameError, match=r"give it as initial=\{'nu_1': \.\.\.\}"):
         ds.problem("omni-rolling").case(nu_1=2.5)

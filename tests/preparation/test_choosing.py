@@ -44,6 +44,7 @@ def chosen(asked: Solver | None, found: Stiffness | None) -> tuple[Solver, list[
     return choose_solver(asked, Feedback(), problem, 100.0, notes, found), notes
 
 
+@pytest.mark.slow
 def test_the_fastest_decay_is_the_slope_of_friction_over_the_mass() -> None:
     found = seen(2.0)
     assert found.decay == pytest.approx(RATE, rel=1e-9)
@@ -61,6 +62,7 @@ def test_a_run_too_short_for_many_steps_is_not_stiff() -> None:
     assert not seen(1e-3).recognised
 
 
+@pytest.mark.slow
 def test_an_oscillation_is_no_stiffness() -> None:
     run = prepared_run(oscillator(), 1e6, {"x_dot": 1.0})
     found = stiffness(run.problem, run.values, 0.0, run.initial, 1e6, 10.0)
@@ -113,6 +115,7 @@ def test_the_rate_is_that_of_a_few_steps(swing):
     assert "median step" in reason
 
 
+@pytest.mark.slow
 def test_the_rate_scales_as_one_over_time():
     """The same pendulum under a hundred times the gravity moves ten times as fast."""
     light = probe_of(prepared_run(pendulum(), 20.0, {"x": -1.0}))

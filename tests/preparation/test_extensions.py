@@ -86,6 +86,7 @@ def test_both_are_found_by_name_and_integrate(installed):
     assert compared.runs[0].error < 1e-6
 
 
+@pytest.mark.slow
 def test_names_and_refusals_list_them(installed):
     install(installed)
     with pytest.raises(UnknownNameError, match="did you mean 'two-gains'"):

@@ -104,6 +104,7 @@ def test_objects_and_nothing_stay_what_they_are():
     assert made_by_name({"solver": "dop853", "at": 3}) == {"solver": ds.Dop853(), "at": 3}
 
 
+@pytest.mark.slow_rows("feedback-dop853-objects0")
 @pytest.mark.parametrize(
     ("formulation", "solver", "objects"),
     [

@@ -160,6 +160,7 @@ def test_dissipation_is_metered_and_never_driven_however_weak():
     assert run.drift["energy"].max_relative <= 1e-14
 
 
+@pytest.mark.slow_rows("solver1")
 @pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853(), ds.Cvodes()])
 def test_the_energy_of_a_body_at_rest_pushes_nothing(solver):
     """What rounding leaves of its kinetic energy is no scale: a table of 12 N on two legs."""

@@ -79,6 +79,7 @@ def test_where_a_skate_stands_across_manoeuvres_lose_an_order_and_the_motion_doe
     assert set(answer.figures) == {"manoeuvres", "paths"}
 
 
+@pytest.mark.slow
 def test_the_symmetric_cart_moves_as_the_bogies_do() -> None:
     """Wheels count as skates heavier by 2 i / h^2; squares of the constraints drop out."""
     numbers, same = symmetric()

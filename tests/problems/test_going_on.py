@@ -295,7 +295,7 @@ def test_a_point_of_a_run_backwards_is_a_start():
     assert forwards.end_state["x"] == pytest.approx(math.cos(1.0), abs=1e-14)
 
 
-@pytest.mark.slow_rows("index-2-solver2")
+@pytest.mark.slow_rows("index-2-solver2", "null-space-solver1")
 @pytest.mark.parametrize(
     ("formulation", "solver"),
     [("feedback", ds.Dop853(1e-4, 1e-6)), ("null-space", ds.Dop853(1e-4, 1e-6)),

@@ -267,6 +267,7 @@ def test_the_full_model_asks_for_velocities_where_there_is_no_precession():
     assert kicked.outcome is ds.Outcome.COMPLETED
 
 
+@pytest.mark.slow_rows("refined")
 @pytest.mark.parametrize("model", ["dirac", "refined"])
 def test_a_motion_into_gimbal_lock_ends_before(model):
     run = problem.case("on-manifold", model=model).solve(3.0, initial={"beta": 1.3})

@@ -85,6 +85,7 @@ def test_joints_and_contacts_leave_eighteen_freedoms() -> None:
     assert len(vehicle().dynamics.labels.states) == 208
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("0.1-3-False", "0.0001-3-False")
 @pytest.mark.parametrize(
     ("share", "wheels", "compliant"),

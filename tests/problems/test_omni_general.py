@@ -159,7 +159,7 @@ def vehicle(request):
 # -- against rigid bodies in space ---------------------------------------------------------------
 
 
-@pytest.mark.slow_rows("mecanum-0", "symmetric-0")
+@pytest.mark.slow_rows("mecanum-0", "symmetric-0", "mecanum-2", "odd-1")
 @pytest.mark.parametrize("seed", range(5))
 def test_the_kinetic_energy_is_the_sum_over_the_bodies(vehicle, seed):
     """At any velocities, with slip too."""
@@ -425,6 +425,7 @@ def test_the_lines_that_meet_are_described_by_where_they_meet():
         case_of("moving", square).guess()
 
 
+@pytest.mark.slow
 def test_a_wheel_without_a_place_stands_where_the_symmetric_vehicle_has_it():
     found = PROBLEM.case(platform_radius=0.3, wheel_x_3=-0.2, wheel_y_3=-0.25).derived
     assert found["wheel_x_1"] == 0.3

@@ -114,6 +114,7 @@ def test_pointed_rollers_have_no_limit_of_impacts():
         problem.case("mixed", model="friction", roller_end_radius=0.0).analyse("limit")
 
 
+@pytest.mark.slow
 def test_the_time_of_slip_is_the_torque_of_friction_over_the_momentum_that_is_missing():
     case = problem.case("straight")
     found = slipping(case)

@@ -58,6 +58,7 @@ def test_equal_torques_turn_the_vehicle_on_the_spot():
     assert turned == pytest.approx(push / effective * 0.05, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_without_motors_there_is_no_torque_to_give():
     case = PROBLEM.case("twist", model="compact")
     assert not case.system.inputs.names

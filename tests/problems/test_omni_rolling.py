@@ -228,6 +228,7 @@ def at_border(rng, shape):
     return start, steps
 
 
+@pytest.mark.slow_rows("shape2")
 @pytest.mark.parametrize("shape", SHAPES)
 def test_an_impact_is_one_projection_however_it_is_written(shape):
     wheels, rollers = shape

@@ -80,7 +80,9 @@ def test_straight_ahead_what_is_left_of_the_energy_is_known_beforehand():
     assert largest_error(run, -1, truth.body_states("straight", 60.0)) <= 1e-9
 
 
-@pytest.mark.slow_rows("sequential-groups1-thesis", "simultaneous-groups0-thesis")
+@pytest.mark.slow_rows(
+    "sequential-groups1-thesis", "simultaneous-groups0-thesis", "sequential-groups1-compact"
+)
 @pytest.mark.parametrize("model", ["compact", "thesis"])
 @pytest.mark.parametrize(
     ("imposition", "groups"), [("simultaneous", [(1, 2)]), ("sequential", [(1,), (2,)])]
@@ -256,6 +258,7 @@ def test_vehicles_with_more_wheels_and_rollers_lose_energy_at_switches_alone(whe
     assert max(np.max(np.abs(run[f"chi_{i}"])) for i in range(1, wheels + 1)) <= sector + 1e-11
 
 
+@pytest.mark.slow_rows("thesis")
 @pytest.mark.parametrize("model", ["compact", "thesis"])
 def test_a_wheel_that_an_impact_turns_back_goes_back_at_once(model):
     """A slow wheel meets a roller that turns fast the other way: it switches twice at one time."""

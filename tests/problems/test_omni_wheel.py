@@ -170,6 +170,7 @@ def test_it_falls_lands_and_goes_on():
     assert abs(found["missing"]) <= 1e-10 * found["energy_at_the_start"]
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("held")
 @pytest.mark.parametrize("name", ["held", "ideal"])
 def test_energy_goes_to_friction_and_impacts(name):
@@ -216,6 +217,7 @@ def test_a_wheel_that_leans_rolls_at_the_start():
     assert abs(run[f"roller_{lowest}_slip_2"][0]) <= 1e-15
 
 
+@pytest.mark.slow
 def test_what_cannot_be_posed_is_refused():
     with pytest.raises(OutOfRangeError, match="rollers is 2, but must be at least 3"):
         WHEEL.system("rubs", {"rollers": 2, "upright": True})

@@ -258,6 +258,7 @@ def test_the_command_line_runs_the_prism():
     assert told["reactions"]["normal_1"] == pytest.approx([11.0] * 3, rel=1e-12)
 
 
+@pytest.mark.slow_rows("none-jam")
 @pytest.mark.parametrize("name", ["none-jam", "three-solutions"])
 def test_the_command_line_lists_the_variants(name):
     result = call("analyse", "prism", "variants", "--case", name, "--json")

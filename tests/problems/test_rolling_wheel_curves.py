@@ -34,6 +34,7 @@ def test_the_period_in_the_bowl_is_the_elliptic_integral():
     assert abs(late) / 10 < 1e-11
 
 
+@pytest.mark.slow
 def test_states_in_the_bowl_agree_with_jacobis_functions():
     times = [1.0, 10.0, 30.0]
     run = PROBLEM.case("bowl").solve(at=times)
@@ -56,6 +57,7 @@ def test_contact_in_a_loop_is_lost_at_the_exact_angle(strength):
     assert run.end_time == pytest.approx(bowl.bowl_contact_loss_time(0.0, speed), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_a_fast_wheel_loops_the_loop_in_contact():
     speed = np.sqrt(3.5 * 9.81 * 0.49)
     run = PROBLEM.case("bowl", one_sided=True).solve(
@@ -119,6 +121,7 @@ def test_the_largest_radius_on_the_papers_curve_is_that_of_its_sharpest_bend():
     assert answer["second_contacts"] == []
 
 
+@pytest.mark.slow
 def test_a_wheel_too_large_for_the_bend_is_stopped_where_it_touches_twice():
     case = PROBLEM.case("hoop", radius=0.35)
     answer = case.analyse("admissibility").values

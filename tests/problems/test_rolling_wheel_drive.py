@@ -36,6 +36,7 @@ def hoop_on_the_quartic(radius, gravity, speed):
     return lambda place: [float(value) for value in found(place)]
 
 
+@pytest.mark.slow
 def test_rolling_ends_where_a_quadrature_says() -> None:
     hoop = hoop_on_the_quartic(0.01, 9.81, 1.5)
     place = brentq(lambda x: hoop(x)[0] - 1.0, 0.7, 1.1, xtol=1e-15)

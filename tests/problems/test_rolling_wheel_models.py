@@ -54,7 +54,7 @@ def test_the_printed_model_cannot_start_from_rest_and_says_why(case):
         PROBLEM.case(case, model="printed").solve(until=1.0)
 
 
-@pytest.mark.slow_rows("hoop-None", "hoop-solver3")
+@pytest.mark.slow_rows("hoop-None", "hoop-solver3", "hoop-solver2")
 @pytest.mark.parametrize(
     "solver", [None, ds.Dop853(1e-8, 1e-10), ds.Dop853(1e-12, 1e-14), ds.Lsoda()]
 )
@@ -124,6 +124,7 @@ def test_with_little_feedback_the_printed_spin_reverses_at_one_step_or_another()
     assert any(wrong)
 
 
+@pytest.mark.slow_rows("hoop-from-rest")
 @pytest.mark.parametrize("case", ["hoop", "hoop-from-rest"])
 def test_the_blend_row_is_the_physical_motion_also_from_rest(case):
     start = {"hoop": START, "hoop-from-rest": (-0.9, 0.0)}[case]

@@ -180,6 +180,7 @@ def test_a_caster_on_a_soft_pin_moves_as_in_two_speeds():
         assert run[name] == pytest.approx(truth[row], abs=1e-10), name
 
 
+@pytest.mark.slow_rows("3.0")
 @pytest.mark.parametrize("damping", [0.0, 3.0])
 def test_small_shimmy_moves_by_its_characteristic_equation(damping):
     """What is left is of the third order: 1e-16 of 1e-8 m, grown by exp(5.4/2)."""
@@ -256,6 +257,7 @@ def test_the_steered_racer_moves_as_in_one_speed_and_its_rider_feels_the_torque(
     assert run["rear_speed"][-1] > 0.1
 
 
+@pytest.mark.slow
 def test_the_momentum_changes_as_krishnaprasad_and_tsakiris_found():
     """p' = <dT/dq', xi'>, integrated with the reconstruction of the speed from p."""
     case = roller_racer.problem.case("wriggle")
@@ -333,6 +335,7 @@ def test_start_values_of_the_other_model_are_refused(problem, name, start, sente
 # ---- pictures
 
 
+@pytest.mark.slow_rows("problem0-slalom", "problem3-wriggle")
 @pytest.mark.parametrize(
     ("problem", "name"),
     [

@@ -82,6 +82,7 @@ def _across(axle):
     return np.array([-axle[1], axle[0]])
 
 
+@pytest.mark.slow_rows("wheel")
 @pytest.mark.parametrize("model", ["wheel", "sleigh"])
 def test_figures_show_what_the_blade_would_bear_beside_the_force_on_the_wheel(model, truth):
     case = problem.case(model=model)

@@ -241,6 +241,7 @@ def test_saturated_creep_that_cannot_hold_the_forces_is_refused_by_the_reduced_m
     assert run["slip_y"][0] == pytest.approx(pushed[1] / np.sqrt(1 - pushed @ pushed), rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("refined")
 @pytest.mark.parametrize("model", ["dirac", "refined"])
 def test_a_motion_on_which_forces_come_to_exceed_saturated_creep_stops_before(model):

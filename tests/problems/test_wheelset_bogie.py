@@ -54,6 +54,7 @@ def test_in_normalised_numbers_the_frequency_is_that_of_the_wheelbase_alone():
     assert np.max(np.imag(found.eigenvalues)) == pytest.approx(0.79 / np.hypot(1.25, 0.79))
 
 
+@pytest.mark.slow
 def test_its_motion_is_the_kinematic_oscillation_that_grows_slowly():
     """Y' = V Psi, Psi' = -V gamma l Y / (R (l^2 + a^2)): Y = Y0 cos(om t)."""
     times = np.linspace(0.0, 10.0, 21)

@@ -106,6 +106,7 @@ def test_all_printed_goals_are_kept_for_half_an_hour(start: tuple[float, float])
     np.testing.assert_allclose(residuals[3], energy, rtol=0, atol=16 * 8 * EPSILON)
 
 
+@pytest.mark.slow
 @each_start
 def test_rates_force_and_torque_obey_newton(start: tuple[float, float]) -> None:
     times = np.array([0.3, 1.6])

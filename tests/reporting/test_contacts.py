@@ -47,6 +47,7 @@ def test_strips_change_at_the_instants_of_events_and_cover_the_whole_run():
     assert strips["front"][0].end == stuck
 
 
+@pytest.mark.slow
 def test_a_contact_that_another_holds_sticks_as_well():
     """Both feet of a block on a table that shakes stick together."""
     _, found = told("block", "shaken", until=0.4)

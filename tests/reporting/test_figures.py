@@ -288,6 +288,7 @@ def test_the_path_of_sparse_samples_shows_the_beginning_as_a_line(told, sparse):
     assert "samples" in axes.lines[0].get_label()
 
 
+@pytest.mark.slow
 def test_long_figures_are_split_into_sheets(told):
     for number in range(11):
         name = f"load{number}"

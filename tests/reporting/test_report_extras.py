@@ -25,6 +25,7 @@ from tests.reporting.test_film import DOT
 CODE = "Taylor's method by the kernel for 190 instructions, nothing to compile"
 
 
+@pytest.mark.slow
 def test_a_value_lies_where_its_curve_is_drawn():
     figure = Figure(figsize=(6.0, 3.0))
     axes = figure.add_subplot()

@@ -247,7 +247,7 @@ def test_a_passage_in_the_other_direction_does_not_stop(pair):
     assert len(end.hits) == 1
 
 
-@pytest.mark.slow_rows("ida index-3")
+@pytest.mark.slow_rows("ida index-3", "ida ggl", "radau5 index-2")
 @one_of_each
 def test_a_motion_that_leaves_to_infinity_is_a_failure_that_keeps_its_data(pair):
     settings, _ = chosen(pair)

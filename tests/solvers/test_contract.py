@@ -155,6 +155,7 @@ def test_an_event_that_holds_already_stops_at_once(name):
     assert list(run.times) == [0.0]
 
 
+@pytest.mark.slow_rows("10.0-taylor by heyoka")
 @pytest.mark.default_rows(8)
 @every_solver
 @pytest.mark.parametrize("until", [10.0, -10.0])

@@ -96,7 +96,7 @@ def test_every_solver_sees_a_blow_between_its_steps(solver: str) -> None:
     assert np.max(np.abs(run["x"] - exact)[calm]) < 1e-6
 
 
-@pytest.mark.slow_rows("cvodes", "idas", "sundae-cvode")
+@pytest.mark.slow_rows("cvodes", "idas", "sundae-cvode", "lsoda")
 @pytest.mark.parametrize("solver", ["cvodes", "idas", "lsoda", "dop853", "sundae-cvode"])
 def test_none_of_ten_blows_is_passed_over(solver: str) -> None:
     """The first may wake up so late within a step that it does not at either end of the step."""
@@ -170,6 +170,7 @@ def test_between_resets_overflows_are_no_obstacle_either() -> None:
     assert run["x"][-1] == pytest.approx(1.25 + 0.25, abs=1e-11)
 
 
+@pytest.mark.slow
 def test_what_overflows_in_the_rate_as_well_fails() -> None:
     run = ds.solve(point(lambda t, x, v: ca.exp(1000 * (t - 2))), 4.0, solver="taylor")
     assert run.outcome is ds.Outcome.FAILED

@@ -201,6 +201,7 @@ def test_steps_are_handed_over_once_each_and_in_order_over_many_blocks(name):
     assert times[-1] == end.time == 20.0
 
 
+@pytest.mark.slow_rows("sundae-ida")
 @every_solver
 def test_a_motion_that_leaves_to_infinity_keeps_its_data_and_prints_nothing(name, capfd):
     """x' = x^2 from 1 ends at t = 1."""

@@ -70,6 +70,7 @@ def test_parameters_are_numbers_of_a_run_and_nothing_is_compiled_again():
     assert third["x"][-1] == first["x"][-1]
 
 
+@pytest.mark.slow_rows("compact")
 @pytest.mark.parametrize("code", ["compact", "unrolled"])
 def test_both_kinds_of_code_are_at_rounding_level(code):
     run = ds.solve(

@@ -34,6 +34,7 @@ def failing(tmp_path, name):
     return ds.resume(store)
 
 
+@pytest.mark.slow_rows("ds.resume")
 @pytest.mark.parametrize("name", ["ds.solve", "case.solve", "stored", "ds.resume"])
 def test_a_run_that_failed_warns_at_the_line_of_the_caller(tmp_path, name):
     with pytest.warns(EndedEarlyWarning, match="^the run failed at t = ") as caught:

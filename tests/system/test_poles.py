@@ -87,6 +87,7 @@ def test_a_pole_in_time_is_known_beforehand(solver):
     assert run.end_state["x"] == pytest.approx(0.2 * (5.0 - 2.15), abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("dop853", "radau")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_tangent_exceeds_a_number_up_to_its_pole_in_each_half_turn(solver):

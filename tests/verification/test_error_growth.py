@@ -106,6 +106,7 @@ def test_a_system_that_rests_at_zero_has_no_lyapunov_time():
     assert run.verification.lyapunov_time is None
 
 
+@pytest.mark.slow_rows("formulation3")
 @pytest.mark.parametrize("formulation", [ds.Feedback(), ds.Index1(), ds.Index2(), ds.GGL()])
 def test_chaos_is_seen_in_every_formulation(formulation):
     """A double pendulum from far up: about 0.7 s, by feedback with Taylor's method."""

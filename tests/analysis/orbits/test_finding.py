@@ -21,6 +21,7 @@ def period_of_a_pendulum(amplitude: float) -> float:
     return 4 * float(ellipkm1(math.cos(amplitude / 2) ** 2)) / math.sqrt(9.81)
 
 
+@pytest.mark.slow_rows("3.0")
 @pytest.mark.parametrize("amplitude", [0.5, 1.0, 2.0, 3.0])
 def test_periods_of_a_pendulum_are_elliptic_integrals(amplitude: float) -> None:
     exact = period_of_a_pendulum(amplitude)
@@ -257,6 +258,7 @@ def driven_by_a_table(over: str) -> tuple[ds.MechanicalSystem, dict[str, Any]]:
     return system, {"period": 2 * np.pi / 1.5, "up_to": shift}
 
 
+@pytest.mark.slow_rows("an angle")
 @pytest.mark.parametrize("over", ["time", "an angle"])
 def test_a_periodic_table_drives_a_periodic_motion(over: str) -> None:
     system, returns = driven_by_a_table(over)

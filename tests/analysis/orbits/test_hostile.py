@@ -67,7 +67,10 @@ HOSTILE: list[tuple[Any, Mapping[str, float], float | None, Mapping[str, Any], s
 ]
 
 
-@pytest.mark.slow_rows("bouncing_ball-guess19-6.283185307179586-options19-no orbit")
+@pytest.mark.slow_rows(
+    "bouncing_ball-guess19-6.283185307179586-options19-no orbit",
+    "lorenz-guess20-30.0-options20-no orbit was found",
+)
 @pytest.mark.parametrize(("system", "guess", "period", "options", "sentence"), HOSTILE)
 def test_what_is_no_orbit_is_refused_in_a_sentence(
     system: Any,
@@ -143,6 +146,7 @@ def test_passages_and_half_periods_that_are_too_many_are_reported() -> None:
     assert any("3 times the shortest one" in note for note in halves.notes)
 
 
+@pytest.mark.slow_rows("2.0")
 @pytest.mark.parametrize("amplitude", [0.5, 1.0, 2.0, 3.0])
 def test_digits_that_are_printed_are_those_of_the_exact_period(amplitude: float) -> None:
     exact = period_of_a_pendulum(amplitude)

@@ -326,6 +326,7 @@ def hill(amplitude: float) -> float:
     return 1 / math.sqrt(float(scipy.optimize.brentq(miss, 1e-6, 1.0, xtol=1e-18, rtol=9e-16)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "amplitude",
     [HELD[1], *(pytest.param(a, marks=slow_or_long(a == 0.3)) for a in HELD if a != 0.1)],

@@ -93,6 +93,7 @@ SLEIGHS = {
 }  # fmt: skip
 
 
+@pytest.mark.slow_rows("True-0.0")
 @pytest.mark.parametrize("bias", SLEIGHS)
 @pytest.mark.parametrize("bladed", [False, True])
 def test_a_sleigh_repeats_itself_up_to_a_plane_motion(bias: float, bladed: bool) -> None:
@@ -226,6 +227,7 @@ def test_what_is_integrated_along_the_way_need_not_return() -> None:
     assert orbit.verdict == "stable"
 
 
+@pytest.mark.slow_rows("0.1")
 @pytest.mark.parametrize("short", [1e-1, 1e-5, 1e-7])
 def test_an_orbit_near_to_a_degenerate_point_says_how_many_digits_are_left(short: float) -> None:
     # (1 - short) sin a = sin b: for a = pi/2, cos b = sqrt(2 short).

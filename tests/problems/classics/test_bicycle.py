@@ -97,6 +97,7 @@ def test_constraints_and_energy_are_kept(hard_push):
         assert drift.max_relative < 1e-12, goal
 
 
+@pytest.mark.slow_rows("m1-4.0")
 @pytest.mark.parametrize(("name", "speed"), [("m1", 4.0), ("m3", 8.0)])
 def test_a_weak_push_moves_as_the_linear_equations_say(name, speed):
     """A push of 0.05 rad/s leaves terms of third order: lean stays below 0.05, its cube is 1e-4."""
@@ -109,6 +110,7 @@ def test_a_weak_push_moves_as_the_linear_equations_say(name, speed):
         assert abs(run["steer"][index] - steer) < 2e-4
 
 
+@pytest.mark.slow
 def test_a_turn_with_hands_off_is_a_steady_motion():
     """Near the capsize speed the bicycle leans into a circle and stays there."""
     system = problem.case().system

@@ -19,6 +19,7 @@ def test_the_steady_circle_has_the_published_rates_and_closes():
     assert np.max(np.abs(run["normal"] - 0.3048 * 9.81)) < 1e-12
 
 
+@pytest.mark.slow
 def test_states_and_contact_force_agree_with_newton_and_euler():
     times = np.array([0.5, 1.0, 2.0, 5.0])
     case = problem.case("wobble")

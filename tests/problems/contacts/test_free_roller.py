@@ -74,6 +74,7 @@ def test_it_rolls_as_coordinates_without_reactions_say():
     np.testing.assert_allclose(found[[0, 1, 3]].ravel(), end, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_across_its_axis_it_slides_and_rolls_as_a_cylinder_does():
     case = ROLLER.case("slides-across")
     run = case.solve()
@@ -147,6 +148,7 @@ def test_its_lowest_point_is_that_of_a_cloud_of_points(end_radius):
         assert upwards + lengthwise * cosine == pytest.approx(-high, abs=1e-15)
 
 
+@pytest.mark.slow
 def test_a_start_on_an_end_touches_there():
     case = ROLLER.case("dropped").starting({"height": 0.0, "tilt": 1.3})
     values = case.values

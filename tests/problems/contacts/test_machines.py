@@ -191,6 +191,7 @@ def test_balls_in_a_line_part_with_rational_speeds(name, numbers, key):
     assert ends == pytest.approx(wanted, abs=1e-14)
 
 
+@pytest.mark.slow_rows("two-2")
 @pytest.mark.parametrize(("name", "striking"), [("one", 1), ("two", 2)])
 def test_as_many_balls_leave_as_strike_where_they_are_a_hair_apart(name, striking):
     """After the first half swing the others hang still, but for what the spacing displaces."""

@@ -41,6 +41,7 @@ def thrown_ball(p: dict[str, Any], **more: float) -> Any:
     return BALL.case("tennis").changed(numbers).starting(start)
 
 
+@pytest.mark.slow_rows("known0")
 @pytest.mark.parametrize("known", cases("ball_with_spin_three_bounces"))
 def test_a_ball_with_spin_bounces_three_times_as_the_reference_says(known):
     p, values = known["params"], known["values"]

@@ -53,6 +53,7 @@ def test_an_extension_that_is_interrupted_goes_on(tmp_path):
     assert tables(tmp_path / "broken") == tables(tmp_path / "whole")
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("1e-13")
 @pytest.mark.parametrize("longer", [1e-9, 1e-13])
 def test_the_smallest_extension_has_its_end_as_a_sample(tmp_path, longer):
@@ -102,6 +103,7 @@ def test_what_cannot_be_extended_says_why(tmp_path):
         ds.resume(tmp_path / "stopped", until=20.0, source=system)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_an_interrupted_run_may_end_earlier_than_planned(tmp_path, sign):
     swing(tmp_path / "broken", interrupting(3.4), until=sign * 10.0)
@@ -113,6 +115,7 @@ def test_an_interrupted_run_may_end_earlier_than_planned(tmp_path, sign):
     assert longer.end_time == longer.times[-1] == sign * 7.0
 
 
+@pytest.mark.slow
 def test_of_a_list_of_times_those_up_to_an_earlier_end_are_kept(tmp_path):
     swing(tmp_path / "broken", interrupting(3.4), at=[0.5, 4.0, 5.0, 6.0, 10.0])
     run = ds.resume(tmp_path / "broken", until=5.3, source=pendulum())
@@ -120,6 +123,7 @@ def test_of_a_list_of_times_those_up_to_an_earlier_end_are_kept(tmp_path):
     assert list(ds.Trajectory.from_run(tmp_path / "broken").times) == [0.5, 4.0, 5.0, 5.3]
 
 
+@pytest.mark.slow
 def test_an_extension_that_was_interrupted_may_end_earlier_too(tmp_path):
     swing(tmp_path / "run", until=2.0)
     ds.resume(tmp_path / "run", 10.0, source=pendulum(), progress=interrupting(5.2))
@@ -130,6 +134,7 @@ def test_an_extension_that_was_interrupted_may_end_earlier_too(tmp_path):
     assert Stored(tmp_path / "run").manifest["horizons"] == [2.0, 6.2]
 
 
+@pytest.mark.slow
 def test_an_end_before_what_is_computed_is_refused_and_changes_nothing(tmp_path):
     swing(tmp_path / "broken", interrupting(3.4))
     before = (tmp_path / "broken" / "manifest.json").read_bytes()
