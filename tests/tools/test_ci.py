@@ -90,4 +90,4 @@ def test_slow_tests_of_chosen_files_may_be_none_but_may_not_fail(tmp_path, statu
     (programs / "pytest").chmod(0o755)
     part = Part("slow", slow.command)
     assert outcomes([part], tmp_path) == {"slow": expected}
-    assert "-m slow -n 2 tests/test_a.py" in (tmp_path / "slow.log").read_text()
+    assert "-m slow -n 2 --dist worksteal tests/test_a.py" in (tmp_path / "slow.log").read_text()

@@ -116,9 +116,9 @@ def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[
 
 def _slow(tests: Collection[str] | None) -> str:
     if tests is None:
-        return "pytest -q -m slow -n 2"
+        return "pytest -q -m slow -n 2 --dist worksteal"
     if not tests:
         return "echo 'the change reaches no tests'"
     # Files without slow tests are no fault: 5 is pytest's status for having found nothing to run.
     files = " ".join(map(quote, sorted(tests)))
-    return f"pytest -q -m slow -n 2 {files} || [ $? = 5 ]"
+    return f"pytest -q -m slow -n 2 --dist worksteal {files} || [ $? = 5 ]"
