@@ -258,12 +258,11 @@ def test_the_fast_motion_chooses_among_several_balances_and_moves_positions_by_i
 
 
 def test_large_velocities_are_kept_as_momenta_and_shown_as_outputs():
-    model = gyroscope_model()
     start = {"alpha": 0.1, "beta": 0.3, "alpha_dot": 0.5, "beta_dot": -0.2, "gamma_dot": 80.0}
     momentum = 0.012 * (80.0 + 0.5 * np.sin(0.3))
-    reduced = model.start(start)
+    reduced = gyroscope_model().start(start)
     assert reduced["momentum_gamma"] == pytest.approx(momentum, rel=4 * EPSILON)
-    run = ds.solve(model.system, 0.1, reduced)
+    run = ds.solve(gyroscope_model().system, 0.1, reduced)
     turning = momentum / 0.012 - run["alpha_dot"] * np.sin(run["beta"])
     np.testing.assert_allclose(run.outputs["gamma_dot"], turning, rtol=1e-14)
 
@@ -309,34 +308,31 @@ def test_creep_lets_slip_decay():
 
 
 def test_the_nutation_of_a_gyroscope_is_weak():
-    model = gyroscope_model()
-    fast = model.fast_spectrum(PLACE)
+    fast = gyroscope_model().fast_spectrum(PLACE)
     ring = 0.5 + 0.8 * np.cos(0.3) ** 2 + 0.3 * np.sin(0.3) ** 2
     frequency = np.cos(0.3) / (0.01 * np.sqrt(0.7 * ring))
     np.testing.assert_allclose(fast.eigenvalues, [-1j * frequency, 1j * frequency], rtol=1e-14)
     assert fast.kinds == ("weak", "weak")
-    assert model.fast_spectrum(PLACE, {"damping": 0.01}).kind == "strong"
+    assert gyroscope_model().fast_spectrum(PLACE, {"damping": 0.01}).kind == "strong"
 
 
 def test_a_fast_motion_that_grows_makes_a_model_invalid():
-    model = gyroscope_model()
-    found = model.validity(PLACE, {"damping": -0.01})
+    found = gyroscope_model().validity(PLACE, {"damping": -0.01})
     assert found.kind == "invalid"
     assert not found
     assert "does not hold: the fast motion grows" in str(found)
     for order in (0, 1):
         with pytest.raises(NoSlowManifoldError, match=r"fast motion of 'alpha_dot', .* grows here"):
-            model.start(PLACE, {"damping": -0.01}, order=order)
+            gyroscope_model().start(PLACE, {"damping": -0.01}, order=order)
 
 
 def test_validity_compares_slow_and_fast_rates():
     """The slow motion has the rate 1, the fast one 2 / eps."""
-    model = wheelset_model()
-    near = model.validity(KICKED, {"eps": 0.01})
+    near = wheelset_model().validity(KICKED, {"eps": 0.01})
     assert near
     assert near.separation == pytest.approx(0.005, rel=1e-12)
     assert near.grip == pytest.approx(1.0, rel=1e-12)
-    far = model.validity(KICKED, {"eps": 1.2})
+    far = wheelset_model().validity(KICKED, {"eps": 1.2})
     assert not far
     assert far.separation == pytest.approx(0.6, rel=1e-12)
     assert far.correction == pytest.approx(120 * near.correction, rel=0.5)

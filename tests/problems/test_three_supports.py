@@ -1,7 +1,6 @@
 """The body on three pairs of pads: the library against the moment balance, and its stop."""
 
 import json
-from functools import cache
 
 import numpy as np
 import pytest
@@ -26,19 +25,19 @@ SAME = 3e-12
 """The reference in doubles is as exact, and the library is held to it."""
 
 
-@cache
-def reference_case():
+@pytest.fixture(scope="module")
+def reference():
     return problem.case("reference")
 
 
 @pytest.fixture(scope="module")
-def run():
-    return reference_case().solve(at=[0.0, *TIMES, *LATE, 1.0])
+def run(reference):
+    return reference.solve(at=[0.0, *TIMES, *LATE, 1.0])
 
 
 @pytest.fixture(scope="module")
-def told(run):
-    return document(run, reference_case().identity())
+def told(run, reference):
+    return document(run, reference.identity())
 
 
 def times_of(run, name="support_switch"):
@@ -150,10 +149,10 @@ def test_a_pressure_that_there_is_not_is_refused():
 
 
 @pytest.mark.slow
-def test_a_body_at_its_limit_load_hangs_in_the_balance():
+def test_a_body_at_its_limit_load_hangs_in_the_balance(reference):
     """In the direction in which it begins to slide, friction is as large as the load."""
     place = {"x": 0.0, "y": 0.0, "phi": 0.3}
-    limit = ds.friction.stiction_limit(reference_case().system, place, "moment_z", (0.0, 2.0))
+    limit = ds.friction.stiction_limit(reference.system, place, "moment_z", (0.0, 2.0))
     body = truth.Body({**truth.PARAMETERS, "moment_z": limit.slides_from})
     assert limit.value > limit.slides_from  # its loaded pads lie at two heights
     velocity = [limit.direction[f"{name}_dot"] for name in ("x", "y", "phi")]
@@ -191,8 +190,8 @@ def test_friction_opposes_the_slip_of_a_pad(told):
         (ds.Index1(), ds.solvers.SundaeIda(rtol=1e-11, atol=1e-13)),
     ],
 )
-def test_other_formulations_find_the_same_events(formulation, solver):
-    run = reference_case().solve(formulation=formulation, solver=solver, at=[0.5])
+def test_other_formulations_find_the_same_events(reference, formulation, solver):
+    run = reference.solve(formulation=formulation, solver=solver, at=[0.5])
     check_events(run, 1e-9)
     assert run.drift["energy"].max_relative < 1e-11
 
