@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.spatial.transform import Rotation
+import scipy
 
 from daesolve.drawing.shapes import Line, Linear, Outline, Shape, Triple
 from daesolve.errors import PosingError
@@ -147,16 +147,20 @@ def axes_by_turns(turns: Sequence[tuple[int, np.ndarray]]) -> np.ndarray:
     turns
         Pairs: the axis of the turned body, counted from zero, and the angles, (k,) rad.
     """
-    found = Rotation.identity()
+    rotations = scipy.spatial.transform.Rotation
+    found = rotations.identity()
     for axis, angles in turns:
-        found = found * Rotation.from_rotvec(np.outer(angles, np.eye(3)[axis]))
+        found = found * rotations.from_rotvec(np.outer(angles, np.eye(3)[axis]))
     return np.array(found.as_matrix(), dtype=float)
 
 
 def axes_by_quaternions(quaternions: np.ndarray) -> np.ndarray:
     """Return axes, (k, 3, 3) as columns, from quaternions (k, 4), scalar part first."""
     # SciPy has the scalar part last.
-    return np.array(Rotation.from_quat(np.roll(quaternions, -1, axis=1)).as_matrix(), dtype=float)
+    return np.array(
+        scipy.spatial.transform.Rotation.from_quat(np.roll(quaternions, -1, axis=1)).as_matrix(),
+        dtype=float,
+    )
 
 
 def tiles(places: np.ndarray, margin: float, height: float = 0.0) -> list[Shape]:

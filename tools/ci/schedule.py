@@ -139,7 +139,8 @@ def _start(part: Part, logs: Path, *, alone: bool) -> _Running:
     process = subprocess.Popen(
         ["bash", "-euo", "pipefail", "-c", part.command],
         cwd=part.folder,
-        env={**os.environ, **part.environment},
+        # Without its compiled modules, every process of a test would compile them anew.
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "", **part.environment},
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=subprocess.STDOUT if output else None,

@@ -15,6 +15,7 @@ import numpy as np
 from cycler import cycler
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
@@ -165,6 +166,7 @@ def svg(figure: Figure, name: str) -> str:
     _without_magnified_rounding(figure)
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}):
+        _arrange(figure)
         figure.savefig(
             buffer, format="svg", metadata={"Date": None, "Creator": None}, transparent=False
         )
@@ -183,6 +185,15 @@ def svg(figure: Figure, name: str) -> str:
         r"#[0-9a-fA-F]{6}\b", lambda found: _VARIABLES.get(found[0].lower(), found[0]), text
     )
     return re.sub(r"\n\s*", "\n", text).strip()
+
+
+def _arrange(figure: Figure) -> None:
+    """Lay out a figure as it will be drawn, so that it is not drawn once more for its layout."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        FigureCanvasSVG(figure)
+        engine.execute(figure)
+        figure.set_layout_engine("none")
 
 
 def alone(text: str) -> str:
