@@ -16,12 +16,14 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import njit
 from numba.core import event
+from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import register_jitable
 
 OPTIONS = {"error_model": "numpy", "nogil": True}
@@ -74,9 +76,35 @@ def kept(function):
     own file. Cached functions therefore take a `version_of` all files as an argument.
     """
     try:
-        return njit(cache=True, **OPTIONS)(function)
+        compiled = njit(cache=True, **OPTIONS)(function)
     except RuntimeError:  # there is nowhere to write
         return njit(**OPTIONS)(function)
+    compiled.compile = _in_turn(compiled)
+    return compiled
+
+
+def _in_turn(compiled):
+    """Let processes that start together compile once: the others wait, and load what is cached.
+
+    Without turns each would also overwrite the index in which another has entered its result.
+    """
+    compile_anew, function = compiled.compile, compiled.py_func
+    name = f"{function.__module__}.{function.__qualname__}.lock"
+
+    def compile_in_turn(sig):
+        from filelock import FileLock
+
+        path = Path(compiled.stats.cache_path, name)
+        # numba's own lock comes first, or two threads could each wait for what the other holds.
+        with global_compiler_lock, ExitStack() as turn:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                turn.enter_context(FileLock(path))
+            except OSError:  # nothing can be locked there, but perhaps read
+                pass
+            return compile_anew(sig)
+
+    return compile_in_turn
 
 
 def part(function):

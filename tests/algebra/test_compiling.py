@@ -1,6 +1,9 @@
 """What is chosen by the size of a model: compiled code, or the same uncompiled."""
 
+import subprocess
+import sys
 from dataclasses import astuple
+from pathlib import Path
 from typing import Any
 
 import casadi as ca
@@ -19,6 +22,36 @@ def test_the_size_alone_decides_whether_a_function_is_compiled() -> None:
     kept: Any = compiling.kept(doubled)
     assert compiling.for_size(kept, compiling.SMALL - 1) is doubled
     assert compiling.for_size(kept, compiling.SMALL) is kept
+
+
+COMPILES = """
+from daesolve.algebra.compiling import kept
+
+@kept
+def total(values):
+    found = 0.0
+    for value in values:
+        found += value
+    return found
+
+if __name__ == "__main__":
+    import numpy as np
+    from summing import total
+    total(np.ones(3))
+    print(sum(total.stats.cache_misses.values()))
+"""
+
+
+@pytest.mark.slow
+def test_processes_that_start_together_compile_a_function_once(tmp_path: Path) -> None:
+    (tmp_path / "summing.py").write_text(COMPILES, encoding="utf-8")
+    started = [
+        subprocess.Popen(
+            [sys.executable, "summing.py"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    assert sorted(process.communicate()[0].strip() for process in started) == ["0", "0", "1"]
 
 
 def _function() -> ca.Function:
