@@ -127,6 +127,7 @@ EXAMPLES = [
     "daesolve.analysis.orbits.following",
     "daesolve.analysis.orbits.stability_maps",
     "daesolve.fmu.exporting",
+    "daesolve.posing.sampled",
 )
 @pytest.mark.parametrize("module", EXAMPLES)
 def test_the_examples_of_a_module_run_and_print_what_they_say(module):

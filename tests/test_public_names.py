@@ -65,6 +65,7 @@ def test_the_problems_that_come_with_daesolve_import_nothing_that_draws():
     assert loaded.isdisjoint({"matplotlib", "jinja2", "daesolve.reporting", "daesolve.gallery"})
 
 
+@pytest.mark.slow
 def test_help_of_the_command_line_imports_no_room_of_the_library():
     loaded = loaded_by(
         "from typer.testing import CliRunner\n"

@@ -151,7 +151,9 @@ def compiled_since(instant: float) -> bool:
 
 @functools.cache
 def folders_of_compiled_code() -> tuple[Path, ...]:
-    """Return the folders in which Python and numba keep compiled code of the library."""
+    """Return where Python and numba keep compiled code, and Hypothesis its tables."""
+    roots = [Path(".hypothesis", "unicode_data")]
     if numba_config.CACHE_DIR:
-        return tuple(path for path in Path(numba_config.CACHE_DIR).rglob("*") if path.is_dir())
-    return tuple(Path(daesolve.__file__).parent.rglob("__pycache__"))
+        roots.append(Path(numba_config.CACHE_DIR))
+    folders = [path for root in roots for path in root.rglob("*") if path.is_dir()]
+    return (*Path(daesolve.__file__).parent.rglob("__pycache__"), *folders)

@@ -46,7 +46,7 @@ def test_what_a_function_comes_to_lies_within_its_bounds(name, a, where):
 
 
 @pytest.mark.default_rows(5)
-@pytest.mark.slow_rows("or", "product", "difference")
+@pytest.mark.slow_rows("or", "product", "difference", "and")
 @pytest.mark.parametrize("name", BINARY)
 @settings(derandomize=True, deadline=None)
 @given(a=intervals, b=intervals, where=part, there=part)

@@ -58,6 +58,7 @@ def test_the_estimate_converges_to_the_known_spectrum():
     assert abs(check_lorenz(500.0).exponent - 0.9056) < 0.05
 
 
+@pytest.mark.slow
 def test_exponents_of_damped_motion_are_its_eigenvalues_and_none_is_a_rate_of_feedback():
     """At rest below, s^2 + 40 s + 9.81 = 0: one beyond the rate 10 of the rod, one within."""
     q = ds.coordinates(x="m", y="m")
@@ -102,6 +103,7 @@ def test_in_hamiltonian_chaos_exponents_come_in_pairs():
     assert np.all(np.abs(found.spectrum[1:3]) < math.log(800.0) / 800.0)
 
 
+@pytest.mark.slow
 def test_motion_on_a_torus_is_regular():
     found = lyapunov_exponent(henon_heiles(), 800.0, on_section(1.0 / 12.0, 0.2, 0.0))
     assert found.verdict == "regular"
@@ -115,6 +117,7 @@ def test_the_hoop_is_regular_and_has_two_exponents_and_the_wheels_turn():
     assert found.dimension == 3
 
 
+@pytest.mark.slow
 def test_unit_quaternions_leave_no_exponent_across_them():
     start = {"w": 1.0, "i": 0.0, "j": 0.0, "k": 0.0, "wx": 0.3, "wy": 0.2, "wz": 1.0}
     found = lyapunov_exponent(free_body(), 30.0, start)
@@ -164,6 +167,7 @@ def test_a_double_pendulum_in_maximal_coordinates_has_four_exponents_in_pairs(fo
     assert abs(found.spectrum[0] + found.spectrum[3]) < 3.0 * found.uncertainty
 
 
+@pytest.mark.slow
 def test_a_run_too_short_to_tell_says_so():
     found = lyapunov_exponent(henon_heiles(), 60.0, on_section(0.16, 0.1, 0.1))
     assert found.verdict == "unknown"

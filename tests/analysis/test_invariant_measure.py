@@ -177,6 +177,7 @@ def test_in_chaplygins_time_the_rail_moves_by_lagranges_equations() -> None:
     assert end["y"] == pytest.approx(run.end_state["y"], abs=1e-11)
 
 
+@pytest.mark.slow
 def test_what_cannot_be_asked_is_refused() -> None:
     with pytest.raises(OutOfRangeError, match="two coordinates"):
         reducing_multiplier(on_a_rail(), ["x"])

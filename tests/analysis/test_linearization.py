@@ -172,6 +172,7 @@ def test_a_control_system_is_linearized_on_what_its_goal_leaves_free():
 # -- steady motions ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @settings(max_examples=12, derandomize=True, deadline=None)
 @given(st.floats(0.1, 1.4), st.floats(0.2, 5.0), st.floats(1.0, 20.0))
 def test_a_conical_pendulum_nutates_at_its_exact_frequency(theta, length, gravity):

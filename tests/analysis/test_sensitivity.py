@@ -38,6 +38,13 @@ def swing(x0, length, gravity, time):
     return length * mp.sin(2 * mp.asin(modulus * cd))
 
 
+@pytest.mark.slow_rows(
+    "feedback-cvodes-1e-08",
+    "feedback-dop853-1e-10",
+    "index-1-idas-1e-06",
+    "null-space-taylor-2e-13",
+    "projected-taylor-2e-13",
+)
 @pytest.mark.parametrize(
     ("formulation", "solver", "within"),
     [

@@ -66,6 +66,7 @@ def test_a_comparison_ends_and_keeps_what_is_done(before):
     assert ("feedback + dop853" in found.stdout) == (before is AT_REFERENCE)
 
 
+@pytest.mark.slow_rows("analyse", "compare", "export", "referee", "sweep")
 @pytest.mark.parametrize("command", ["compare", "analyse", "sweep", "referee", "paper", "export"])
 def test_ctrl_c_is_answered_while_a_command_is_loaded(command):
     found = ended(AT_IMPORT, command, "pendulum")

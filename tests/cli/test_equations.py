@@ -10,6 +10,7 @@ def call(*words):
     return CliRunner().invoke(app, ["equations", *map(str, words)])
 
 
+@pytest.mark.slow
 def test_latex_goes_to_the_standard_output_or_a_file(tmp_path):
     told = call("chaplygin-sleigh", "--reduced")
     assert told.exit_code == 0

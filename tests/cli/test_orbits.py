@@ -48,6 +48,7 @@ def call(*words: object, code: int = 0) -> str:
     return result.stdout if code == 0 else result.stderr
 
 
+@pytest.mark.slow
 def test_an_orbit_is_printed_with_its_multipliers(wheel: Path) -> None:
     answer = json.loads(call("analyse", wheel, "orbit", "--section", "strike", "--json"))
     # cos^2(2 alpha), and a quadrature.

@@ -81,6 +81,12 @@ FURTHER = [
 ]
 
 
+@pytest.mark.slow_rows(
+    "pendulum --until 1 --every 0.0010000000000000002",
+    "pendulum --until 1 --formulation projected --rate 20 --rate energy=off",
+    "pendulum --until 1 --rank-loss pass --at events",
+    "pendulum --until 1 --rate auto --rate energy=off",
+)
 @pytest.mark.parametrize(
     "words",
     [*QUICK, *[pytest.param(words, marks=pytest.mark.slow) for words in FURTHER]],
@@ -94,6 +100,7 @@ def test_the_command_of_a_report_repeats_the_run_bit_for_bit(words, tmp_path):
     assert command == again
 
 
+@pytest.mark.default_rows(1)
 @pytest.mark.parametrize("rank_loss", ["stop", "pass"])
 @pytest.mark.parametrize("redundant", ["error", "drop"])
 def test_what_the_case_would_do_otherwise_is_reported(redundant, rank_loss, tmp_path):

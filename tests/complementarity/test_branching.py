@@ -138,6 +138,7 @@ def test_without_a_programme_there_is_no_answer():
     assert none > 0
 
 
+@pytest.mark.slow
 def test_units_change_neither_answers_nor_proofs():
     random = np.random.default_rng(7)
     for _ in range(6):

@@ -41,6 +41,7 @@ ZERO_BY_A_ROW_OF_ITS_OWN = (
 """In variant (1, 2, 2) the first reaction alone enters the last row, which has no load."""
 
 
+@pytest.mark.slow
 @settings(max_examples=100, derandomize=True, deadline=None)
 @given(small_problems())
 @example(ZERO_BY_A_ROW_OF_ITS_OWN)

@@ -97,6 +97,7 @@ def test_the_gauss_function_has_a_minimum_above_zero_where_there_is_no_answer():
         assert (min(found) < 1e-10) == answered
 
 
+@pytest.mark.slow
 def test_the_programme_clamps_a_pair_where_an_answer_exists():
     """Both supports of a pair loaded balance the load with a smaller sum than the answer does."""
     random = np.random.default_rng(9)

@@ -37,6 +37,7 @@ def random_problem(
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=80, derandomize=True, deadline=None)
 @given(small_problems())
 def test_the_w_property_is_one_sign_of_exact_determinants(numbers):

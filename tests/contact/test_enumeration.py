@@ -94,6 +94,7 @@ def test_all_answers_of_random_configurations_are_those_of_an_enumeration_by_han
     "n=1 mu<3.0-entry2",
     "n=2 mu<1.0-entry4",
     "n=2 mu<3.0-entry5",
+    "n=2 mu<0.3-entry3",
 )
 @pytest.mark.parametrize(("name", "entry"), case("planar_lcp_statistics")["values"].items())
 def test_from_rest_there_is_an_answer_and_several_as_often_as_in_the_reference(name, entry):

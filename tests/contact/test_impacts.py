@@ -107,6 +107,7 @@ def test_a_rod_that_drops_sticks_from_the_friction_of_the_reference_on():
     assert limit == pytest.approx(3 * math.tan(phi) / (1 + 4 * math.tan(phi) ** 2), abs=1e-11)
 
 
+@pytest.mark.slow
 def test_a_thrown_rod_bounces_from_end_to_end_as_the_reference_says():
     """Flights in closed form but for the instants of landing, impacts by Newton's law."""
     known = case("thrown_rod")
@@ -208,6 +209,7 @@ def test_a_superball_turns_its_slip_round_and_keeps_its_energy():
         speed[2] = -speed[2]
 
 
+@pytest.mark.slow_rows("known0")
 @pytest.mark.parametrize("known", cases("three_touching_balls"))
 def test_three_balls_that_touch_part_as_exact_rationals_say(known):
     p = known["params"]

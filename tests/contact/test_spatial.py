@@ -79,6 +79,7 @@ def test_an_answer_that_is_the_same_in_all_directions_slides_against_its_slip():
     np.testing.assert_allclose(answer.slip_rates[0], [0.51, 0.68], rtol=1e-14)
 
 
+@pytest.mark.slow_rows("3", "4")
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_several_contacts_are_certified_and_agree_with_a_search_from_many_starts(count):
     random = np.random.default_rng(count)

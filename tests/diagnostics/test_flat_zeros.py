@@ -37,6 +37,7 @@ def named(run: ds.Trajectory) -> list[str]:
     return [note for note in run.description["notes"] if "without a slope" in note]
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows(
     "cube-dop853",
     "cube-taylor",

@@ -124,6 +124,7 @@ def test_too_low_a_rate_loses_the_branch_and_says_so(windows, rate):
     assert run.drift["energy"].max_relative <= REACH
 
 
+@pytest.mark.slow_rows("1000.0")
 @pytest.mark.parametrize("rate", [None, "auto", 25.0, 1000.0])
 def test_a_rate_that_is_high_enough_passes_without_a_false_alarm(rate):
     run = passing(1, rate=rate)
@@ -132,6 +133,7 @@ def test_a_rate_that_is_high_enough_passes_without_a_false_alarm(rate):
     assert any("lose rank 10 times" in note for note in run.description["notes"])
 
 
+@pytest.mark.slow_rows("solver1")
 @pytest.mark.parametrize("solver", [None, ds.Dop853(rtol=1e-9, atol=1e-9)])
 def test_a_toggle_position_reached_with_speed_is_an_unbounded_reaction(solver):
     """A driver draws the end of a rod away, until the rod is straight, at 1.25 s."""

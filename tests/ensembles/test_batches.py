@@ -111,6 +111,7 @@ def test_any_time_of_a_run_can_be_asked_for_afterwards(runs):
         assert run.at(run.times[k])["x"] == pytest.approx(run["x"][k], rel=0.0, abs=4.0 * EPS)
 
 
+@pytest.mark.slow
 def test_the_members_beside_one_change_no_bit(runs):
     others = [MEMBERS[2], MEMBERS[0], *({"x": -0.1 * k} for k in range(2, 6))]
     again = run_batch(SWINGING.case(), others, lanes=4)
@@ -319,6 +320,7 @@ def prepared(case: BoundCase) -> Prepared:
     return prepare(case.system, requested_by(case, None, {})[0])
 
 
+@pytest.mark.slow
 def test_samples_within_calm_steps_are_those_of_the_run_alone():
     at = [0.25 * k for k in range(1, 40)]
     for run, member in zip(run_batch(SWINGING.case(), MEMBERS, at=at), MEMBERS, strict=True):

@@ -223,6 +223,7 @@ def test_a_plane_loop_of_rigid_bodies_in_space_moves_as_in_the_plane(rule):
     assert found["x_2"] == pytest.approx(across, abs=1e-10)
 
 
+@pytest.mark.slow
 def test_the_surplus_constraint_of_a_spatial_loop_is_one_of_those_out_of_the_plane():
     """The slider's z follows from the pins' and from the tilts that lift it: that of the crank's
     axis towards the slider, at (x, 0), and that of the rod's own direction."""

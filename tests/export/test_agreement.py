@@ -87,7 +87,7 @@ def test_exported_problems_have_our_numbers(tmp_path, problem, name):
     compare(plant, module, built(directory / "plant.c", "-O1"), system)
 
 
-@pytest.mark.slow_rows("0.0-driven", "5.0-driven")
+@pytest.mark.slow_rows("0.0-driven", "5.0-driven", "5.0-quaternion", "5.0-switched")
 @needs_compiler
 @pytest.mark.parametrize("pose", POSED.values(), ids=POSED)
 @pytest.mark.parametrize("rate", [0.0, 5.0])

@@ -42,7 +42,7 @@ def test_the_example_swings_like_the_closed_form(tmp_path):
     assert float(lines[-1].split()[-1]) < 1e-11
 
 
-@pytest.mark.slow_rows("driven")
+@pytest.mark.slow_rows("driven", "quaternion", "switched")
 @needs_compiler
 @pytest.mark.parametrize("pose", [driven, switched, quaternion, controlled])
 def test_its_own_test_holds_with_tables_inputs_and_switches(tmp_path, pose):
@@ -53,6 +53,7 @@ def test_its_own_test_holds_with_tables_inputs_and_switches(tmp_path, pose):
     assert run(directory, "./main", "0.1", "10").startswith("time ")
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_a_wrong_number_fails_the_test(tmp_path):
     directory = pendulum().to_c(tmp_path / "plant", hanging(0.3, 0.5))

@@ -57,6 +57,7 @@ def test_the_function_gives_the_reactions_of_feedback():
     assert float(with_law[0]) - float(without[0]) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_latex_has_laws_and_reactions():
     text = pendulum().to_latex(laws={"rod": LAW})
     assert r"\ddot{\delta_{1}} + 50\,\dot{\delta_{1}} + 400\,\delta_{1} = 0" in text
@@ -66,6 +67,7 @@ def test_latex_has_laws_and_reactions():
     assert r"+ 6\,\dot{\delta_{1}} + 9\,\delta_{1} = 0" in rate
 
 
+@pytest.mark.slow
 def test_the_command_takes_laws_of_several_goals():
     words = ["rolling-wheel", "--case", "hoop", "--law", "contact=4,20", "--law", "rolling=3"]
     told = CliRunner().invoke(app, ["equations", *words])

@@ -37,6 +37,7 @@ def test_a_sampled_law_in_python_is_named(tmp_path):
     assert module.rhs(0.0, {}, values)[1] == -0.5
 
 
+@pytest.mark.slow
 def test_contacts_stay_as_the_values_say(tmp_path):
     case = ds.problem("block").case()
     said = " ".join(loaded(case.to_python(tmp_path / "block.py")).__doc__.split())

@@ -304,6 +304,7 @@ def test_a_driven_invariant_returns_to_its_reference():
     assert change == pytest.approx(-4.0 * error * weight / (weight + floor), rel=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("null-space", "both", "projected")
 @pytest.mark.parametrize(
     "formulation",
@@ -380,6 +381,7 @@ def test_the_energy_returns_along_the_velocities_that_move():
     assert change == pytest.approx(-4.0 * error * weight / (weight + floor), rel=1e-13)
 
 
+@pytest.mark.slow
 def test_forces_that_act_far_from_the_start_are_not_mistaken_for_none():
     """A damper beyond x = 0.5, started at x = 0: energy must not be driven against it."""
     q = ds.coordinates(x="m")

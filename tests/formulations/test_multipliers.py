@@ -171,6 +171,7 @@ def test_indices_follow_from_what_is_differentiated():
     assert problem_of("sleigh", ds.Index3())[0].indices == (1, 1, 1, 1, 1, 1, 2)
 
 
+@pytest.mark.slow
 def test_a_pair_that_cannot_meet_is_refused_with_what_can_before_anything_is_computed():
     """The start is inconsistent too; any computation would report that first."""
     for kind in SOLVERS.values():

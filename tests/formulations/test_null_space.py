@@ -144,6 +144,7 @@ def test_any_time_can_be_asked_for_in_the_chart_that_held_there():
             assert run.at(time)[name] == pytest.approx(whole.at(time)[name], abs=1e-11)
 
 
+@pytest.mark.slow
 def test_events_are_located_and_named_as_in_any_other_formulation():
     def events(q, p):
         return [ds.Event("bottom", q.x, ds.EITHER, ds.Record())]
@@ -258,6 +259,7 @@ def test_a_run_ends_in_the_chart_in_which_constraints_lost_rank():
     assert again == ["independent velocities chosen anew 1 times"]
 
 
+@pytest.mark.slow_rows("3")
 @pytest.mark.parametrize("links", [0, 1, 3])
 def test_a_chart_begins_with_a_volume_of_one(links):
     """What is chosen by numbers is what the event measures by symbols."""

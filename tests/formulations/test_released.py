@@ -34,6 +34,7 @@ def _times(formulation: str, solver: ds.Solver) -> tuple[dict[str, float], ds.Tr
     return {event.name: event.time for event in run.events}, run
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows(
     "ggl-solver4",
     "index-1-solver0",
@@ -73,6 +74,7 @@ def test_projected_series_are_as_exact_as_driven_ones() -> None:
     assert times["rear_closed"] == pytest.approx(EXACT["rear_closed"], abs=1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("index-3")
 @pytest.mark.parametrize("formulation", ["index-1", "index-2", "index-3", "ggl"])
 def test_the_multiplier_of_what_is_let_go_of_is_zero(formulation: str) -> None:

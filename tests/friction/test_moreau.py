@@ -84,6 +84,7 @@ def test_reactions_of_a_short_step_are_those_of_the_motion():
     assert found == pytest.approx([-0.604, 7.810, 7.509], abs=2e-3)
 
 
+@pytest.mark.slow
 def test_below_the_limit_of_friction_nothing_moves_to_the_last_digit():
     start = {"phi": 0.3, "x": 0.1}
     run = moreau(loaded(0.8), start, 2.0, 0.01)

@@ -168,6 +168,7 @@ def sliding_disc(exponent):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exponent", [0.0, 2.0])
 def test_solvers_agree_on_a_disc_whose_rim_comes_to_rest_on_the_way(exponent):
     system = sliding_disc(exponent)

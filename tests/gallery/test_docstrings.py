@@ -96,6 +96,7 @@ def untold(problem):
     return [part for part, there in parts.items() if not there]
 
 
+@pytest.mark.slow
 def test_every_problem_tells_its_reactions_what_is_conserved_and_where_it_comes_from():
     found = ds.problems()[0]
     assert found

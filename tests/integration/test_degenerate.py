@@ -199,6 +199,7 @@ def test_a_stored_run_keeps_where_it_became_degenerate(tmp_path):
     assert result["degeneracy"]["goals"] == ["skate_1", "skate_2"]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_before_its_result_tells_the_same(tmp_path):
     whole = collapse()
     run = collapse(store=Destination(tmp_path / "run"))

@@ -61,6 +61,7 @@ def test_a_dropped_reaction_counts_as_zero_in_outputs_and_guards():
     assert [event.time for event in run.events] == pytest.approx([0.4], abs=1e-12)
 
 
+@pytest.mark.slow_rows("minimum-norm")
 @pytest.mark.parametrize("rule", ["drop", "minimum-norm"])
 def test_a_bead_on_a_wire_stated_twice_goes_all_the_way(rule):
     """The gradient of y - x^2 grows sixfold along the way: the pivot is no sign of lost rank."""

@@ -136,6 +136,7 @@ def test_a_motion_that_starts_slow_speeds_up(speed):
 # -- supports that stick ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_point_that_stops_under_a_body_that_spins_sticks():
     start = {"x_dot": 0.6, "y_dot": 0.8, "phi_dot": 3.0}
     run = ds.solve(disc(pad=False), 2.0, start, at=[0.1])

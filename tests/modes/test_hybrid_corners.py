@@ -109,6 +109,7 @@ def test_guards_of_one_event_that_pass_together_are_reported_together(solver):
     assert run.events[0].time == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.slow_rows("line and parabola-cvodes")
 @pytest.mark.parametrize("solver", ["dop853", "lsoda", "cvodes"])
 @pytest.mark.parametrize("curved", [False, True], ids=["lines", "line and parabola"])
 def test_both_ends_of_a_window_pass_one_after_the_other(solver, curved):

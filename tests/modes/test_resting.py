@@ -119,6 +119,7 @@ def pushed_to_and_fro():
     return block(0.5, 0.1, 0.3, force=lambda q: {"x": 4 * ca.sin(ds.time)}, inertia=0.1)
 
 
+@pytest.mark.slow
 def test_two_feet_that_stuck_let_go_together_when_they_are_pushed_the_other_way():
     """What their slips are off by at rest has either sign, and is no motion."""
     run = ds.solve(pushed_to_and_fro(), 4.5, standing(0.1))

@@ -27,6 +27,7 @@ def values_of(name):
     return case(name)["values"]
 
 
+@pytest.mark.slow
 def test_a_block_slides_down_an_incline_to_rest_on_both_feet():
     known = values_of("slide_to_rest")
     run = ds.solve(block(0.1, 0.2, 0.3, incline=0.1), 1.0, standing(0.2, 1.0))
@@ -93,6 +94,7 @@ def test_a_ball_rests_when_its_bounces_are_over():
     assert agrees(times_of(run, "accumulated")[0], known["t_rest"])
 
 
+@pytest.mark.slow
 def test_a_thrown_rod_bounces_on_both_ends():
     known = values_of("thrown_rod")
     start = {"x": 0.0, "y": 1.0, "theta": 0.6, "x_dot": 1.0, "y_dot": 0.0, "theta_dot": 2.0}
@@ -127,6 +129,7 @@ def test_a_block_on_a_table_that_shakes_sticks_or_turns_round(name, speed, event
     assert agrees(run["x"][-1], known["x_at_10_periods"], 12)
 
 
+@pytest.mark.slow
 def test_a_block_on_a_belt_sticks_until_its_spring_pulls_it_off():
     known = values_of("block_on_belt_spring")
 
@@ -246,6 +249,7 @@ def test_a_slider_in_clearance_strikes_both_walls_and_turns_round_at_them():
     assert [(round(event.time, 9), event.name) for event in run.events[: len(firsts)]] == firsts
 
 
+@pytest.mark.slow
 def test_a_hoop_rolls_slips_flies_lands_and_rolls_again():
     known = values_of("wheel_leaves_hill_and_lands")
     run = ds.solve(
@@ -307,6 +311,7 @@ def test_a_rod_that_slides_where_friction_lets_no_motion_follow_is_refused():
         ds.solve(system, 0.1, start, guess={"y": 0.5 * math.sin(math.atan(2.0))})
 
 
+@pytest.mark.slow
 def test_an_impact_that_would_give_energy_ends_the_run_or_is_another_law():
     """A double pendulum that strikes the floor, after Kane: Newton's law gains 59 per cent."""
     found = cases("kane_double_pendulum")[0]
@@ -421,6 +426,7 @@ def test_what_a_law_of_impacts_does_not_know_is_refused():
         ds.solve(three, 0.1, impact_order=["left", "right"])
 
 
+@pytest.mark.slow
 def test_an_impact_that_no_law_decides_ends_the_run_and_keeps_what_there_is():
     """Of two feet that land together Routh's law strikes one first, and either may be."""
     falling = {**standing(0.2), "y": 0.5}
@@ -437,63 +443,3 @@ def test_contacts_without_friction_have_no_values_or_events_of_friction():
     assert {event.name for event in system.events} == {
         "left_lost", "left_closed", "right_lost", "right_closed",
     }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("friction", "force", "start", "events", "end"),
-    [
-        # A slip of zero without friction: its side is that of the force.
-        (0.0, 1.0, (0.0, 0.0), [], 2.0),
-        (0.0, 1.0, (0.0, -1.0), ["floor_reverses"], 0.0),
-        # x'' = 1 - 9.81 mu, with mu = 0.05 x: 1 - cos in a time of its own.
-        ("rising", 1.0, (0.0, 0.0), [], (1 - math.cos(2 * 0.4905**0.5)) / 0.4905),
-        # Friction that grows with time from zero: it holds what it can.
-        ("late", 0.5, (0.0, 0.0), [], 0.0),
-        ("late", 2.0, (0.0, 0.0), ["floor_slips"], (2.0 - 0.981) * 2**3 / 6),
-    ],
-)
-def test_friction_that_is_zero_at_a_slip_of_zero_has_the_side_of_the_slip_that_follows(
-    friction: float | str, force: float, start: tuple[float, float], events: list[str], end: float
-) -> None:
-    q = ds.coordinates(x="m", y="m")
-    laws = {"rising": 0.05 * q.x, "late": 0.1 * ds.time}
-    push = force * ds.time if friction == "late" else force
-    law = laws[friction] if isinstance(friction, str) else friction
-    floor = ds.Contact("floor", q.y, slip=q.dot.x, friction=law)
-    block = ds.MechanicalSystem(
-        q,
-        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
-        potential=9.81 * q.y,
-        force={"x": push},
-        goals=[floor],
-    )
-    run = ds.solve(block, 2.0, {"x": start[0], "x_dot": start[1], "y": 0.0})
-    assert run.outcome is ds.Outcome.COMPLETED
-    assert [event.name for event in run.events] == events
-    # The state names what the contact does, and is never that of one that is open.
-    assert np.all(np.abs(run["floor_state"]) >= 1.0)
-    assert run.end_state["x"] == pytest.approx(end, abs=1e-12)
-
-
-@pytest.mark.parametrize("friction", [1e-6, 0.01, 0.5])
-@pytest.mark.parametrize("power", [1, 3])
-def test_a_block_at_rest_slides_off_where_a_growing_force_passes_the_friction(
-    friction: float, power: int
-) -> None:
-    q = ds.coordinates(x="m", y="m")
-    floor = ds.Contact("floor", q.y, slip=q.dot.x, friction=friction)
-    block = ds.MechanicalSystem(
-        q,
-        kinetic=(q.dot.x**2 + q.dot.y**2) / 2,
-        potential=9.81 * q.y,
-        force={"x": 10.0 * ds.time**power},
-        goals=[floor],
-    )
-    run = ds.solve(block, 2.0, {"x": 0.0, "x_dot": 0.0, "y": 0.0})
-    limit = 9.81 * friction
-    off = (limit / 10.0) ** (1 / power)
-    (slips,) = run.events
-    assert slips.name == "floor_slips"
-    assert slips.time == pytest.approx(off, rel=1e-9)
-    speed = 10.0 * (2.0 ** (power + 1) - off ** (power + 1)) / (power + 1) - limit * (2.0 - off)
-    assert run.end_state["x_dot"] == pytest.approx(speed, rel=1e-12)

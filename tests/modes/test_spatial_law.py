@@ -27,6 +27,7 @@ def spinning(params, height):
     return dict.fromkeys(("x", "y", "a", "b", "c"), 0.0) | {"z": height} | rates
 
 
+@pytest.mark.slow_rows("known0")
 @pytest.mark.parametrize("known", cases("ball_with_spin_three_bounces"))
 def test_a_ball_with_spin_bounces_three_times(known):
     p, values = known["params"], known["values"]
@@ -48,6 +49,7 @@ def test_a_ball_with_spin_bounces_three_times(known):
     assert agrees(last["b_dot"], values["wy"], 12)
 
 
+@pytest.mark.slow
 def test_a_superball_returns_its_slip():
     known = case("superball")
     p, values = known["params"], known["values"]
@@ -327,6 +329,7 @@ def test_a_rod_in_space_that_may_fly_or_slide_on_does_what_it_did_where_that_is_
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("radau", "lsoda")]
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("taylor-1.7e-07", "taylor-1e-11", "taylor-3e-09", "dop853-1e-11")
 @pytest.mark.parametrize("speed", [1e-11, 3e-9, 1.7e-7])
 @pytest.mark.parametrize("solver", ["taylor", "dop853", *SLOW])

@@ -160,6 +160,7 @@ def test_momentum_along_admissible_directions_is_kept(seed, restitution, moving)
     near(basis.T @ hit.mass @ hit.after, basis.T @ hit.mass @ hit.before, hit)
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(SEEDS, RESTITUTIONS, st.booleans())
 def test_the_kinetic_energies_and_carnots_theorem_are_right(seed, restitution, moving):
@@ -264,6 +265,12 @@ def test_what_fires_past_zero_at_the_start_fires_at_its_first_zero_too(
     assert [event.time for event in run.events] == pytest.approx([0.0, fall], abs=1e-9)
 
 
+@pytest.mark.slow_rows(
+    "dop853-Direction.FALLING-0.001",
+    "dop853-Direction.FALLING-1e-09",
+    "dop853-Direction.RISING-0.01",
+    "dop853-Direction.RISING-1e-06",
+)
 @pytest.mark.default_rows(11)
 @pytest.mark.parametrize("depth", [1e-2, 1e-3, 1e-6, 1e-9])
 @pytest.mark.parametrize("way", [ds.RISING, ds.FALLING])

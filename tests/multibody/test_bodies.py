@@ -62,6 +62,7 @@ def test_a_free_body_keeps_its_angular_momentum_in_space() -> None:
     assert run.end_state["body_x"] == pytest.approx(5.0, abs=1e-11)
 
 
+@pytest.mark.slow
 def test_a_body_whose_axes_do_not_spin_with_it_moves_its_axis_as_one_whose_axes_do() -> None:
     ends: list[np.ndarray] = []
     for axisymmetric in (False, True):
@@ -104,6 +105,7 @@ def test_the_rate_of_a_place_is_its_velocity(offset: list[float], turn: list[flo
         np.testing.assert_allclose(turning, spun, atol=1e-13)
 
 
+@pytest.mark.slow
 def test_a_matrix_of_inertia_is_that_of_the_turned_moments() -> None:
     turn = quaternion((1.0, 2.0, 0.5), 0.8)
     w, x, y, z = turn

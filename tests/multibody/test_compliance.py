@@ -47,6 +47,7 @@ def test_a_stop_without_damping_throws_back_after_half_a_swing():
     assert run["b_x_dot"][-1] == pytest.approx(SPEED, rel=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damping", [3.0, 60.0])
 def test_a_damped_stop_pushes_as_its_law_says(damping):
     """Against the law written out, integrated by an independent solver from the first touch."""
@@ -70,6 +71,7 @@ def test_a_damped_stop_pushes_as_its_law_says(damping):
     assert run["stop_work"][-1] == pytest.approx(lost, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_blow_of_hertz_lasts_as_long_as_in_closed_form():
     """2.94 d / v with the depth d = (5 m v^2 / 4 k)^(2/5), where all energy is in the contact."""
     ball = PlanarBody("b", MASS, 1.0, position=(0.0, 0.2), velocity=(0.0, -SPEED))
@@ -156,6 +158,7 @@ def moment_of(run, bodies):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", ["circles", "point", "inside"])
 def test_friction_of_a_compliant_contact_keeps_the_moment_of_momentum(shape):
     """Deeply pressed in, it acts on both bodies at one place, whatever the depth is."""

@@ -275,6 +275,7 @@ def pulleys(in_space, ratio):
     return one, other, axles
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("None")
 @pytest.mark.parametrize("stiffness", [None, 1e4])
 def test_a_belt_about_the_pivot_of_an_arm_ties_turns_against_the_arm(stiffness):

@@ -239,6 +239,7 @@ def _by_exudyn(exudyn, stiffness, damping, steps):
     return np.array(system.GetObjectOutputBody(body, exudyn.OutputVariableType.Position))
 
 
+@pytest.mark.slow
 def test_a_bushing_that_is_turned_too_far_ends_the_run_and_one_in_the_plane_does_not():
     body = Body("b", 1.0, MOMENTS, angular_velocity=(0, 2.0, 0))
     run = moved([Bushing("r", GROUND.frame(), body.frame(), (1, 1, 1, 0, 1e-9, 0))], [body])

@@ -60,7 +60,15 @@ TEXTS = {
 
 
 @pytest.mark.default_rows(12)
-@pytest.mark.slow_rows("nothing moves", "plugin", "unknown attribute")
+@pytest.mark.slow_rows(
+    "nothing moves",
+    "plugin",
+    "unknown attribute",
+    "link without mass",
+    "nan place",
+    "no mass",
+    "shape is missing",
+)
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_file_that_is_no_model_is_refused_in_one_sentence(tmp_path: Path, name: str) -> None:
     text, said = TEXTS[name]
@@ -85,6 +93,7 @@ def test_what_is_no_path_of_a_file_is_refused(given: object) -> None:
         ds.multibody.read(given)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_files_of_a_wider_directory_are_read_where_it_is_named(tmp_path: Path) -> None:
     inner = tmp_path / "model"
     inner.mkdir()
@@ -99,6 +108,7 @@ def test_files_of_a_wider_directory_are_read_where_it_is_named(tmp_path: Path) -
     assert mechanism.gravity == [0.0, 0.0, -1.0]
 
 
+@pytest.mark.slow
 def test_a_missing_shape_is_left_out_where_the_inertia_is_given(tmp_path: Path) -> None:
     inertia = '<inertial pos="0.1 0 0" mass="1" diaginertia="1 1 1"/>'
     path = tmp_path / "model.xml"

@@ -135,6 +135,7 @@ def test_a_block_that_stops_locks_where_its_bush_bears_more_than_pushes_it(coeff
     assert run["block_x_dot"][-1] == pytest.approx(0.0 if locks else -1.5, abs=1e-13)
 
 
+@pytest.mark.slow
 def test_a_crank_takes_its_slider_over_the_dead_centres_against_dry_friction():
     rubs, begins, rate = 0.5, 0.5, 20.0
     linkage = CrankAndSlider(radius=0.2, length=0.6, inertias=(0.01, 0.05))

@@ -88,6 +88,7 @@ def test_two_spheres_collide_as_the_closed_form_says(seed):
         np.testing.assert_allclose(found, turned, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_a_hoop_rolls_down_a_hill_slips_leaves_it_lands_and_rolls():
     known = case("wheel_leaves_hill_and_lands")["values"]
     radius, top, angle = 0.1, 1.0, 0.3

@@ -144,6 +144,7 @@ def test_the_first_brackets_miss_as_many_dimensions_as_may_be_substituted(row):
 coefficients = st.lists(st.integers(-2, 2), min_size=12, max_size=12)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=5, deadline=None)
 @given(coefficients)
 def test_any_constraints_grow_by_what_may_not_be_substituted(numbers):

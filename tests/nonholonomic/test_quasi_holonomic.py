@@ -52,6 +52,7 @@ def difference(solved, count=3):
     return max(errors)
 
 
+@pytest.mark.slow_rows("rubber ball")
 @pytest.mark.default_rows(8)
 @pytest.mark.parametrize("row", TABLE, ids=[row.name for row in TABLE])
 def test_the_verdict_is_that_of_the_table_and_of_the_accelerations(row):
@@ -360,6 +361,7 @@ def test_the_verdict_can_be_read_and_stored():
     assert "constraints that remain: none" in skidding
 
 
+@pytest.mark.slow
 def test_alpha_is_reported_at_the_state_that_is():
     solved, state = unicycle_in_quasi_velocities(), {"v_tau": -0.9, "omega": 0.7}
     found = is_quasi_holonomic(solved.system, ["phi"], at=state)

@@ -91,6 +91,7 @@ def test_a_motion_of_gauge_alone_has_no_freedom():
     assert counted(found) == ((1, 1), 2, 0, 0.0)
 
 
+@pytest.mark.slow
 def test_the_gyroscope_without_the_inertia_of_its_rings_has_the_equations_of_precession():
     q = ds.coordinates(alpha="rad", beta="rad", gamma="rad")
     p = ds.parameters(eps=0.01)
@@ -138,6 +139,7 @@ def test_time_is_part_of_constraints():
     assert run["x"] == pytest.approx(exact, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_contradictions_and_irregular_constraints_are_reported():
     q = ds.coordinates(x="", y="")
     with pytest.raises(ContradictoryGoalsError):

@@ -37,6 +37,7 @@ def test_gimbal_lock_leaves_the_multipliers_undetermined():
         model.start(near)
 
 
+@pytest.mark.slow_rows("solver0-1")
 @pytest.mark.parametrize("order", [0, 1])
 @pytest.mark.parametrize(
     "solver", [ds.Taylor(), ds.Dop853(), pytest.param(ds.Cvodes(), marks=pytest.mark.slow)]
@@ -60,6 +61,7 @@ def test_a_motion_into_gimbal_lock_stops_before(order, solver):
         assert run.end_time == pytest.approx(lost, rel=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("1")
 @pytest.mark.parametrize("order", [0, 1])
 def test_a_motion_on_which_forces_come_to_exceed_creep_stops_before(order):

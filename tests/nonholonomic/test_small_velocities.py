@@ -226,6 +226,7 @@ def test_the_force_of_a_finite_inertia_in_the_layer_is_part_of_the_start(drag, t
     assert np.polyfit(np.log(sizes), np.log(errors), 1)[0] == pytest.approx(2.0, abs=0.3), errors
 
 
+@pytest.mark.slow
 def test_the_wheelset_s_errors_are_those_of_another_program():
     eps, expected = list(WHEELSET_ERRORS), list(WHEELSET_ERRORS.values())
 

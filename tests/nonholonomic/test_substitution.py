@@ -86,6 +86,7 @@ def rows(*, slow=SIMILAR):
     ]
 
 
+@pytest.mark.slow_rows("cart", "rubber Chaplygin ball")
 @pytest.mark.parametrize("row", [row for row in rows() if row.values[0].holds])
 def test_what_is_quasi_holonomic_moves_as_before_and_has_the_same_reactions(row):
     solved = row.pose()
@@ -98,6 +99,7 @@ def test_what_is_quasi_holonomic_moves_as_before_and_has_the_same_reactions(row)
     assert mismatch(solved.system, small.system) < 1e-12
 
 
+@pytest.mark.slow_rows("ball")
 @pytest.mark.parametrize("row", rows(slow=(*SIMILAR, *[row.name for row in TABLE if row.holds])))
 def test_voronets_equations_hold_for_any_constraints(row):
     solved = row.pose()
@@ -124,6 +126,7 @@ def test_on_a_floor_that_turns_unevenly(skate):
     assert mismatch(solved.system, small.system) < 1e-12
 
 
+@pytest.mark.slow
 def test_a_holonomic_goal_is_solved_first_and_the_others_keep_their_reactions():
     q = ds.coordinates(x="m", y="m", z="m")
     system = ds.MechanicalSystem(
@@ -173,6 +176,7 @@ CART_START = {
 }
 
 
+@pytest.mark.slow
 def test_the_skates_of_a_cart_push_otherwise_than_its_wheels():
     """Reactions of nine coordinates with six constraints, and multipliers after the reduction."""
     solved = vehicle([replace(pair, spring=0.0) for pair in CART])
@@ -221,6 +225,7 @@ def test_runs_of_voronets_equations(pose):
     assert run_mismatch(solved.system, small, 2.0, start) < 1e-11
 
 
+@pytest.mark.slow
 def test_a_run_of_the_unicycle_and_what_a_check_against_skidding_would_miss():
     """The skate of the sleigh errs by i v omega / h^2; its wheel would hold at 1.4 N."""
     solved = unicycle_in_quasi_velocities()

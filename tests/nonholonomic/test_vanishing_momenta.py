@@ -174,6 +174,7 @@ def test_where_it_does_not_vanish_the_motion_is_another(name):
     assert np.max(np.abs(full - substituted)) > 1e-3
 
 
+@pytest.mark.slow_rows("moving rail", "on a circle")
 @pytest.mark.parametrize("name", named(slow=("wheel across with a rotor", "counterweight")))
 def test_the_smaller_system_moves_as_the_full_one_does(name):
     case = CASES[name]
@@ -187,6 +188,7 @@ def test_the_smaller_system_moves_as_the_full_one_does(name):
     np.testing.assert_allclose(found, full, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_wheel_across_takes_no_part_of_the_reaction_of_the_skate():
     """What it adds to the energy is a square of f, and leaves the multipliers of f = 0 alone."""
     case = CASES["wheel across"]
@@ -230,6 +232,7 @@ def test_what_wakes_up_far_from_the_samples_is_not_said_to_hold_everywhere(name)
     assert "for every Lagrangian: yes at 20 sample states" in str(found)
 
 
+@pytest.mark.slow_rows("step")
 @pytest.mark.parametrize("name", ["bell", "step"])
 def test_what_is_only_seen_at_samples_is_reduced_so_that_it_is_right_elsewhere(name):
     """y' wakes up about x = 60, and the particle comes there from 58."""

@@ -7,6 +7,7 @@ import daesolve as ds
 from tests.export.modules import loaded
 
 
+@pytest.mark.slow
 def test_a_case_exports_its_own_values_and_start(tmp_path):
     case = ds.problem("rolling-wheel").case("hoop", gravity=9.80)
     module = loaded(case.to_python(tmp_path / "hoop.py", rate=10.0))
@@ -49,6 +50,7 @@ def test_a_case_is_written_as_text(tmp_path):
         case.written("fortran")
 
 
+@pytest.mark.slow
 def test_values_are_those_of_the_mode_in_which_the_case_starts(tmp_path):
     """Both clutches stick: three shafts turn as one. 1e-5 s change the rate by less than 1e-5."""
     case = ds.problem("clutches").case("overload")

@@ -124,6 +124,8 @@ def ended(words):
     'start-return "x"',
     "start-return [1]",
     'start-return {"x": None}',
+    "names-return ds.time",
+    "names-return fail()",
 )
 @pytest.mark.parametrize("line", FAILS + RETURNS)
 @pytest.mark.parametrize("place", ["model", "start", "derived", "scales", "names"])

@@ -194,6 +194,7 @@ def test_a_policy_needs_pairs():
         ds.solve(free, until=1.0, variant_policy="strict")
 
 
+@pytest.mark.slow
 def test_what_is_smooth_alone_is_refused_at_rest():
     system, start = drawer(), {"x": 0.0, "x_dot": 0.1}
     with pytest.raises(UnsupportedError, match="dry friction of pairs of supports is not smooth"):
@@ -204,6 +205,7 @@ def test_what_is_smooth_alone_is_refused_at_rest():
         ds.analysis.sensitivity(system, until=1.0, initial=start, by=["x_dot"])
 
 
+@pytest.mark.slow
 def test_a_reference_passes_over_guards_that_do_not_change():
     found = ds.analysis.reference_run(drawer(pull=1.3), until=0.5, initial={"x": 0.0, "x_dot": 1.0})
     assert found.states["x"][-1] == pytest.approx(0.5 + 0.5 * 1.0 * 0.5**2, abs=1e-15)

@@ -13,7 +13,7 @@ import daesolve as ds
 from daesolve.errors import OutOfRangeError, PosingError, UnknownNameError
 from daesolve.posing.symbols import velocity_name
 
-stems = st.from_regex(r"[a-z][a-z]{0,6}", fullmatch=True)
+stems = st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=7)
 indices = st.lists(st.integers(0, 99), max_size=3)
 
 

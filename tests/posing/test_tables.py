@@ -54,6 +54,7 @@ def test_values_at_the_ends_hold_beyond_them():
     assert abs(run.end_state["x_dot"] - (3.0 + 4.0 + 5.0)) < 1e-13
 
 
+@pytest.mark.slow
 def test_a_periodic_table_goes_on_from_period_to_period_in_both_ways():
     nodes = np.linspace(0.5, 2.5, 9)
     values = np.append(np.random.default_rng(5).normal(size=8), 0.0)
@@ -125,6 +126,7 @@ def test_a_table_in_a_potential_pulls_by_its_slope():
     assert abs(one - other) < 1e-12
 
 
+@pytest.mark.slow
 def test_a_table_over_two_arguments_is_a_product_of_polynomials():
     generator = np.random.default_rng(7)
     x, y = np.sort(generator.uniform(-2, 2, 8)), np.sort(generator.uniform(-2, 2, 7))

@@ -196,7 +196,7 @@ def test_a_rate_that_feeds_nothing_back_is_not_called_stiff():
     assert not any("is stiff for" in note for note in run.notes)
 
 
-@pytest.mark.slow_rows("0.199-1e-09")
+@pytest.mark.slow_rows("0.199-1e-09", "0.0-1e-06", "0.0-1e-09")
 @pytest.mark.parametrize("unit", [1.0, 1e-4, 1e-6, 1e-9])
 @pytest.mark.parametrize("kink", [0.0, 0.199])
 def test_a_branch_taken_shortly_before_an_impact_does_not_hide_how_quick_a_motion_is(

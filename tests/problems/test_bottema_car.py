@@ -35,6 +35,7 @@ def test_the_angle_obeys_one_equation(name) -> None:
         assert run.drift[name].max_relative < 1e-13
 
 
+@pytest.mark.slow
 def test_there_are_bottemas_two_kinds_of_motion() -> None:
     count = {}
     for name in ("round-and-round", "settling"):

@@ -69,6 +69,7 @@ def wanted(times):
     return c + a * np.sin(turn), a * w * np.cos(turn), -a * w**2 * np.sin(turn)
 
 
+@pytest.mark.slow
 def test_inverse_dynamics_of_the_arm_agrees_with_newton_and_euler():
     case = ds.problem("robot-arm").case("feedforward")
     motion = {

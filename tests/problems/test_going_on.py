@@ -99,7 +99,12 @@ def test_what_is_said_of_the_start_is_newer_than_the_run_that_ended():
 
 
 @pytest.mark.slow_rows(
-    "-7.3-0.3-0.0", "0.0-0.3-0.0", "0.0-0.3-0.17", "100.0-0.3-0.17", "100.0-0.35-0.0"
+    "-7.3-0.3-0.0",
+    "0.0-0.3-0.0",
+    "0.0-0.3-0.17",
+    "100.0-0.3-0.17",
+    "100.0-0.35-0.0",
+    "0.0-0.35-0.17",
 )
 @pytest.mark.parametrize("delay", [0.0, 0.17])
 @pytest.mark.parametrize("end", [0.3, 0.35])
@@ -240,6 +245,7 @@ def test_a_run_on_disk_goes_on(tmp_path):
     assert ahead.end_state == case.solve(until=1.5, initial=first).end_state
 
 
+@pytest.mark.slow
 def test_a_simulator_begins_where_a_run_ended():
     case = ds.problem("omni-rolling").case()
     first = case.solve(until=0.9)
@@ -295,6 +301,7 @@ def test_a_point_of_a_run_backwards_is_a_start():
     assert forwards.end_state["x"] == pytest.approx(math.cos(1.0), abs=1e-14)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("index-2-solver2", "null-space-solver1")
 @pytest.mark.parametrize(
     ("formulation", "solver"),
@@ -456,6 +463,7 @@ def test_a_slow_event_right_after_a_point_is_not_lost():
         assert ds.solve(body, 2.0, begin).end_values["count"] == 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("a_dot")
 @pytest.mark.parametrize("name", ["rod", "a_dot", "rod_dot_long"])
 def test_a_drifted_run_goes_on_whatever_its_goals_are_called(name):

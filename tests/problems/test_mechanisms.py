@@ -126,6 +126,7 @@ def test_a_circle_needs_a_lean_to_the_inside(beta):
 # ---- the chain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rods", [2, slow(5), slow(20)])
 def test_the_chain_moves_as_its_angles(rods):
     times = np.linspace(0.0, 2.0, 5)

@@ -195,6 +195,7 @@ def test_sliding_is_the_reduced_model_of_omni_friction():
         assert run.end_state[state] == pytest.approx(same.end_state[state], abs=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("friction")
 @pytest.mark.parametrize("law", LAWS)
 def test_on_a_slope_the_energy_that_gravity_gives_is_in_the_balance(law):

@@ -140,7 +140,7 @@ def rate_error(moving, formulation):
     return np.max(np.abs(found - expected)) / np.max(np.abs(expected))
 
 
-@pytest.mark.slow_rows("4-wheels-of-6")
+@pytest.mark.slow_rows("4-wheels-of-6", "5-wheels-of-4")
 def test_feedback_moves_as_the_bodies_do(moving):
     assert rate_error(moving, ds.Feedback()) <= 1e-11
 
@@ -426,6 +426,7 @@ def test_a_wheel_may_stand_on_the_border_of_its_roller():
     assert state[3] == border
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows(
     "spin-sequential",
     "straight-sequential",

@@ -40,6 +40,7 @@ def test_turning_on_the_spot_all_wheels_switch_together_when_the_quadrature_says
     assert largest_error(run, 0, truth.body_states("spin", 50.0)) <= 1e-11
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("cvodes", "lsoda", "sundae-cvode")
 @pytest.mark.parametrize("solver", ["cvodes", "dop853", "lsoda", "sundae-cvode"])
 def test_wheels_that_no_solver_can_tell_apart_switch_together(solver):
@@ -69,6 +70,7 @@ def test_after_456_triple_switches_the_rate_of_turn_is_that_of_the_quadrature(mo
 # -- straight ahead ------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_straight_ahead_what_is_left_of_the_energy_is_known_beforehand():
     run = solved("straight", 60.0, at=[0.0, 60.0])
     chi = truth.body_states("straight", 60.0)["chi_2"]

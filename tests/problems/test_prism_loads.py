@@ -42,6 +42,7 @@ def answer(name, analysis):
 # -- regions -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_enumeration_finds_the_same_regions_as_the_closed_form():
     name = "three-solutions"
     told = answer(name, "regions").values
@@ -58,6 +59,7 @@ def test_so_it_does_in_all_cases(name):
     assert told["at_the_load"] == KINDS[name]
 
 
+@pytest.mark.slow
 def test_a_wrong_map_is_seen():
     case = problem.case("three-solutions")
     other = problem.case("three-solutions", lower_friction_1=0.45)
@@ -139,6 +141,7 @@ def test_supports_that_cannot_hold_the_prism_are_refused(analysis):
 # -- hysteresis ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_prism_with_three_answers_leaps_up_at_minus_8_and_down_at_minus_12():
     told = answer("three-solutions", "hysteresis").values
     (up,), (down,) = told["up"], told["down"]
@@ -176,6 +179,7 @@ def test_supports_that_yield_leap_there_too(moments, leap, ends):
         assert supports.reactions(state) == pytest.approx(prism.reactions(variant), abs=1e-4)
 
 
+@pytest.mark.slow
 def test_a_prism_without_hysteresis_leaps_nowhere():
     told = answer("unique-lower", "hysteresis").values
     assert told["up"] == told["down"] == []

@@ -226,6 +226,7 @@ def test_straight_under_a_ceiling_the_run_ends_and_names_the_goals():
     assert run.end_state["contact_z"] == pytest.approx(-1.0, abs=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("paraboloid")
 @pytest.mark.parametrize("surface", ["incline", "paraboloid"])
 def test_a_surface_of_one_s_own_is_the_same_as_the_named_one(surface):

@@ -40,7 +40,7 @@ def touches(track, radius, second, tolerance=TOUCH):
     return here.centres(radius)[0] == pytest.approx(centre, abs=tolerance)
 
 
-@pytest.mark.slow_rows("0.49", "0.5002", "0.505")
+@pytest.mark.slow_rows("0.49", "0.5002", "0.505", "2.0")
 @pytest.mark.parametrize("radius", [0.49, 0.5002, 0.505, 0.6, 1.0, 2.0])
 def test_in_a_parabola_a_disc_rests_on_both_flanks(radius):
     track = traced(PARABOLA, 8.0, contact_x=-2.2)
@@ -119,6 +119,7 @@ def test_in_the_troughs_of_a_cosine_the_largest_disc_is_the_osculating_one():
     assert touches(track, 1.2, forward)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("curve", [explicit(lambda x, p: 0.3 * x), explicit(lambda x, p: -(x**2))])
 def test_where_a_curve_never_bends_towards_the_wheel_every_disc_fits(curve):
     found = admissibility(traced(curve, 3.0, contact_x=0.2), 50.0)
@@ -179,6 +180,7 @@ def test_a_ceiling_is_a_piece_of_its_own():
     assert backward.other[1] == pytest.approx(0.2 + 0.1 * backward.other[0] ** 2, abs=TOUCH)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("0.3")
 @pytest.mark.parametrize("radius", [0.09, 0.11, 0.3])
 def test_an_island_stops_a_disc_that_cannot_pass_below(radius):
@@ -210,6 +212,7 @@ def test_a_disc_may_fit_on_a_stretch_and_not_beyond():
     assert at_rest.largest_radius > before.largest_radius
 
 
+@pytest.mark.slow
 def test_a_disc_at_the_end_of_a_track_sees_what_lies_beyond():
     track = traced(PARABOLA, 5.0, contact_x=-2.2)
     assert track.points[-1, 0] < 0.0
@@ -264,7 +267,9 @@ def test_brute_force_finds_the_same_largest_disc_and_second_contacts(amplitudes,
             assert np.any(overlaps[soon])
 
 
-@pytest.mark.slow_rows("curve1-start1-0.5002", "curve5-start5-0.3", "curve6-start6-0.01")
+@pytest.mark.slow_rows(
+    "curve1-start1-0.5002", "curve5-start5-0.3", "curve6-start6-0.01", "curve0-start0-0.6"
+)
 @pytest.mark.parametrize(
     ("curve", "start", "radius"),
     [

@@ -101,6 +101,7 @@ def test_the_wheel_presses_on_the_curve_and_friction_is_reported(half_an_hour):
     assert np.max(required) > 1.0
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("pendulum-from-rest")
 @pytest.mark.parametrize("name", ["pendulum", "pendulum-from-rest"])
 def test_with_a_pendulum_the_states_agree_with_quadruple_precision(name):

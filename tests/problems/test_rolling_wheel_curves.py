@@ -44,6 +44,7 @@ def test_states_in_the_bowl_agree_with_jacobis_functions():
         assert np.max(error) < 1e-11 * max(1.0, np.max(np.abs(expected[state]))), state
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("1.5")
 @pytest.mark.parametrize("strength", [1.5, 2.5])
 def test_contact_in_a_loop_is_lost_at_the_exact_angle(strength):
@@ -102,6 +103,7 @@ def test_on_a_straight_slope_the_hoop_has_half_the_acceleration_of_a_sliding_bod
     assert run["required_friction"][0] == pytest.approx(np.tan(tilt) / 2, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_small_swings_in_a_valley_have_the_frequency_of_the_centres_curve():
     """The centre moves on radius 1/kappa - r, at half the weight."""
     bend = 2 * DEPTH
@@ -160,6 +162,7 @@ def test_a_neck_stops_a_wheel_for_which_the_curve_bends_nowhere_too_much():
     assert run.events[-1].name == "not_admissible"
 
 
+@pytest.mark.slow
 def test_a_wheel_that_does_not_fit_at_its_start_is_refused():
     with pytest.raises(OutOfRangeError, match="does not fit"):
         PROBLEM.case("hoop", radius=0.5).solve(until=1.0, initial={"contact_x": 0.6})
@@ -175,6 +178,7 @@ def test_a_hoop_at_rest_on_flat_ground_stays_and_keeps_its_energy_driven():
     assert np.max(np.abs(run["x"] - run["x"][0])) < 4e-15
 
 
+@pytest.mark.slow
 def test_at_rest_in_the_lowest_point_nothing_is_called_untrustworthy():
     run = PROBLEM.case("pendulum", curve=VALLEY).solve(
         until=2.0, initial={"contact_x": 0.0, "speed": 0.0}
@@ -207,6 +211,7 @@ def test_a_place_that_is_given_goes_before_that_of_the_case():
     assert run["contact_z"][0] == pytest.approx(-np.sqrt(0.25 - 0.01))
 
 
+@pytest.mark.slow_rows("<lambda>-OutOfRangeError-does not fit")
 @pytest.mark.parametrize(
     ("request_", "error", "words"),
     [
@@ -260,6 +265,7 @@ def test_starts_that_a_curve_does_not_have_are_refused_in_a_sentence():
         PROBLEM.case("hoop", curve="sine")
 
 
+@pytest.mark.slow_rows("pendulum")
 @pytest.mark.parametrize("name", ["pendulum", "bowl"])
 def test_the_drawing_shows_ground_wheel_and_reaction_and_is_kept_with_the_run(name):
     case = PROBLEM.case(name)

@@ -124,6 +124,7 @@ def test_with_little_feedback_the_printed_spin_reverses_at_one_step_or_another()
     assert any(wrong)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("hoop-from-rest")
 @pytest.mark.parametrize("case", ["hoop", "hoop-from-rest"])
 def test_the_blend_row_is_the_physical_motion_also_from_rest(case):

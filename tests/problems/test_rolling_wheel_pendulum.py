@@ -57,7 +57,7 @@ def test_angles_of_thousands_of_radians_cost_the_chaotic_wheel_no_digits():
         assert drift.max_relative <= 1e-13, goal
 
 
-@pytest.mark.slow_rows("solver1-3.2e-05-pendulum-lost-heavy-bob")
+@pytest.mark.slow_rows("solver1-3.2e-05-pendulum-lost-heavy-bob", "solver1-0.0-pendulum-lost")
 @pytest.mark.parametrize(
     ("inertia", "name"), [(0.0, "pendulum-lost"), (HEAVY, "pendulum-lost-heavy-bob")]
 )

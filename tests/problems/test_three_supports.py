@@ -130,7 +130,7 @@ def compare(changed, state, body, **structure):
         assert accelerations == pytest.approx(moment.accelerations, abs=100 * size)
 
 
-@pytest.mark.slow_rows("2")
+@pytest.mark.slow_rows("2", "1")
 @pytest.mark.parametrize("exponent", [-0.5, 1, "2"])
 def test_pressures_shape_the_friction(exponent):
     """Of a pad that presses unevenly, as `reduced_friction` integrates it."""

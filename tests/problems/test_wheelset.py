@@ -169,6 +169,7 @@ def test_eigenvalues_are_those_published_and_those_of_closed_forms(rho_z):
     assert dirac == pytest.approx([-1j, 1j], abs=1e-12)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=8, deadline=None)
 @given(
     eps=st.floats(1e-3, 0.1),
@@ -326,6 +327,7 @@ def test_what_follows_from_dimensional_parameters_is_reported_and_cannot_be_set(
         problem.case("hunting", Lambda=2.0).solve(1.0)
 
 
+@pytest.mark.slow
 def test_growth_rates_over_speed_and_load_are_those_published():
     own = {"axle_load": 1500 * 9.81}
     assert growth_and_lambda(speed=1.83, **own)[2] == pytest.approx(1.0, abs=5e-3)

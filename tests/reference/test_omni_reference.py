@@ -49,6 +49,7 @@ def test_stored_numbers_are_right_to_the_last_digit_they_have(case: str) -> None
     assert stored_motion(case).difference < ROUNDING / 2
 
 
+@pytest.mark.slow_rows("spin")
 @each_quadrature
 def test_stored_motion_is_the_quadrature(case: str) -> None:
     for time, sample in stored_motion(case).samples.items():

@@ -176,6 +176,7 @@ def test_period_equals_a_quadrature_over_the_abscissa() -> None:
     assert turns[1] - turns[0] == pytest.approx(period / 2, rel=4 * EPSILON)
 
 
+@pytest.mark.slow_rows("start1-0.00502531")
 @pytest.mark.parametrize(("start", "excess"), [((0.0, 1.5), 0.00596224), ((-0.9, 0.0), 0.00502531)])
 def test_period_is_half_a_per_cent_too_long(start: tuple[float, float], excess: float) -> None:
     assert printed_hoop_period(*start) / hoop_period(*start) - 1 == pytest.approx(excess, abs=5e-9)

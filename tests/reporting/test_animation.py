@@ -202,6 +202,7 @@ def test_an_animation_that_is_there_is_replaced(tmp_path):
     assert re.match("<!DOCTYPE html>", file.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_an_animation_that_is_broken_off_leaves_what_was_there(tmp_path):
     file = tmp_path / "point.gif"
     file.write_bytes(b"before")

@@ -43,6 +43,7 @@ def test_panels_side_by_side_stand_below_each_other(count: int):
     assert np.ptp(lefts) < 0.1
 
 
+@pytest.mark.slow
 def test_panels_of_a_grid_are_stacked_in_the_order_of_reading():
     figure = Figure(figsize=(10.4, 6.0), layout="constrained")
     grid = figure.subplots(2, 2)

@@ -240,6 +240,7 @@ def test_residuals_that_are_always_zero_are_named_and_take_no_panel(told, size, 
         assert len(shown) == before + 8 * (not named)
 
 
+@pytest.mark.slow_rows("0.001-1000.0")
 @pytest.mark.parametrize(("first", "last"), [(0.5, 1.0), (0.4, 6.0), (0.001, 1000.0)])
 def test_a_few_numbers_stand_below_times(told, first, last):
     times = np.geomspace(first, last, 9).tolist()

@@ -175,6 +175,7 @@ def test_a_run_backwards_is_shown_from_its_start():
     np.testing.assert_allclose(places(shown), exact, atol=1e-9)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, derandomize=True, deadline=None)
 @given(st.floats(0.2, 3.0), st.floats(5.0, 60.0), st.floats(0.0, 1.9), st.floats(2.0, 4.0))
 def test_any_part_is_shown_at_even_times_for_as_long_as_asked(seconds, rate, begin, end):

@@ -164,6 +164,7 @@ def test_a_short_run_and_a_part_that_is_asked_for_are_one_film(run, long):
     assert len(filmed(long, begin=0.0, end=1000.0)) == 1
 
 
+@pytest.mark.slow
 def test_a_page_shows_the_beginning_first_and_the_whole_run_second(long, tmp_path):
     shown = animate(long, tmp_path / "a.html")
     assert shown.followable

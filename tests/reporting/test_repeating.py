@@ -100,6 +100,7 @@ def formulation_again(lines):
     return found[0]["formulation"]
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("choice1")
 @pytest.mark.parametrize(
     "choice",

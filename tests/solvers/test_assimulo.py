@@ -106,6 +106,7 @@ def run_segment(prepared, until, at=(), observe=lambda block: None):
     "ida index-3-10.0",
     "radau5 ggl-10.0",
     "radau5 index-1 rate 10-10.0",
+    "ida index-2-10.0",
 )
 @pytest.mark.parametrize(
     ("pair", "until"), [(pair, 10.0) for pair in PAIRS] + [(pair, -10.0) for pair in ONE_OF_EACH]

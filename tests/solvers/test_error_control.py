@@ -92,6 +92,10 @@ def test_small_velocities_of_fast_oscillations_are_reported_in_index_3_alone():
     assert velocity_warning(solver, problem, 1e4, np.array([1.0, 1.0, 1e-11, 50.0])) is None
 
 
+@pytest.mark.slow_rows(
+    "slider-crank-flexible-0.002-formulation0-True",
+    "slider-crank-flexible-0.002-formulation1-False",
+)
 @pytest.mark.parametrize(
     ("problem", "until", "formulation", "told"),
     [

@@ -50,6 +50,7 @@ TOPS = np.pi / 2 + 2 * np.pi * np.arange(4)
 BOUND = 16 * np.finfo(float).eps / np.sqrt(2 * DEPTH)
 
 
+@pytest.mark.slow_rows("sundae-cvode")
 @every_solver
 def test_a_sine_of_time_that_grazes_is_met_twice_at_each_top(solver):
     system = watched(lambda q: ca.sin(ds.time) - (1 - DEPTH), ds.Record())

@@ -29,6 +29,7 @@ def pendulum_error(run):
     return max(np.max(np.abs(run[state] - exact[state])) for state in STATES)
 
 
+@pytest.mark.slow_rows("-10.0-index-1", "-10.0-index-2", "10.0-index-1", "10.0-index-2")
 @every_form
 @pytest.mark.parametrize("until", [10.0, -10.0])
 def test_a_pendulum_is_where_elliptic_functions_put_it(name, until):

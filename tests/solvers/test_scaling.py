@@ -200,6 +200,7 @@ def test_stored_run_resumes_with_its_exponents(tmp_path) -> None:
     assert longer.end_state["x"] == pytest.approx(whole.end_state["x"], abs=1e-18)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("dop853")
 @pytest.mark.parametrize("solver", ["taylor", "dop853"])
 def test_forces_that_come_to_nothing_leave_a_large_motion_its_steps(solver):

@@ -64,7 +64,7 @@ def test_a_tolerance_that_scipy_cannot_do_is_refused():
         ds.Dop853(rtol=1e-15)
 
 
-@pytest.mark.slow_rows("solver1")
+@pytest.mark.slow_rows("solver1", "solver2")
 @pytest.mark.parametrize("solver", [ds.Lsoda(), ds.RadauIIA(), ds.Dop853()])
 def test_locating_events_does_not_disturb_the_motion(solver):
     """Side steps are taken with a stepper of their own, in the middle of the main one."""

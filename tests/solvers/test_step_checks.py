@@ -96,6 +96,7 @@ def test_every_solver_sees_a_blow_between_its_steps(solver: str) -> None:
     assert np.max(np.abs(run["x"] - exact)[calm]) < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("cvodes", "idas", "sundae-cvode", "lsoda")
 @pytest.mark.parametrize("solver", ["cvodes", "idas", "lsoda", "dop853", "sundae-cvode"])
 def test_none_of_ten_blows_is_passed_over(solver: str) -> None:

@@ -66,6 +66,9 @@ def test_a_rod_that_turns_evenly_does_not_pass_through_the_floor():
     "37.0-100.0-dop853",
     "37.0-100.0-lsoda",
     "37.0-100.0-radau",
+    "1.0-1000.0-dop853",
+    "1.0-1000.0-lsoda",
+    "1.0-1000.0-radau",
 )
 @pytest.mark.parametrize("solver", SOLVERS)
 @pytest.mark.parametrize(("frequency", "until"), [(1.0, HORIZON), (37.0, HORIZON / 10)])

@@ -176,7 +176,9 @@ def test_a_stretch_is_integrated_through_pauses_to_its_end():
     assert end.steps > paused.steps
 
 
-@pytest.mark.slow_rows("0.1-state--0.7-heyoka", "0.1-time--0.7-heyoka", "0.1-time-0.0-heyoka")
+@pytest.mark.slow_rows(
+    "0.1-state--0.7-heyoka", "0.1-time--0.7-heyoka", "0.1-time-0.0-heyoka", "0.1-state-0.0-heyoka"
+)
 @pytest.mark.parametrize(("begin", "engine"), [(0.0, "heyoka"), (-0.7, "heyoka"), (0.0, "kernel")])
 @pytest.mark.parametrize(
     ("period", "what"), [(0.1, "state"), (0.2, "state"), (0.125, "turn"), (0.1, "time")]

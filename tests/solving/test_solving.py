@@ -93,6 +93,7 @@ def test_the_hoop_comes_back_after_a_period():
         assert run[name][0] == pytest.approx(start[name], abs=2e-12), name
 
 
+@pytest.mark.slow_rows("pendulum-from-rest")
 @pytest.mark.parametrize("case", ["pendulum", "pendulum-from-rest"])
 def test_the_wheel_with_pendulum_is_exact_for_10_s(case):
     exact = stored_states(case)
@@ -134,6 +135,7 @@ def test_every_solver_rolls_the_hoop(solver):
     assert run["theta"] == pytest.approx(exact["theta"], abs=1e-6)
 
 
+@pytest.mark.slow
 def test_a_chain_swings_as_it_does_in_minimal_coordinates():
     """Two uniform bars in maximal coordinates and by their angles."""
     import casadi as ca

@@ -22,6 +22,7 @@ columns = st.lists(doubles | awkward, max_size=30)
 event = st.tuples(doubles, st.text(), st.lists(st.integers(0, 9), max_size=3), st.none() | doubles)
 
 
+@pytest.mark.slow
 @settings(derandomize=True, max_examples=15, deadline=None)
 @given(st.lists(st.tuples(columns, st.lists(event, max_size=5)), min_size=1, max_size=3))
 def test_any_samples_and_events_come_back_bit_for_bit(parts):

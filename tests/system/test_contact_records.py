@@ -15,6 +15,7 @@ from ..rubbing import GRAVITY, block, standing
 STICKS = 2.0
 
 
+@pytest.mark.slow
 def test_the_work_of_friction_is_the_energy_that_sliding_down_an_incline_takes():
     incline, mu, speed = 0.1, 0.3, 1.0
     run = ds.solve(block(0.1, 0.2, mu, incline=incline), 1.0, standing(0.2, speed))
@@ -61,6 +62,7 @@ def test_the_margin_of_a_block_on_one_foot_falls_to_zero_where_it_slips():
     np.testing.assert_array_equal(run["floor_slip"], run["x_dot"])
 
 
+@pytest.mark.slow
 def test_feet_that_stick_side_by_side_have_the_margin_of_both():
     """A floor that speeds up by 0.1 m/s^2 takes a block of 1 kg along, held by 0.1 N."""
     height, half, pull = 0.1, 0.2, 0.1

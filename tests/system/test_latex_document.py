@@ -28,6 +28,7 @@ def blade():
     return q, p, kinetic, slip
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("False")
 @pytest.mark.parametrize("reduced", [False, True])
 def test_names_of_any_letters_compile(reduced, tmp_path):

@@ -281,6 +281,7 @@ def test_a_branch_that_is_not_taken_need_not_be_finite():
     assert run.end_state["x"] == -1.0
 
 
+@pytest.mark.slow
 def test_what_is_kept_or_not_switched_has_no_events():
     def force(q):
         return -ca.fabs(q.x) * q.x

@@ -122,6 +122,7 @@ CASES = [
     "roller-racer-None-changes6",
     "rolling-disc-None-changes8",
     "spinning-top-None-changes5",
+    "gyroscope-None-changes15",
 )
 @pytest.mark.parametrize(("name", "case", "changes"), CASES)
 def test_reduced_equations_are_those_that_a_run_integrates(name, case, changes):

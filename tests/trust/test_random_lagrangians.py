@@ -44,6 +44,9 @@ SPARED = 15
     "286",
     "46",
     "76",
+    "151",
+    "31",
+    "91",
 )
 @pytest.mark.parametrize(
     "seed",

@@ -106,7 +106,7 @@ def test_a_system_that_rests_at_zero_has_no_lyapunov_time():
     assert run.verification.lyapunov_time is None
 
 
-@pytest.mark.slow_rows("formulation3")
+@pytest.mark.slow_rows("formulation3", "formulation0", "formulation2")
 @pytest.mark.parametrize("formulation", [ds.Feedback(), ds.Index1(), ds.Index2(), ds.GGL()])
 def test_chaos_is_seen_in_every_formulation(formulation):
     """A double pendulum from far up: about 0.7 s, by feedback with Taylor's method."""
@@ -144,6 +144,7 @@ def test_the_tripling_map_has_the_exponent_ln_3():
     assert lyapunov_time(prepared) == pytest.approx(1.0 / np.log(3.0), rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("dop853")
 @pytest.mark.parametrize("solver", [ds.Taylor(), ds.Dop853()], ids=["taylor", "dop853"])
 def test_chaos_through_resets_is_seen_with_solvers_that_pass_over_events_too(solver):
@@ -185,6 +186,7 @@ def test_a_motion_that_stops_soon_leaves_the_question_open():
     assert np.isnan(run.verification.lyapunov_time)
 
 
+@pytest.mark.slow
 def test_a_shadow_beside_its_motion_in_a_lane_grows_as_the_one_that_follows_it():
     """The kernel that is asked for by name integrates the shadow after the motion."""
     q = ds.coordinates(x="m")

@@ -92,6 +92,7 @@ def test_chattering_ends_it_where_it_ends_a_run_in_doubles():
     assert reference.times.tolist() == [1.0]
 
 
+@pytest.mark.slow
 def test_the_billiard_keeps_to_the_exact_map_where_doubles_have_lost_it():
     """The map shows how a beam has widened, by 2e17 after 52 s: errors of 1e-34 with it."""
     start = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
@@ -348,6 +349,7 @@ def test_supports_are_those_that_double_precision_settled_on(monkeypatch):
     assert reference.message == run.message
 
 
+@pytest.mark.slow
 def test_a_slip_that_turns_is_followed():
     """Pulled to the side by a spring: the heading is taken anew each time it has turned by 60
     degrees, on which the motion must not depend."""

@@ -82,6 +82,7 @@ def test_explicit_time_is_as_exact():
     np.testing.assert_array_equal(run["x"], [2.25, 9.0])
 
 
+@pytest.mark.slow_rows("implicit", "non-holonomic")
 @pytest.mark.parametrize(
     ("pose", "start", "until"),
     [
@@ -102,6 +103,7 @@ def test_every_kind_of_goal_holds_to_30_digits(pose, start, until):
         assert np.max(np.abs(values - ordinary[name])) < 1e-12 * max(1.0, np.max(np.abs(values)))
 
 
+@pytest.mark.slow
 def test_numbers_that_were_folded_in_double_precision_show_in_the_energy():
     """The inertia 1/12 of a bar is in the equations, not in the parameters."""
     run = ds.analysis.reference_run(chain(2), 1.0, chain_state([0.5, 1.0]), at=[0.0, 0.5, 1.0])

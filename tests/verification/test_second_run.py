@@ -17,6 +17,7 @@ from ..systems import oscillator, pendulum, prepared_run
 BILLIARD = dict(zip(("x", "y", "x_dot", "y_dot"), billiard.START, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("by", "method"), [(True, "taylor"), ("same", "dop853, rtol 1e-07")])
 def test_the_difference_of_two_runs_measures_the_error(by, method):
     loose = ds.Dop853(rtol=1e-6, atol=1e-6)
@@ -42,6 +43,7 @@ def test_a_force_that_the_run_stepped_over_is_named_by_state_and_time():
     assert not truth.verification.apart_from
 
 
+@pytest.mark.slow
 def test_another_solver_may_repeat_it():
     run = ds.solve(oscillator(), 10.0, {"x": 1.0}, verify=ds.Dop853(rtol=1e-12, atol=1e-13))
     assert "dop853" in run.verification.against
@@ -93,6 +95,7 @@ def test_the_difference_is_taken_between_equal_times_in_any_order_of_the_samples
     assert run.verification.difference["x"] <= 1e-3
 
 
+@pytest.mark.slow
 def test_without_samples_the_ends_are_compared():
     coarse = ds.Dop853(rtol=1e-6, atol=1e-6)
     run = ds.solve(pendulum(), 10.0, {"x": -1.0}, at=[], solver=coarse, verify=True)
@@ -136,6 +139,7 @@ def test_motions_that_part_are_reported_before_anything_else():
     assert max(run.verification.difference.values()) > 0.1
 
 
+@pytest.mark.slow
 def test_where_series_end_another_method_verifies():
     """Along straight flights a tightened tolerance changes no digit."""
     q = ds.coordinates(x="m", y="m")

@@ -190,7 +190,7 @@ def svg(figure: Figure, name: str) -> str:
 def _arrange(figure: Figure) -> None:
     """Lay out a figure as it will be drawn, so that it is not drawn once more for its layout."""
     engine = figure.get_layout_engine()
-    if engine is not None:
+    if engine is not None and figure.axes:
         FigureCanvasSVG(figure)
         engine.execute(figure)
         figure.set_layout_engine("none")

@@ -160,6 +160,7 @@ def test_bounces_and_rods_that_are_five_percent_off_lead_to_their_orbits() -> No
         assert abs(rod.period - period_of_a_pendulum(1.0)) < 4e-15
 
 
+@pytest.mark.slow
 def test_a_walker_that_falls_back_however_fast_is_refused() -> None:
     with pytest.raises(ds.errors.NotPeriodicError, match=r"passes 0 times .* up to 10% faster"):
         periodic_orbit(walker(), start(0.2, -0.05), section="strike")
@@ -195,6 +196,7 @@ def test_an_attractor_and_an_orbit_in_chaos_are_found() -> None:
     assert lorenz.verdict == "unstable"
 
 
+@pytest.mark.slow
 def test_orbits_of_kepler_need_more_than_an_energy() -> None:
     q = ds.coordinates(x="m", y="m")
     kinetic = (q.dot.x**2 + q.dot.y**2) / 2
@@ -258,6 +260,7 @@ def driven_by_a_table(over: str) -> tuple[ds.MechanicalSystem, dict[str, Any]]:
     return system, {"period": 2 * np.pi / 1.5, "up_to": shift}
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("an angle")
 @pytest.mark.parametrize("over", ["time", "an angle"])
 def test_a_periodic_table_drives_a_periodic_motion(over: str) -> None:
@@ -281,6 +284,7 @@ def test_a_periodic_table_drives_a_periodic_motion(over: str) -> None:
     assert abs(orbit.state["x"] - exact) < 1e-10
 
 
+@pytest.mark.slow
 def test_an_orbit_from_a_start_without_freedom_has_no_multipliers() -> None:
     # A follower on its cam, which it leaves and meets again in every turn.
     q = ds.coordinates(y="m")
@@ -294,6 +298,7 @@ def test_an_orbit_from_a_start_without_freedom_has_no_multipliers() -> None:
     assert orbit.verdict == "stable"
 
 
+@pytest.mark.slow
 def test_a_table_over_plain_time_is_read_from_its_beginning_in_each_period_of_the_check() -> None:
     q = ds.coordinates(x="m")
     nodes = np.linspace(0.0, 5.0, 9)

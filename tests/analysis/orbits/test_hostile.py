@@ -118,6 +118,7 @@ def test_what_a_family_shrinks_to_ends_it() -> None:
     assert branch.points["energy"][0] < -9.7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [2, 3, 6])
 def test_a_period_that_is_a_multiple_of_the_least_one_is_reported(times: int) -> None:
     cycle = periodic_orbit(oscillator(), AT, times * PERIOD, verify=False)

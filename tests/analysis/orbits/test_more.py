@@ -19,6 +19,7 @@ periodic_orbit = ds.analysis.periodic_orbit
 Shift, Reflect = ds.analysis.Shift, ds.analysis.Reflect
 
 
+@pytest.mark.slow_rows("0.5-1", "0.8--1", "0.8-1")
 @pytest.mark.parametrize(("restitution", "sense"), [(0.5, 1), (0.5, -1), (0.8, 1), (0.8, -1)])
 def test_a_ball_bounces_once_a_period(restitution: float, sense: int) -> None:
     # Gamma cos phi = pi (1 - e)/(1 + e); it leaves with pi; det = e^2, and the trace.
@@ -93,7 +94,7 @@ SLEIGHS = {
 }  # fmt: skip
 
 
-@pytest.mark.slow_rows("True-0.0")
+@pytest.mark.slow_rows("True-0.0", "True-0.05")
 @pytest.mark.parametrize("bias", SLEIGHS)
 @pytest.mark.parametrize("bladed", [False, True])
 def test_a_sleigh_repeats_itself_up_to_a_plane_motion(bias: float, bladed: bool) -> None:
@@ -139,6 +140,7 @@ def test_a_section_of_a_driven_motion_is_refused() -> None:
         periodic_orbit(systems.bouncing_ball(), {"y": 1.0, "y_dot": 1.0}, section="bounce")
 
 
+@pytest.mark.slow_rows("0.5-0.35-0.08-period", "0.5-0.35-0.08-section", "0.6-0.2-0.05-period")
 @pytest.mark.parametrize("ends", ["section", "period"])
 @pytest.mark.parametrize(
     ("static", "sliding", "speed"), [(0.4, 0.3, 0.1), (0.6, 0.2, 0.05), (0.5, 0.35, 0.08)]
@@ -161,6 +163,7 @@ def test_what_sticks_forgets(static: float, sliding: float, speed: float, ends: 
     assert any(re.match(r"sticks after 'stick': .* zero", note) for note in orbit.notes)
 
 
+@pytest.mark.slow
 def test_a_belt_with_damping_repeats_itself_too() -> None:
     orbit = periodic_orbit(
         systems.belt(damping=0.4, speed=0.05), {"x": 0.039, "x_dot": 0.05}, section="slip"
@@ -168,6 +171,7 @@ def test_a_belt_with_damping_repeats_itself_too() -> None:
     assert abs(orbit.period - 0.788268784394409376) < 1e-14
 
 
+@pytest.mark.slow
 def test_half_a_drive_and_a_reflection_are_a_period() -> None:
     pendulum, force = systems.forced_pendulum(), {"F": 1.0}
     guess = {"theta": -1.0, "theta_dot": 1.9}
@@ -227,6 +231,7 @@ def test_what_is_integrated_along_the_way_need_not_return() -> None:
     assert orbit.verdict == "stable"
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("0.1")
 @pytest.mark.parametrize("short", [1e-1, 1e-5, 1e-7])
 def test_an_orbit_near_to_a_degenerate_point_says_how_many_digits_are_left(short: float) -> None:

@@ -11,6 +11,7 @@ LINES = {"pendulum": 1, "slider-crank": 2, "four-bar": 4, "andrews": 5}
 UNTIL = {"pendulum": 1.0, "slider-crank": 1.0, "four-bar": 0.5, "andrews": 0.02}
 
 
+@pytest.mark.slow_rows("four-bar")
 @pytest.mark.parametrize("name", LINES)
 def test_rods_keep_their_lengths(name):
     case = ds.problem(name).case()

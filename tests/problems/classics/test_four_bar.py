@@ -21,6 +21,7 @@ def test_the_bars_stay_parallel_through_every_loss_of_rank(windows):
     assert run.drift["energy"].max_relative < 1e-14
 
 
+@pytest.mark.slow
 def test_feedback_alone_comes_near():
     """What is within the root of the shift, 3e-10, of lost rank is let go by the constraints."""
     run = PROBLEM.case("swing").solve(at=[10.0], formulation=ds.Feedback())

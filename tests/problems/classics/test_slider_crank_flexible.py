@@ -35,6 +35,7 @@ def test_the_printed_model_meets_the_published_solution():
     assert abs(run.reactions["wrist_x"][0] - 3.824589508329281e2) < 1e-8 * 382.0
 
 
+@pytest.mark.slow
 def test_the_physical_model_differs_in_the_displacements_along_alone():
     run = PROBLEM.case("published", model="physical").solve(at=[0.1])
     digits = {name: correct_digits(run[name], [PUBLISHED_END[name]]) for name in NAMES}

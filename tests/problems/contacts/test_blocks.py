@@ -77,6 +77,7 @@ def test_a_block_rocks_to_rest():
     assert agrees(answer.values["closed_form"], known["ratio_formula_uniform"])
 
 
+@pytest.mark.slow_rows("1.001-False")
 @pytest.mark.parametrize(("share", "rocks"), [(0.999, True), (1.001, False)])
 def test_a_block_wider_than_sqrt_2_of_its_height_stops_dead(share, rocks):
     squat = ds.problem("rocking-block").case("squat", half_width=share * math.sqrt(2.0))

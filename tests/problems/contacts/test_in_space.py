@@ -95,6 +95,7 @@ def test_a_spin_lets_the_tripod_slide_down_until_it_stops():
     assert held == pytest.approx(-p["mass"] * p["gravity"] * math.sin(p["incline"]), rel=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("problem1")
 @pytest.mark.parametrize("problem", [BALL, TRIPOD])
 def test_every_case_has_its_pictures(problem):

@@ -25,6 +25,7 @@ def test_the_angles_of_the_paradox_are_those_of_the_reference():
     assert painleve_rod.paradox_angles(4.0 / 3.0 - 1e-9) is None
 
 
+@pytest.mark.slow
 def test_the_jam_is_that_of_the_reference():
     known = case("dynamic_jam")["values"]
     run = ROD.case("jam").solve()

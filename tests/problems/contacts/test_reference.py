@@ -63,6 +63,7 @@ def test_a_ball_with_spin_bounces_three_times_as_the_reference_says(known):
         assert agrees(found, values[name], 12) or abs(found - values[name]["value"]) <= 1e-12
 
 
+@pytest.mark.slow
 def test_a_superball_turns_its_slip_round_from_the_friction_of_the_reference_on():
     known = case("superball")
     p, values = known["params"], known["values"]
@@ -131,6 +132,7 @@ def double_pendulum(e: float, mu: float, lowest: float) -> ds.MechanicalSystem:
     return ds.MechanicalSystem(q, kinetic=ca.sumsqr(rates) / 2 + turning, goals=[foot])
 
 
+@pytest.mark.slow_rows("known0")
 @pytest.mark.parametrize("known", cases("kane_double_pendulum"))
 def test_kanes_pendulum_gains_energy_by_newtons_law_alone_and_is_refused(known):
     p, values = known["params"], known["values"]
@@ -149,6 +151,7 @@ def test_kanes_pendulum_gains_energy_by_newtons_law_alone_and_is_refused(known):
         assert agrees(change, values[f"{law}_relative_energy_change"], 11)
 
 
+@pytest.mark.slow_rows("poisson-found0")
 @pytest.mark.parametrize("found", cases("three_touching_balls"))
 @pytest.mark.parametrize("law", ["newton", "poisson", "sequential left", "sequential right"])
 def test_three_touching_balls_part_by_the_law_that_is_named(found, law):

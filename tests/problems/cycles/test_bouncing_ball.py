@@ -65,6 +65,7 @@ def test_one_bounce_a_period_returns_with_its_multipliers(name, side):
     assert found.after["y_dot"] == pytest.approx(speed, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_ball_may_bounce_once_in_two_periods():
     case = problem.case("one-bounce", amplitude=2.3).starting({"periods": 2})
     missed, carried = over_periods(case, 2)
@@ -87,6 +88,7 @@ def test_at_fold_and_doubling_a_multiplier_is_one_and_minus_one(restitution):
         assert sorted(np.linalg.eigvals(carried).real) == pytest.approx(expected, abs=1e-10)
 
 
+@pytest.mark.slow_rows("two-bounces-0.2961390003083076-second0")
 @pytest.mark.parametrize(
     ("name", "trace", "second"),
     [
@@ -105,6 +107,7 @@ def test_a_high_bounce_and_a_low_one_return_after_two_periods(name, trace, secon
     assert (first.time, first.after["y_dot"]) == pytest.approx(second, abs=1e-12)
 
 
+@pytest.mark.slow_rows("two-bounces-1.667130660769543-0.2485474697287557-3.842054871970415")
 @pytest.mark.parametrize(
     ("name", "amplitude", "phase", "speed"),
     [
@@ -154,6 +157,7 @@ def test_however_far_the_end_is_the_ball_does_not_fall_through_the_table():
     assert len(run.events) > until / (2.0 * highest + TURN)
 
 
+@pytest.mark.slow
 def test_a_ball_that_rides_leaves_where_the_table_falls_faster_than_it():
     case = problem.case("rides")
     events = [event for event in case.solve().events if event.name == "table_lost"]

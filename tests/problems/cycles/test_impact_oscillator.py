@@ -49,6 +49,7 @@ def over_periods(case, periods):
     return missed, monodromy(case.starting(start), STATES, until), run
 
 
+@pytest.mark.slow_rows("8.5")
 @pytest.mark.parametrize("force", ORBITS)
 def test_weak_impacts_return_with_multipliers_that_grow_as_they_weaken(force):
     case = problem.case("near-grazing", force=force)
@@ -66,7 +67,7 @@ def test_weak_impacts_return_with_multipliers_that_grow_as_they_weaken(force):
     assert np.linalg.det(carried) == pytest.approx(product, rel=1e-9)
 
 
-@pytest.mark.slow_rows("in two periods", "stable")
+@pytest.mark.slow_rows("in two periods", "stable", "a heavy one")
 @pytest.mark.parametrize("name", OTHERS)
 def test_an_orbit_of_one_impact_returns_with_its_multipliers(name):
     label, values, periods = OTHERS[name]

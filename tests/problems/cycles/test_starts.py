@@ -43,6 +43,7 @@ def test_a_parameter_may_be_a_tenth_more_or_less(name):
                 assert run.outcome.good, (case.name, parameter, factor, run.message)
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("forced-pendulum", "impact-oscillator", "rimless-wheel", "walker")
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_every_case_has_its_pictures(name):

@@ -104,6 +104,7 @@ def lost(monkeypatch):
     return system, {"solver": ds.Dop853(), "at": ds.every(0.01), "until": 3.0, "system": system}
 
 
+@pytest.mark.slow
 def test_a_part_that_was_cut_is_cut_when_it_is_mended(tmp_path, lost):
     system, options = lost
     run, plain = swing(tmp_path / "run", **options), swing(None, **options)
@@ -126,6 +127,7 @@ def test_a_run_that_is_killed_after_a_cut_counts_its_events_once(tmp_path, lost)
     assert alike(again, run)
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_at_a_cut_loses_nothing(tmp_path, monkeypatch, lost):
     def full(*_):
         raise StorageError("No space left on device")

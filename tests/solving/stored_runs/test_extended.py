@@ -72,6 +72,7 @@ def test_an_extension_asks_for_no_sample_before_its_start(sign):
     assert abs(schedule.up_to(0, sign * (1e5 + 0.5))[0]) == pytest.approx(1e5 + 0.1, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["rewrite_manifest", "remove_result"])
 def test_an_extension_that_is_killed_at_once_has_no_result_of_the_shorter_run(
     tmp_path, monkeypatch, step

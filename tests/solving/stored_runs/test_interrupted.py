@@ -37,6 +37,7 @@ MARKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("cvodes", "dop853", "impacts", "projected", "switches")
 @pytest.mark.parametrize(
     "case",

@@ -19,6 +19,7 @@ from ...systems import pendulum
 from .runs import alike, interrupting, swing
 
 
+@pytest.mark.slow
 @pytest.mark.slow_rows("even", "events", "listed")
 @pytest.mark.parametrize(
     "at",
@@ -91,6 +92,7 @@ def test_a_stored_run_becomes_tables_with_units(tmp_path):
     assert data["t"].attrs["units"] == "s"
 
 
+@pytest.mark.slow
 def test_no_series_is_lost_in_a_table_where_names_meet(tmp_path):
     system = pendulum(outputs={"reaction_rod": (ds.time, "s")})
     for run in (swing(tmp_path / "run", system=system), ds.solve(system, 1.0, {"x": -1.0})):
@@ -100,6 +102,7 @@ def test_no_series_is_lost_in_a_table_where_names_meet(tmp_path):
         assert forces == run.reactions["rod"].tolist()
 
 
+@pytest.mark.slow
 def test_a_thinned_run_keeps_the_first_and_the_last_sample(tmp_path):
     stored, plain = (
         swing(tmp_path / "run"),
@@ -148,6 +151,7 @@ NUMBERS = {
 }
 
 
+@pytest.mark.slow_rows("goal's name", "start")
 @pytest.mark.parametrize("options", NUMBERS.values(), ids=NUMBERS)
 def test_numbers_of_any_type_are_stored_and_gone_on_with(tmp_path, options):
     system = pendulum()
@@ -163,6 +167,7 @@ def test_numbers_of_any_type_are_stored_and_gone_on_with(tmp_path, options):
     assert alike(ds.resume(tmp_path / "run", source=system), swing(None, None, system, **options))
 
 
+@pytest.mark.slow
 def test_a_run_stays_where_it_is_when_the_working_directory_changes(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path)

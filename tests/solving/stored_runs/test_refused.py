@@ -38,6 +38,7 @@ def test_a_run_of_other_versions_is_gone_on_with_only_when_allowed(tmp_path):
     assert ds.resume(tmp_path / "run", source=pendulum(), any_version=True).end_time == 10.0
 
 
+@pytest.mark.slow
 def test_a_run_of_other_equations_is_not_gone_on_with(tmp_path):
     swing(tmp_path / "run", interrupting(3.0))
     other = pendulum(events=lambda q, p: [ds.Event("bottom", q.x, ds.EITHER)])
@@ -86,6 +87,7 @@ def test_a_directory_that_cannot_be_is_refused(tmp_path):
         swing(tmp_path / ("x" * 300))
 
 
+@pytest.mark.slow
 def test_a_directory_in_use_is_refused(tmp_path):
     swing(tmp_path / "run", until=1.0)
     with pytest.raises(OutputExistsError, match="daesolve resume"):
