@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -24,7 +25,7 @@ VERSION = 1
 
 
 @njit(cache=True)
-def _expand(series: np.ndarray, passes: int) -> float:
+def _expand(series: Any, passes: int) -> float:
     """Multiply and divide neighbouring series; return the sum of the last coefficients."""
     rows, order = series.shape
     total = 0.0
