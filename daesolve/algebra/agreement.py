@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
-from daesolve.algebra.compiling import OPTIONS
+from daesolve.algebra.compiling import part
 
 
-@njit(**OPTIONS)
+@part
 def miss(slopes, rates, span, size, relative, absolute, late):
     """Return the error of a derivative over its tolerance; infinite if that is not a number.
 

@@ -103,16 +103,22 @@ def evaluate_lanes(
     UnsupportedError, ValueError
         As for `evaluate_block`.
     """
-    from daesolve.algebra import machine  # numba is imported only when something is evaluated.
+    # numba is imported only when something is evaluated.
+    from daesolve.algebra import compiling, machine
 
     compiled: Any = machine
     made = layout(function, False)
     inputs, part = _taken(function, 1, states).shape[2], made.moving
     own = np.ascontiguousarray(_taken(function, VALUES, values))
     numbers = made.fixed.run(made.constants, own)
+    found = np.empty((*times.shape, part.rows))
+    if compiling.is_little(compiled.run_in_lanes, times.size):
+        for lane, instants in enumerate(times):
+            given = np.column_stack([instants, states[lane, :, :inputs]])
+            part.run_one_by_one(numbers[:, lane], given, found[lane].T)
+        return found
     stride = part.stride(times.shape[1])
     token = compiled.ONE if stride == 1 else compiled.SEVERAL
-    found = np.empty((*times.shape, part.rows))
     compiled.run_in_lanes(
         compiled.VERSION, token, part.runs, part.codes, numbers, times, states, inputs,
         part.registers, stride, found,
@@ -164,21 +170,32 @@ class Part:
         given
             (k, inputs) the content of the next ones.
         """
-        from daesolve.algebra import machine  # numba is imported only when something is evaluated.
+        # numba is imported only when something is evaluated.
+        from daesolve.algebra import compiling, machine
 
         compiled: Any = machine
-        if len(given) == 1:
-            memory = np.empty((self.registers, 1))
-            memory[: len(numbers), 0] = numbers
-            memory[len(numbers) : len(numbers) + given.shape[1], 0] = given[0]
-            compiled.run_once(compiled.VERSION, self.runs, self.codes, memory)
-            return memory[self.registers - self.rows :]
         found = np.empty((self.rows, len(given)))
+        if len(given) == 1 or compiling.is_little(compiled.run, len(given)):
+            self.run_one_by_one(numbers, given, found)
+            return found
         compiled.run(
             compiled.VERSION, compiled.SEVERAL, self.runs, self.codes, numbers, given,
             self.registers, self.stride(len(given)), found,
         )  # fmt: skip
         return found
+
+    def run_one_by_one(self, numbers: np.ndarray, given: np.ndarray, found: np.ndarray) -> None:
+        """Write the results for given rows, as `run` returns them, by one call for each."""
+        from daesolve.algebra import machine  # numba is imported only when something is evaluated.
+
+        compiled: Any = machine
+        memory = np.empty((self.registers, 1))
+        first = len(numbers)
+        memory[:first, 0] = numbers
+        for k, own in enumerate(given):
+            memory[first : first + len(own), 0] = own
+            compiled.run_once(compiled.VERSION, self.runs, self.codes, memory)
+            found[:, k] = memory[self.registers - self.rows :, 0]
 
     @staticmethod
     def stride(count: int) -> int:

@@ -1,39 +1,47 @@
 """Compilation by numba of code that is compiled once per machine, not per model.
 
 A kept function is compiled on its first call, which takes seconds. For a small model the same
-function takes milliseconds uncompiled: `for_size` chooses by the size alone, so that no result
-depends on what is cached. All that such a function calls is a `part`, which runs uncompiled within
-what is not compiled, or kept itself.
+function takes milliseconds uncompiled: `for_size` chooses by how much there is to do, so that no
+result depends on what is cached. All that such a function calls is a `part`, which runs uncompiled
+within what is not compiled, or kept itself.
 
 Both give the same bits if a function only compares, adds, multiplies, divides and takes roots, and
 takes any other function, such as a power, from `math`, which calls the same library as numba. A
 power written with `**` may be rounded differently.
 """
 # numba's decorators have no types.
-# pyright: basic
+# pyright: basic, reportAttributeAccessIssue=false
 
 from __future__ import annotations
 
 import hashlib
 import logging
-from contextlib import ExitStack
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import njit
-from numba.core import event
+from numba.core import config, event
 from numba.core.compiler_lock import global_compiler_lock
 from numba.extending import register_jitable
+
+from daesolve.algebra import disk
 
 OPTIONS = {"error_model": "numpy", "nogil": True}
 SMALL = 4000
 """The size below which tables are made uncompiled: each takes at most a tenth of a second."""
-
+ENOUGH = 10 * SMALL
+"""What a process does uncompiled with one function, in all: about as much as compiling it takes."""
+INSTALLED = {"site-packages", "dist-packages"}
+"""The names of folders of installed packages."""
 
 LOG = logging.getLogger("daesolve.compiling")
 """Receives a line before a long compilation."""
 _long: dict[Any, tuple[str, float]] = {}
+_done: Counter[Any] = Counter()
 
 
 class _Announcement(event.Listener):
@@ -76,11 +84,31 @@ def kept(function):
     own file. Cached functions therefore take a `version_of` all files as an argument.
     """
     try:
-        compiled = njit(cache=True, **OPTIONS)(function)
+        with _outside_packages(Path(function.__code__.co_filename)):
+            compiled = njit(cache=True, **OPTIONS)(function)
     except RuntimeError:  # there is nowhere to write
         return njit(**OPTIONS)(function)
     compiled.compile = _in_turn(compiled)
     return compiled
+
+
+@contextmanager
+def _outside_packages(source: Path) -> Iterator[None]:
+    """Let numba cache what is installed among the user's caches, not beside the source.
+
+    An installer does not remove what it did not install: a folder that is left would hide the same
+    package where it is installed from its sources next.
+    """
+    place = disk.directory() or disk.usual_directory()
+    installed = not INSTALLED.isdisjoint(source.parts)
+    if not installed or place is None or config.CACHE_DIR:
+        yield
+        return
+    config.CACHE_DIR = str(place / "compiled")
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = ""
 
 
 def _in_turn(compiled):
@@ -113,7 +141,7 @@ def part(function):
 
 
 def for_size(function: Any, size: int) -> Any:
-    """Return a kept function, or the same function uncompiled if its task is small.
+    """Return a kept function, or the same function uncompiled while its tasks are small and few.
 
     Parameters
     ----------
@@ -122,7 +150,17 @@ def for_size(function: Any, size: int) -> Any:
     size
         How many values it goes through, about.
     """
-    return function.py_func if size < SMALL else function
+    if not is_little(function, size):
+        return function
+    return function.py_func
+
+
+def is_little(function: Any, size: int) -> bool:
+    """Return whether this task and all before it are too little to compile a function for them."""
+    if size >= SMALL or _done[function] >= ENOUGH:
+        return False
+    _done[function] += size
+    return True
 
 
 def version_of(*modules):

@@ -24,8 +24,13 @@ SUFFIX = ".kept"
 def directory() -> Path | None:
     """Return the directory of the cache; None if it is disabled."""
     given = os.environ.get(PLACE)
-    if given is not None:
-        return None if given.lower() in ("", "off") else Path(given)
+    if given is None:
+        return usual_directory()
+    return None if given.lower() in ("", "off") else Path(given)
+
+
+def usual_directory() -> Path | None:
+    """Return the directory of the user's caches for daesolve; None if there is no home."""
     named, usual = {
         "win32": ("LOCALAPPDATA", "~/AppData/Local"),
         "darwin": ("", "~/Library/Caches"),

@@ -33,9 +33,13 @@ from daesolve.algebra.vectors import (
 )
 
 VERSION = version_of(compiling, operations, vectors, sys.modules[__name__])
-ONE = (0,)
-SEVERAL = (0,) * 8
-"""The tokens: one number, and the width of a wide processor register."""
+ONE = (0.0,)
+SEVERAL = (0.0,) * 8
+"""The tokens: one number, and the width of a wide processor register.
+
+They are no whole numbers: for these numba would compile a function once as their global, and once
+more as its argument.
+"""
 
 
 @njit(**OPTIONS)

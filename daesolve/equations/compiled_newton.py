@@ -9,11 +9,12 @@ import sys
 
 import numpy as np
 
-from daesolve.algebra import compiling, machine, operations, vectors
+from daesolve.algebra import compiling, machine
 from daesolve.algebra.compiling import kept, long, part, version_of
 from daesolve.algebra.machine import run_once
 
-VERSION = version_of(compiling, operations, vectors, machine, sys.modules[__name__])
+VERSION = version_of(compiling, sys.modules[__name__]), machine.VERSION
+"""The version of this code, and of the machine."""
 SWEEPS = 40
 """Sweeps over all pairs of rows, which are orthogonal to rounding long before."""
 ROUNDING = 1e-15
@@ -102,7 +103,7 @@ def newton(
     for iteration in range(int(most)):
         for k in range(len(x)):
             memory[places[1] + k, 0] = x[k]
-        run_once(version, runs, codes, memory)
+        run_once(version[1], runs, codes, memory)
         for n in range(first, len(memory)):
             if not math.isfinite(memory[n, 0]):
                 return math.inf

@@ -6,18 +6,18 @@ from __future__ import annotations
 
 import math
 import sys
+from typing import Any
 
 import numpy as np
-from numba import njit
 
 from daesolve.algebra import agreement, compiling
 from daesolve.algebra.agreement import miss
-from daesolve.algebra.compiling import OPTIONS, kept, version_of
+from daesolve.algebra.compiling import for_size, kept, part, version_of
 
 VERSION = version_of(compiling, agreement, sys.modules[__name__])
 
 
-@njit(**OPTIONS)
+@part
 def moves_near(row, lowest, highest, width, largest):
     """Return whether an argument, (looks,), moves so far and so near that a term may hide."""
     low, high, beyond, before = math.inf, -math.inf, 0.0, 0.0
@@ -90,13 +90,13 @@ def stirred(version, ends, inside, lowest, highest, width, largest, phases, turn
                 break
 
 
-@njit(**OPTIONS)
+@part
 def larger(x, y):
     """Return the larger number of two, of which one may be none."""
     return x if x >= y or math.isnan(y) else y
 
 
-@njit(**OPTIONS)
+@part
 def rows_to_the_end(times):
     """Return after how many rows the last time, (k + 1,), is reached."""
     count = len(times) - 1
@@ -182,12 +182,20 @@ def at_parts(version, coefficients, steps, elapsed, derived, found):
             found[j, s] = v
 
 
+def _applied(function: Any, size: int, *arguments: Any) -> None:
+    """Apply a function that goes through so many values; uncompiled, numbers may overflow too."""
+    with np.errstate(all="ignore"):
+        for_size(function, size)(VERSION, *arguments)
+
+
 def series_at(
     coefficients: np.ndarray, steps: np.ndarray, elapsed: np.ndarray, *, derived: bool = False
 ) -> np.ndarray:
     """Return what series are at times in some steps, (j, size), or their slopes: `at_parts`."""
     found = np.empty((len(steps), coefficients.shape[1]))
-    at_parts(VERSION, np.ascontiguousarray(coefficients), steps, elapsed, derived, found)
+    series = np.ascontiguousarray(coefficients)
+    size = found.size * series.shape[2]
+    _applied(at_parts, size, series, steps, elapsed, derived, found)
     return found
 
 
@@ -196,7 +204,8 @@ def are_restless(
 ) -> np.ndarray:
     """Return which arguments may hide something, (k, m); see `restless`."""
     found = np.empty(looks.shape[1:], dtype=bool)
-    restless(VERSION, np.ascontiguousarray(looks), low, high, width, largest, found)
+    ordered = np.ascontiguousarray(looks)
+    _applied(restless, looks.size, ordered, low, high, width, largest, found)
     return found
 
 
@@ -216,7 +225,7 @@ def missed(
     one, other = (np.ascontiguousarray(table).reshape(-1, size) for table in (slopes, rates))
     spans, sizes, late = (np.ascontiguousarray(part).reshape(-1) for part in steps)
     flat = found.reshape(-1)
-    misses(VERSION, one, other, spans, sizes, relative, absolute, late, flat)
+    _applied(misses, one.size, one, other, spans, sizes, relative, absolute, late, flat)
     return found
 
 
@@ -229,12 +238,13 @@ def are_stirred(
 ) -> np.ndarray:
     """Return in which motions something may hide, (lanes,); see `stirred`."""
     found = np.empty(len(ends), dtype=bool)
-    stirred(VERSION, ends, inside, *kinds, largest, *turns, found)
+    size = ends.size * (1 + len(inside))
+    _applied(stirred, size, ends, inside, *kinds, largest, *turns, found)
     return found
 
 
 def are_near(times: np.ndarray, table: np.ndarray, limit: float) -> np.ndarray:
     """Return between which rows guards come near to zero, (lanes, k); see `come_near`."""
     found = np.empty((len(times), times.shape[1] - 1), dtype=bool)
-    come_near(VERSION, times, table, limit, found)
+    _applied(come_near, table.size, times, table, limit, found)
     return found

@@ -9,13 +9,14 @@ import sys
 
 import numpy as np
 
-from daesolve.algebra import compiling, machine, operations, vectors
+from daesolve.algebra import compiling, machine
 from daesolve.algebra.compiling import kept, part, version_of
 from daesolve.algebra.machine import run_once
 from daesolve.solvers import dormand_prince
 from daesolve.solvers.dormand_prince import FIFTH, INCREMENTS, ORDER, PARTS, THIRD, WEIGHTS
 
-VERSION = version_of(compiling, operations, vectors, machine, dormand_prince, sys.modules[__name__])
+VERSION = version_of(compiling, dormand_prince, sys.modules[__name__]), machine.VERSION
+"""The version of this code, and of the machine."""
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0
 """Safety factor and bounds of the change of the step, as in SciPy."""
 POWER = -1.0 / ORDER
@@ -61,7 +62,7 @@ def stepped(version, runs, codes, memory, places, tolerances, t, y, length, unti
                 new[n] = y[n] + change * h
                 memory[places[1] + n, 0] = new[n]
             memory[places[0], 0] = t + (PARTS[stage] * h if stage < count else h)
-            run_once(version, runs, codes, memory)
+            run_once(version[1], runs, codes, memory)
             for n in range(size):
                 stages[stage, n] = memory[places[2] + n, 0]
         taken += count

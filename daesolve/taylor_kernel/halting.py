@@ -24,12 +24,14 @@ from daesolve.taylor_kernel import kernel
 from daesolve.taylor_kernel import passages as passing
 from daesolve.taylor_kernel.coefficients import put
 from daesolve.taylor_kernel.kernel import add_steps, advance_time, expand, step_lengths, sweep
-from daesolve.taylor_kernel.passages import DEEPEST, UNRESOLVED, passages, value
+from daesolve.taylor_kernel.passages import DEEPEST, UNRESOLVED, passages, size_of, value
 
 GOES_ON, ENDED, HALTED, UNDECIDED = 0, 1, 2, 3
 """How a march ends: all steps taken, end reached, a guard passed, or a closer look needed."""
 ONE = (0.0,)
 """The token of one lane."""
+FIRST = np.int64(0)
+"""The first coefficient. For a literal 0, numba would compile everything once more."""
 POLISHED = 1.0
 """Units in the last place of the time, to which the zero of a guard's series is left as it is."""
 NEAR = 1e-3
@@ -61,8 +63,8 @@ VERSION = version_of(kernel, agreement, passing, sys.modules[__name__])
 def fill(rows, stride, numbers, table, states, k):
     """Fill coefficient k of all rows but those of the states and time."""
     codes, ends, terms, blocks, _ = table
-    spare = 0  # One lane keeps nothing for the next coefficient.
-    sweep(ONE, rows, stride, numbers, codes, ends, terms, blocks, states + 1, k, spare)
+    unused = rows  # One lane keeps nothing for the next coefficient.
+    sweep(ONE, rows, stride, numbers, codes, ends, terms, blocks, states + 1, k, unused)
 
 
 @njit(**OPTIONS)
@@ -103,7 +105,7 @@ def polished(rows, stride, numbers, table, states, series, left, when, tau, c, g
     for attempt in range(MOST_MOVES):
         elapsed = (now - high) - low
         put_state(rows, stride, states, series, left, elapsed, now)
-        fill(rows, stride, numbers, table, states, 0)
+        fill(rows, stride, numbers, table, states, FIRST)
         v = output(rows, stride, numbers, outputs, states + guard, 0)
         if abs(v) < least:
             best, least = now, abs(v)
@@ -230,7 +232,7 @@ def first_passage(
             c[k] = output(rows, stride, numbers, outputs, states + j, k) * power
             power *= length
         interrupts, side = guards[1, j] != 0.0, np.sign(guards[2, j])
-        whole, end = np.sum(np.abs(c)), abs(c[order]) + abs(c[order - 1])
+        whole, end = size_of(c), abs(c[order]) + abs(c[order - 1])
         least = ROUNDING[0] * whole + ROUNDING[1] * size
         way = guards[0, j]
         if interrupts and way == 0.0:
@@ -243,7 +245,9 @@ def first_passage(
         if goes and abs(c[0]) <= least and way * c[1] < 0.0:
             # It goes from zero, and may come back before it is clearly away: what is left of its
             # series without the zero has the sign that it has.
-            c[:order], c[order] = c[1:], 0.0
+            for k in range(order):
+                c[k] = c[k + 1]
+            c[order] = 0.0
         count = UNRESOLVED if between else passages(c, way, least, pieces, places)
         if moves and abs(last) <= least and not ended:
             count = UNRESOLVED  # It may turn there, between two steps.
@@ -271,7 +275,8 @@ def first_passage(
         kept = known
         for m in range(known, met[1][0]):
             if met[0][m, 2] / length <= part:
-                met[0][kept] = met[0][m]
+                for k in range(met[0].shape[1]):
+                    met[0][kept, k] = met[0][m, k]
                 kept += 1
         met[1][0] = kept
     return first, part, True
@@ -364,8 +369,9 @@ def march_to_guards(
         )  # fmt: skip
         if seen < most:
             lengths[0] = seen
-        before[:] = time
-        left[:] = low
+        before[0, 0], before[1, 0] = time[0, 0], time[1, 0]
+        for s in range(states):
+            left[s, 0] = low[s, 0]
         ended = advance_time(time, end, lengths, when[step])
         length = when[step, 2, 0]
         for s in range(states):
@@ -410,7 +416,7 @@ def march_to_guards(
             checked = BEFORE_EVENT * span if guard >= 0 else span
             place = (before[0, 0] + before[1, 0]) + checked
             put_state(rows, stride, states, found[step], left, checked, place)
-            fill(rows, stride, numbers, table, states, 0)
+            fill(rows, stride, numbers, table, states, FIRST)
             if not agrees(
                 rows, stride, numbers, outputs, found[step], checked, span, time[0, 0],
                 tolerances, slopes, rates,

@@ -3,6 +3,8 @@
 Bernstein's coefficients of a polynomial bound it: where they have one sign, and are not as small as
 rounding, it passes nowhere; where it turns nowhere it passes once at most. Otherwise it is cut in
 two.
+
+An array that is assigned to another, or summed by NumPy, takes seconds to compile; a loop does not.
 """
 # numba's decorators have no types.
 # pyright: basic, reportCallIssue=false, reportArgumentType=false
@@ -33,6 +35,24 @@ def value(c, s):
         d = d * s + v
         v = v * s + c[k]
     return v, d
+
+
+@njit(**OPTIONS)
+def size_of(c):
+    """Return the sum of the sizes of coefficients."""
+    size = 0.0
+    for k in range(len(c)):
+        size += abs(c[k])
+    return size
+
+
+@njit(**OPTIONS)
+def are_larger(own, least):
+    """Return whether all coefficients are larger than a bound."""
+    larger = True
+    for k in range(len(own)):
+        larger &= abs(own[k]) > least
+    return larger
 
 
 @njit(**OPTIONS)
@@ -104,14 +124,16 @@ def halved(own, left, work, least):
     """
     order, part = len(own) - 1, 0.5
     while True:
-        work[:] = own
+        for k in range(order + 1):
+            work[k] = own[k]
         left[0] = work[0]
         for r in range(1, order + 1):
             for i in range(order - r + 1):
                 work[i] = (1.0 - part) * work[i] + part * work[i + 1]
             left[r] = work[0]
         if abs(work[0]) > least or part < LEAST_PART:
-            own[:] = work
+            for k in range(order + 1):
+                own[k] = work[k]
             return part
         part -= 0.03
 
@@ -124,7 +146,7 @@ def passages(c, way, least, room, found):
     order + 1), (DEEPEST + 3, 2)). Undecided where it turns so near zero that it may pass or not.
     """
     pieces, spans = room
-    rest = np.sum(np.abs(c[1:]))
+    rest = size_of(c[1:])
     if not math.isfinite(rest + c[0]):
         return UNRESOLVED
     if abs(c[0]) > rest + least or rest == 0.0:
@@ -138,7 +160,7 @@ def passages(c, way, least, room, found):
             return UNRESOLVED
         low, high, own = spans[depth, 0], spans[depth, 1], pieces[depth]
         changes, first = signs(own)
-        clear = changes == 0 and np.min(np.abs(own)) > least
+        clear = changes == 0 and are_larger(own, least)
         if clear or (changes <= 1 and not turns(own)):
             before = -1.0 if first < 0.0 else 1.0
             if changes == 1 and before * way <= 0.0:

@@ -15,13 +15,33 @@ from daesolve.solvers import hidden_terms
 from daesolve.taylor_kernel import instructions
 
 
-def test_the_size_alone_decides_whether_a_function_is_compiled() -> None:
+def test_a_function_is_compiled_for_a_large_task_and_after_many_small_ones() -> None:
     def doubled(x: float) -> float:
         return 2.0 * x
 
     kept: Any = compiling.kept(doubled)
-    assert compiling.for_size(kept, compiling.SMALL - 1) is doubled
     assert compiling.for_size(kept, compiling.SMALL) is kept
+    few = compiling.ENOUGH // (compiling.SMALL // 2)
+    for _ in range(few):
+        assert compiling.for_size(kept, compiling.SMALL // 2) is doubled
+    assert compiling.for_size(kept, 1) is kept
+
+
+def test_an_installed_function_is_cached_outside_its_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache, package = tmp_path / "cache", tmp_path / "site-packages" / "own"
+    monkeypatch.setenv("DAESOLVE_CACHE", str(cache))
+    for folder in (package, tmp_path / "sources"):
+        folder.mkdir(parents=True)
+        (folder / "square.py").write_text("def square(x):\n    return x * x\n")
+        known: dict[str, Any] = {"__name__": "square"}
+        exec(compile((folder / "square.py").read_text(), folder / "square.py", "exec"), known)
+        kept: Any = compiling.kept(known["square"])
+        assert kept(3.0) == 9.0
+        installed = folder == package
+        assert Path(kept.stats.cache_path).is_relative_to(cache if installed else folder)
+        assert (folder / "__pycache__").exists() is not installed
 
 
 COMPILES = """
