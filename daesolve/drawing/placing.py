@@ -83,7 +83,17 @@ def evaluate(
     parameters: Mapping[str, float],
     index: int,
 ) -> list[Placed]:
-    """Place the shapes of a drawing at a sample.
+    """Place the shapes of a drawing at a sample, each in its order; see `evaluate_all`."""
+    return evaluate_all(drawing, series, parameters, [index])[0]
+
+
+def evaluate_all(
+    drawing: Drawing,
+    series: Mapping[str, np.ndarray],
+    parameters: Mapping[str, float],
+    indices: Iterable[int],
+) -> list[list[Placed]]:
+    """Place the shapes of a drawing at samples.
 
     Parameters
     ----------
@@ -93,13 +103,13 @@ def evaluate(
         Name -> (k,) the samples of a run, all of the same length.
     parameters
         Name -> value; a series of the same name takes precedence.
-    index
-        Index of the sample; negative counts from the end.
+    indices
+        Indices of samples; negative ones count from the end.
 
     Returns
     -------
     list
-        One for each shape, in their order.
+        For each sample, one for each shape, in their order.
 
     Raises
     ------
@@ -109,6 +119,15 @@ def evaluate(
         There is no such sample.
     """
     check(drawing, [*series, *parameters])
+    return [_evaluated(drawing, series, parameters, index) for index in indices]
+
+
+def _evaluated(
+    drawing: Drawing,
+    series: Mapping[str, np.ndarray],
+    parameters: Mapping[str, float],
+    index: int,
+) -> list[Placed]:
     count = min((len(column) for column in series.values()), default=1)
     if not -count <= index < count:
         raise OutOfRangeError(f"there is no sample {index} of {count} to draw")

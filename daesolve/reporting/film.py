@@ -20,6 +20,7 @@ from daesolve.drawing import (
     Trace,
     angles,
     evaluate,
+    evaluate_all,
     from_json,
     moves,
     names,
@@ -289,9 +290,12 @@ def _shown(
     alone = [shape for shape in drawing.shapes if not isinstance(shape, Trace)]
     bodies = replace(drawing, shapes=alone or drawing.shapes)
     whole = evaluate(drawing, dense, parameters, int(places[-1]))
+    moving: list[list[Placed]] = [[] for _ in places]
+    if alone:
+        moving = evaluate_all(bodies, dense, parameters, places.tolist())
     shown: list[list[Placed]] = []
-    for place in places:
-        there = iter(evaluate(bodies, dense, parameters, int(place)) if alone else ())
+    for place, placed in zip(places, moving, strict=True):
+        there = iter(placed)
         shown.append(
             [
                 replace(entry, points=entry.points[: place + 1], depth=entry.depth[: place + 1])
@@ -369,7 +373,8 @@ def _squares(
     places: np.ndarray,
 ) -> list[np.ndarray]:
     looked_at = replace(drawing, shapes=[Circle(camera.at, camera.width)])
-    circles = [evaluate(looked_at, dense, parameters, int(place))[0] for place in places]
+    placed = evaluate_all(looked_at, dense, parameters, places.tolist())
+    circles = [circle for (circle,) in placed]
     return [circle.points + 0.5 * circle.radius * CORNERS for circle in circles]
 
 

@@ -22,6 +22,7 @@ from daesolve.drawing import (
     Placed,
     Trace,
     evaluate,
+    evaluate_all,
     from_json,
     moves,
     names,
@@ -176,8 +177,10 @@ def _instants(
     moving, times = replace(drawing, shapes=bodies), series["t"]
     candidates = np.unique(np.linspace(0, len(times) - 1, CANDIDATES).round().astype(int))
     found = [
-        Snapshot(float(times[index]), evaluate(moving, series, parameters, int(index)))
-        for index in candidates
+        Snapshot(float(times[index]), placed)
+        for index, placed in zip(
+            candidates, evaluate_all(moving, series, parameters, candidates.tolist()), strict=True
+        )
     ]
     found = [instant for instant in found if np.isfinite(instant.points).all()]
     places = np.array([instant.points.ravel() for instant in found])
