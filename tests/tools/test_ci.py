@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tools.ci.parts import parts_of, printed
+from tools.ci.__main__ import beside
+from tools.ci.parts import Selection, parts_of, printed
 from tools.ci.schedule import FAILED, NOT_RUN, PASSED, STOPPED, Part, run, table
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +67,7 @@ def test_the_table_has_the_outcome_and_the_seconds_of_each_part(tmp_path):
 
 
 def test_the_commands_of_the_readme_run_as_they_are_printed():
-    commands = {part.name: part.command for part in parts_of(Path("s"), README, None)}
+    commands = {part.name: part.command for part in parts_of(Path("s"), README, Selection())}
     for mark, name in (("run", "README's first command"), ("test", "README's second command")):
         assert printed(README, mark) in README
         assert commands[name].startswith(printed(README, mark))
@@ -76,14 +77,14 @@ def test_the_commands_of_the_readme_run_as_they_are_printed():
 
 def test_every_part_needs_parts_before_it():
     before = set()
-    for part in parts_of(Path("s"), README, None):
+    for part in parts_of(Path("s"), README, Selection()):
         assert before.issuperset(part.needs)
         before.add(part.name)
 
 
 @pytest.mark.parametrize(("status", "expected"), [(0, PASSED), (1, FAILED), (5, PASSED)])
 def test_slow_tests_of_chosen_files_may_be_none_but_may_not_fail(tmp_path, status, expected):
-    slow = parts_of(tmp_path, README, ["tests/test_a.py"])[-1]
+    slow = parts_of(tmp_path, README, Selection(("tests/test_a.py",)))[-1]
     programs = tmp_path / "dev" / "bin"
     programs.mkdir(parents=True)
     (programs / "pytest").write_text(f'#!/bin/sh\necho "$@"\nexit {status}\n')
@@ -91,3 +92,23 @@ def test_slow_tests_of_chosen_files_may_be_none_but_may_not_fail(tmp_path, statu
     part = Part("slow", slow.command)
     assert outcomes([part], tmp_path) == {"slow": expected}
     assert "-m slow -n 2 --dist worksteal tests/test_a.py" in (tmp_path / "slow.log").read_text()
+
+
+def slow_command(tests):
+    return parts_of(Path("s"), README, tests)[-1].command
+
+
+def test_the_slow_and_the_long_tests_of_a_selection_run():
+    assert "-m slow" in slow_command(Selection())
+    assert "-m long" not in slow_command(Selection())
+    assert "-m long -n 2 --dist worksteal" in slow_command(Selection(None, None))
+    some = slow_command(Selection(("tests/a.py", "tests/b.py"), ("tests/b.py",)))
+    assert "worksteal tests/a.py tests/b.py || [ $? = 5 ]\n" in some
+    assert some.endswith("-m long -n 2 --dist worksteal tests/b.py || [ $? = 5 ]")
+    assert "reaches no tests" in slow_command(Selection((), ()))
+
+
+def test_long_tests_run_beside_what_changed_alone():
+    tests = ["tests/contact/test_impacts.py", "tests/contact/deep/test_x.py", "tests/test_pairs.py"]
+    assert beside(tests, ["daesolve/contact/impacts.py"]) == tests[:1]
+    assert beside(tests, ["daesolve/errors.py", "README.md", tests[1]]) == [tests[1]]

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
 
-from tools.ci.parts import parts_of
+from tools.ci.parts import Selection, parts_of
 from tools.ci.schedule import PASSED, run, table
 from tools.reach.__main__ import find
-from tools.reach.changes import UnknownBaseError
+from tools.reach.changes import UnknownBaseError, changed_files
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,18 +22,18 @@ def parser() -> argparse.ArgumentParser:
     """Describe the command."""
     made = argparse.ArgumentParser(prog=".ci/run", description=(__doc__ or "").strip())
     which = made.add_mutually_exclusive_group()
-    which.add_argument("--all", action="store_true", help="all slow tests")
+    which.add_argument("--all", action="store_true", help="all slow and long tests")
     which.add_argument(
         "--since",
         metavar="REF",
-        help="the slow tests that changes since this commit reach (default: origin/main; all slow "
-        "tests where HEAD is a commit of it)",
+        help="the slow tests that changes since this commit reach, and the long ones beside what "
+        "changed (default: origin/main; all slow tests where HEAD is a commit of it)",
     )
     return made
 
 
-def slow_tests(*, everything: bool, since: str | None) -> list[str] | None:
-    """Return the files whose slow tests are to run; None for all.
+def selected_tests(*, everything: bool, since: str | None) -> Selection:
+    """Return the tests that are to run besides those of the default tier.
 
     Raises
     ------
@@ -40,16 +41,28 @@ def slow_tests(*, everything: bool, since: str | None) -> list[str] | None:
         The given commit is unknown.
     """
     if everything:
-        return None
+        return Selection(None, None)
     try:
         reached, text = find(ROOT, since)
+        changed = changed_files(ROOT, since)
     except UnknownBaseError as error:
         if since is not None:
             raise
         print(f"== all slow tests: {error}")
-        return None
+        return Selection()
     print(f"== slow tests of what the change reaches\n{text}")
-    return reached
+    return Selection(tuple(reached), tuple(beside(reached, changed)))
+
+
+def beside(tests: Iterable[str], changed: Iterable[str]) -> list[str]:
+    """Return the tests that changed, and those in the folders of what changed."""
+    changed = set(changed)
+    folders = {
+        str(PurePosixPath("tests", *PurePosixPath(path).parts[1:-1]))
+        for path in changed
+        if path.startswith("daesolve/")
+    } - {"tests"}
+    return [path for path in tests if path in changed or str(PurePosixPath(path).parent) in folders]
 
 
 def main() -> int:
@@ -59,7 +72,7 @@ def main() -> int:
         print(".ci/run: commit your changes first; a clone of HEAD is checked", file=sys.stderr)
         return 2
     try:
-        tests = slow_tests(everything=asked.all, since=asked.since)
+        tests = selected_tests(everything=asked.all, since=asked.since)
     except UnknownBaseError as error:
         print(f".ci/run: {error}", file=sys.stderr)
         return 2

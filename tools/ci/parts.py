@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
@@ -12,6 +12,22 @@ from tools.ci.schedule import Part
 REQUIRED = {f"DAESOLVE_REQUIRE_{tool}": "1" for tool in ("ASSIMULO", "CHROMIUM", "LATEX")}
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 """Two workers share the machine, so neither may use both processors for small matrices."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The tests that run besides those of the default tier.
+
+    Parameters
+    ----------
+    files
+        The test files whose slow tests run; None for all.
+    long_files
+        The test files whose long tests run; None for all.
+    """
+
+    files: tuple[str, ...] | None = None
+    long_files: tuple[str, ...] | None = ()
 
 
 def printed(readme: str, mark: str) -> str:
@@ -28,7 +44,7 @@ def printed(readme: str, mark: str) -> str:
     return found[1]
 
 
-def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[Part]:
+def parts_of(scratch: Path, readme: str, tests: Selection) -> list[Part]:
     """Return the parts in the order in which they are to begin.
 
     Parameters
@@ -38,7 +54,7 @@ def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[
     readme
         The text of the README.
     tests
-        The test files whose slow tests run; None for all.
+        Those that run besides those of the default tier.
     """
     main, release = scratch / "main", scratch / "release"
     dev = scratch / "dev"
@@ -58,15 +74,8 @@ def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[
             f"{printed(readme, 'run')}\ntest -s runs/hoop/report.html",
             folder=main,
         ),
-        Part(
-            "linters",
-            f"{use_dev}ruff format --check .\nruff check .\npyright\nlint-imports",
-            needs=("environment",),
-            decisive=True,
-            folder=release,
-        ),
-        # Network and disk beside the linters. Assimulo is built for the environment of the README,
-        # which nothing uses meanwhile; the other one then gets the wheel.
+        # Assimulo is built for the environment of the README, which nothing uses meanwhile; the
+        # other one then gets the wheel.
         Part(
             "tools",
             "bash tools/chromium/install\nbash tools/latex/install\n"
@@ -78,14 +87,22 @@ def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[
             "environment of the tests",
             f"{python} -m pip install -q --no-deps -e . -e ./problems\n"
             f"bash tools/assimulo/install {python}",
-            needs=("linters", "tools"),
+            needs=("environment", "tools"),
             folder=main,
         ),
+        # The longest of one processor begins first.
         Part(
             "site",
             f"{use_dev}sphinx-build -q -W --keep-going -b html docs {quote(str(site))}",
             needs=("environment of the tests",),
             folder=main,
+        ),
+        Part(
+            "linters",
+            f"{use_dev}ruff format --check .\nruff check .\npyright\nlint-imports",
+            needs=("environment of the tests",),
+            decisive=True,
+            folder=release,
         ),
         # A build rewrites the entry points beside the sources, by which tests find the problems.
         Part(
@@ -98,14 +115,14 @@ def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[
         Part(
             "README's second command",
             printed(readme, "test"),
-            needs=("linters", "tools"),
+            needs=("tools",),
             processors=2,
             folder=main,
             environment=REQUIRED | ONE_THREAD,
         ),
         Part(
             "slow tests",
-            f"{use_dev}{_slow(tests)}",
+            use_dev + "\n".join(_commands(tests)),
             needs=("environment of the tests", "site"),
             processors=2,
             folder=main,
@@ -114,11 +131,15 @@ def parts_of(scratch: Path, readme: str, tests: Collection[str] | None) -> list[
     ]
 
 
-def _slow(tests: Collection[str] | None) -> str:
-    if tests is None:
-        return "pytest -q -m slow -n 2 --dist worksteal"
-    if not tests:
-        return "echo 'the change reaches no tests'"
-    # Files without slow tests are no fault: 5 is pytest's status for having found nothing to run.
-    files = " ".join(map(quote, sorted(tests)))
-    return f"pytest -q -m slow -n 2 --dist worksteal {files} || [ $? = 5 ]"
+def _commands(tests: Selection) -> list[str]:
+    """Return what runs the slow and the long tests of a selection."""
+    commands: list[str] = []
+    for mark, files in (("slow", tests.files), ("long", tests.long_files)):
+        command = f"pytest -q -m {mark} -n 2 --dist worksteal"
+        if files is None:
+            commands.append(command)
+        elif files:
+            # Files without such tests are no fault: 5 is pytest's status for nothing to run.
+            named = " ".join(map(quote, sorted(files)))
+            commands.append(f"{command} {named} || [ $? = 5 ]")
+    return commands or ["echo 'the change reaches no tests'"]
