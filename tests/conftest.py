@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: Sequence[pytest.
     With ``DAESOLVE_CHECK_NEEDS_HEYOKA=1`` they run instead, and a test that passes counts as
     failed.
     """
-    tiers.mark_slow_rows(items, whole=not any("::" in argument for argument in config.args))
+    tiers.mark_rows(items, whole=_is_whole(config))
     if not WITHOUT_HEYOKA:
         return
     listed = set(needs_heyoka())
@@ -106,6 +106,11 @@ def pytest_make_collect_report(
     if report.failed and (reason := _missing(report.call.excinfo)):
         report.outcome, report.longrepr = "skipped", (str(collector.path), 0, reason)
     return report
+
+
+def _is_whole(config: pytest.Config) -> bool:
+    """Tell whether all rows of each test are collected, so that their tiers are known."""
+    return not any("::" in argument for argument in config.args)
 
 
 METER = tiers.Meter()
@@ -141,8 +146,8 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Skip a test that requests something missing; fail one that is too slow for its tier."""
     report = yield
-    if report.passed and call.when == "call" and tiers.is_limited(item):
-        excess = METER.excess()
+    if report.passed and call.when == "call" and _is_whole(item.config):
+        excess = METER.excess(tiers.tier_of(item))
         if excess is not None:
             report.outcome, report.longrepr = "failed", excess
     if report.failed and (reason := _missing(call.excinfo)):

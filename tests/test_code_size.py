@@ -38,6 +38,7 @@ def test_no_module_is_longer_than_500_lines():
     assert {name: n for name, text in FILES.items() if (n := text.count("\n")) > 500} == {}
 
 
+@pytest.mark.long_rows("daesolve", "tests")
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_function_is_longer_than_60_lines_of_code_unless_a_comment_says_why(folder):

@@ -81,6 +81,7 @@ def test_every_formulation_and_every_solver_finds_the_motion_of_a_pendulum(formu
     check_the_end("pendulum", formulation, solver)
 
 
+@pytest.mark.long_beyond(46)
 @pytest.mark.slow
 @pytest.mark.parametrize("problem", ["pendulum", "slider-crank", "chaplygin-sleigh"])
 @pytest.mark.parametrize(("formulation", "solver"), PAIRS, ids=map(" ".join, PAIRS))

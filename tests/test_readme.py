@@ -24,14 +24,26 @@ BLOCKS = [
 ]
 
 
-@pytest.mark.slow_rows("README.md-0")
+@pytest.mark.long_rows(
+    "README.md-0",
+    "docs/how-to/contact.md-5",
+    "docs/how-to/ensembles.md-0",
+    "docs/how-to/ensembles.md-1",
+    "docs/how-to/inverse-dynamics.md-0",
+    "docs/how-to/papers.md-0",
+    "docs/how-to/sensitivity.md-2",
+    "docs/index.md-0",
+    "docs/problems/omni-friction.md-0",
+    "docs/problems/omni-laws.md-0",
+    "docs/problems/rolling-wheel.md-1",
+)
 @pytest.mark.parametrize("block", BLOCKS)
 def test_every_python_block_of_the_documentation_runs(block, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where some keep their runs
     exec(compile(block, "documentation", "exec"), {})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_bead_drives_jacobis_integral_and_says_so(capsys):
     block = next(block.values[0] for block in BLOCKS if "bead" in block.values[0])
     names = {}

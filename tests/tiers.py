@@ -1,9 +1,10 @@
-"""The tiers of the tests, and the limit of the default one.
+"""The tiers of the tests, and their limits.
 
-A test without a mark belongs to the default tier, and may use two seconds of CPU. The run fails a
-test that uses more: make it faster, or mark it ``slow``. ``slow_rows("a", "b")`` marks only these
-rows of a parametrised test, by their ids; ``default_rows(6)`` leaves six rows, spread evenly over
-a long list, in the default tier, and the others to the slow one.
+A test without a mark belongs to the default tier, and may use two seconds of CPU; a ``slow`` one
+ten, a ``long`` one any number. The run fails a test that uses more: make it faster, or move it.
+``slow_rows("a", "b")`` and ``long_rows("c")`` mark only these rows of a parametrised test, by their
+ids; ``default_rows(6)`` leaves six rows, spread evenly over a long list, in the default tier, and
+the others to the slow one; ``long_beyond(20)`` leaves twenty rows in the slow tier in the same way.
 
 What a fixture of a wider scope takes does not count for the test that happens to be the first to
 need it; the fixture has a limit of its own.
@@ -23,17 +24,25 @@ from numba import config as numba_config
 
 import daesolve
 
-LIMIT = 2.0
+LIMITS = {"default": 2.0, "slow": 10.0}
 """CPU seconds, of a processor that takes `REFERENCE` for the loop."""
-SHARED_LIMIT = 5.0
+SHARED_LIMITS = {"default": 5.0, "slow": 25.0}
 """CPU seconds of a fixture that several tests share."""
 REFERENCE = 0.05
 """CPU seconds of `loop` on the processor on which the tiers were made, with its other core idle."""
-UNLIMITED = ("slow", "long")
+TIERS = ("slow", "long")
+"""The marks of the tiers but the default one."""
+BUSY = 1.25
+"""The power of the slowness of the loop, which stays in the nearest cache, that is allowed for: a
+busy processor delays what needs memory more."""
+PACED = 10.0
+"""The seconds after which the speed of the processor is looked at again: a busy one changes it."""
+ROWS = {"slow_rows": "slow", "long_rows": "long"}
+"""The marks that name rows, and the tier of these."""
 
 
-def mark_slow_rows(items: Sequence[pytest.Item], *, whole: bool) -> None:
-    """Mark the rows that their test names as slow, or leaves to the slow tier.
+def mark_rows(items: Sequence[pytest.Item], *, whole: bool) -> None:
+    """Mark the rows that their test names as slow or long, or leaves to these tiers.
 
     Parameters
     ----------
@@ -45,23 +54,43 @@ def mark_slow_rows(items: Sequence[pytest.Item], *, whole: bool) -> None:
     tests: dict[str, list[pytest.Item]] = {}
     for item in items:
         tests.setdefault(item.nodeid.partition("[")[0], []).append(item)
+        if item.get_closest_marker("long"):
+            _move(item, "long")
     stale: dict[str, set[str]] = {}
     for name, rows in tests.items():
-        ids = [row.nodeid.partition("[")[2].removesuffix("]") for row in rows]
-        slow: set[str] = set()
-        if (mark := rows[0].get_closest_marker("slow_rows")) is not None:
-            slow |= set(mark.args)
-            stale |= {name: slow - set(ids)} if slow - set(ids) else {}
-        if whole and (mark := rows[0].get_closest_marker("default_rows")) is not None:
-            slow |= set(ids) - set(spread(ids, mark.args[0]))
-        for row, identity in zip(rows, ids, strict=True):
-            if identity in slow:
-                row.add_marker(pytest.mark.slow)
+        ids = {row.nodeid.partition("[")[2].removesuffix("]"): row for row in rows}
+        for mark_name, tier in ROWS.items():
+            mark = rows[0].get_closest_marker(mark_name)
+            named = set(mark.args) if mark else set[str]()
+            stale |= {name: named - set(ids)} if named - set(ids) else {}
+            for identity in named & set(ids):
+                _move(ids.pop(identity), tier)
+        if not whole:
+            continue
+        if (mark := rows[0].get_closest_marker("default_rows")) is not None:
+            _move_others([*ids.values()], mark.args[0], "slow")
+        if (mark := rows[0].get_closest_marker("long_beyond")) is not None:
+            slow = [row for row in ids.values() if tier_of(row) == "slow"]
+            _move_others(slow, mark.args[0], "long")
     if whole and stale:
-        raise pytest.UsageError(f"slow_rows names rows that these tests do not have: {stale}")
+        raise pytest.UsageError(f"rows are named that these tests do not have: {stale}")
 
 
-def spread(rows: Sequence[str], count: int) -> list[str]:
+def _move(item: pytest.Item, tier: str) -> None:
+    """Put a row into a tier, whatever the tier of its test is."""
+    item.own_markers = [mark for mark in item.own_markers if mark.name not in TIERS]
+    item.add_marker(tier)
+
+
+def _move_others(rows: Sequence[pytest.Item], count: int, tier: str) -> None:
+    """Put rows into a tier but so many of them, which are spread evenly."""
+    staying = spread(rows, count)
+    for row in rows:
+        if row not in staying:
+            _move(row, tier)
+
+
+def spread(rows: Sequence[pytest.Item], count: int) -> list[pytest.Item]:
     """Return so many rows of a list, spread evenly over it."""
     if count >= len(rows):
         return list(rows)
@@ -75,9 +104,13 @@ class Meter:
         self.used = 0.0
         self.begun = 0.0
         self.shared: dict[str, float] = {}
+        self.pace = 0.0
+        self.paced = -PACED
 
     def begin(self) -> None:
-        """Begin a test."""
+        """Begin a test; look now and then how fast the processor is."""
+        if time.monotonic() - self.paced > PACED:
+            self.pace, self.paced = loop(), time.monotonic()
         self.used, self.begun = 0.0, time.time()
         self.shared = {}
 
@@ -101,32 +134,35 @@ class Meter:
             inner = sum(self.shared.values()) - inner
             self.shared[name] = cpu_seconds() - before - inner
 
-    def excess(self) -> str | None:
-        """Return in a sentence what is over the limit, or None.
+    def excess(self, tier: str) -> str | None:
+        """Return in a sentence what is over the limit of a tier, or None.
 
         A test during which something was compiled is not judged: what remains compiled on disk
         costs nothing the next time.
         """
-        over = {"this test": self.used / LIMIT}
-        over |= {name: used / SHARED_LIMIT for name, used in self.shared.items()}
+        if tier not in LIMITS:
+            return None
+        over = {"this test": self.used / LIMITS[tier]}
+        over |= {name: used / SHARED_LIMITS[tier] for name, used in self.shared.items()}
         if max(over.values()) <= 1.0 or compiled_since(self.begun):
             return None
-        slowness = max(1.0, loop() / REFERENCE)
+        slowness = max(1.0, self.pace / REFERENCE, loop() / REFERENCE) ** BUSY
         over = {name: part for name, part in over.items() if part > slowness}
         if not over:
             return None
         name = max(over, key=lambda name: over[name])
-        limit = LIMIT if name == "this test" else SHARED_LIMIT
+        limit = (LIMITS if name == "this test" else SHARED_LIMITS)[tier]
         return (
             f"{name} used {over[name] * limit:.1f} CPU seconds, and {slowness * limit:.1f} are "
-            "allowed here in the default tier: make it faster, share what it prepares, or mark the "
-            "test slow"
+            f"allowed here in the {tier} tier: make it faster, share what it prepares, or move it "
+            "to the next tier"
         )
 
 
-def is_limited(item: pytest.Item) -> bool:
-    """Tell whether a test belongs to the default tier."""
-    return not any(item.get_closest_marker(mark) for mark in UNLIMITED)
+def tier_of(item: pytest.Item) -> str:
+    """Return the tier to which a test belongs."""
+    marks = [mark for mark in ("long", "slow") if item.get_closest_marker(mark)]
+    return marks[0] if marks else "default"
 
 
 def cpu_seconds() -> float:

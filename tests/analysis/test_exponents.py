@@ -147,7 +147,7 @@ def test_through_impacts_a_billiard_has_the_exponent_of_its_exact_map():
     assert abs(found.exponent - np.mean(near)) < 3.0 * np.std(near)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_chaotic_wheel_with_pendulum_has_the_stored_exponent():
     mean, spread = stored_lyapunov_exponent("pendulum-chaotic")
     found = lyapunov_exponent(ds.problem("rolling-wheel").case("pendulum-chaotic"), 300.0)
@@ -223,6 +223,7 @@ def test_directions_that_go_beside_each_other_give_the_spectrum_of_those_that_do
     np.testing.assert_allclose(together.history, alone.history, rtol=0.0, atol=1e-11)
 
 
+@pytest.mark.long_rows("None")
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, None])
 def test_exponents_of_many_starts_are_those_of_each_alone(count):

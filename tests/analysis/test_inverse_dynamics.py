@@ -93,6 +93,7 @@ def test_the_torque_of_a_slider_crank_is_what_its_energy_takes():
     assert found.undetermined == ()
 
 
+@pytest.mark.long_rows("x")
 @pytest.mark.slow
 @pytest.mark.parametrize("motion", ["crank", "x"])
 def test_the_torque_put_back_into_a_run_turns_the_crank_as_prescribed(motion):
@@ -167,7 +168,7 @@ def _turned(along):
     return tuple(Rotation.from_matrix(axes).as_quat(scalar_first=True))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_forces_of_a_stewart_platform_put_back_move_its_plate_as_prescribed():
     mechanism, system, _slides = stewart()
     t = ds.time

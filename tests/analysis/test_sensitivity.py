@@ -308,7 +308,7 @@ def test_vehicle_that_switches_all_wheels_at_once_follows_its_differences(omni_v
     check(found, expected, 1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_vehicle_follows_its_differences_in_both_models_through_a_hundred_impacts(omni_vehicle):
     values = {"roller_inertia": 1e-5, "platform_mass": 1.0, "nu_1": 1.0}
     cases = {

@@ -68,7 +68,7 @@ def test_friction_at_impacts_takes_its_share_of_the_speed_along():
     assert found["x_dot", "x_dot"] == pytest.approx(1.0, rel=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_time_of_rest_after_infinitely_many_bounces_has_a_derivative():
     by = ["y", "restitution", "gravity"]
     found = ds.analysis.sensitivity(falling(slip=True), 2.5, START, by=by)
@@ -93,7 +93,7 @@ def test_block_that_slides_to_rest_has_the_derivatives_of_its_closed_form():
     assert found.event_times[last] == pytest.approx([1 / pull, -1 / pull / 9.81], rel=1e-11)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_rocking_block_rests_later_as_time_scales_with_gravity():
     found = ds.problem("rocking-block").case("housner").sensitivity(["gravity"], 2.9)
     place = [event.name for event in found.run.events].index("rest")
@@ -101,7 +101,7 @@ def test_rocking_block_rests_later_as_time_scales_with_gravity():
     assert found.event_times[place] == pytest.approx([-time / (2 * 9.81)], rel=1e-9)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_events_of_the_woodpecker_follow_each_other_with_its_multiplier():
     found = ds.problem("woodpecker").case("cycle").sensitivity(["phi_B_dot"], 1.0)
     pecks = [k for k, event in enumerate(found.run.events) if event.name == "beak_closed"]
@@ -114,6 +114,7 @@ def test_events_of_the_woodpecker_follow_each_other_with_its_multiplier():
 # -- by differences of runs ----------------------------------------------------------------------
 
 
+@pytest.mark.long_rows("slider-crank-clearance-clearance-0.31-values4")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("problem", "case", "until", "values"),

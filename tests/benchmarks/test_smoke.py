@@ -91,7 +91,7 @@ def test_variants_are_found_and_read_back_into_a_document(tmp_path, monkeypatch,
     assert (again, same) == (printed, found)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_batches_are_measured_beside_runs_one_by_one(tmp_path):
     printed, found = ran(tmp_path, "benchmarks.batches")
     assert [one["name"] for one in found] == ["one by one", "in lanes"] * 4
@@ -102,7 +102,7 @@ def test_batches_are_measured_beside_runs_one_by_one(tmp_path):
     assert "| hoop-300, 16 | one by one |" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_first_run_compiles_and_the_next_one_does_not(tmp_path):
     printed, found = ran(tmp_path, "benchmarks.first_run")
     cold, warm = found
@@ -114,7 +114,7 @@ def test_a_first_run_compiles_and_the_next_one_does_not(tmp_path):
     assert "| pendulum | cold |" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_long_runs_are_right_and_alike_in_memory_and_on_disk(tmp_path):
     printed, found = ran(tmp_path, "benchmarks.long_runs")
     drift, memory, disk = found
@@ -126,7 +126,7 @@ def test_long_runs_are_right_and_alike_in_memory_and_on_disk(tmp_path):
     assert "of the work in memory" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_long_horizons_end_where_exact_solutions_say(tmp_path):
     _, found = ran(tmp_path, "benchmarks.long_horizon")
     from benchmarks.long_horizon.measuring import STEPS  # not where the program is skipped
@@ -167,7 +167,7 @@ def test_the_vehicle_with_friction_is_measured(tmp_path):
     assert found["integrate"] > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_vehicle_takes_the_same_switches_as_the_program_by_hand(tmp_path):
     _, found = ran(tmp_path, "benchmarks.omni_rolling.run")
     assert len(found) == 9
@@ -179,7 +179,7 @@ def test_the_vehicle_takes_the_same_switches_as_the_program_by_hand(tmp_path):
         assert one["first"]["error"] < bounds.get(one["name"], 1e-12), one["name"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_packages_are_compared_on_the_pendulum(tmp_path):
     _, found = ran(tmp_path, "benchmarks.peers")
     assert {one["peer"] for one in found} == {"daesolve", "scipy"}
@@ -191,7 +191,7 @@ def test_packages_are_compared_on_the_pendulum(tmp_path):
     assert least["scipy"] < 1e-5  # the coarse ones come first; patience ends where it is slow
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_block_comes_to_rest_where_it_should_by_events_and_nearly_by_steps(tmp_path):
     _, found = ran(tmp_path, "benchmarks.contact")
     rests = {(one["body"], one["method"], one["setting"]): one for one in found if "body" in one}
@@ -203,7 +203,7 @@ def test_a_block_comes_to_rest_where_it_should_by_events_and_nearly_by_steps(tmp
     assert costs["contacts"] == 1
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_chains_end_where_they_should(tmp_path):
     _, found = ran(tmp_path, "benchmarks.pendulum_chain")
     assert [one["reason"] for one in found] == [""] * 6
@@ -212,7 +212,7 @@ def test_chains_end_where_they_should(tmp_path):
     assert all(one["gap"] < bounds[one["accuracy"]] for one in found)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_wheel_ends_where_it_should_in_every_way(tmp_path):
     printed, found = ran(tmp_path, "benchmarks.rolling_wheel")
     assert len(found) == 9
@@ -222,7 +222,7 @@ def test_the_wheel_ends_where_it_should_in_every_way(tmp_path):
     assert "/ limit" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_platform_ends_in_one_place_in_both_packages(tmp_path):
     printed, found = ran(tmp_path, "benchmarks.stewart")
     own = {one["setting"]: one for one in found if one["method"] == "taylor"}
@@ -237,7 +237,7 @@ def test_the_platform_ends_in_one_place_in_both_packages(tmp_path):
     assert "fall with the powers" in printed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_drives_a_system_is_followed_piece_by_piece(tmp_path):
     table, found = ran(tmp_path, "benchmarks.driven")
     assert "a sampled law" in table
@@ -247,7 +247,7 @@ def test_what_drives_a_system_is_followed_piece_by_piece(tmp_path):
     assert max(exact) <= 1e-13
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_orbits_have_the_digits_that_three_routes_agree_to(tmp_path):
     printed, found = ran(tmp_path, "benchmarks.periodic_orbits")
     assert "| walker | SciPy with slopes, 1e-13 |" in printed
@@ -260,7 +260,7 @@ def test_orbits_have_the_digits_that_three_routes_agree_to(tmp_path):
             assert one["multipliers"] < 1e-2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_steps_from_python_are_right_to_rounding_and_beside_those_of_mujoco(tmp_path):
     pytest.importorskip("mujoco")
     printed, found = ran(tmp_path, "benchmarks.simulator")
@@ -272,7 +272,7 @@ def test_steps_from_python_are_right_to_rounding_and_beside_those_of_mujoco(tmp_
     assert len(found) > len(own)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_loop_stays_closed_beside_one_that_gapes(tmp_path):
     pytest.importorskip("mujoco")
     _, found = ran(tmp_path, "benchmarks.referee")
@@ -282,7 +282,7 @@ def test_a_loop_stays_closed_beside_one_that_gapes(tmp_path):
     assert standard["gap"] > 1e3 * hardest["gap"] > 1e6 * own["gap"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_model_file_accelerates_as_in_mujoco(tmp_path):
     pytest.importorskip("mujoco")
     table, (found,) = ran(tmp_path, "benchmarks.models")
@@ -291,7 +291,7 @@ def test_a_model_file_accelerates_as_in_mujoco(tmp_path):
     assert found["gap"] <= 1e-14
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_row_of_the_history_has_a_ratio_for_each_figure(tmp_path):
     if not (ROOT / ".git").exists():
         pytest.skip("there are no commits here")

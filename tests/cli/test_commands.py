@@ -316,7 +316,7 @@ def test_the_pair_that_is_named_is_the_one_whose_value_changed():
         loaded = {pair: event["after"][pair] for pair in loaded}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_whose_samples_are_sparse_keeps_its_beginning_for_the_report(tmp_path):
     words = ["run", "pendulum", "--until", "400", "--every", "1.7", "--quiet", "--out"]
     call(*words, tmp_path / "sparse")

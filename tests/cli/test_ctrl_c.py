@@ -56,7 +56,7 @@ def ended(before: str, *words: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("before", [AT_SECOND_RUN, AT_REFERENCE])
 def test_a_comparison_ends_and_keeps_what_is_done(before):
     found = ended(before, *COMPARE)

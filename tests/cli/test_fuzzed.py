@@ -95,7 +95,7 @@ def said(number, place):
     return words, found
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     "numbers", [range(40), pytest.param(range(40, LINES), marks=pytest.mark.slow)]
 )

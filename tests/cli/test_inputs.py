@@ -48,7 +48,7 @@ def end_of(mine, **options):
     return case.solve(**options).end_state["x"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_takes_an_expression_and_a_column_of_a_file_and_goes_on(mine, tmp_path):
     table = ds.table("push_table", (mine / "measured.csv", "t"), (mine / "measured.csv", "force"))
     for given, inputs in (

@@ -53,7 +53,7 @@ def test_a_result_that_cannot_be_written_is_reported_in_one_sentence(words):
     assert os.strerror(errno.ENOSPC) in ended.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_reader_that_goes_away_ends_a_run_without_a_word():
     words = [sys.executable, "-m", "daesolve", "run", "pendulum", "--until", "5"]
     with subprocess.Popen(

@@ -121,7 +121,7 @@ def kept(out: Path) -> list[str]:
     return files[0].read_text().splitlines() if files else []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["killed", "ctrl-c"])
 @pytest.mark.parametrize("analysis", LONG)
@@ -157,7 +157,7 @@ def test_a_directory_with_an_answer_is_not_written_into(wheel: Path, tmp_path: P
     assert "is not empty" in call(*words, *over, code=2)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_processes_share_a_map_to_the_same_bits(wheel: Path, tmp_path: Path) -> None:
     words = ("analyse", wheel, "stability-map", "--section", "strike", "--json", "--cells", "3:5")
     over = ("--over", "slope=0.045:0.055", "--over", "stiff=0.9:1.1")

@@ -81,6 +81,7 @@ FURTHER = [
 ]
 
 
+@pytest.mark.long_beyond(23)
 @pytest.mark.slow_rows(
     "pendulum --until 1 --every 0.0010000000000000002",
     "pendulum --until 1 --formulation projected --rate 20 --rate energy=off",

@@ -189,7 +189,7 @@ def impacts(draw):
     return contacts, rows @ speeds, restitution
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(impacts())
 def test_no_impact_breaks_its_law_whatever_depends_on_what(posed):

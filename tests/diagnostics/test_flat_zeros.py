@@ -37,14 +37,10 @@ def named(run: ds.Trajectory) -> list[str]:
     return [note for note in run.description["notes"] if "without a slope" in note]
 
 
+@pytest.mark.long_rows("cube-taylor", "u - sin u-cvodes")
 @pytest.mark.slow
 @pytest.mark.slow_rows(
-    "cube-dop853",
-    "cube-taylor",
-    "fifth power-taylor",
-    "u - sin u-cvodes",
-    "turned-taylor",
-    "tanh of a cube-taylor",
+    "cube-dop853", "fifth power-taylor", "turned-taylor", "tanh of a cube-taylor"
 )
 @pytest.mark.parametrize(
     ("form", "solver"),

@@ -131,7 +131,7 @@ def test_the_plugin_is_found_by_itself_and_can_be_switched_off(
     assert "= drift =" not in result.stdout.str()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_workers_of_xdist_hand_in_what_they_measured(pytester: pytest.Pytester) -> None:
     pytest.importorskip("xdist")
     pytester.makepyfile(test_one=SAMPLE, test_two=SAMPLE)

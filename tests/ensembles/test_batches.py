@@ -77,7 +77,7 @@ def runs() -> list:
     return run_batch(SWINGING.case(), MEMBERS, lanes=4)
 
 
-@pytest.mark.slow_rows("0")
+@pytest.mark.long_rows("0")
 @pytest.mark.parametrize("number", range(len(MEMBERS)))
 def test_a_member_is_to_rounding_what_it_is_by_itself(runs, number):
     member = MEMBERS[number]
@@ -144,7 +144,7 @@ def test_a_run_that_fails_ends_alone():
         assert same(run, run_batch(GROWING.case(), [{"k": k}], lanes=4)[0])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_member_that_cannot_be_run_is_its_error():
     bad, good = run_batch(GROWING.case(), [{"k": float("nan")}, {"k": -1.0}], lanes=2)
     assert isinstance(bad, OutOfRangeError)
@@ -222,6 +222,7 @@ WHEELS = [
 ]
 
 
+@pytest.mark.long_rows("hoop")
 @pytest.mark.slow
 @pytest.mark.parametrize("case", ["hoop", "pendulum"])
 def test_a_sweep_goes_in_lanes_by_itself_and_gives_what_its_members_give_alone(case, tmp_path):

@@ -22,7 +22,7 @@ from daesolve.errors import (
 from tests.ensembles.problem_file import alike
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_worker_processes_give_what_this_process_gives(file, case, tmp_path):
     """The script that asks has no guard, and its worker must not run it again."""
     out = tmp_path / "out"
@@ -74,7 +74,7 @@ if len(sys.argv) > 1:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_problem_that_a_script_poses_is_swept_on_processes(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(POSED_HERE)
@@ -130,7 +130,7 @@ def test_without_cloudpickle_the_extra_is_named(monkeypatch):
         packed(_posed())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_member_that_kills_its_worker_twice_is_recorded_and_the_others_are_kept(case, tmp_path):
     masses = [1.0, 2.0, 17.0, *np.linspace(3.0, 8.0, 12)]
     found = sweep(case, {"mass": masses}, workers=2, out=tmp_path)
@@ -155,7 +155,7 @@ def until_some_are_done(process, out, least):
     raise AssertionError("the sweep does not get on")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
 def test_a_sweep_that_is_ended_from_outside_leaves_nothing_running_and_goes_on(
     file, case, tmp_path, name
@@ -224,7 +224,7 @@ def cluster(tmp_path):
             process.wait()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_cluster_that_loses_a_worker_completes_a_sweep(cluster, case, tmp_path):
     address, workers = cluster
     over = {"mass": log_uniform(0.5, 5.0), "amplitude": normal(0.5, 0.1)}

@@ -247,7 +247,7 @@ def set_states(unit: Any, states: np.ndarray) -> None:
     unit.setContinuousStates(numbers, len(states))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
 def test_its_sources_compile_without_a_warning_and_run_without_python(
     wall: Path, tmp_path: Path

@@ -158,7 +158,7 @@ def test_the_hoop_rolls_as_in_a_run(tmp_path: Path, kind: str, until: float) -> 
     assert apart(shown, run, [*run.states]) < AGREED
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "until"), [(STEPPED, 1000.0), (EXCHANGED, 30.0)])
 def test_a_vehicle_on_omni_wheels_has_the_impacts_of_a_run(
     tmp_path: Path, kind: str, until: float
@@ -174,7 +174,7 @@ def test_a_vehicle_on_omni_wheels_has_the_impacts_of_a_run(
     assert apart(shown, run, [*run.states]) < AGREED
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("problem", "case", "until", "events"),
     [("omni-rolling", "twist", 1000.0, 1618), ("rolling-wheel", "hoop", 300.0, 0)],

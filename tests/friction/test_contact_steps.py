@@ -28,7 +28,7 @@ def misses(name, case_, until, steps, state):
     return [abs(stepped(name, case_, until, step)[state][-1] - known) for step in steps]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_steps_of_a_block_that_is_shaken_are_of_order_one():
     """It sticks and slips; half the step is half the error, to the next order."""
     first, second = misses("block", "shaken", 0.5, (4e-4, 2e-4), "x")
@@ -36,13 +36,13 @@ def test_steps_of_a_block_that_is_shaken_are_of_order_one():
     assert first <= 4e-4 * 0.2  # a step at the speed of the table
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_steps_of_a_slider_in_clearance_are_of_order_one():
     first, second = misses("slider-crank-clearance", "clearance", 0.3, (2e-4, 1e-4), "theta")
     assert second / first == pytest.approx(0.5, abs=0.05)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_steps_of_a_tripod_in_space_are_of_order_one():
     """It slides and spins, one foot sticks before the others, and all rest after 0.26457 s."""
     first, second = misses("tripod", "spins", 0.3, (1e-3, 5e-4), "x")
@@ -57,7 +57,7 @@ def test_steps_of_a_tripod_in_space_are_of_order_one():
     assert np.all(np.diff(run.friction_work) <= 1e-16)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_block_tips_and_comes_to_rest_where_events_say_the_nearer_the_shorter_steps_are():
     """As prototypes had it: 2.2e-6, 1.1e-6 and 5.7e-7 m, and 14, 8 and 4 ms too early."""
     known = case("tips_and_rocks_to_rest")["values"]
@@ -68,7 +68,7 @@ def test_a_block_tips_and_comes_to_rest_where_events_say_the_nearer_the_shorter_
         assert late - run.rest_time == pytest.approx(early, abs=7e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_steps_of_the_woodpecker_fall_as_far_as_the_toy_the_nearer_the_shorter_they_are():
     """Ten times in a period it changes what it does, each up to a step late, at up to 0.5 m/s."""
     steps = (1e-4, 2.5e-5, 6.25e-6)
@@ -77,7 +77,7 @@ def test_steps_of_the_woodpecker_fall_as_far_as_the_toy_the_nearer_the_shorter_t
     assert all(miss <= 10 * 0.5 * step for miss, step in zip(off, steps, strict=True))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_steps_of_a_slider_tend_to_the_angle_that_another_program_extrapolated():
     """1.8 s; steps of 2e-5 and 1e-5 s are -1.3e-2 and -5.8e-3 off there: twice the one less."""
     known = case("slider_crank_clearance")["values"]["theta_at_t_end"]["value"]

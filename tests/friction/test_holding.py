@@ -140,7 +140,7 @@ def sprung(t, x, v):
     return 40.0 * (0.2 * sine(2.0 * t) - x)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("places", "frictions", "force", "incline", "turning"),
     [
@@ -173,7 +173,7 @@ def test_a_driven_slider_turns_sticks_and_breaks_loose_as_by_hand(
     assert np.diff(run["friction_work"]).max() <= 1e-15
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_load_that_grows_breaks_a_block_loose_when_its_weight_times_friction_is_reached():
     """x'' = r t - f g from t = f g / r on."""
     system = slider(
@@ -222,7 +222,7 @@ def test_a_load_that_is_switched_on_sets_a_held_body_in_motion(force):
     assert run.end_state["x"] == pytest.approx(left * 0.5**2 / 2.0, rel=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_load_that_is_switched_on_too_weakly_leaves_it_there():
     run = ds.solve(switched(ds.Reset({"push": 3.9})), 1.0, {"x": 0.0, "x_dot": 0.0})
     assert run.end_state["x"] == 0.0
@@ -341,7 +341,7 @@ def held_twice():
     return slider((0.12, -0.1), rough, force, 0.2, turning=0.1), {"x": 0.0, "x_dot": 0.4}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_second_run_agrees_and_the_state_at_a_time_is_that_of_its_sample():
     system, start = held_twice()
     run = ds.solve(system, 1.3, start, verify=True, at=[0.158, 0.5, 1.1, 1.25, 1.3])
@@ -357,14 +357,14 @@ def test_a_second_run_agrees_and_the_state_at_a_time_is_that_of_its_sample():
     assert run.verification.difference["x"] < 1e-12
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_derivatives_are_refused_where_friction_held_the_body():
     system, start = held_twice()
     with pytest.raises(ds.errors.NoDerivativeError, match="holds the body for a while"):
         ds.analysis.sensitivity(system, 1.3, start, by=["x_dot"])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_on_disk_that_stopped_within_a_hold_is_that_in_memory(tmp_path):
     system, start = held_twice()
     kept = ds.solve(system, 1.1, start, store=tmp_path / "run")
@@ -394,7 +394,7 @@ def block(load=0.0, belt=None, events=(), more=None):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("speed", [0.3, -0.3])
 @pytest.mark.parametrize("by", ["condition", "reset"])
 def test_a_belt_that_starts_at_once_takes_a_block_along_no_faster_than_friction_can(speed, by):
@@ -422,6 +422,7 @@ def test_a_belt_that_overtakes_a_sliding_block_at_once_turns_its_friction_round(
     assert run["x"][1] == pytest.approx(0.3 * 0.04 - 0.4 * GRAVITY * 0.02**2, rel=1e-12)
 
 
+@pytest.mark.long_rows("0.3")
 @pytest.mark.slow
 @pytest.mark.parametrize("speed", [0.3, -0.3])
 def test_a_held_block_that_a_reset_sets_in_motion_slides_to_its_stop(speed):
@@ -432,7 +433,7 @@ def test_a_held_block_that_a_reset_sets_in_motion_slides_to_its_stop(speed):
     assert run.end_state["x_dot"] == 0.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1e-2, 1e-3])
 def test_a_block_that_a_short_push_moved_by_little_stops_whole(width):
     """One slip of the pair passes zero before the other does, by rounding."""
@@ -444,7 +445,7 @@ def test_a_block_that_a_short_push_moved_by_little_stops_whole(width):
     assert run.events[1].time == pytest.approx(begun, rel=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("width", [1e-3, 1e-5, 1e-6])
 def test_a_push_that_passes_the_limit_for_a_moment_is_not_passed_over(width):
     """It is 8 / (1 + z^2) N, z = (t - t0) / w, and the block goes at 0.4 m g."""
@@ -476,7 +477,7 @@ def test_an_integral_that_acts_on_a_held_block_goes_on_and_sets_it_in_motion():
     assert loose == pytest.approx(math.log(5.0 / (5.0 - 0.4 * GRAVITY)), rel=1e-11)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_second_run_without_switches_sees_a_belt_that_starts_at_once_as_the_first():
     system = block(belt=ca.if_else(ds.time > 0.5, 0.3, 0.0))
     run = ds.solve(system, 1.0, {"x": 0.0, "x_dot": 0.0}, verify=True)

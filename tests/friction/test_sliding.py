@@ -209,7 +209,7 @@ def test_regularised_friction_rolls_on():
     assert run["turn_dot"][0] == pytest.approx(-3.0, abs=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_block_on_a_belt_is_carried_along_where_it_no_longer_slides():
     run = ds.solve(block(carried=True), 2.0, SLIDING, parameters={"belt": 1.0}, at=[0.1, 2.0])
     assert run.outcome is ds.Outcome.COMPLETED

@@ -76,7 +76,7 @@ def test_quasi_velocities_pose_the_same_equations():
         np.testing.assert_allclose(getattr(one, name), getattr(other, name), atol=1e-14)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_guide_that_rises_at_a_constant_rate_changes_nothing_but_the_frame():
     start = {"x": 0.0, "car": 1.0, "y": 0.0, "phi": 0.0}
     solver = ds.Dop853(rtol=1e-12, atol=1e-14)

@@ -61,6 +61,7 @@ def test_a_superball_returns_its_slip():
     assert impact.impact.kinetic_after == pytest.approx(impact.impact.kinetic_before, rel=1e-13)
 
 
+@pytest.mark.long_rows("known1")
 @pytest.mark.slow
 @pytest.mark.parametrize("known", cases("brick_corner_impact"))
 def test_a_brick_falls_on_a_corner(known):

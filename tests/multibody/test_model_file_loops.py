@@ -82,7 +82,7 @@ def test_start_values_that_a_loop_does_not_allow_together_are_refused(tmp_path: 
         case.solve(0.01, {"drive_rate": 3.0, "pivot_rate": 0.7})
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_initial_takes_outputs_of_states(tmp_path: Path) -> None:
     mechanism = ds.multibody.read(written(tmp_path, "four_bar", FOUR_BAR))
     system, guess = mechanism.system(), mechanism.start

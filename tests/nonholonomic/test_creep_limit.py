@@ -89,7 +89,7 @@ def test_half_orders_of_a_law_of_creep_are_found():
     assert found.kind == "rolling"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(derandomize=True, max_examples=25, deadline=None)
 @given(
     st.integers(0, 2**31),

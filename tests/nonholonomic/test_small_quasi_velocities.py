@@ -39,7 +39,7 @@ def in_quasi_velocities():
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_small_velocities_of_one_space_have_models_of_the_same_orders():
     plain, quasi = in_quasi_velocities()
     first = small_velocities(plain, ["a_dot", "b_dot"])

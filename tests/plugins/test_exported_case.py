@@ -26,7 +26,7 @@ def test_numbers_of_a_case_are_the_defaults_of_its_inputs(tmp_path):
     assert module.VALUES["torque"] == 60.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_goals_that_a_case_drops_are_left_out(tmp_path):
     """Bricard's loop has hinges too many. From rest v(h) = a h, but for a term in h^3."""
     case = ds.problem("bricard").case("benchmark", model="hinges")

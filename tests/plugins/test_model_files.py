@@ -102,7 +102,7 @@ def test_the_drawing_has_the_geoms_where_the_bodies_are(rod):
     assert min(np.abs(end - expected).max() for end in ends) < 1e-12
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_commands_take_a_model_file(rod, tmp_path):
     place = tmp_path / "run"
     asked = ["run", rod, "--case", "wound", "--until", "0.5", "--input", "push=sin(t)"]
@@ -122,7 +122,7 @@ def test_commands_take_a_model_file(rod, tmp_path):
     assert answered.exit_code == 0, answered.output
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_sweep_of_a_model_file_runs(rod, tmp_path):
     asked = ["sweep", rod, "--over", "pin_angle=0.1,0.2", "--until", "0.2", "--out", tmp_path / "s"]
     found = invoked(*asked, "--quiet")

@@ -377,7 +377,7 @@ def test_derivatives_by_the_values_of_a_table_are_those_by_what_is_added_to_them
     assert np.max(np.abs(found.matrix - np.array(wanted).T)) < 1e-9
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["linear", "cubic"])
 def test_a_motion_that_comes_to_rest_on_a_node_stays_there(kind):
     # A car that swings back to driving straight: both tyres end at the node without slip, which

@@ -124,7 +124,7 @@ def test_a_broken_one_is_named_and_does_not_take_the_others_down(installed):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_by_the_command_line_is_stored_killed_and_resumed_with_the_same_bits(tmp_path):
     install(tmp_path)
     paths = os.pathsep.join([str(tmp_path), *sys.path])

@@ -51,7 +51,7 @@ def run_of(system: System) -> ds.Trajectory:
     return ds.solve(system, 0.5, at=ds.every(0.1))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_was_prepared_by_another_process_moves_in_the_same_bits(place):
     found = [
         subprocess.run(

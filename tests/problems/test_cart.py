@@ -81,6 +81,7 @@ def test_states_and_forces_are_those_of_the_sleigh_by_hand(name, model, runs, tr
         assert difference(run.reactions[force], expected[force]) < SAME, force
 
 
+@pytest.mark.long_rows("free-skates")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "model"),

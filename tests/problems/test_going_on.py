@@ -53,6 +53,17 @@ def assert_goes_on(case, whole, begin):
         assert second.end_state[name] == pytest.approx(value, abs=1e-9 * largest)
 
 
+@pytest.mark.long_rows(
+    "bricard-bars",
+    "bricard-benchmark",
+    "free-roller-thrown",
+    "newtons-cradle-two",
+    "omni-friction-straight",
+    "omni-lifting-dropped",
+    "omni-lifting-slides",
+    "thrown-rod-poisson",
+)
+@pytest.mark.long_beyond(14)
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "case"), ALL)
 def test_a_run_from_the_end_and_from_a_point_of_another_is_the_motion_of_one(name, case):
@@ -64,6 +75,7 @@ def test_a_run_from_the_end_and_from_a_point_of_another_is_the_motion_of_one(nam
     assert_goes_on(bound, whole, point)
 
 
+@pytest.mark.long_rows("robot-arm")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_a_run_goes_on_with_the_contacts_and_the_laws_of_the_first(name):

@@ -165,6 +165,7 @@ def test_bricard_s_mechanism_starts_on_the_edges_of_a_cube(model):
     assert bricard.problem.case("benchmark", model=model).consistent_start().changes == {}
 
 
+@pytest.mark.long_rows("bars-hinges-minimum-norm-1e-08", "benchmark-hinges-drop-1e-12")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "model", "redundant", "error"),

@@ -55,6 +55,8 @@ def by_equations(name: str) -> list[list[BoundCase]]:
     return list(found.values())
 
 
+@pytest.mark.long_rows("rattleback", "rolling-wheel")
+@pytest.mark.long_beyond(20)
 @pytest.mark.default_rows(12)
 @pytest.mark.slow_rows(
     "andrews",
@@ -71,10 +73,8 @@ def by_equations(name: str) -> list[list[BoundCase]]:
     "omni-rolling",
     "omni-wheel",
     "pendulum-chain",
-    "rattleback",
     "roller-racer",
     "rolling-ball",
-    "rolling-wheel",
     "thrown-rod",
 )
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -83,6 +83,8 @@ def test_a_case_starts_with_each_parameter_changed_or_names_its_range(name: str)
         check_starts(alike[0])
 
 
+@pytest.mark.long_rows("bicycle")
+@pytest.mark.long_beyond(24)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_other_cases_start_with_each_parameter_changed_or_name_its_range(name: str) -> None:
@@ -91,6 +93,16 @@ def test_other_cases_start_with_each_parameter_changed_or_name_its_range(name: s
             check_starts(case)
 
 
+@pytest.mark.long_rows(
+    "bicycle",
+    "bricard",
+    "omni-friction",
+    "omni-lifting",
+    "omni-wheel",
+    "rattleback",
+    "three-supports",
+)
+@pytest.mark.long_beyond(8)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_the_first_case_runs_with_each_parameter_changed_or_says_why_not(name: str) -> None:

@@ -149,7 +149,7 @@ def straight() -> Trajectory:
     return problem.case("straight").solve(until=0.06, at=[0.0, 0.03, 0.06], solver=COARSE)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_wheels_change_their_rollers_at_one_instant_where_the_motion_is_symmetric(straight):
     switches = [event for event in straight.events if event.name == "roller_switch"]
     assert [event.fired for event in switches] == [(1, 2)]
@@ -174,7 +174,7 @@ def test_friction_saturates_where_the_slip_reaches_its_threshold(straight):
     assert 0.49 < straight.peaks["slip_2"].value < 0.5
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_slip_of_rollers_with_thick_ends_jumps_at_a_switch_and_the_branch_with_it():
     case = problem.case("straight", roller_end_radius=0.005)
     run = case.solve(until=0.046, at=[0.0, 0.046], solver=COARSE)
@@ -240,7 +240,7 @@ def orders(found: np.ndarray) -> np.ndarray:
     return np.log10(found[..., :-1] / found[..., 1:])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_in_a_spin_the_angle_tends_to_that_without_inertia_in_proportion_to_the_share():
     found = deviations("spin", "angle_deviation")
     assert orders(found) == pytest.approx(1.0, abs=0.005)
@@ -248,20 +248,20 @@ def test_in_a_spin_the_angle_tends_to_that_without_inertia_in_proportion_to_the_
     assert found[0, :2] == pytest.approx([5.526392e-7, 5.546019e-8], rel=1e-4)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_straight_ahead_the_place_tends_to_it_with_the_cube_root_of_the_share_only():
     found = deviations("straight", "position_deviation")
     assert orders(found) == pytest.approx(1.0 / 3.0, abs=0.002)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_with_a_turn_besides_the_angle_tends_to_it_with_the_square_of_that():
     place, angle = orders(deviations("mixed", "position_deviation", "angle_deviation"))
     assert place == pytest.approx(1.0 / 3.0, abs=0.02)
     assert angle == pytest.approx(2.0 / 3.0, abs=0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_rollers_with_thick_ends_tend_to_it_in_proportion_to_the_share():
     end = 0.05 * (math.cos(math.pi / 4) - math.cos(math.pi / 3))
     found = deviations("straight", "position_deviation", roller_end_radius=end)

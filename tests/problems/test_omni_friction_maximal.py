@@ -85,6 +85,7 @@ def test_joints_and_contacts_leave_eighteen_freedoms() -> None:
     assert len(vehicle().dynamics.labels.states) == 208
 
 
+@pytest.mark.long_rows("0.1-4-True")
 @pytest.mark.slow
 @pytest.mark.slow_rows("0.1-3-False", "0.0001-3-False")
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_the_load_of_four_wheels_is_not_determined() -> None:
     assert set(numbered("support", 4)) <= set(moving)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("given", "until", "switches"),
     [({"v_x": 1.0}, 0.06, 1), ({"omega": 1.0}, 0.3, 1)],

@@ -295,6 +295,7 @@ def test_between_impacts_energy_and_the_momenta_of_free_rollers_are_kept(moved):
         assert drift.max_relative < 1e-13, name
 
 
+@pytest.mark.long_rows("mecanum")
 @pytest.mark.slow
 def test_impacts_are_those_of_the_bodies(moved):
     """Velocities and impulses, by the bodies' mass matrix and the new contact points."""

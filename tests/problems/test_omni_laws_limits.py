@@ -64,7 +64,7 @@ def test_impacts_tend_to_rollers_without_inertia_with_order_1(name):
         assert found.order(group) == pytest.approx(1.0, abs=0.02)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_strong_friction_tends_to_impacts_with_order_1_and_the_constant_of_the_expansion():
     case = problem.case("straight", model="friction", roller_inertia=1e-7)
     found = strong_friction(case, (10.0, 30.0, 100.0))
@@ -77,14 +77,14 @@ def test_strong_friction_tends_to_impacts_with_order_1_and_the_constant_of_the_e
     assert found.rate("place") == pytest.approx(by_hand * size, rel=0.01)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["mixed", "mecanum", "slope"])
 def test_strong_friction_tends_to_impacts_in_any_motion(name):
     found = strong_friction(problem.case(name), (30.0, 100.0, 300.0))
     assert found.order("place") == pytest.approx(1.0, abs=0.1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_to_impose_at_once_gets_wrong_as_rollers_get_thin_at_their_ends():
     ratios, wrong = [], []
     for end in (0.01, 0.004, 0.002):
@@ -127,7 +127,7 @@ def test_the_time_of_slip_is_the_torque_of_friction_over_the_momentum_that_is_mi
     assert slipping(problem.case("spin")) is None
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_all_laws_run_side_by_side_and_what_refuses_is_named():
     answer = problem.case("straight").analyse("laws")
     rows = {row["law"]: row for row in answer.values["laws"]}

@@ -13,7 +13,7 @@ import daesolve as ds
 VEHICLE = omni_lifting.problem
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_on_level_ground_it_slides_as_the_vehicle_that_stays_level():
     """Beyond its slip velocity the friction of `omni-friction` is Coulomb's, and all wheels slide.
 
@@ -52,7 +52,7 @@ SHARED = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_dropped_with_a_tilt_its_lowest_roller_strikes_first():
     case = VEHICLE.case("dropped")
     run = case.solve(until=0.12)

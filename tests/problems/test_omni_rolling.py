@@ -145,6 +145,7 @@ def test_feedback_moves_as_the_bodies_do(moving):
     assert rate_error(moving, ds.Feedback()) <= 1e-11
 
 
+@pytest.mark.long_rows("moving2", "moving3")
 @pytest.mark.parametrize(
     "moving",
     [*(shape for shape in SHAPES if shape[0] == 3),
@@ -301,6 +302,7 @@ def compact_velocities(shape, start, steps):
 IMPACTS_A_SHAPE = 600
 
 
+@pytest.mark.long_beyond(12)
 @pytest.mark.slow
 @pytest.mark.parametrize("wheels", [3, 4, 5, 6])
 @pytest.mark.parametrize("rollers", [4, 5, 6, 7, 8])

@@ -136,7 +136,7 @@ def test_an_impact_of_rollers_takes_what_carnots_theorem_says():
                 assert event.detail[name] == pytest.approx(event.after[name], abs=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_next_roller_takes_over_without_an_impact_and_is_spun_up():
     case = WHEEL.case("held")
     run = case.solve()
@@ -156,7 +156,7 @@ def test_the_next_roller_takes_over_without_an_impact_and_is_spun_up():
     np.testing.assert_allclose(run["wheel_z"], case.full_parameters["wheel_radius"], atol=1e-12)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_falls_lands_and_goes_on():
     case = WHEEL.case("dropped")
     run = case.solve()
@@ -170,8 +170,8 @@ def test_it_falls_lands_and_goes_on():
     assert abs(found["missing"]) <= 1e-10 * found["energy_at_the_start"]
 
 
+@pytest.mark.long_rows("held")
 @pytest.mark.slow
-@pytest.mark.slow_rows("held")
 @pytest.mark.parametrize("name", ["held", "ideal"])
 def test_energy_goes_to_friction_and_impacts(name):
     found = WHEEL.analyses["balance"](WHEEL.case(name)).values
@@ -179,7 +179,7 @@ def test_energy_goes_to_friction_and_impacts(name):
     assert abs(found["missing"]) <= 1e-12 * found["energy_at_the_start"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["free", "thrown"])
 def test_energy_goes_to_friction_and_impacts_where_nothing_holds_it(name):
     found = WHEEL.analyses["balance"](WHEEL.case(name)).values

@@ -30,7 +30,7 @@ def test_each_page_of_the_documentation_has_its_paper():
     assert {path.stem for path in PAGES.glob("*.md")} - {"index"} == set(POINTS)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_borisov_kilin_mamaev():
     rows, made = quickly("borisov-kilin-mamaev")
     assert rows["combinations that may be substituted"].exact == 4
@@ -50,7 +50,7 @@ def test_borisov_kilin_mamaev():
     assert sum(len(entry.shown.figures) for entry in made.items) >= 12
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_vlakhova():
     rows, _ = quickly("vlakhova")
     assert rows["error of the eigenvalues with T₁ = 2εV/(κg)"].exact < 1e-9
@@ -71,7 +71,7 @@ def test_vlakhova():
     assert rows["20 kN, strong wind, limited creep: L/N beyond the limit"].exact > 0.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nikolskii_smirnov():
     rows, made = quickly("nikolskii-smirnov")
     assert rows["forms 1 and 2 differ from form 3 by"].exact < 1e-12
@@ -106,7 +106,7 @@ def test_gerasimov_rolling():
     assert rows["|ν₃ − 1| / B"].exact == pytest.approx(7296.74, rel=1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_gerasimov_sliding():
     rows, _ = quickly("gerasimov-sliding")
     assert rows["0.1: peak of the slip"].exact == pytest.approx(0.495285, abs=1e-6)
@@ -121,7 +121,7 @@ def test_gerasimov_sliding():
     assert order == pytest.approx(1.0 / 3.0, abs=0.03)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_morozov_matrosov_pesterev():
     rows, _ = quickly("morozov-matrosov-pesterev")
     assert rows["period of the hoop"].exact == pytest.approx(3.311959, abs=1e-6)

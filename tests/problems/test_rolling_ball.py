@@ -137,6 +137,7 @@ def bowl(request):
     return problem.case("paraboloid").solve(at=HALF_SECONDS, formulation=request.param)
 
 
+@pytest.mark.long_rows("driven")
 @pytest.mark.slow
 def test_in_the_bowl_states_agree_with_the_reduced_equations_in_quadruple_precision(bowl, reduced):
     # Errors of the orientation add up from those of an angular velocity of about 15 rad/s.

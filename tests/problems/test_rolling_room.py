@@ -233,7 +233,7 @@ def wavy_bowl(amplitudes, phases):
     return implicit(residual)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @settings(derandomize=True, max_examples=10, deadline=None)
 @given(
     st.tuples(st.floats(0.2, 0.8), st.floats(0.0, 0.25), st.floats(0.0, 0.1)),

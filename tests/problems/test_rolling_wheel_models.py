@@ -139,7 +139,7 @@ def test_the_blend_row_is_the_physical_motion_also_from_rest(case):
         assert drift.max_relative < 1e-13, goal
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_blend_row_keeps_energy_for_half_an_hour():
     run = PROBLEM.case("pendulum", model="blend").solve()
     assert run.outcome is ds.Outcome.COMPLETED

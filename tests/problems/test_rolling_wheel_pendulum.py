@@ -39,7 +39,7 @@ def test_states_agree_with_quadruple_precision(name, inertia, bounds):
 
 
 @pytest.mark.parametrize("name", ["pendulum", "pendulum-from-rest"])
-@pytest.mark.slow
+@pytest.mark.long
 def test_residuals_stay_at_rounding_level_for_half_an_hour(name):
     run = PROBLEM.case(name).solve()
     assert run.outcome is ds.Outcome.COMPLETED
@@ -48,7 +48,7 @@ def test_residuals_stay_at_rounding_level_for_half_an_hour(name):
         assert drift.growth_exponent is None or drift.growth_exponent <= 0.1, goal
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_angles_of_thousands_of_radians_cost_the_chaotic_wheel_no_digits():
     run = PROBLEM.case("pendulum-chaotic").solve()
     assert run.outcome is ds.Outcome.COMPLETED
@@ -83,7 +83,7 @@ def test_a_two_sided_contact_holds_and_tells_when_it_pulls():
     assert run.event_count == signs >= 2
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_chaotic_wheel_is_reported_so_and_its_lyapunov_time_is_that_of_the_linear_equations():
     mean, spread = lyapunov.stored_lyapunov_exponent("pendulum-chaotic")
     run = PROBLEM.case("pendulum-chaotic").solve(until=500.0, verify=True, at=[0.0, 1.0])
@@ -93,6 +93,7 @@ def test_the_chaotic_wheel_is_reported_so_and_its_lyapunov_time_is_that_of_the_l
     assert run.verification.difference["phi"] < 1e-7
 
 
+@pytest.mark.long_rows("bowl")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [case.name for case in PROBLEM.cases])
 def test_every_case_is_verified_and_the_report_tells_the_difference(name):
@@ -110,6 +111,7 @@ def test_every_case_is_verified_and_the_report_tells_the_difference(name):
         assert max(run.verification.difference.values()) < 1e-9
 
 
+@pytest.mark.long_rows("pendulum-from-rest")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["hoop", "hoop-from-rest", "pendulum", "pendulum-from-rest"])
 def test_energy_feedback_costs_a_runge_kutta_method_at_most_a_third_more(name):

@@ -214,7 +214,7 @@ def test_bodies_with_other_pads_come_to_rest_too(exponent):
     assert run.drift["energy"].max_relative < 1e-13
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_loads_are_reported_up_to_which_the_body_rests():
     answer = json.loads(asked("stiction").stdout)
     assert answer["at_rest"]

@@ -125,13 +125,13 @@ def check(found, same):
     assert float(found.end[3]) == pytest.approx(-2.0775, rel=1e-14)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_time_and_scaled_time_agree():
     check(truth.motion(truth.Body()), SAME)
     check(truth.motion(truth.Body(), step=0.013, scaled_from=0.78), SAME)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not digits.EXTENDED, reason="needs numbers of 64 binary digits")
 def test_extrapolation_with_more_digits_agrees():
     """As far as the second switch."""

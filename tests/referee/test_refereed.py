@@ -80,7 +80,7 @@ def test_equalities_as_hard_as_they_go_come_nearer_to_daesolve_with_the_step(loo
     assert gaps[2] < gaps[0] / 4.0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("loop", LOOPS)
 def test_loops_stay_closed_and_keep_their_energy_for_a_thousand_seconds(loop):
     """The largest residual over every accepted step, joints of the tree included."""

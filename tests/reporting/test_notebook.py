@@ -113,7 +113,7 @@ def shown(run, stored, tmp_path_factory):
     return {name: thing._repr_html_() for name, thing in things.items()}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_kind_of_result_is_well_formed_html_that_fetches_nothing(shown):
     for html in shown.values():
         checked(html)
@@ -292,7 +292,7 @@ CELLS = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_real_notebook_shows_all_of_it_and_a_bar_while_it_runs():
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")

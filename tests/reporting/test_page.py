@@ -156,7 +156,7 @@ def test_two_runs_side_by_side(two, tmp_path):
     assert [run["solver"] for run in runs] == ["taylor", "dop853"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_report_of_several_runs_replaces_only_its_like(two, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     own = rebuild(two[:1]).read_bytes()

@@ -88,7 +88,7 @@ def seen(browser, report):
         context.close()
 
 
-@pytest.mark.slow_rows("one")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["one", "two", "early"])
 def test_nothing_is_asked_for_and_nothing_is_complained_of(seen, report, name):
     tab = seen(name)

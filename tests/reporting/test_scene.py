@@ -283,7 +283,7 @@ def test_stands_before_the_other_figures(told):
     assert text.index("<h3>Scene</h3>") < text.index("<h3>Residuals</h3>")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_each_run_has_its_own_scene(told, told_measured):
     runs = [with_drawing(told, rod), with_drawing(told_measured, rod)]
     assert page(runs).count("<h3>Scene</h3>") == 2

@@ -121,6 +121,7 @@ def test_motion_and_samples_are_those_of_the_pendulum(pair, until):
         assert np.max(np.abs(run[name] - exact[name])) <= allowed, name
 
 
+@pytest.mark.long_beyond(11)
 @pytest.mark.slow
 @every_pair
 @pytest.mark.parametrize("ratio", [1.0, 0.01])

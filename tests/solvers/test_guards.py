@@ -166,6 +166,7 @@ def test_a_guard_that_ceases_to_be_a_number_ends_the_run_where_it_does(solver):
     assert run.end_time == pytest.approx(np.pi / 2, abs=1e-6)
 
 
+@pytest.mark.long_rows("cvodes")
 @pytest.mark.slow_rows("lsoda")
 @pytest.mark.parametrize("solver", MOSTLY, ids=lambda solver: solver.name)
 def test_a_pole_is_no_zero(solver):

@@ -53,7 +53,8 @@ def ends(of: Prepared, given: list[State], *, foreseen: bool) -> list[SegmentEnd
     return [run.integrated(one, UNTIL, at, lambda _: None) for one in given]
 
 
-@pytest.mark.slow_rows("2", "20")
+@pytest.mark.long_rows("20")
+@pytest.mark.slow_rows("2")
 @pytest.mark.parametrize("count", [2, 5, 20])
 def test_segments_that_are_foreseen_end_as_those_that_are_asked_for_one_by_one(count):
     run = prepared()

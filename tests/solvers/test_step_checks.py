@@ -249,7 +249,8 @@ def test_a_guard_whose_kinks_hide_a_dip_stops_the_motion(name: str, solver: str)
     assert run.end_time == pytest.approx(0.2995, abs=1e-12)
 
 
-@pytest.mark.slow_rows("cvodes", "dop853", "radau")
+@pytest.mark.long_rows("cvodes")
+@pytest.mark.slow_rows("dop853", "radau")
 @pytest.mark.parametrize("solver", ["taylor", "dop853", "radau", "cvodes"])
 def test_every_zero_of_hats_is_recorded_once(solver: str) -> None:
     q = ds.coordinates(x="m")

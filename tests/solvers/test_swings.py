@@ -41,7 +41,8 @@ def rod() -> ds.MechanicalSystem:
     )
 
 
-@pytest.mark.slow_rows("cvodes", "dop853", "lsoda", "radau")
+@pytest.mark.long_rows("lsoda", "radau")
+@pytest.mark.slow_rows("cvodes", "dop853")
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_ball_does_not_fall_through_a_table_that_is_shaken_lightly(solver):
     run = ds.solve(ball(1e-3), HORIZON, {"y": 3.0, "y_dot": 0.0}, solver=solver)
@@ -60,9 +61,9 @@ def test_a_rod_that_turns_evenly_does_not_pass_through_the_floor():
         assert np.min(run[name]) > -1e-9
 
 
+@pytest.mark.long_rows("37.0-100.0-cvodes")
 @pytest.mark.slow_rows(
     "1.0-1000.0-cvodes",
-    "37.0-100.0-cvodes",
     "37.0-100.0-dop853",
     "37.0-100.0-lsoda",
     "37.0-100.0-radau",

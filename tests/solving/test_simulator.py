@@ -129,7 +129,7 @@ def test_steps_through_impacts_and_friction_are_one_run():
         assert abs(sim.state[name] - value) < 100 * EPSILON, name
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_twenty_thousand_steps_are_one_run():
     push = 0.4 * np.sin(0.011 * np.arange(20_001))
     sim, run = stepped_and_run(cart_pole(), {"x": 0.0, "angle": 0.4}, 0.001, {"push": push})

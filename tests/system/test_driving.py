@@ -141,15 +141,8 @@ def test_a_motor_of_a_mechanism_takes_an_input():
     assert np.array_equal(run["motor_torque"], run["torque"])
 
 
-@pytest.mark.slow_rows(
-    "0.0-dop853",
-    "0.003-dop853",
-    "0.003-taylor",
-    "0.01-dop853",
-    "0.025-dop853",
-    "0.025-taylor",
-    "0.01-taylor",
-)
+@pytest.mark.long_rows("0.0-dop853", "0.003-dop853", "0.01-dop853", "0.025-dop853")
+@pytest.mark.slow_rows("0.003-taylor", "0.025-taylor", "0.01-taylor")
 @pytest.mark.parametrize("solver", ["taylor", "dop853"])
 @pytest.mark.parametrize("delay", [0.0, 0.003, 0.01, 0.025])
 def test_a_sampled_law_is_an_exact_discretisation_after_a_thousand_samples(delay, solver):

@@ -114,6 +114,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long_rows("omni-rolling-mecanum-changes12", "omni-rolling-spin-changes11")
 @pytest.mark.slow_rows(
     "bogies-None-changes3",
     "omni-inertialess-None-changes13",

@@ -12,7 +12,7 @@ ROUNDING = np.finfo(float).eps / 2
 UNTIL = 1e5
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_energy_of_the_hoop_that_nothing_drives_walks_without_a_bias():
     run = (
         ds.problem("rolling-wheel")
@@ -30,7 +30,7 @@ def test_the_energy_of_the_hoop_that_nothing_drives_walks_without_a_bias():
     assert run.drift["energy"].max_relative < 4 * walk
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_phase_of_the_pendulum_is_off_by_less_than_a_rounding_of_its_energy():
     q = ds.coordinates(x="m", y="m")
     gravity = 9.81

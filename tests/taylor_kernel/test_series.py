@@ -99,8 +99,8 @@ def coefficients(function, lanes):
     return [stretch.coefficients[lane, 0, 0] for lane in range(lanes)]
 
 
+@pytest.mark.long_rows("add-4")
 @pytest.mark.default_rows(50)
-@pytest.mark.slow_rows("add-4")
 @pytest.mark.parametrize("lanes", [1, 2, 4])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_coefficients_are_those_of_the_function(name, lanes):

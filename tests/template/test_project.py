@@ -116,7 +116,7 @@ def test_the_linters_have_nothing_to_say(name, tmp_path):
         assert found.returncode == 0, found.stdout
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_its_own_tests_pass_where_it_is_installed(tmp_path):
     project = new_project("my-problem", tmp_path)
     # What an editable install adds to an environment: the path, and the entry point.

@@ -40,6 +40,10 @@ def check(case: Case, solver: str = "", formulation: str = "") -> None:
     assert not found.silent, f"{found.word}: {found.detail}"
 
 
+@pytest.mark.long_rows(
+    "grazing twice in a step: oscillator, reset", "grazing twice in a step: sine of time, reset"
+)
+@pytest.mark.long_beyond(120)
 @pytest.mark.default_rows(13)
 @pytest.mark.slow_rows(
     "contact of a moving surface: sine in x, e = 0, from the table",
@@ -55,6 +59,16 @@ def test_nothing_is_silently_wrong_by_the_default_choice(case):
     check(case)
 
 
+@pytest.mark.long_rows(
+    "contact of a moving surface: sine in x, e = 0, from the table, assimulo-cvode",
+    "contact of a moving surface: sine in x, e = 0, from the table, cvodes",
+    "contact of a moving surface: two sines in x, e = 0, from above, sundae-cvode",
+    "contact of a moving surface: two sines in x, e = 0, from the table, sundae-cvode",
+    "features in time: wave packet, free, sundae-cvode",
+    "runs that never return: rail with a vertical end, quarter of a circle, sundae-cvode",
+    "zeros without a slope: u - sin u, reset, cvodes",
+)
+@pytest.mark.long_beyond(70)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "solver"), OTHERS, ids=[f"{case}, {solver}" for case, solver in OTHERS]

@@ -81,7 +81,7 @@ def test_regular_motion_has_no_lyapunov_time():
     assert run.verification.difference["x"] <= 1e-11
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_chaotic_wheel_with_pendulum_has_the_known_lyapunov_time():
     """Benettin over 300 s: 0.96 to 1.0 per second from (0.2, phi = 2.9)."""
     start = wheel_state(0.2, 0.0, phi=2.9, phi_dot=0.0)

@@ -384,7 +384,7 @@ def test_operations_that_resets_may_have_are_exact(expression, exact):
         assert abs(mpmath.mpf(str(found)) - exact(mpmath.mpf(-7.3), mpmath.mpf(-1.7))) < 1e-31
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("case", "model", "until"),
     [("spin", "compact", 300.0), ("twist", "compact", 60.0), ("twist", "thesis", 10.0)],

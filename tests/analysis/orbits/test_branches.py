@@ -37,7 +37,7 @@ def test_the_period_of_a_pendulum_grows_along_its_family() -> None:
     assert branch.ends == ("reached energy = 8.829",)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_walker_doubles_its_period_and_again() -> None:
     orbit = periodic_orbit(systems.walker(), start(0.2, -0.2), section="strike", verify=False)
     branch = continue_orbit(orbit, {"slope": (0.009, 0.0155)}, step=0.05)
@@ -74,7 +74,7 @@ def test_a_duffing_oscillator_folds_twice() -> None:
         upper.switch()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_forced_pendulum_breaks_its_symmetry_and_doubles() -> None:
     orbit = periodic_orbit(
         systems.forced_pendulum(),
@@ -156,7 +156,7 @@ def test_a_cycle_of_the_belt_ends_by_grazing() -> None:
     assert "the orbit touches 'stick'" in branch.ends[-1]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(("alpha", "gravity"), [(0.3, 1.0), (math.pi / 8, 9.81)])
 def test_a_rimless_wheel_stops_where_it_would_stand_upright(alpha: float, gravity: float) -> None:
     # w^2 = 2 g (1 - cos(slope - alpha)) with w^2 = mu^2 4 g sin(alpha) sin(slope) / (1 - mu^2).

@@ -136,7 +136,7 @@ def test_steps_of_a_walker_that_are_five_percent_off_lead_to_an_orbit() -> None:
     assert quicker > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_bounces_and_rods_that_are_five_percent_off_lead_to_their_orbits() -> None:
     gamma = 1.28701062585782931  # Gamma cos(phase) = pi / 3 for a restitution of 0.5
     elapsed = 2 * math.pi - math.acos(math.pi / 3 / gamma)

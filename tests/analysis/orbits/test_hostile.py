@@ -180,7 +180,7 @@ def test_numbers_are_printed_to_what_is_known(
     assert known(value, uncertainty) == printed
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_guesses_off_by_five_percent_lead_to_orbits_near_to_the_top_and_beyond_a_barrier() -> None:
     exact, energy = period_of_a_pendulum(3.0), -9.81 * math.cos(3.0)
     for off in aside(20, 3, seed=11):

@@ -60,6 +60,7 @@ STAIRCASE = {
 }  # fmt: skip
 
 
+@pytest.mark.long_rows("2.5")
 @pytest.mark.parametrize(
     "value", [pytest.param(v, marks=slow_or_long(v in (2.5, 2.7183))) for v in STAIRCASE]
 )
@@ -108,11 +109,12 @@ def check_tongue(difference: float, k: int) -> None:
     assert not found.notes
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_tongue_has_two_ends() -> None:
     check_tongue(-2.0, 3)
 
 
+@pytest.mark.long_rows("-3.0-2", "2.0-1")
 @pytest.mark.parametrize(
     ("difference", "k"),
     [
@@ -125,7 +127,7 @@ def test_tongues_end_where_two_other_routes_have_it(difference: float, k: int) -
     check_tongue(difference, k)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_tongue_that_passes_near_a_degenerate_point_has_fewer_digits() -> None:
     found = bogies(-2.5).tongue({"C1": (2.29, 2.68)}, (2, 1))
     assert abs(found.low - 2.341125210769512) < 2e-14
@@ -134,7 +136,7 @@ def test_a_tongue_that_passes_near_a_degenerate_point_has_fewer_digits() -> None
     assert 11.5 < found.digits[1] < 13.0 < found.digits[0]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_tongue_ends_with_a_corner_where_the_motion_becomes_degenerate() -> None:
     found = bogies(-2.0).tongue({"C1": (1.8, 2.19)}, (2, 1))
     assert abs(found.low - 1.846506074916836) < 2e-14
@@ -360,7 +362,7 @@ def around(force: Any, start: dict[str, float], count: int) -> ds.analysis.Stabi
     return stability_map(orbit, over, cells=(count, count), follow=True)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_border_of_pairs_is_followed_around() -> None:
     # det M = exp(-2 pi c) with c = 0.2 (a^2 + b^2 - 1): the pair is on the circle where that is 0.
     found = around(
@@ -376,7 +378,7 @@ def test_a_border_of_pairs_is_followed_around() -> None:
     assert 1.9 * math.pi < abs(turned[-1] - turned[0]) < 2.1 * math.pi
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_border_of_folds_is_followed_around_what_has_no_orbit() -> None:
     # At rest where x^2 = 1 - a^2 - b^2: two such orbits meet on the circle, and none is outside.
     found = around(
@@ -393,7 +395,7 @@ def test_a_border_of_folds_is_followed_around_what_has_no_orbit() -> None:
     assert np.array_equal(found.verdicts == "none", ~inside)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_borders_of_mathieus_equation_are_followed_as_curves() -> None:
     rest = ds.analysis.periodic_orbit(mathieu(), {"x": 0.0, "x_dot": 0.0}, math.pi, verify=False)
     found = stability_map(rest, {"d": (-1.0, 5.0), "e": (0.5, 1.5)}, cells=(25, 3), follow=True)
@@ -412,7 +414,7 @@ def test_borders_of_mathieus_equation_are_followed_as_curves() -> None:
         assert np.abs(border.x - [value(order, e) for e in border.y]).max() < 2e-12
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_folds_of_duffings_oscillator_are_those_of_branches_at_each_amplitude() -> None:
     # Beside a branch over w at another amplitude, on which each fold is solved by itself.
     q, p = ds.coordinates(x="m"), ds.parameters(w=(1.3, "rad/s"), F=(0.5, "m/s^2"))
@@ -435,7 +437,7 @@ def test_folds_of_duffings_oscillator_are_those_of_branches_at_each_amplitude() 
         assert abs(near - upper.value) < (1e-10 if F in border.y else 1e-3)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("scale", [1e-6, 1e6])
 def test_the_ends_of_a_tongue_have_their_digits_in_any_units(scale: float) -> None:
     def start(theta: float, a: float) -> dict[str, float]:

@@ -77,6 +77,9 @@ CASES = [
 ]
 
 
+@pytest.mark.long_rows(
+    "<lambda>-start1-2.5-over1-expected1", "pitchfork-start6-0.5-over6-expected6"
+)
 @pytest.mark.slow
 @pytest.mark.parametrize(("rule", "start", "value", "over", "expected"), CASES)
 def test_points_in_one_step_are_parted_or_said_to_be_several(
@@ -93,7 +96,7 @@ def test_points_in_one_step_are_parted_or_said_to_be_several(
         assert abs(place - exact) < (1e-8 if kind == "neutral saddle" else 1e-10), (place, exact)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_point_of_several_says_how_many_and_does_not_switch() -> None:
     guess = {"clock": 0.0, "x0": 0.6, "x1": 0.6}
     system = ticking(logistic(0.0, 0.0), [0.6, 0.6], 2.9)

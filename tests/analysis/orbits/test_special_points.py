@@ -38,6 +38,7 @@ def ball(restitution: float) -> tuple[ds.analysis.PeriodicOrbit, float, float]:
     return orbit, fold, doubling
 
 
+@pytest.mark.long_rows("0.95")
 @pytest.mark.slow
 @pytest.mark.parametrize("restitution", [0.3, 0.5, 0.8, 0.95])
 def test_a_ball_folds_where_it_leaves_at_the_start_of_the_period_and_doubles(
@@ -55,7 +56,7 @@ def test_a_ball_folds_where_it_leaves_at_the_start_of_the_period_and_doubles(
 
 
 # Gamma of the second doubling by Newton's method on the exact map, 30 digits.
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("restitution", "second"), [(0.5, 1.66713066076954308), (0.8, 1.22177969954674298)]
 )
@@ -83,7 +84,7 @@ def near(special: ds.analysis.SpecialPoint) -> Point:
     return Point(value, linear.shot, linear.slopes, entry.tangent, 0, 0.0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_newtons_method_on_special_points_is_quadratic() -> None:
     duffing, pendulum = systems.duffing(), systems.forced_pendulum()
     period = 2 * ca.pi / duffing.parameters.w
@@ -295,7 +296,7 @@ def test_where_no_symmetry_is_named_two_branches_cross_and_the_bent_orbits_are_r
     assert abs(sides[0].run.at(1.5 * math.pi)["theta"] + sides[1].state["theta"]) < 1e-3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_bicycle_weaves_and_capsizes_at_the_published_speeds() -> None:
     # J. P. Meijaard, J. M. Papadopoulos, A. Ruina, A. L. Schwab, Proc. R. Soc. A 463 (2007) 1955.
     case = ds.problem("bicycle").case("steady")
@@ -315,7 +316,7 @@ def test_a_bicycle_weaves_and_capsizes_at_the_published_speeds() -> None:
     assert abs(-0.3 * weave.value - 4.2923825363411) < 1e-11
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_link_comes_to_a_degenerate_point() -> None:
     # r sin a = sin b: at r = 1 both constraints' slopes vanish where a = b = pi / 2.
     q, p = ds.coordinates(a="rad", b="rad"), ds.parameters(r=(0.995, ""))

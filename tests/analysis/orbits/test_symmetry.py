@@ -36,7 +36,7 @@ def rollers() -> ds.analysis.Relabel:
     return Relabel(mapping)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_straight_rolling_on_omni_wheels_is_unstable() -> None:
     case = ds.problem("omni-rolling").case("straight")
     run = case.solve(until=21.0)
@@ -271,7 +271,7 @@ def test_circles_of_a_bicycle_have_every_column_of_a_balance(row: tuple[float, .
     check_circle(row)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_branch_of_circles_of_a_bicycle_folds_where_it_leans_most() -> None:
     case = ds.problem("bicycle").case("steady")
     guess = {"lean": 0.1, "steer": 0.03, "pitch": 0.0, "yaw_dot": 0.16, "rear_rotation_dot": -20.0}

@@ -24,6 +24,7 @@ def test_spun_against_its_sense_it_turns_round_with_its_energy(reversal):
     assert measured.drift["energy"].max_relative < 1e-12
 
 
+@pytest.mark.long_rows("reversal")
 @pytest.mark.parametrize("name", ["reversal", "sense"])
 @pytest.mark.slow
 def test_states_and_normal_force_agree_with_newton_and_euler(name):

@@ -62,7 +62,7 @@ def test_it_slides_as_newton_and_euler_say():
     np.testing.assert_allclose(seen_from_space(run.end_state).ravel(), end, rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_rolls_as_coordinates_without_reactions_say():
     """As long as it neither slips nor leaves its arc: 2 s of rocking, six turns of its axis."""
     case = ROLLER.case("rocks")
@@ -110,7 +110,7 @@ def test_energy_goes_to_friction_and_impacts(name):
     assert abs(found["missing"]) <= 1e-10 * found["energy_at_the_start"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["thrown", "cut-off"])
 def test_energy_goes_to_friction_and_impacts_over_edges(name):
     found = ROLLER.analyses["balance"](ROLLER.case(name)).values
@@ -119,7 +119,7 @@ def test_energy_goes_to_friction_and_impacts_over_edges(name):
     assert abs(found["missing"]) <= 1e-10 * found["energy_at_the_start"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_touches_changes_exactly_where_the_arc_ends():
     case = ROLLER.case("thrown")
     run = case.solve()

@@ -74,7 +74,7 @@ def test_the_woodpecker_pecks_in_its_cycle():
     assert agrees(answer.values["bird_rate"], known["rate_bird_at_section"], 11)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_woodpecker_keeps_its_period_and_its_energy_a_thousand_times():
     """What gravity gives, friction and impacts take: to 1e-10 of that."""
     known = case("woodpecker_limit_cycle")["values"]

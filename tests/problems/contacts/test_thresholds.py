@@ -45,7 +45,7 @@ def test_the_first_impact_of_a_thrown_rod_is_that_of_the_reference(known, law):
     assert agrees(impact.kinetic_after - impact.kinetic_before, values[f"{law}_dE"], 11)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("known", cases("slip_stick_reverse_boundaries"))
 def test_slip_sticks_and_reverses_between_the_bounds_of_the_reference(known):
     p, values = known["params"], known["values"]

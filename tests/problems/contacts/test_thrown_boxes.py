@@ -76,12 +76,14 @@ def comes_to_rest(seed: int, **laws: str) -> None:
     assert np.max(np.diff(energy(run))) < 1e-10
 
 
+@pytest.mark.long_rows("5")
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [5, 7])
 def test_a_thrown_box_comes_to_rest_on_a_face(seed):
     comes_to_rest(seed)
 
 
+@pytest.mark.long_beyond(12)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [3, 10, 23, *range(100, 116)])
 def test_thrown_boxes_come_to_rest_on_a_face(seed):
@@ -141,7 +143,7 @@ def test_time_steps_come_to_the_same_motion():
     assert misses[2] < 5e-3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [pytest.param(3, marks=pytest.mark.slow), 10])
 def test_a_thrown_box_comes_to_rest_by_poissons_law_too(seed):
     """Its expansion takes the impulses of compression that equal springs would have."""
@@ -188,7 +190,7 @@ def test_thrown_boxes_rest_or_are_reported_to_have_loads_that_decide(seed):
     rests_or_is_reported(seed)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_box_rests_on_four_feet_from_the_start_on():
     start = dict(box().start) | {"box_z": HALF}
     closed = {f"contact_c_{k}": 1.0 for k in range(1, 5)}

@@ -132,6 +132,7 @@ def what_comes_of(original, place):
     return tables(place), [repr(run.events), run.drift]
 
 
+@pytest.mark.long_rows("300")
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [12, pytest.param(CHANGED, marks=pytest.mark.slow)])
 def test_a_run_of_which_a_file_was_changed_is_mended_or_refused(originals, tmp_path, count):
